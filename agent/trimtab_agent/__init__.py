@@ -1,1 +1,1 @@
-"""The Trimtab daemon and command line: what starts servers, drives load, reads counters and records trials."""
+"""The Trimtab daemon and command line: starts servers, drives load, reads counters, records trials."""

@@ -1,0 +1,100 @@
+"""Everything that can go wrong on purpose, each with one sentence for the user.
+
+TrimtabError                     exit code 1
+├── SpecError                    exit code 2   what was asked for does not make sense (HTTP 422)
+├── RunNotFound                  exit code 2   no run has that number (HTTP 404)
+├── RunConflict                  exit code 3   another run is running on this host (HTTP 409)
+├── RunNotRunning                exit code 3   a run cannot be stopped, because it is not running (HTTP 409)
+├── RunNotResumable              exit code 3   a run cannot be resumed, because it is finished (HTTP 409)
+├── BinaryMissing                exit code 1   a program that must be built or installed is not there
+├── FileSetError                 exit code 1   the workload's files cannot be written, or are gone
+└── HostError                    exit code 1   the machine refuses: disk full, database read-only, port in use
+"""
+
+
+class TrimtabError(Exception):
+    """A failure with a sentence for the user; `exit_code` is what the command line ends with."""
+
+    exit_code = 1
+    code = "error"
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
+
+class SpecError(TrimtabError):
+    """A run specification was refused; `field` is the dotted name of the offending part (`knobs.workers`)."""
+
+    exit_code = 2
+    code = "bad-specification"
+
+    def __init__(self, field: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
+class RunNotFound(TrimtabError):
+    """No run has this number."""
+
+    exit_code = 2
+    code = "run-not-found"
+
+    def __init__(self, run_id: int) -> None:
+        super().__init__(f"run {run_id} does not exist; `trimtab runs` lists the runs there are")
+        self.run_id = run_id
+
+
+class RunConflict(TrimtabError):
+    """Another run is under way on this host; `run_id` is its number, None while it has none yet."""
+
+    exit_code = 3
+    code = "run-conflict"
+
+    def __init__(self, run_id: int | None, holder_pid: int | None = None) -> None:
+        name = f"run {run_id}" if run_id is not None else "another run"
+        holder = f" (process {holder_pid})" if holder_pid is not None else ""
+        super().__init__(f"{name} is running on this host{holder}; stop it or wait until it has ended")
+        self.run_id = run_id
+
+
+class RunNotRunning(TrimtabError):
+    """A run was to be stopped which this process is not running."""
+
+    exit_code = 3
+    code = "run-not-running"
+
+    def __init__(self, run_id: int) -> None:
+        super().__init__(f"run {run_id} is not running here, so there is nothing to stop")
+        self.run_id = run_id
+
+
+class RunNotResumable(TrimtabError):
+    """A run was to be resumed which has reached its end."""
+
+    exit_code = 3
+    code = "run-not-resumable"
+
+    def __init__(self, run_id: int, state: str) -> None:
+        super().__init__(
+            f"run {run_id} is {state}; only stopped, failed and interrupted runs can be resumed",
+        )
+        self.run_id = run_id
+
+
+class BinaryMissing(TrimtabError):
+    """A program is not there; the sentence says which command makes it."""
+
+    code = "binary-missing"
+
+
+class FileSetError(TrimtabError):
+    """The workload's files cannot be written, or some are gone."""
+
+    code = "file-set"
+
+
+class HostError(TrimtabError):
+    """The machine refuses something a run needs."""
+
+    code = "host"
