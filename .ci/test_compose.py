@@ -1,0 +1,113 @@
+"""The compose stack as a user meets it: build, start, tune through the published port, export, take down.
+
+Needs a Docker engine and nothing on port 8080; `.ci/run` sees to the engine.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+URL = "http://127.0.0.1:8080"
+PROJECT = "trimtab-ci"  # a name of its own, so that a user's stack and volume are left alone
+
+RUN = {
+    "preset": "quick",
+    "budget_trials": 3,
+    "settings": {
+        "directories": 2,
+        "rate_duration_s": 0.6,
+        "warmup_s": 0.1,
+        "ladder_points": 2,
+        "confirmation_repeats": 2,
+    },
+}
+"""A tuning run of well under a minute: real server, real load, real search, few of each."""
+
+
+def compose(*arguments: str) -> str:
+    """Runs Compose, whichever is installed (v2 plug-in or 1.29), and gives what it printed."""
+    plugin = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
+    base = (
+        ["docker", "compose"]
+        if plugin.returncode == 0
+        else [shutil.which("docker-compose") or "docker-compose"]
+    )
+    command = [*base, "--project-name", PROJECT, *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[httpx.Client]:
+    """The stack, built and healthy; taken down with its volume afterwards."""
+    compose("build")
+    try:
+        compose("up", "--detach")
+        container = compose("ps", "--quiet").strip()
+        with httpx.Client(base_url=URL, timeout=10) as client:
+            _await_healthy(container)
+            yield client
+    finally:
+        compose("down", "--volumes")
+
+
+def _await_healthy(container: str) -> None:
+    deadline_s = time.monotonic() + 90
+    inspect = ["docker", "inspect", "--format", "{{.State.Health.Status}}", container]
+    while True:
+        state = subprocess.run(inspect, capture_output=True, text=True, check=True).stdout.strip()
+        if state == "healthy":
+            return
+        logs = compose("logs") if state == "unhealthy" or time.monotonic() > deadline_s else ""
+        assert not logs, f"the container is {state}:\n{logs}"
+        time.sleep(0.5)
+
+
+def _await_end(client: httpx.Client, run_id: int) -> dict[str, Any]:
+    deadline_s = time.monotonic() + 240
+    while True:
+        run: dict[str, Any] = client.get(f"/api/v1/runs/{run_id}").raise_for_status().json()
+        if run["state"] != "running":
+            return run
+        assert time.monotonic() < deadline_s, f"the run is still {run['phase']}: {run}"
+        time.sleep(0.5)
+
+
+@pytest.mark.timeout(1200)
+def test_run_through_the_published_port_finishes_with_checked_exports(stack: httpx.Client) -> None:
+    """A run started over HTTP ends `finished`, with every export accepted by its server's own check."""
+    started = stack.post("/api/v1/runs", json=RUN)
+    assert started.status_code == 201, started.text
+    run = _await_end(stack, started.json()["id"])
+    assert run["state"] == "finished", run
+    exports = stack.get(f"/api/v1/runs/{run['id']}/exports").raise_for_status().json()
+    assert {export["format"]: export["check_ok"] for export in exports} == {
+        "trimtab-httpd": True,
+        "nginx": True,
+    }
+
+
+@pytest.mark.timeout(60)
+def test_web_ui_is_served(stack: httpx.Client) -> None:
+    """The built web UI answers at the root."""
+    page = stack.get("/")
+    assert page.status_code == 200
+    assert "<title>Trimtab" in page.text
+
+
+@pytest.mark.timeout(60)
+def test_daemon_is_unprivileged_and_its_root_is_read_only(stack: httpx.Client) -> None:
+    """Inside the container the daemon is no root and can write nowhere but in its volume and /tmp."""
+    assert compose("exec", "-T", "trimtab", "id", "-u").strip() == "10001"
+    write = "touch /opt/trimtab/x 2>/dev/null && echo writable || echo read-only"
+    assert compose("exec", "-T", "trimtab", "sh", "-c", write).strip() == "read-only"

@@ -1,0 +1,131 @@
+# What a person types. `make help` lists it; every goal does the set-up it needs, once.
+#
+# Stamps in .build/ remember what has been set up; a stamp is made anew when what it was made
+# from (a lock file, a list of packages) has changed.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+PYTHON ?= python3
+BIN := .venv/bin
+CORE := server-core/build
+CORE_SANITIZED := server-core/build-sanitized
+
+# Debian packages, by what they are for.
+PACKAGES_RUN := gcc libc6-dev libinih-dev nginx-light python3-venv
+PACKAGES_TEST := libcmocka-dev chromium fonts-dejavu-core
+PACKAGES_BENCH := wrk lighttpd h2o
+
+.PHONY: help setup build up tune test check bench clean lock packages-test packages-bench \
+        test-core test-python test-webui test-browser
+
+help: ## list the goals
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+# --- set-up ---------------------------------------------------------------------------------
+
+setup: .build/packages-run .build/venv build ## packages, C build, virtual environment, web UI, database
+	@$(BIN)/trimtab db upgrade
+
+# Packages are installed only where dpkg knows of none yet. A freshly installed server package
+# would be started by its maintainer script; policy-rc.d is Debian's way to say no to that.
+define install_packages
+	@mkdir -p .build
+	@missing=(); for package in $(1); do \
+	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing+=($$package); done; \
+	if (($${#missing[@]})); then \
+	  command -v apt-get >/dev/null || { echo "make: install these by hand, apt-get is not here: $${missing[*]}" >&2; exit 1; }; \
+	  echo "installing Debian packages: $${missing[*]}"; \
+	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+	  policy=/usr/sbin/policy-rc.d; ours=; \
+	  [ -e $$policy ] || { printf '#!/bin/sh\nexit 101\n' | $$sudo install -m 755 /dev/stdin $$policy; ours=yes; }; \
+	  restore() { [ -z "$$ours" ] || $$sudo rm -f $$policy; }; trap restore EXIT; \
+	  $$sudo apt-get update -qq; \
+	  $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}" >.build/apt.log 2>&1 \
+	    || { cat .build/apt.log >&2; exit 1; }; \
+	fi
+	@touch $@
+endef
+
+.build/packages-run: Makefile
+	$(call install_packages,$(PACKAGES_RUN))
+.build/packages-test: Makefile
+	$(call install_packages,$(PACKAGES_TEST))
+.build/packages-bench: Makefile
+	$(call install_packages,$(PACKAGES_BENCH))
+
+.build/venv: requirements.lock requirements-dev.lock agent/pyproject.toml db/pyproject.toml tuner/pyproject.toml | .build/packages-run
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"make: {sys.executable} is Python {v.major}.{v.minor}; Trimtab needs 3.11 or newer (make PYTHON=...)")'
+	@echo "making the virtual environment .venv"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock -r requirements-dev.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e tuner -e db -e agent
+	@touch $@
+
+build: .build/packages-run .build/venv .build/webui ## compile the server and the load generator, build the web UI
+	@[ -f $(CORE)/build.ninja ] || $(BIN)/meson setup $(CORE) server-core >/dev/null
+	@$(BIN)/ninja -C $(CORE) --quiet
+
+.build/npm: webui/package.json webui/package-lock.json
+	@mkdir -p .build
+	@command -v npm >/dev/null || { echo "make: npm was not found; the web UI needs Node.js 20 or newer" >&2; exit 1; }
+	@echo "installing the web UI's packages"
+	@cd webui && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.build/webui: .build/npm webui/index.html webui/openapi.json $(shell find webui/src webui/public -type f -not -path '*/api/generated/*' 2>/dev/null) $(wildcard webui/*.ts webui/tsconfig*.json)
+	@echo "building the web UI"
+	@cd webui && npm run --silent build >../.build/webui.log 2>&1 || { cat ../.build/webui.log >&2; exit 1; }
+	@touch $@
+
+# --- use ------------------------------------------------------------------------------------
+
+tune: setup ## the main job in the terminal: tune the server on the quick preset
+	@$(BIN)/trimtab tune --preset quick
+
+up: setup ## start the daemon and the web UI on http://127.0.0.1:8080
+	@$(BIN)/trimtab up
+
+# --- look and test --------------------------------------------------------------------------
+
+check: .build/venv .build/npm ## formatting, linters, types, import rules
+	@$(BIN)/ruff format --check --quiet . || { echo "make: run .venv/bin/ruff format" >&2; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy -p trimtab_tuner -p trimtab_db -p trimtab_agent
+	@$(BIN)/lint-imports
+	@find server-core -path 'server-core/build*' -prune -o \( -name '*.[ch]' -print \) | xargs $(BIN)/clang-format --dry-run -Werror
+	@cd webui && npm run --silent check
+
+test: setup check test-core test-python test-webui test-browser ## everything that tests: linters, C under sanitizers, Python, web, browser
+
+test-core: .build/packages-test setup
+	@[ -f $(CORE_SANITIZED)/build.ninja ] || $(BIN)/meson setup $(CORE_SANITIZED) server-core -Dbuildtype=debug -Db_sanitize=address,undefined >/dev/null
+	@$(BIN)/ninja -C $(CORE_SANITIZED) --quiet
+	@$(BIN)/meson test -C $(CORE_SANITIZED) --no-rebuild --print-errorlogs
+	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_SANITIZED)/httpd/trimtab-httpd TRIMTAB_LOAD=$(CURDIR)/$(CORE_SANITIZED)/loadgen/trimtab-load $(BIN)/pytest -q server-core/tests
+
+test-python: setup
+	@$(BIN)/pytest -q tuner/tests db/tests agent/tests
+
+test-webui: setup
+	@cd webui && npm run --silent test
+
+test-browser: .build/packages-test setup
+	@cd webui && npm run --silent e2e
+
+bench: setup .build/packages-bench ## measure speed and memory against peers, interleaved; writes docs/benchmarks.md
+	@$(BIN)/python server-core/bench/run.py --write docs/benchmarks.md
+
+# --- keep -----------------------------------------------------------------------------------
+
+lock: ## resolve the Python dependencies anew into the lock files
+	@compile="uv pip compile --quiet --upgrade --python-version 3.11 --no-python-downloads --generate-hashes"; \
+	uvx() { $$compile --custom-compile-command 'make lock' "$$@"; }; \
+	uvx --no-emit-package trimtab-db --no-emit-package trimtab-tuner agent/pyproject.toml db/pyproject.toml tuner/pyproject.toml -o requirements.lock; \
+	uvx --group dev -c requirements.lock -o requirements-dev.lock
+
+clean: ## remove what was built; experiments in var/ stay
+	@rm -rf .build .venv server-core/build server-core/build-sanitized webui/dist webui/node_modules webui/src/api/generated

@@ -1,0 +1,199 @@
+"""Starts trimtab-httpd and its peers side by side for the benchmarks.
+
+Each server gets one worker on one CPU, a private port on 127.0.0.1, its own folder, no access log,
+sendfile, and the settings its documentation advises for static files on persistent connections.
+All of them serve the same root. Whatever is started is ended when the `with` block is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+CORE = Path(__file__).resolve().parents[1]
+HTTPD = CORE / "build" / "httpd" / "trimtab-httpd"
+LOAD = CORE / "build" / "loadgen" / "trimtab-load"
+
+SERVER_CPU, CLIENT_CPU = sorted(os.sched_getaffinity(0))[:2]
+"""The two CPUs of every benchmark: one serves, the other asks."""
+
+MAX_CONNECTIONS = 12_000
+"""What every server is allowed to hold open: the 10,000 of the memory benchmark and some room."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: its name, URL and the processes it consists of."""
+
+    name: str
+    url: str
+    main: psutil.Process
+
+    def processes(self) -> list[psutil.Process]:
+        """The main process and all its descendants, as of now."""
+        return [self.main, *self.main.children(recursive=True)]
+
+    def cpu_s(self) -> float:
+        """CPU time spent so far by all processes of the server, in user and kernel mode, in seconds."""
+        return sum(t.user + t.system for t in (p.cpu_times() for p in self.processes()))
+
+    def resident_bytes(self) -> int:
+        """Resident memory of all processes, pages they share counted once (PSS of smaps_rollup)."""
+        total_kb = 0
+        for process in self.processes():
+            rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+            total_kb += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+        return total_kb * 1024
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _core(folder: Path, root: Path, port: int) -> list[str]:
+    (folder / "httpd.ini").write_text(
+        f"[server]\nroot = {root}\nlisten = 127.0.0.1:{port}\narchitecture = symped\nworkers = 1\n"
+        f"max_connections = {MAX_CONNECTIONS}\nbacklog = 4096\nkeepalive_timeout = 600\n"
+    )
+    return [str(HTTPD), "-c", str(folder / "httpd.ini")]
+
+
+def _nginx(folder: Path, root: Path, port: int) -> list[str]:
+    (folder / "nginx.conf").write_text(
+        f"""daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes 1;
+worker_rlimit_nofile 20000;
+events {{ worker_connections {MAX_CONNECTIONS + 100}; multi_accept on; }}
+http {{
+  access_log off; sendfile on; tcp_nopush on; open_file_cache max=30000 inactive=600s;
+  keepalive_timeout 600s; keepalive_requests 1000000000;
+  client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
+  uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
+  server {{ listen 127.0.0.1:{port} backlog=4096; root {root}; }}
+}}
+"""
+    )
+    return ["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", str(folder / "error.log")]
+
+
+def _lighttpd(folder: Path, root: Path, port: int) -> list[str]:
+    (folder / "lighttpd.conf").write_text(
+        f"""server.document-root = "{root}"
+server.bind = "127.0.0.1"
+server.port = {port}
+server.errorlog = "{folder}/error.log"
+server.max-connections = {MAX_CONNECTIONS}
+server.max-fds = 20000
+server.listen-backlog = 4096
+server.event-handler = "linux-sysepoll"
+server.network-backend = "sendfile"
+server.stat-cache-engine = "simple"
+server.max-keep-alive-requests = 1000000000
+server.max-keep-alive-idle = 600
+"""
+    )
+    return ["lighttpd", "-D", "-f", str(folder / "lighttpd.conf")]
+
+
+def _h2o(folder: Path, root: Path, port: int) -> list[str]:
+    # h2o changes to `user` when it is started by root, and insists on a name.
+    user = "user: nobody\n" if os.getuid() == 0 else ""
+    (folder / "h2o.yaml").write_text(
+        f"""{user}num-threads: 1
+max-connections: {MAX_CONNECTIONS}
+http1-request-timeout: 600
+pid-file: {folder}/h2o.pid
+error-log: {folder}/error.log
+listen: {{host: 127.0.0.1, port: {port}}}
+hosts: {{default: {{paths: {{/: {{file.dir: {root}}}}}}}}}
+"""
+    )
+    return ["h2o", "-c", str(folder / "h2o.yaml")]
+
+
+COMMANDS: dict[str, Callable[[Path, Path, int], list[str]]] = {
+    "trimtab-httpd": _core,
+    "nginx": _nginx,
+    "lighttpd": _lighttpd,
+    "h2o": _h2o,
+}
+"""For each server: writes its configuration into a folder and gives the command that runs it."""
+
+
+def versions() -> dict[str, str]:
+    """The version each server states of itself, by name."""
+    asked = {
+        "trimtab-httpd": [HTTPD, "-V"],
+        "nginx": ["nginx", "-v"],
+        "lighttpd": ["lighttpd", "-v"],
+        "h2o": ["h2o", "-v"],
+    }
+    said = {}
+    for name, command in asked.items():
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+        said[name] = (done.stdout + done.stderr).strip().splitlines()[0]
+    return said
+
+
+@contextlib.contextmanager
+def running(name: str, folder: Path, root: Path, probe_path: str) -> Iterator[Server]:
+    """Runs one server pinned to SERVER_CPU until the block is left.
+
+    `probe_path` is asked for until it is answered, so the block begins with a server that serves.
+    Raises RuntimeError with the server's own words when it ends instead.
+    """
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)  # nginx and h2o drop root and then write here
+    port = _free_port()
+    with (folder / "output.log").open("w+b") as output:
+        child = subprocess.Popen(
+            [
+                "taskset",
+                "-c",
+                str(SERVER_CPU),
+                "setpriv",
+                "--pdeathsig",
+                "KILL",
+                "--",
+                *COMMANDS[name](folder, root, port),
+            ],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            _await_answer(name, child, url + probe_path, Path(output.name))
+            yield Server(name, url, psutil.Process(child.pid))
+        finally:
+            child.send_signal(signal.SIGTERM)
+            try:
+                child.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+
+
+def _await_answer(name: str, child: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    deadline_s = time.monotonic() + 10
+    while True:
+        if child.poll() is not None:
+            raise RuntimeError(f"{name} ended with status {child.returncode}: {log.read_text()[-500:]}")
+        try:
+            urllib.request.urlopen(url, timeout=1).read()  # noqa: S310 - our own http URL
+        except OSError as problem:
+            if time.monotonic() > deadline_s:
+                raise RuntimeError(f"{name} did not answer {url} within 10 s: {problem}") from problem
+            time.sleep(0.01)
+        else:
+            return
