@@ -1,0 +1,97 @@
+"""What can go wrong with the database, as sentences a user can act on.
+
+    DatabaseError                 the common ancestor; its text is one clear sentence
+    ├── DatabaseUnavailableError  the address is wrong, the server does not answer, the file is no database
+    ├── DatabaseReadOnlyError     the file or its directory must not be written
+    ├── DatabaseFullError         the disk has no room left; what was recorded before is intact
+    ├── DatabaseLockedError       another writer took longer than BUSY_TIMEOUT_S; trying again may work
+    ├── SchemaTooNewError         written by a later Trimtab than this one
+    ├── RecordNotFoundError       what was asked for is not recorded
+    └── RecordConflictError       the key is taken, or the record refers to one that does not exist
+
+`translated` turns the driver's exceptions into these, so that nobody above this package needs to know which
+driver is underneath.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sqlalchemy import exc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BUSY_TIMEOUT_S = 10.0
+
+
+class DatabaseError(Exception):
+    """Something is wrong with the database; the text says what, in one sentence."""
+
+
+class DatabaseUnavailableError(DatabaseError):
+    """The database cannot be opened or reached."""
+
+
+class DatabaseReadOnlyError(DatabaseError):
+    """The database may be read but not written."""
+
+
+class DatabaseFullError(DatabaseError):
+    """There is no room left to write to."""
+
+
+class DatabaseLockedError(DatabaseError):
+    """Somebody else is writing and did not finish in time."""
+
+
+class SchemaTooNewError(DatabaseError):
+    """The schema comes from a later version of Trimtab."""
+
+
+class RecordNotFoundError(DatabaseError):
+    """What was asked for is not recorded."""
+
+
+class RecordConflictError(DatabaseError):
+    """The record contradicts another one."""
+
+
+@contextmanager
+def translated(location: str) -> Iterator[None]:
+    """Raise the driver's exceptions as `DatabaseError`s that name `location`."""
+    try:
+        yield
+    except exc.IntegrityError as error:
+        raise RecordConflictError(
+            f"{location} refused a record that contradicts another one: {error.orig}."
+        ) from error
+    except exc.DBAPIError as error:
+        raise _sentence(location, error.orig) from error
+
+
+def _sentence(location: str, cause: BaseException | None) -> DatabaseError:
+    # The low byte is the primary result code (sqlite.org/rescode.html); PostgreSQL's drivers have no such
+    # number.
+    code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return DatabaseLockedError(
+            f"{location} is locked: somebody else has been writing for more than {BUSY_TIMEOUT_S:.0f} s."
+        )
+    if code == sqlite3.SQLITE_READONLY:
+        return DatabaseReadOnlyError(
+            f"{location} is read-only: Trimtab must be allowed to write the file and its directory."
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return DatabaseFullError(
+            f"{location} cannot grow: the disk is full. What was recorded before is intact."
+        )
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return DatabaseUnavailableError(f"{location} is not an intact SQLite database: {cause}.")
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return DatabaseUnavailableError(
+            f"{location} cannot be opened: its directory must exist and allow Trimtab to write there."
+        )
+    return DatabaseUnavailableError(f"{location} failed: {str(cause).strip()}")

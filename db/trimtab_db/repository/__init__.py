@@ -1,0 +1,28 @@
+"""The repository: everything the agent reads from and writes to the database, one file a subject.
+
+Every method is one transaction and may be called from any thread. All of them raise `trimtab_db.errors`.
+"""
+
+from __future__ import annotations
+
+from trimtab_db.database import Database
+from trimtab_db.repository.counters import CounterRepository
+from trimtab_db.repository.os_changes import OsChangeRepository
+from trimtab_db.repository.runs import RunRepository
+from trimtab_db.repository.trials import TrialRepository
+
+
+class Repository(RunRepository, TrialRepository, CounterRepository, OsChangeRepository):
+    """All subjects in one object."""
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+
+def open_database(url: str) -> Repository:
+    """Open the database at `url`, creating it or upgrading its schema; raises `DatabaseError`.
+
+    `url` is `sqlite:////absolute/path` (see `sqlite_url`) or `postgresql+driver://user@host/name`.
+    """
+    return Repository(Database(url))

@@ -1,0 +1,203 @@
+"""Runs: what they run on (host, target, workload), what happened in them, what came out of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from trimtab_db import models, records
+from trimtab_db.errors import RecordNotFoundError
+from trimtab_db.records import RunPhase, RunState, TrialPurpose
+from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class RunRepository(RepositoryPart):
+    """Queries about runs."""
+
+    def register_host(self, host: records.Host) -> int:
+        """Note that `host` was seen now; the same machine in the same state has the same id."""
+        with self.database.writing() as session:
+            row = session.scalar(
+                select(models.Host).filter_by(**columns_of(host, without=["topology"]))
+            ) or models.Host(**columns_of(host))
+            row.topology = host.topology
+            row.seen_at = now()
+            session.add(row)
+            session.flush()
+            return row.id
+
+    def host(self, host_id: int) -> records.Host:
+        """The host with this id."""
+        with self.database.reading() as session:
+            row = session.get(models.Host, host_id)
+            if row is None:
+                raise RecordNotFoundError(f"There is no host {host_id}.")
+            return record_of(records.Host, row)
+
+    def register_target(self, name: str, version: str) -> int:
+        """The id of this kind of server in this version."""
+        with self.database.writing() as session:
+            row = session.scalar(select(models.Target).filter_by(name=name, version=version))
+            if row is None:
+                row = models.Target(name=name, version=version)
+                session.add(row)
+                session.flush()
+            return row.id
+
+    def register_workload(
+        self, name: str, parameters: records.JsonObject, *, files: int, total_bytes: int
+    ) -> int:
+        """The id of the workload `name` with exactly these parameters; its file set has `files` files."""
+        canonical = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+        digest = hashlib.sha256(canonical.encode()).hexdigest()[:12]
+        with self.database.writing() as session:
+            row = session.scalar(select(models.Workload).filter_by(name=name, parameters_hash=digest))
+            if row is None:
+                row = models.Workload(
+                    name=name, parameters=parameters, parameters_hash=digest, files=files, bytes=total_bytes
+                )
+                session.add(row)
+                session.flush()
+            return row.id
+
+    def create_run(self, new: records.NewRun) -> records.Run:
+        """Record a run that starts now: state `running`, phase `preparing`."""
+        started_at = now()
+        with self.database.writing() as session:
+            row = models.Run(
+                **columns_of(new),
+                ladder=[],
+                state=RunState.RUNNING,
+                phase=RunPhase.PREPARING,
+                error="",
+                created_at=started_at,
+                started_at=started_at,
+            )
+            session.add(row)
+            session.flush()
+            return _run_record(row)
+
+    def run(self, run_id: int) -> records.Run:
+        """The run with this id; raises `RecordNotFoundError`."""
+        with self.database.reading() as session:
+            return _run_record(_run_row(session, run_id))
+
+    def runs(self, *, limit: int = 50, offset: int = 0) -> tuple[records.RunSummary, ...]:
+        """The runs, newest first, with how far each has come."""
+        trials = select(func.count()).where(models.Trial.run_id == models.Run.id).scalar_subquery()
+        best = (
+            select(func.max(models.Trial.score))
+            .where(models.Trial.run_id == models.Run.id, models.Trial.purpose == TrialPurpose.SEARCH)
+            .scalar_subquery()
+        )
+        query = select(models.Run, trials, best).order_by(models.Run.id.desc()).limit(limit).offset(offset)
+        with self.database.reading() as session:
+            return tuple(
+                records.RunSummary(run=_run_record(row), trials=count, best_score=score)
+                for row, count, score in session.execute(query)
+            )
+
+    def count_runs(self) -> int:
+        """How many runs are recorded."""
+        with self.database.reading() as session:
+            return session.scalar(select(func.count(models.Run.id))) or 0
+
+    def set_run_state(self, run_id: int, state: RunState, *, error: str = "") -> None:
+        """Move a run to `state`; `running` begins a stretch of it, all others end it."""
+        with self.database.writing() as session:
+            row = _run_row(session, run_id)
+            row.state = state
+            row.error = error
+            if state is RunState.RUNNING:
+                row.started_at, row.finished_at = now(), None
+            else:
+                row.finished_at = now()
+
+    def set_run_phase(self, run_id: int, phase: RunPhase) -> None:
+        """Note what the run is doing now."""
+        with self.database.writing() as session:
+            _run_row(session, run_id).phase = phase
+
+    def set_run_ladder(self, run_id: int, ladder: Sequence[float]) -> None:
+        """Fix the rates (requests per second, ascending) that every trial of the run climbs."""
+        with self.database.writing() as session:
+            _run_row(session, run_id).ladder = list(ladder)
+
+    def set_run_outcome(self, run_id: int, outcome: records.JsonObject) -> None:
+        """Record what the run found."""
+        with self.database.writing() as session:
+            _run_row(session, run_id).outcome = outcome
+
+    def interrupt_running_runs(self) -> tuple[int, ...]:
+        """Mark every run that is still `running` as interrupted, and say which.
+
+        For whoever has just found that no run can be going on: the agent at its start, holding the run lock.
+        """
+        with self.database.writing() as session:
+            rows = session.scalars(select(models.Run).filter_by(state=RunState.RUNNING)).all()
+            for row in rows:
+                row.state = RunState.INTERRUPTED
+                row.error = "The agent ended while this run was going on."
+                row.finished_at = now()
+            return tuple(row.id for row in rows)
+
+    def add_event(
+        self, run_id: int, level: str, message: str, data: records.JsonObject | None = None
+    ) -> records.Event:
+        """Record that something happened now."""
+        event = records.Event(run_id=run_id, at=now(), level=level, message=message, data=data or {})
+        with self.database.writing() as session:
+            session.add(models.Event(**columns_of(event)))
+        return event
+
+    def events(self, run_id: int) -> tuple[records.Event, ...]:
+        """What happened in a run, oldest first."""
+        query = select(models.Event).filter_by(run_id=run_id).order_by(models.Event.at, models.Event.id)
+        with self.database.reading() as session:
+            _run_row(session, run_id)
+            return tuple(record_of(records.Event, row) for row in session.scalars(query))
+
+    def record_export(self, export: records.Export) -> None:
+        """Record an exported configuration in place of the run's earlier one of the same format."""
+        with self.database.writing() as session:
+            row = (
+                session.scalar(select(models.Export).filter_by(run_id=export.run_id, format=export.format))
+                or models.Export()
+            )
+            for name, value in columns_of(export).items():
+                setattr(row, name, value)
+            session.add(row)
+
+    def exports(self, run_id: int) -> tuple[records.Export, ...]:
+        """The run's exported configurations, by format."""
+        query = select(models.Export).filter_by(run_id=run_id).order_by(models.Export.format)
+        with self.database.reading() as session:
+            _run_row(session, run_id)
+            return tuple(record_of(records.Export, row) for row in session.scalars(query))
+
+
+def _run_row(session: Session, run_id: int) -> models.Run:
+    row = session.get(models.Run, run_id)
+    if row is None:
+        raise RecordNotFoundError(f"There is no run {run_id}.")
+    return row
+
+
+def _run_record(row: models.Run) -> records.Run:
+    return record_of(
+        records.Run,
+        row,
+        host=row.host.name,
+        target=row.target.name,
+        target_version=row.target.version,
+        workload=row.workload.name,
+        workload_parameters=row.workload.parameters,
+        ladder=tuple(row.ladder),
+    )

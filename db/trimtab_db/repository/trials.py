@@ -1,0 +1,141 @@
+"""Trials with their measurements, and the proposals they came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+from sqlalchemy.orm import joinedload, selectinload
+
+from trimtab_db import models, records
+from trimtab_db.errors import RecordConflictError, RecordNotFoundError
+from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_of
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm.interfaces import ORMOption
+
+
+class TrialRepository(RepositoryPart):
+    """Queries about the trials of a run."""
+
+    def record_proposal(
+        self,
+        run_id: int,
+        number: int,
+        configuration: records.JsonObject,
+        *,
+        configuration_hash: str,
+        level: int,
+        reason: str,
+    ) -> records.Proposal:
+        """Write down what the strategy asks for, before it is tried. `number` counts from 1 in the run."""
+        proposal = records.Proposal(
+            run_id=run_id,
+            number=number,
+            configuration=configuration,
+            configuration_hash=configuration_hash,
+            level=level,
+            reason=reason,
+            asked_at=now(),
+        )
+        with self.database.writing() as session:
+            session.add(models.Proposal(**columns_of(proposal, without=["trial_number"])))
+        return proposal
+
+    def proposals_of(self, run_id: int) -> tuple[records.Proposal, ...]:
+        """What the strategy asked for, in the order of asking; `trial_number` is None if not tried."""
+        query = (
+            select(models.Proposal)
+            .filter_by(run_id=run_id)
+            .options(joinedload(models.Proposal.trial).load_only(models.Trial.number))
+            .order_by(models.Proposal.number)
+        )
+        with self.database.reading() as session:
+            return tuple(
+                record_of(records.Proposal, row, trial_number=row.trial.number if row.trial else None)
+                for row in session.scalars(query)
+            )
+
+    def record_trial(self, trial: records.Trial) -> None:
+        """Record a finished trial with everything in it, in one transaction: all of it or nothing.
+
+        Raises `RecordConflictError` when the run has a trial of this number already, or no such proposal.
+        """
+        row = models.Trial(**columns_of(trial, without=["proposal_number", "measurements"]))
+        row.measurements = [
+            models.Measurement(
+                **columns_of(measurement, without=["size_classes"]),
+                size_classes=[
+                    models.SizeClassResult(**columns_of(result)) for result in measurement.size_classes
+                ],
+            )
+            for measurement in trial.measurements
+        ]
+        with self.database.writing() as session:
+            session.add(row)
+            if trial.proposal_number is not None:
+                proposal = session.scalar(
+                    select(models.Proposal).filter_by(run_id=trial.run_id, number=trial.proposal_number)
+                )
+                if proposal is None:
+                    raise RecordConflictError(
+                        f"Trial {trial.number} of run {trial.run_id} refers to proposal "
+                        f"{trial.proposal_number}, which is not recorded."
+                    )
+                session.flush()
+                proposal.trial_id = row.id
+
+    def trials_of(
+        self, run_id: int, *, after: int = 0, limit: int | None = None, size_classes: bool = False
+    ) -> tuple[records.Trial, ...]:
+        """The run's trials with numbers greater than `after`, ascending, at most `limit` of them.
+
+        They come with their measurements, and those with their size classes if `size_classes` is set.
+        """
+        query = (
+            select(models.Trial)
+            .where(models.Trial.run_id == run_id, models.Trial.number > after)
+            .options(*_parts(size_classes=size_classes))
+            .order_by(models.Trial.number)
+            .limit(limit)
+        )
+        with self.database.reading() as session:
+            return tuple(_trial_record(row, size_classes=size_classes) for row in session.scalars(query))
+
+    def trial(self, run_id: int, number: int) -> records.Trial:
+        """One trial with everything in it; raises `RecordNotFoundError`."""
+        query = (
+            select(models.Trial).filter_by(run_id=run_id, number=number).options(*_parts(size_classes=True))
+        )
+        with self.database.reading() as session:
+            row = session.scalar(query)
+            if row is None:
+                raise RecordNotFoundError(f"There is no trial {number} of run {run_id}.")
+            return _trial_record(row, size_classes=True)
+
+
+def _parts(*, size_classes: bool) -> tuple[ORMOption, ...]:
+    measurements = selectinload(models.Trial.measurements)
+    if size_classes:
+        measurements = measurements.selectinload(models.Measurement.size_classes)
+    return (measurements, joinedload(models.Trial.proposal).load_only(models.Proposal.number))
+
+
+def _trial_record(row: models.Trial, *, size_classes: bool) -> records.Trial:
+    return record_of(
+        records.Trial,
+        row,
+        proposal_number=row.proposal.number if row.proposal else None,
+        measurements=tuple(
+            record_of(
+                records.Measurement,
+                measurement,
+                size_classes=tuple(
+                    record_of(records.SizeClassResult, result) for result in measurement.size_classes
+                )
+                if size_classes
+                else (),
+            )
+            for measurement in row.measurements
+        ),
+    )
