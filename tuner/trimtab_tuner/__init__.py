@@ -1,1 +1,1 @@
-"""Search, scoring, verification and statistics: the part of Trimtab that decides, without touching the machine."""
+"""Search, scoring, verification and statistics: what Trimtab decides, without touching the machine."""

@@ -1,0 +1,126 @@
+"""Which rates a run measures: a calibration on the default configuration, then a ladder fixed for the run.
+
+The calibration raises the offered rate geometrically until the replies no longer follow it, then narrows the
+knee down. It is a state machine without clock or network: the caller drives each `next_rate()` for a second
+or two and tells what was measured.
+
+    calibration = Calibration(start_rate_rps=1000)
+    while (rate_rps := calibration.next_rate()) is not None:
+        calibration.tell(drive(rate_rps))
+    ladder = make_ladder(calibration.saturation_rps, points=4)
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab_tuner.records import Measurement
+
+RISE = 1.6  # about five steps per decade: the knee is met within 60 %, and two refinements bring that to 15 %
+FOLLOWS = 0.9  # replies at 90 % of the offered rate still follow it; the rest is ramp-up and noise
+REFINEMENTS = 2
+
+
+class CalibrationError(Exception):
+    """The calibration cannot give a saturation rate; the message says why."""
+
+
+@dataclass
+class Calibration:
+    """The search for the saturation rate; rates in requests per second.
+
+    `steps` counts the measurements told. `generator_limited` says that the load generator gave out before the
+    server: the saturation rate is then only a lower bound.
+    """
+
+    start_rate_rps: float = 1000.0
+    max_steps: int = 12
+    steps: int = 0
+    generator_limited: bool = False
+    _followed: float = 0.0  # highest offered rate that the replies followed
+    _lost: float = math.inf  # lowest offered rate that they did not
+    _refined: int = 0
+    _reply_rates: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.start_rate_rps > 0:
+            raise CalibrationError(
+                f"start rate {self.start_rate_rps}: expected a rate above 0 requests per second"
+            )
+
+    def next_rate(self) -> float | None:
+        """The rate to drive next, or None when the calibration is over."""
+        if self.steps == 0:
+            return self.start_rate_rps
+        if self.steps >= self.max_steps or self.generator_limited or self._refined >= REFINEMENTS:
+            return None
+        if math.isinf(self._lost):
+            return self._followed * RISE
+        if self._followed == 0.0:
+            return self._lost / RISE**2
+        return math.sqrt(self._followed * self._lost)
+
+    def tell(self, measurement: Measurement) -> None:
+        """Take in what was measured at the rate given last.
+
+        Raises CalibrationError if the server answers nothing although it has not yet answered at any rate.
+        """
+        rate, replies = measurement.rate_rps, measurement.reply_rate_rps
+        if replies == 0 and not self._reply_rates:
+            raise CalibrationError(
+                f"the server answered no request at {rate:.0f} requests per second; "
+                "expected it to answer some, is it running and does it serve the workload's files?"
+            )
+        self.steps += 1
+        if measurement.generator_limited:
+            self.generator_limited = True
+            if not self._reply_rates or replies > max(self._reply_rates):
+                self._reply_rates.append(replies)
+            return
+        bracketed = self._followed > 0.0 and math.isfinite(self._lost)
+        self._reply_rates.append(replies)
+        if replies >= FOLLOWS * rate:
+            self._followed = max(self._followed, rate)
+        else:
+            self._lost = min(self._lost, rate)
+        self._refined += bracketed
+
+    @property
+    def saturation_rps(self) -> float:
+        """Highest reply rate seen; CalibrationError before the first measurement."""
+        if not self._reply_rates:
+            raise CalibrationError("no rate has been measured yet; expected at least one calibration step")
+        return max(self._reply_rates)
+
+    @property
+    def expected_steps(self) -> int:
+        """Present estimate of the number of steps in all, those done included (for progress bars)."""
+        if self.next_rate() is None:
+            return self.steps
+        if math.isinf(self._lost):
+            return max(8, min(self.steps + REFINEMENTS + 1, self.max_steps))
+        return min(self.steps + REFINEMENTS - self._refined, self.max_steps)
+
+
+def make_ladder(saturation_rps: float, points: int) -> tuple[float, ...]:
+    """The ascending rates of a run, whole requests per second, from 0.5 to 1.3 times the saturation rate.
+
+    Below saturation all good configurations answer what is asked, so one rate well below it suffices, to see
+    that nothing is wrong under light load. Configurations differ at the knee and beyond, so the other points
+    crowd there: four points lie at 0.5, 0.8, 1.0 and 1.3. The last is far enough above that even a
+    configuration somewhat better than the default is overloaded, and not so far that mostly clients giving up
+    would be measured. Other numbers of points are spread along the same line.
+
+    Raises ValueError for fewer than two points or a saturation rate too low to tell the points apart.
+    """
+    if points < 2:
+        raise ValueError(f"ladder_points = {points}: expected at least 2")
+    shares = np.interp(np.linspace(0, 1, points), [0, 1 / 3, 2 / 3, 1], [0.5, 0.8, 1.0, 1.3])
+    rates = tuple(float(round(saturation_rps * share)) for share in shares)
+    if rates[0] < 1 or len(set(rates)) != points:
+        raise ValueError(
+            f"a saturation rate of {saturation_rps:.1f} requests per second is too low "
+            f"for a ladder of {points} rates"
+        )
+    return rates

@@ -1,0 +1,268 @@
+"""Named bundles of settings, and what a run with them will take.
+
+`Settings` is everything about a run that is not the target, the workload or the space. A `Preset` names one
+set of them; `Preset.settings` can be overridden field by field with `override`.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from trimtab_tuner.records import Frozen
+from trimtab_tuner.space import Space, SpaceError
+from trimtab_tuner.verification import Thresholds
+
+PROCESS_START_S = 0.5  # render, check, start and stop a server: measured well under this on two cores
+WARM_BYTES_PER_S = 400e6  # reading the file set once through the server
+WRITE_BYTES_PER_S = 150e6  # writing it, on a slow disk
+DIRECTORY_BYTES = 5_123_580  # one SPECweb99 directory (seeds' thesis, section 3.1)
+
+
+class SettingsError(ValueError):
+    """A setting with a bad value; `setting` names it."""
+
+    def __init__(self, setting: str, message: str) -> None:
+        super().__init__(message)
+        self.setting = setting
+
+
+class Range(Frozen):
+    """Bounds that a preset puts on an integer knob, to spend its few trials where they matter."""
+
+    low: int
+    high: int
+
+
+class Settings(Frozen):
+    """How a run is carried out. Times in seconds, as the field names say.
+
+    Think times of the workload are multiplied by `time_scale`; `timeout_s` should shrink with it, as the
+    seeds' 10 s belong to unscaled think times. `coarse_grid` is the number of grid values per knob in the
+    wide search. `gap_s` is the pause after each rate, in which TIME_WAIT sockets drain.
+    """
+
+    directories: Annotated[int, Field(ge=1, le=10_000)]
+    time_scale: Annotated[float, Field(gt=0, le=10)]
+    timeout_s: Annotated[float, Field(gt=0, le=600)]
+    calibration_start_rps: Annotated[float, Field(ge=1, le=1e7)] = 1000.0
+    calibration_step_s: Annotated[float, Field(gt=0, le=600)]
+    rate_duration_s: Annotated[float, Field(gt=0, le=3600)]
+    warmup_s: Annotated[float, Field(ge=0, le=3600)]
+    gap_s: Annotated[float, Field(ge=0, le=3600)]
+    ladder_points: Annotated[int, Field(ge=2, le=64)]
+    restart_between_rates: bool = False
+    strategy: str = "coarse-to-fine"
+    budget_trials: Annotated[int, Field(ge=1, le=100_000)]
+    coarse_grid: dict[str, Annotated[int, Field(ge=1, le=64)]]
+    levels: Annotated[int, Field(ge=1, le=6)]
+    tie_tolerance: Annotated[float, Field(ge=0, lt=1)] = 0.01
+    ranges: dict[str, Range] = Field(default_factory=dict)
+    confirmation_repeats: Annotated[int, Field(ge=0, le=100)]
+    runners_up: Annotated[int, Field(ge=0, le=20)] = 0
+    thresholds: Thresholds = Field(default_factory=Thresholds)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Settings":
+        if self.warmup_s >= self.rate_duration_s:
+            raise ValueError(
+                f"warmup_s = {self.warmup_s}: expected less than rate_duration_s = {self.rate_duration_s}"
+            )
+        return self
+
+    def apply_ranges(self, space: Space) -> Space:
+        """The space with the preset's ranges on those free knobs that the user has not already narrowed."""
+        for name, bounds in self.ranges.items():
+            knob = next((knob for knob in space.free if knob.name == name), None)
+            if knob is None or knob.low is None or knob.high is None:
+                continue
+            low, high = max(knob.low, bounds.low), min(knob.high, bounds.high)
+            if low <= high:
+                space = space.restrict(name, low=low, high=high)
+        return space
+
+
+class Preset(Frozen):
+    """A named set of settings with one sentence on when to use it."""
+
+    name: Literal["quick", "standard", "thorough", "thesis"]
+    help: str
+    settings: Settings
+
+
+class PhaseEstimate(Frozen):
+    """How long one phase of a run should take."""
+
+    phase: Literal["preparing", "calibrating", "searching", "confirming", "exporting"]
+    trials: int
+    duration_s: float
+
+
+class Estimate(Frozen):
+    """How many trials a run should take and how long, in all and by phase."""
+
+    trials: int
+    duration_s: float
+    breakdown: tuple[PhaseEstimate, ...]
+
+
+def override(settings: Settings, changes: Mapping[str, object]) -> Settings:
+    """The settings with some fields replaced; SettingsError names the first bad field, its value and why."""
+    try:
+        return Settings.model_validate({**settings.model_dump(), **changes})
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        if not field:
+            raise SettingsError("warmup_s", first["msg"].removeprefix("Value error, ")) from error
+        if first["type"] == "extra_forbidden":
+            known = ", ".join(Settings.model_fields)
+            raise SettingsError(field, f"{field}: no such setting; expected one of {known}") from error
+        reason = first["msg"].removeprefix("Input ").replace("should be", "expected to be")
+        raise SettingsError(field, f"{field} = {first['input']!r}: {reason}") from error
+
+
+def estimate(settings: Settings, space: Space) -> Estimate:
+    """What a run takes: an upper estimate in which every rate drains for its whole timeout.
+
+    Raises SpaceError if the space has no free knob.
+    """
+    if not space.free:
+        raise SpaceError(space.knobs[0].name, "every knob is fixed: expected at least one free knob to tune")
+    rate_s = settings.rate_duration_s + settings.timeout_s + settings.gap_s
+    starts = settings.ladder_points if settings.restart_between_rates else 1
+    warm_s = settings.directories * DIRECTORY_BYTES / WARM_BYTES_PER_S
+    trial_s = settings.ladder_points * rate_s + starts * PROCESS_START_S + warm_s
+    calibration_steps = 8
+    step_s = settings.calibration_step_s + settings.timeout_s
+    finalists = 2 + settings.runners_up
+    confirmations = finalists * settings.confirmation_repeats
+    searches = min(settings.budget_trials, _size(space))
+    breakdown = (
+        PhaseEstimate(
+            phase="preparing",
+            trials=0,
+            duration_s=settings.directories * DIRECTORY_BYTES / WRITE_BYTES_PER_S + 1,
+        ),
+        PhaseEstimate(
+            phase="calibrating", trials=0, duration_s=calibration_steps * step_s + PROCESS_START_S + warm_s
+        ),
+        PhaseEstimate(phase="searching", trials=searches, duration_s=searches * trial_s),
+        PhaseEstimate(phase="confirming", trials=confirmations, duration_s=confirmations * trial_s),
+        PhaseEstimate(phase="exporting", trials=0, duration_s=1.0),
+    )
+    return Estimate(
+        trials=sum(phase.trials for phase in breakdown),
+        duration_s=sum(phase.duration_s for phase in breakdown),
+        breakdown=breakdown,
+    )
+
+
+def _size(space: Space) -> int:
+    """Number of configurations of the free knobs, constraints left aside."""
+    size = 1
+    for knob in space.free:
+        size *= len(knob.choices) or (knob.high or 0) - (knob.low or 0) + 1
+    return size
+
+
+_QUICK = Settings(
+    directories=10,
+    time_scale=0.1,
+    timeout_s=1.0,
+    calibration_step_s=1.5,
+    rate_duration_s=2.0,
+    warmup_s=0.5,
+    gap_s=0.0,
+    ladder_points=4,
+    budget_trials=16,
+    coarse_grid={"workers": 4, "max_connections": 5},
+    levels=3,
+    ranges={"workers": Range(low=1, high=32), "max_connections": Range(low=64, high=16_384)},
+    confirmation_repeats=4,
+)
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            name="quick",
+            help="A first answer in six minutes: short measurements, few files, a tenth of the think times.",
+            settings=_QUICK,
+        ),
+        Preset(
+            name="standard",
+            help="About an hour: longer measurements, a runner-up in the confirmation, smaller gains shown.",
+            settings=_QUICK.model_copy(
+                update={
+                    "directories": 50,
+                    "time_scale": 0.2,
+                    "timeout_s": 2.0,
+                    "calibration_step_s": 4.0,
+                    "rate_duration_s": 8.0,
+                    "warmup_s": 2.0,
+                    "gap_s": 0.5,
+                    "ladder_points": 5,
+                    "budget_trials": 36,
+                    "coarse_grid": {"workers": 5, "max_connections": 6},
+                    "ranges": {
+                        "workers": Range(low=1, high=128),
+                        "max_connections": Range(low=64, high=65_536),
+                    },
+                    "confirmation_repeats": 6,
+                    "runners_up": 1,
+                }
+            ),
+        ),
+        Preset(
+            name="thorough",
+            help="Several hours: unscaled think times and the 10 s timeout of the seeds, a wide grid.",
+            settings=_QUICK.model_copy(
+                update={
+                    "directories": 200,
+                    "time_scale": 1.0,
+                    "timeout_s": 10.0,
+                    "calibration_step_s": 15.0,
+                    "rate_duration_s": 40.0,
+                    "warmup_s": 10.0,
+                    "gap_s": 2.0,
+                    "ladder_points": 6,
+                    "budget_trials": 60,
+                    "coarse_grid": {"workers": 6, "max_connections": 7},
+                    "ranges": {
+                        "workers": Range(low=1, high=256),
+                        "max_connections": Range(low=64, high=131_072),
+                    },
+                    "confirmation_repeats": 6,
+                    "runners_up": 2,
+                }
+            ),
+        ),
+        Preset(
+            name="thesis",
+            help="The protocol of the thesis: 650 directories, 5 minutes a rate, 2 minutes between; days.",
+            settings=_QUICK.model_copy(
+                update={
+                    "directories": 650,
+                    "time_scale": 1.0,
+                    "timeout_s": 10.0,
+                    "calibration_step_s": 60.0,
+                    "rate_duration_s": 300.0,
+                    "warmup_s": 15.0,
+                    "gap_s": 120.0,
+                    "ladder_points": 8,
+                    "restart_between_rates": True,
+                    "budget_trials": 90,
+                    "coarse_grid": {"workers": 6, "max_connections": 6},
+                    "ranges": {
+                        "workers": Range(low=1, high=200),
+                        "max_connections": Range(low=7_000, high=40_000),
+                    },
+                    "confirmation_repeats": 3,
+                    "runners_up": 1,
+                    "thresholds": Thresholds(confidence=None),
+                }
+            ),
+        ),
+    )
+}

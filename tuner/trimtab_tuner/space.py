@@ -1,0 +1,262 @@
+"""The knobs of a target and the space of configurations they span.
+
+A `Knob` describes one parameter: which values it may take, on which scale they are spread, what it costs. A
+`Space` is the knobs of one run. Some of them are *free* (the strategy chooses), the others are *fixed*. Both
+are frozen; `restrict` and `fix` return a new space, so a run's space is built by a chain of calls from its
+target's space. `model_dump` of either gives the JSON from which the browser builds its form.
+"""
+
+import hashlib
+import json
+import math
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from trimtab_tuner.records import Configuration, Frozen, Value
+
+
+class SpaceError(ValueError):
+    """A knob, value or range that the space does not allow; `knob` names the offender."""
+
+    def __init__(self, knob: str, message: str) -> None:
+        super().__init__(message)
+        self.knob = knob
+
+
+class Knob(Frozen):
+    """One tunable parameter.
+
+    `integer` knobs have `low`, `high` and a `scale`; `ordinal` (ordered) and `categorical` (unordered) knobs
+    have `choices`. The default is always an allowed value, even outside a restricted range: it is the
+    reference every run measures. `resource_weight` is the rough cost of one unit of the value in KiB of
+    memory, used to break ties. `scope` says what the value counts for: each `worker`, the `total` over the
+    workers, or the `server` as such.
+    """
+
+    name: str
+    kind: Literal["integer", "ordinal", "categorical"]
+    scale: Literal["linear", "log"] = "linear"
+    low: int | None = None
+    high: int | None = None
+    choices: tuple[Value, ...] = ()
+    default: Value
+    unit: str = ""
+    resource_weight: float = Field(default=0.0, ge=0)
+    needs_restart: bool = True
+    scope: Literal["worker", "total", "server"] = "server"
+    help: str
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.kind == "integer":
+            if self.low is None or self.high is None or self.choices:
+                raise ValueError(f"{self.name}: an integer knob has low and high, and no choices")
+            if self.low > self.high:
+                raise ValueError(f"{self.name}: low {self.low} is above high {self.high}")
+            if self.scale == "log" and self.low < 1:
+                raise ValueError(f"{self.name}: a log scale starts at 1 or above, not at {self.low}")
+        elif not self.choices or len(set(self.choices)) != len(self.choices):
+            raise ValueError(f"{self.name}: an {self.kind} knob has at least one choice, each once")
+        return self
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values in words, for messages."""
+        if self.kind == "integer":
+            return f"an integer from {self.low} to {self.high}"
+        return "one of " + ", ".join(str(choice) for choice in self.choices)
+
+    def contains(self, value: Value) -> bool:
+        """Whether the value lies in the knob's range or among its choices (the default may not)."""
+        if isinstance(value, bool):
+            return False
+        if self.kind == "integer":
+            return isinstance(value, int) and self._low <= value <= self._high
+        return value in self.choices
+
+    def check(self, value: Value) -> Value:
+        """Return the value if it is allowed, else raise SpaceError."""
+        is_default = value == self.default and not isinstance(value, bool)
+        if not is_default and not self.contains(value):
+            raise SpaceError(self.name, f"{self.name} = {value!r}: expected {self.allowed}")
+        return value
+
+    def grid(self, points: int) -> tuple[Value, ...]:
+        """At most `points` distinct values spread evenly on the knob's scale, both ends included.
+
+        Integers are rounded, inner ones on a log scale to two significant digits. Categories have no order
+        to thin out by, so all of them are given whatever `points` says; ordinals keep both ends.
+        """
+        if points < 1:
+            raise ValueError(f"{self.name}: a grid has at least one point, not {points}")
+        if self.kind == "categorical":
+            return self.choices
+        if self.kind == "ordinal":
+            last = len(self.choices) - 1
+            indices = {round(last * i / max(points - 1, 1)) for i in range(points)}
+            return tuple(self.choices[i] for i in sorted(indices))
+        inner = {self.at(i / (points - 1)) for i in range(1, points - 1)}
+        ends = {self._low, self._high} if points > 1 else {self.at(0.5)}
+        return tuple(sorted(ends | {int(v) for v in inner}))
+
+    def position(self, value: Value) -> float:
+        """Where the value lies on the knob's scale: 0 at the low end, 1 at the high end (may lie outside).
+
+        For categories it is only a label: the index over the number of choices.
+        """
+        if self.kind == "integer" and isinstance(value, int):
+            if self.low == self.high:
+                return 0.0
+            if self.scale == "log":
+                return math.log(max(value, 0.5) / self._low) / math.log(self._high / self._low)
+            return (value - self._low) / (self._high - self._low)
+        if value not in self.choices:  # a default outside a restricted set
+            return 0.0
+        return self.choices.index(value) / max(len(self.choices) - 1, 1)
+
+    def at(self, position: float) -> Value:
+        """The value at a position of 0 to 1 on the knob's scale, rounded as in `grid`."""
+        position = min(max(position, 0.0), 1.0)
+        if self.kind != "integer":
+            return self.choices[round(position * (len(self.choices) - 1))]
+        if position in (0.0, 1.0):
+            return self._high if position else self._low
+        if self.scale == "log":
+            value = float(self._low * (self._high / self._low) ** position)
+            digits = max(0, math.floor(math.log10(value)) - 1)
+            unit = int(10**digits)
+            rounded = round(value / unit) * unit
+        else:
+            rounded = round(self._low + position * (self._high - self._low))
+        return min(max(rounded, self._low), self._high)
+
+    @property
+    def _low(self) -> int:
+        assert self.low is not None  # noqa: S101 - the validator has seen to it
+        return self.low
+
+    @property
+    def _high(self) -> int:
+        assert self.high is not None  # noqa: S101 - the validator has seen to it
+        return self.high
+
+
+class AtMost(Frozen):
+    """The constraint that one integer knob's value is at most another's."""
+
+    smaller: str
+    larger: str
+
+
+class Space(Frozen):
+    """The knobs of one run, the values of those that are fixed, and what must hold between them."""
+
+    knobs: tuple[Knob, ...]
+    fixed: Configuration = Field(default_factory=dict)
+    constraints: tuple[AtMost, ...] = ()
+
+    @property
+    def free(self) -> tuple[Knob, ...]:
+        """The knobs that the strategy may set."""
+        return tuple(knob for knob in self.knobs if knob.name not in self.fixed)
+
+    def knob(self, name: str) -> Knob:
+        """The knob of that name; SpaceError if there is none."""
+        for knob in self.knobs:
+            if knob.name == name:
+                return knob
+        names = ", ".join(knob.name for knob in self.knobs)
+        raise SpaceError(name, f"{name}: no such knob; expected one of {names}")
+
+    def default(self) -> Configuration:
+        """The default of each free knob and the value of each fixed one."""
+        return {knob.name: self.fixed.get(knob.name, knob.default) for knob in self.knobs}
+
+    def check(self, configuration: Configuration) -> Configuration:
+        """Return the complete configuration: knobs left out are filled in from `default`.
+
+        Raises SpaceError for an unknown knob, a value not allowed, a fixed knob set to something else, or a
+        broken constraint.
+        """
+        complete = self.default()
+        for name, value in configuration.items():
+            complete[name] = self.knob(name).check(value)
+            if name in self.fixed and value != self.fixed[name]:
+                raise SpaceError(
+                    name, f"{name} = {value!r}: expected {self.fixed[name]!r}, it is fixed in this run"
+                )
+        for constraint in self.constraints:
+            smaller, larger = complete[constraint.smaller], complete[constraint.larger]
+            if isinstance(smaller, int) and isinstance(larger, int) and smaller > larger:
+                raise SpaceError(
+                    constraint.smaller,
+                    f"{constraint.smaller} = {smaller}: expected at most {constraint.larger} = {larger}",
+                )
+        return complete
+
+    def allows(self, configuration: Configuration) -> bool:
+        """Whether `check` would accept the configuration."""
+        try:
+            self.check(configuration)
+        except SpaceError:
+            return False
+        return True
+
+    def restrict(
+        self,
+        name: str,
+        *,
+        low: int | None = None,
+        high: int | None = None,
+        choices: tuple[Value, ...] | None = None,
+    ) -> "Space":
+        """Narrow a knob to a part of its range or choices and set it free if it was fixed.
+
+        Raises SpaceError if the part is empty or reaches outside what the knob allows.
+        """
+        knob = self.knob(name)
+        if knob.kind == "integer":
+            if choices is not None:
+                raise SpaceError(
+                    name, f"{name}: an integer knob is restricted by low and high, not by choices"
+                )
+            new_low, new_high = knob.low if low is None else low, knob.high if high is None else high
+            for bound in (new_low, new_high):
+                if bound is None or not knob.contains(bound):
+                    raise SpaceError(name, f"{name}: bound {bound!r}: expected {knob.allowed}")
+            if new_low is not None and new_high is not None and new_low > new_high:
+                raise SpaceError(name, f"{name}: low {new_low} is above high {new_high}")
+            narrowed = knob.model_copy(update={"low": new_low, "high": new_high})
+        else:
+            if low is not None or high is not None:
+                raise SpaceError(name, f"{name}: restricted by choices, not by low and high")
+            if not choices:
+                raise SpaceError(name, f"{name}: choices is empty; expected some of {knob.allowed}")
+            for choice in choices:
+                if not knob.contains(choice):
+                    raise SpaceError(name, f"{name}: choice {choice!r}: expected {knob.allowed}")
+            in_order = tuple(choice for choice in knob.choices if choice in choices)
+            narrowed = knob.model_copy(update={"choices": in_order})
+        knobs = tuple(narrowed if k.name == name else k for k in self.knobs)
+        fixed = {k: v for k, v in self.fixed.items() if k != name}
+        return self.model_copy(update={"knobs": knobs, "fixed": fixed})
+
+    def fix(self, name: str, value: Value) -> "Space":
+        """Take a knob out of the free set, at that value; SpaceError if the value is not allowed."""
+        self.knob(name).check(value)
+        return self.model_copy(update={"fixed": {**self.fixed, name: value}})
+
+    def resource_cost(self, configuration: Configuration) -> float:
+        """Rough memory cost in KiB, for breaking ties: the sum of weight times value over numeric knobs."""
+        return sum(
+            knob.resource_weight * value
+            for knob in self.knobs
+            if isinstance(value := configuration.get(knob.name), int)
+        )
+
+
+def configuration_hash(configuration: Configuration) -> str:
+    """Twelve hex digits of the SHA-256 of the configuration's canonical JSON (keys sorted, no spaces)."""
+    canonical = json.dumps(configuration, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]

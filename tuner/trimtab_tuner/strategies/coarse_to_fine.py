@@ -1,0 +1,253 @@
+"""A wide grid, then finer and finer matrices round the best: how the seeds' thesis tuned, on a budget.
+
+DESIGN. Positions on each knob's scale run from 0 to 1 (`Knob.position`), so a step means the same ratio on a
+log scale everywhere.
+
+1. The default configuration (level 0), every run's reference.
+2. The wide grid (level 1): the cross product of `coarse_grid` values per knob and every category. It is gone
+   through in space-filling order, each next point the one furthest from all points before, and is cut off at
+   `COARSE_SHARE` of the budget; so the first trials are spread widely, a cut hurts least, and some trials
+   always remain for the finer search.
+3. Matrices round the best so far: its neighbours one step away, each knob alone, and every two knobs together
+   in all four diagonals, because raising connections without processes, or the reverse, does not help (digest
+   of the seeds, statement 10). The step is the grid's own first (level 1: neighbours that the cut left out),
+   then half of it (level 2), a quarter (level 3). Whenever a better configuration turns up, the matrix moves
+   there; when a matrix is exhausted, the step is halved; after `levels` the search is over. Within a matrix
+   the most promising neighbour comes first: the one whose surroundings, by inverse squared distance to all
+   trials told, look best.
+
+The best is the least resource-intensive among the configurations within `tie_tolerance` of the highest score
+(thesis, section 3.7). Trials that are not verified are infeasible points: they pull the estimate of their
+surroundings down to half the worst score. While nothing at all has been verified there is no best to refine;
+then the rest of the wide grid is tried from few connections to many, and after it fewer connections than the
+grid has, since every failure of verification the thesis found was cured by admitting fewer.
+
+What is proposed is a function of the seed, the trials told and the proposals in flight, nothing else. That
+is why telling the recorded trials of an interrupted run rebuilds its strategy.
+"""
+
+import itertools
+import random
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab_tuner.records import Configuration, Proposal, TrialResult, Value, Verdict
+from trimtab_tuner.space import Space, SpaceError, configuration_hash
+
+COARSE_SHARE = 0.6
+DEFAULT_GRID_VALUES = 4
+ADMISSION_KNOB = "max_connections"
+CATEGORY_SPAN = (
+    0.5  # two categories are as far apart as values half a range (times the square root of 2) apart
+)
+
+_INFORMATIVE = {Verdict.VERIFIED, Verdict.FAILED_VERIFICATION, Verdict.REJECTED, Verdict.CRASHED}
+_STEP_NAMES = {1: "one step", 2: "half a step", 3: "a quarter of a step"}
+
+Positions = NDArray[np.float64]
+
+
+class CoarseToFine:
+    """The strategy; see the module's docstring, and `strategies.base` for the contract."""
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        seed: int,
+        budget_trials: int,
+        coarse_grid: Mapping[str, int],
+        levels: int = 3,
+        tie_tolerance: float = 0.01,
+    ) -> None:
+        if not space.free:
+            raise SpaceError(
+                space.knobs[0].name, "every knob is fixed: expected at least one free knob to tune"
+            )
+        if budget_trials < 1:
+            raise ValueError(f"budget_trials = {budget_trials}: expected at least 1")
+        self._space = space
+        self._budget = budget_trials
+        self._levels = levels
+        self._tie_tolerance = tie_tolerance
+        self._grid = {
+            knob.name: knob.grid(coarse_grid.get(knob.name, DEFAULT_GRID_VALUES)) for knob in space.free
+        }
+        self._results: dict[str, TrialResult] = {}
+        self._asked: set[str] = set()
+        self._default = space.default()
+        grid = [
+            {**self._default, **dict(zip(self._grid, values, strict=True))}
+            for values in itertools.product(*self._grid.values())
+        ]
+        random.Random(seed).shuffle(grid)  # noqa: S311 - decides between points equally far apart, no secret
+        self._coarse = self._space_filling_order([c for c in grid if space.allows(c)])
+        self._coarse_trials = min(len(self._coarse), max(1, round(COARSE_SHARE * budget_trials) - 1))
+
+    def ask(self) -> Proposal | None:
+        """The next configuration, or None when the search is over."""
+        if len(self._known) >= self._budget:
+            return None
+        proposal = self._next()
+        if proposal is not None:
+            self._asked.add(configuration_hash(proposal.configuration))
+        return proposal
+
+    def tell(self, result: TrialResult) -> None:
+        """Take in a finished trial, asked for or not."""
+        configuration = {**self._default, **result.configuration}
+        self._results[configuration_hash(configuration)] = result.model_copy(
+            update={"configuration": configuration}
+        )
+
+    def best(self) -> TrialResult | None:
+        """The cheapest of the trials whose score is within the tie tolerance of the highest."""
+        verified = self._verified()
+        if not verified:
+            return None
+        bar = max(score for _, score in verified) * (1 - self._tie_tolerance)
+        ties = [result for result, score in verified if score >= bar]
+        return min(
+            ties,
+            key=lambda r: (self._space.resource_cost(r.configuration), configuration_hash(r.configuration)),
+        )
+
+    def expected_trials(self) -> int:
+        """The grid's share plus two matrices, never more than the budget or less than what is known."""
+        numeric = sum(knob.kind != "categorical" for knob in self._space.free)
+        matrix = 2 * numeric + 2 * numeric * (numeric - 1) + 1
+        guess = 1 + self._coarse_trials + matrix * max(self._levels - 1, 1)
+        if self._next() is None:
+            return len(self._known)
+        return min(self._budget, max(guess, len(self._known) + 1))
+
+    @property
+    def _known(self) -> set[str]:
+        return self._asked | self._results.keys()
+
+    def _verified(self) -> list[tuple[TrialResult, float]]:
+        return [
+            (result, result.score)
+            for result in self._results.values()
+            if result.verdict is Verdict.VERIFIED and result.score is not None
+        ]
+
+    def _is_new(self, configuration: Configuration) -> bool:
+        return configuration_hash(configuration) not in self._known and self._space.allows(configuration)
+
+    def _next(self) -> Proposal | None:
+        if self._is_new(self._default):
+            return Proposal(
+                configuration=self._default, level=0, reason="The default configuration, the reference."
+            )
+        left = [c for c in self._coarse[: self._coarse_trials] if self._is_new(c)]
+        best = self.best()
+        if best is None and len(self._results) > 1:
+            return self._next_without_any_verified()
+        if left:
+            return Proposal(configuration=left[0], level=1, reason="Wide grid, in space-filling order.")
+        if best is None:
+            return None  # all that is known is still in flight
+        return self._next_in_matrix(best)
+
+    def _next_without_any_verified(self) -> Proposal | None:
+        """Nothing verified yet: admit fewer connections, if the space has such a knob, else use less."""
+        left = sorted((c for c in self._coarse if self._is_new(c)), key=self._admission)
+        if left:
+            return Proposal(
+                configuration=left[0],
+                level=1,
+                reason="No configuration has been verified yet: wide grid, fewest connections first.",
+            )
+        fewest = min((r.configuration for r in self._results.values()), key=self._admission)
+        for knob in self._space.free:
+            value = fewest[knob.name]
+            if knob.name == ADMISSION_KNOB and isinstance(value, int) and knob.low is not None:
+                fewer = {**fewest, knob.name: max(knob.low, value // 2)}
+                if self._is_new(fewer):
+                    return Proposal(
+                        configuration=fewer,
+                        level=2,
+                        reason="No configuration has been verified yet: half the fewest connections tried.",
+                    )
+        return None
+
+    def _admission(self, configuration: Configuration) -> tuple[int, float]:
+        value = configuration.get(ADMISSION_KNOB, 0)
+        return (value if isinstance(value, int) else 0, self._space.resource_cost(configuration))
+
+    def _next_in_matrix(self, best: TrialResult) -> Proposal | None:
+        for level in range(1, self._levels + 1):
+            moves = [c for c in self._matrix(best.configuration, 0.5 ** (level - 1)) if self._is_new(c)]
+            if moves:
+                estimates = self._estimate(moves)
+                chosen = max(
+                    range(len(moves)),
+                    key=lambda i: (estimates[i], -self._space.resource_cost(moves[i])),
+                )
+                step = _STEP_NAMES.get(level, f"1/{2 ** (level - 1)} of a step")
+                return Proposal(
+                    configuration=moves[chosen],
+                    level=level,
+                    reason=f"Neighbour of the best so far, {step} of the wide grid away.",
+                )
+        return None
+
+    def _matrix(self, centre: Configuration, share: float) -> list[Configuration]:
+        """The centre's neighbours: one knob, or two numeric ones, moved by that share of a grid step."""
+        found: list[Configuration] = []
+        moves: dict[str, list[Value]] = {}
+        for knob in self._space.free:
+            value = centre[knob.name]
+            if knob.kind == "categorical":
+                found += [{**centre, knob.name: choice} for choice in knob.choices if choice != value]
+            else:
+                step = share / max(len(self._grid[knob.name]) - 1, 1)
+                position = knob.position(value)
+                moves[knob.name] = [
+                    moved for sign in (-1, 1) if (moved := knob.at(position + sign * step)) != value
+                ]
+        for name, values in moves.items():
+            found += [{**centre, name: value} for value in values]
+        for one, two in itertools.combinations(moves, 2):
+            found += [{**centre, one: a, two: b} for a, b in itertools.product(moves[one], moves[two])]
+        return found
+
+    def _estimate(self, configurations: Sequence[Configuration]) -> list[float]:
+        """Expected score of each: the mean of all scores told, weighted by inverse squared distance."""
+        told = [result for result in self._results.values() if result.verdict in _INFORMATIVE]
+        verified = [result.score for result in told if result.score is not None]
+        infeasible = min(verified) / 2
+        scores = np.array([infeasible if result.score is None else result.score for result in told])
+        at = self._positions([result.configuration for result in told])
+        distances = np.linalg.norm(self._positions(configurations)[:, None, :] - at[None, :, :], axis=2)
+        weights = 1 / np.maximum(distances, 1e-6) ** 2
+        return [float(estimate) for estimate in (weights @ scores) / weights.sum(axis=1)]
+
+    def _positions(self, configurations: Sequence[Configuration]) -> Positions:
+        """One row per configuration: scale positions, and for each category 0 or CATEGORY_SPAN."""
+        rows = []
+        for configuration in configurations:
+            row: list[float] = []
+            for knob in self._space.free:
+                value = configuration[knob.name]
+                if knob.kind == "categorical":
+                    row += [CATEGORY_SPAN * (choice == value) for choice in knob.choices]
+                else:
+                    row.append(knob.position(value))
+            rows.append(row)
+        return np.array(rows)
+
+    def _space_filling_order(self, grid: Sequence[Configuration]) -> list[Configuration]:
+        """The grid's configurations, each the furthest from the default and all those before it."""
+        positions = self._positions(grid)
+        nearest = np.linalg.norm(positions - self._positions([self._default]), axis=1)
+        order = []
+        for _ in grid:
+            chosen = int(nearest.argmax())
+            order.append(grid[chosen])
+            nearest = np.minimum(nearest, np.linalg.norm(positions - positions[chosen], axis=1))
+            nearest[chosen] = -1.0
+        return order
