@@ -1,0 +1,160 @@
+"""Child processes that never outlive the agent, and whose death is seen at once.
+
+DESIGN.  Every child is started through setpriv(1) with a parent-death signal, so the kernel kills it when the
+agent dies, even by kill -9.  The signal is bound to the *thread* that started the child, hence whoever starts
+children must outlive them.  A child has its own process group: Ctrl-C in the terminal reaches only the agent,
+which then ends its children in good order, and whatever a child has forked is ended with it.
+
+A pidfd per child makes its death an event to select on, beside the output of another child and the run's stop
+signal; nothing here polls or sleeps.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from trimtab_agent.errors import BinaryMissing
+
+STOP_GRACE_S = 3.0
+
+
+class Child:
+    """A running program.
+
+    `cpus` are the CPUs it may use.  Its standard error goes to the file `log`, its standard output as well,
+    unless `capture` asks for a pipe (`stdout`).  Raises BinaryMissing if it cannot be started.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cpus: Sequence[int],
+        log: Path,
+        capture: bool = False,
+    ) -> None:
+        self.name = Path(command[0]).name
+        self.log = log
+        own_cpus = os.sched_getaffinity(0)
+        with log.open("ab") as log_file:
+            # Affinity is per thread and inherited: borrow the child's for the moment of the fork.
+            os.sched_setaffinity(0, cpus)
+            try:
+                self._process = subprocess.Popen(
+                    ["setpriv", "--pdeathsig", "KILL", "--", *command],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE if capture else log_file,
+                    stderr=log_file,
+                    process_group=0,
+                )
+            except OSError as error:
+                raise BinaryMissing(
+                    f"cannot start {self.name}: {error.strerror}: {error.filename}"
+                ) from error
+            finally:
+                os.sched_setaffinity(0, own_cpus)
+        self.pid = self._process.pid
+        self.exit_descriptor = os.pidfd_open(self.pid)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop(grace_s=0.0 if error else STOP_GRACE_S)
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """The pipe from the child's standard output; only with `capture`."""
+        assert self._process.stdout is not None  # noqa: S101 - the caller asked for it
+        return self._process.stdout
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs, else its exit code; -N if signal N ended it."""
+        return self._process.poll()
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Waits for its end; None if it still runs after `timeout_s`."""
+        if self._process.poll() is None:
+            wait_readable([self.exit_descriptor], timeout_s)
+        return self._process.poll()
+
+    def stop(self, grace_s: float = STOP_GRACE_S) -> int:
+        """Asks it to end (SIGTERM), after `grace_s` kills its whole group; returns the exit code.
+
+        Does no harm to a child that has ended, and may be called again.
+        """
+        if self._process.poll() is None and grace_s > 0:
+            self._process.send_signal(signal.SIGTERM)
+            self.wait(grace_s)
+        if self.exit_descriptor >= 0:
+            with contextlib.suppress(ProcessLookupError):  # the whole group has ended
+                os.killpg(self.pid, signal.SIGKILL)
+            os.close(self.exit_descriptor)
+            self.exit_descriptor = -1
+            if self._process.stdout is not None:
+                self._process.stdout.close()
+        return self._process.wait()
+
+    def death_sentence(self) -> str:
+        """How it ended, in words, with the last line of its log; for a child that has ended."""
+        code = self._process.poll()
+        if code is not None and code < 0:
+            how = f"was killed by {signal.Signals(-code).name}"
+        else:
+            how = f"ended with exit code {code}"
+        last = last_line(self.log)
+        return f"{self.name} (process {self.pid}) {how}" + (f": {last}" if last else "")
+
+
+def last_line(path: Path) -> str:
+    """The last line of a log that is not empty, at most its last 400 characters; empty if there is none."""
+    try:
+        lines = path.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return lines[-1][-400:] if lines else ""
+
+
+def wait_readable(descriptors: Sequence[int], timeout_s: float | None) -> set[int]:
+    """Those of the descriptors that can be read (or have come to their end); empty after `timeout_s`."""
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {ready for ready, _ in poll.poll(None if timeout_s is None else max(0.0, timeout_s) * 1000)}
+
+
+class StopSignal:
+    """A request to stop that threads and selectors can wait for; set from any thread or signal handler."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.requested = False
+
+    def request(self) -> None:
+        """Asks for the stop; a second time changes nothing."""
+        self.requested = True
+        os.eventfd_write(self.descriptor, 1)
+
+    def wait(self, timeout_s: float, *also: Child) -> bool:
+        """Waits until a stop is requested, one of the children ends, or `timeout_s` has passed.
+
+        Returns whether anything of that happened before the time was over.
+        """
+        descriptors = [self.descriptor, *(child.exit_descriptor for child in also)]
+        return bool(wait_readable(descriptors, timeout_s))
+
+    def close(self) -> None:
+        """Gives the descriptor back."""
+        os.close(self.descriptor)

@@ -1,0 +1,118 @@
+"""Takes a sample of all counters once a second, for as long as the agent lives.
+
+Each sample is published at once, and written to the database in batches of ten, so that sampling costs a
+transaction only every ten seconds.  A database that cannot be written stops the recording, not the
+watching: the failure is published once, and tried again with the next batch.
+"""
+
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from trimtab_db.errors import DatabaseError
+from trimtab_db.records import CounterSample
+from trimtab_db.repository import Repository
+
+from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.counters.cpu import CpuSource
+from trimtab_agent.counters.memory import MemorySource
+from trimtab_agent.counters.network import NetworkSource
+from trimtab_agent.counters.paging import PagingSource
+from trimtab_agent.counters.pressure import PressureSource
+from trimtab_agent.counters.process import ProcessSource
+from trimtab_agent.counters.server import ServerSource
+from trimtab_agent.counters.source import CounterSet, Snapshot, Values
+
+INTERVAL_S = 1.0
+BATCH = 10
+
+
+class Sampler:
+    """The sampling thread, and the counters that a trial reads around each of its rates."""
+
+    def __init__(self, repository: Repository, host_id: int, broadcaster: Broadcaster) -> None:
+        self._repository = repository
+        self._host_id = host_id
+        self._broadcaster = broadcaster
+        self._processes = ProcessSource()
+        self._server = ServerSource()
+        self._counters = CounterSet(
+            [
+                CpuSource(),
+                PagingSource(),
+                MemorySource(),
+                NetworkSource(),
+                PressureSource(),
+                self._processes,
+                self._server,
+            ]
+        )
+        self._run_id: int | None = None
+        self._trial_number: int | None = None
+        self._batch: list[CounterSample] = []
+        self._failing = False
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="sampler", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread and writes what has not been written yet."""
+        self._end.set()
+        self._thread.join()
+        self._write()
+
+    def watch_trial(self, run_id: int | None, trial_number: int | None) -> None:
+        """Samples from now on belong to this trial; to none when both are None."""
+        self._run_id, self._trial_number = run_id, trial_number
+
+    def watch_server(self, pids: tuple[int, ...], stats_socket: Path | None) -> None:
+        """Samples from now on include these processes and this stats socket; neither when empty."""
+        self._processes.watch(pids)
+        self._server.watch(stats_socket)
+
+    def snapshot(self) -> Snapshot:
+        """All counters now, for `between`."""
+        return self._counters.take()
+
+    def between(self, earlier: Snapshot, later: Snapshot) -> Values:
+        """What happened between two snapshots."""
+        return self._counters.between(earlier, later)
+
+    def _loop(self) -> None:
+        earlier = self.snapshot()
+        due = time.monotonic() + INTERVAL_S
+        while not self._end.wait(max(0.0, due - time.monotonic())):
+            # After a stall (suspend, overload) go on from now, rather than catch up in a burst.
+            due = max(due, time.monotonic() - INTERVAL_S) + INTERVAL_S
+            later = self.snapshot()
+            sample = self.between(earlier, later)
+            earlier = later
+            self._broadcaster.publish("sample", sample)
+            self._batch.append(
+                CounterSample(
+                    host_id=self._host_id,
+                    taken_at=datetime.fromtimestamp(later.time, UTC),
+                    values=sample,
+                    run_id=self._run_id,
+                    trial_number=self._trial_number,
+                )
+            )
+            if len(self._batch) >= BATCH:
+                self._write()
+
+    def _write(self) -> None:
+        batch, self._batch = self._batch, []
+        try:
+            self._repository.add_counter_samples(batch)
+            self._failing = False
+        except DatabaseError as error:
+            if not self._failing:
+                message = f"Counters are not being recorded: {error}"
+                self._broadcaster.publish(
+                    "log", {"run_id": self._run_id, "level": "warning", "message": message}
+                )
+            self._failing = True

@@ -1,0 +1,84 @@
+"""What a source of counters is, and how two readings of all sources become values.
+
+A source is read (cheap: one or two files of /proc), and only the difference of two readings becomes
+rates and percentages.  So the same code serves the once-a-second sampler and the exact average over
+one rate of a trial: both are `between(earlier, later)`.
+
+A source that cannot be read is listed under `missing` with the reason; it never shows up as zeros.  A source
+that has nothing to read at present (no server is running) is left out.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Reading = Any
+Values = dict[str, Any]
+
+
+class Source(Protocol):
+    """One source of counters; `name` is its key in a sample."""
+
+    name: str
+
+    def read(self) -> Reading | None:
+        """Reads the raw counters; None when there is nothing to read; raises OSError when it cannot."""
+
+    def values(self, earlier: Reading, later: Reading, interval_s: float) -> Values:
+        """Turns two readings, `interval_s` apart, into rates (per second), percentages and gauges."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One reading of every source: `time` in seconds since the epoch, `monotonic_s` for intervals."""
+
+    time: float
+    monotonic_s: float
+    readings: dict[str, Reading]
+    missing: dict[str, str]
+
+
+class CounterSet:
+    """All sources together."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = tuple(sources)
+
+    def take(self) -> Snapshot:
+        """Reads every source once."""
+        readings: dict[str, Reading] = {}
+        missing: dict[str, str] = {}
+        for source in self._sources:
+            try:
+                reading = source.read()
+            except OSError as error:
+                missing[source.name] = f"{error.filename or source.name}: {error.strerror or error}"
+                continue
+            if reading is not None:
+                readings[source.name] = reading
+        return Snapshot(time.time(), time.monotonic(), readings, missing)
+
+    def between(self, earlier: Snapshot, later: Snapshot) -> Values:
+        """What happened meanwhile: `time`, `interval_s`, `missing`, and a key for each source."""
+        interval_s = max(later.monotonic_s - earlier.monotonic_s, 1e-6)
+        sample: Values = {"time": later.time, "interval_s": round(interval_s, 4), "missing": later.missing}
+        for source in self._sources:
+            before, after = earlier.readings.get(source.name), later.readings.get(source.name)
+            if before is not None and after is not None:
+                sample[source.name] = source.values(before, after, interval_s)
+        return sample
+
+
+def per_second(
+    earlier: Mapping[str, float],
+    later: Mapping[str, float],
+    interval_s: float,
+    names: Mapping[str, str],
+) -> Values:
+    """Rates of the counters `names` (kernel name → ours); those the kernel does not have are left out."""
+    return {
+        ours: round((later[kernel] - earlier[kernel]) / interval_s, 2)
+        for kernel, ours in names.items()
+        if kernel in earlier and kernel in later
+    }

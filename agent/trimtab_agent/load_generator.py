@@ -1,0 +1,195 @@
+"""Drives one rate with trimtab-load, and reads its JSON lines (docs/load-generator.md has the schema)."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from trimtab_agent.children import Child, StopSignal, wait_readable
+
+# How much longer than asked the generator may take (it drains for up to two timeouts) before it counts as hung.
+HANG_MARGIN_S = 10.0
+
+
+class _FromGenerator(BaseModel):
+    """Part of the generator's result; fields that we do not use are passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Sessions(_FromGenerator):
+    """What became of the sessions."""
+
+    offered: int
+    started: int
+    completed: int
+    timed_out_connect: int
+    timed_out: int
+    failed: int
+    dropped: int
+
+
+class Requests(_FromGenerator):
+    """What became of the requests; `offered` is the sum of the others."""
+
+    offered: int
+    replied: int
+    timed_out_before_read: int
+    timed_out_after_read: int
+    failed: int
+    abandoned: int
+    dropped: int
+
+
+class SizeClass(_FromGenerator):
+    """What became of the requests for files of one size."""
+
+    size_bytes: int
+    asked: int
+    replied: int
+    timed_out_before_read: int
+    timed_out_after_read: int
+    failed: int
+    abandoned: int
+
+
+class Percentiles(_FromGenerator):
+    """A latency distribution in microseconds; the values mean nothing when `count` is 0."""
+
+    count: int
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+    p999: float
+    max: float
+
+
+class Latencies(_FromGenerator):
+    """From the intended start of the connection or request."""
+
+    connect: Percentiles
+    first_byte: Percentiles
+    reply: Percentiles
+
+
+class Health(_FromGenerator):
+    """Whether the generator itself was the limit; the rest of what it says is kept as it is."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    verdict: str
+    reasons: tuple[str, ...]
+
+
+class LoadResult(_FromGenerator):
+    """The generator's last line."""
+
+    rate_rps: float
+    duration_s: float
+    warmup_s: float
+    elapsed_s: float
+    interrupted: bool
+    sessions: Sessions
+    requests: Requests
+    failures: dict[str, int]
+    bytes_received: int
+    goodput_mbps: float
+    reply_rate_rps: float
+    size_classes: tuple[SizeClass, ...]
+    latency_us: Latencies
+    health: Health
+
+    @property
+    def generator_limited(self) -> bool:
+        """Whether the rate was not offered as it should have been."""
+        return self.health.verdict == "generator-limited"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOrder:
+    """One rate to drive: an open loop over the session log, for `duration_s`, the first `warmup_s` not counted."""
+
+    program: Path
+    url: str
+    rate_rps: float
+    duration_s: float
+    warmup_s: float
+    timeout_s: float
+    sessions: Path
+    seed: int
+    cpus: Sequence[int]
+    log: Path
+
+    def command(self) -> tuple[str, ...]:
+        """The command line."""
+        return (
+            str(self.program),
+            "open",
+            f"--url={self.url}",
+            f"--rate={self.rate_rps:g}",
+            f"--duration={self.duration_s:g}",
+            f"--warmup={self.warmup_s:g}",
+            f"--timeout={self.timeout_s:g}",
+            f"--sessions={self.sessions}",
+            f"--seed={self.seed}",
+        )
+
+
+class GeneratorDied(Exception):
+    """The load generator ended without a result."""
+
+
+class ServerDied(Exception):
+    """The server ended while load was being driven."""
+
+
+class Stopped(Exception):
+    """A stop was requested meanwhile."""
+
+
+def drive(
+    order: LoadOrder,
+    server: Child,
+    stop: StopSignal,
+    on_progress: Callable[[dict[str, Any]], None],
+) -> LoadResult:
+    """Runs the generator to its end and returns its result.
+
+    `on_progress` gets every progress line.  Ends the generator and raises ServerDied as soon as the server
+    ends, Stopped as soon as a stop is requested, GeneratorDied when it ends without a result or hangs.
+    """
+    with Child(order.command(), cpus=order.cpus, log=order.log, capture=True) as generator:
+        pipe = generator.stdout.fileno()
+        limit_s = order.duration_s + 2 * order.timeout_s + HANG_MARGIN_S
+        pending = b""
+        result: LoadResult | None = None
+        while True:
+            # It reports every second: silence for longer than a whole rate means that it hangs.
+            ready = wait_readable([pipe, server.exit_descriptor, stop.descriptor], limit_s)
+            if stop.descriptor in ready:
+                generator.stop(grace_s=0.0)
+                raise Stopped
+            if server.exit_descriptor in ready:
+                generator.stop(grace_s=0.0)
+                raise ServerDied(server.death_sentence())
+            if not ready:
+                generator.stop(grace_s=0.0)
+                raise GeneratorDied(f"{generator.name} reported nothing for {limit_s:.0f} s and was killed")
+            chunk = os.read(pipe, 1 << 20)
+            if not chunk:
+                break
+            *lines, pending = (pending + chunk).split(b"\n")
+            for line in lines:
+                document = json.loads(line)
+                if document["type"] == "progress":
+                    on_progress(document)
+                elif document["type"] == "result":
+                    result = LoadResult.model_validate(document)
+        if generator.wait(HANG_MARGIN_S) != 0 or result is None or result.interrupted:
+            raise GeneratorDied(generator.death_sentence())
+        return result
