@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatGain,
+  formatMbps,
+  formatMicroseconds,
+  formatNumber,
+  formatPercent,
+  formatRate,
+  formatSi,
+  formatTime,
+} from './format';
+
+describe('formatNumber', () => {
+  it.each([
+    [0, '0'],
+    [0.001234, '0.00123'],
+    [1.2345, '1.23'],
+    [12.345, '12.3'],
+    [123.45, '123'],
+    [1234.5, '1\u202f235'],
+    [1234567, '1\u202f234\u202f567'],
+    [-2.5, '−2.50'],
+    [Number.NaN, '–'],
+    [null, '–'],
+  ])('%s is written %s', (value, text) => {
+    expect(formatNumber(value)).toBe(text);
+  });
+});
+
+it('a count has no decimals', () => {
+  expect(formatCount(9999.6)).toBe('10\u202f000');
+});
+
+it.each([
+  [999, 'req/s', '999 req/s'],
+  [12_300, 'req/s', '12.3 kreq/s'],
+  [999_900, 'B', '1.00 MB'],
+  [0, 'x', '0 x'],
+])('%s %s gets the prefix of its size', (value, unit, text) => {
+  expect(formatSi(value, unit)).toBe(text);
+});
+
+it('goodput and rates carry their units, and a missing value carries none', () => {
+  expect(formatMbps(940.12)).toBe('940 Mbit/s');
+  expect(formatRate(8123.4)).toBe('8\u202f123 req/s');
+  expect(formatMbps(null)).toBe('–');
+  expect(formatRate(undefined)).toBe('–');
+});
+
+it.each([
+  [512, '512 B'],
+  [5_123_580, '4.89 MiB'],
+  [3 * 2 ** 30, '3.00 GiB'],
+])('%s bytes are %s', (value, text) => {
+  expect(formatBytes(value)).toBe(text);
+});
+
+it.each([
+  [300, '300 µs'],
+  [2100, '2.10 ms'],
+  [1_500_000, '1.50 s'],
+])('%s microseconds are %s', (value, text) => {
+  expect(formatMicroseconds(value)).toBe(text);
+});
+
+it.each([
+  [4.4, '4 s'],
+  [303, '5 min 03 s'],
+  [7800, '2 h 10 min'],
+  [273_600, '3 d 4 h'],
+  [null, '–'],
+])('%s seconds are %s', (value, text) => {
+  expect(formatDuration(value)).toBe(text);
+});
+
+it.each([
+  [0.1234, '+12.3 %'],
+  [-0.05, '−5.0 %'],
+  [0.0001, '±0.0 %'],
+])('a gain of %s is written %s', (value, text) => {
+  expect(formatGain(value)).toBe(text);
+});
+
+it('a share is written in per cent', () => {
+  expect(formatPercent(0.5)).toBe('50 %');
+  expect(formatPercent(0.1234, 1)).toBe('12.3 %');
+});
+
+it('a time that cannot be read is shown as missing', () => {
+  expect(formatTime('not a time')).toBe('–');
+  expect(formatTime('2026-11-21T12:00:00Z')).toContain('2026');
+});

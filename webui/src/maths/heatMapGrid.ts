@@ -1,0 +1,105 @@
+// Where the cells of a heat map lie: one map for each combination of the knobs that are not on an axis.
+//
+// Trials choose their values freely (coarse grids, then finer ones), so the axes are the sorted values that
+// occur, evenly spaced. Several trials of one configuration share a cell: its score is their mean, and its
+// failure shows only while no trial of it has been verified.
+
+import type { KnobValue } from './knobDiff';
+
+export type Configuration = Readonly<Record<string, KnobValue>>;
+
+export interface GridTrial {
+  number: number;
+  configuration: Configuration;
+  verdict: string;
+  reason: string;
+  score: number | null;
+}
+
+export interface Cell {
+  x: KnobValue;
+  y: KnobValue;
+  score: number | null;
+  trials: GridTrial[];
+  /** The last trial that was not verified, when none was. */
+  failure: GridTrial | null;
+}
+
+export interface Panel {
+  /** Values of the knobs off the axes that trials differ in; empty when there is one panel. */
+  label: Configuration;
+  cells: Map<string, Cell>;
+}
+
+export interface HeatMapGrid {
+  xs: KnobValue[];
+  ys: KnobValue[];
+  panels: Panel[];
+  /** Lowest and highest score of all panels; null without a score. */
+  range: { low: number; high: number } | null;
+}
+
+export const cellKey = (x: KnobValue, y: KnobValue): string => `${x}|${y}`;
+
+function compareValues(a: KnobValue, b: KnobValue): number {
+  return typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
+}
+
+function distinct(values: Iterable<KnobValue>): KnobValue[] {
+  return [...new Set(values)].sort(compareValues);
+}
+
+/** The knobs that take more than one value among the configurations, in the order of the first one. */
+export function varyingKnobs(configurations: readonly Configuration[]): string[] {
+  const first = configurations[0] ?? {};
+  return Object.keys(first).filter((knob) => configurations.some((other) => other[knob] !== first[knob]));
+}
+
+/** The panel's part of a configuration: its values of `knobs`, and nothing else. */
+export function panelLabel(configuration: Configuration, knobs: readonly string[]): Configuration {
+  return Object.fromEntries(knobs.map((knob) => [knob, configuration[knob] ?? '']));
+}
+
+export function heatMapGrid(
+  trials: readonly GridTrial[],
+  xKnob: string,
+  yKnob: string,
+  panelKnobs: readonly string[],
+): HeatMapGrid {
+  const onAxes = trials.filter(({ configuration }) => xKnob in configuration && yKnob in configuration);
+  const panels = new Map<string, Panel>();
+  for (const trial of onAxes) {
+    const label = panelLabel(trial.configuration, panelKnobs);
+    const panelKey = JSON.stringify(label);
+    const panel = panels.get(panelKey) ?? { label, cells: new Map<string, Cell>() };
+    panels.set(panelKey, panel);
+    const x = trial.configuration[xKnob] as KnobValue;
+    const y = trial.configuration[yKnob] as KnobValue;
+    const cell = panel.cells.get(cellKey(x, y)) ?? { x, y, score: null, trials: [], failure: null };
+    cell.trials.push(trial);
+    panel.cells.set(cellKey(x, y), cell);
+  }
+  const scores: number[] = [];
+  for (const panel of panels.values()) {
+    for (const cell of panel.cells.values()) {
+      const own = cell.trials.flatMap((trial) => (trial.score === null ? [] : [trial.score]));
+      if (own.length > 0) {
+        cell.score = own.reduce((sum, score) => sum + score, 0) / own.length;
+        scores.push(cell.score);
+      } else {
+        cell.failure = cell.trials.at(-1) ?? null;
+      }
+    }
+  }
+  return {
+    xs: distinct(onAxes.map(({ configuration }) => configuration[xKnob] as KnobValue)),
+    ys: distinct(onAxes.map(({ configuration }) => configuration[yKnob] as KnobValue)),
+    panels: [...panels.entries()].sort(([a], [b]) => a.localeCompare(b)).map(([, panel]) => panel),
+    range: scores.length === 0 ? null : { low: Math.min(...scores), high: Math.max(...scores) },
+  };
+}
+
+/** Place of a score on the colour scale: 0 = lowest of the map, 1 = highest; 1 when all are equal. */
+export function scorePosition(score: number, range: { low: number; high: number }): number {
+  return range.high > range.low ? (score - range.low) / (range.high - range.low) : 1;
+}

@@ -1,0 +1,21 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vitest/config';
+import { mantineVariables } from './mantineVariables';
+
+export default defineConfig({
+  plugins: [react(), mantineVariables()],
+  build: {
+    // Nothing becomes a data: URL, so the daemon's Content-Security-Policy can stay at 'self'.
+    assetsInlineLimit: 0,
+    target: 'es2023',
+    chunkSizeWarningLimit: 700,
+  },
+  server: { proxy: { '/api': 'http://127.0.0.1:8080' } },
+  test: {
+    environment: 'jsdom',
+    include: ['src/**/*.test.{ts,tsx}'],
+    setupFiles: ['src/test/setup.ts'],
+    css: false,
+    restoreMocks: true,
+  },
+});
