@@ -1,8 +1,8 @@
 """Confirming the winner: the best trial of a noisy search is also the luckiest, so it is measured again.
 
-The finalists (the best, the default and, if wanted, runners-up) are measured in blocks: every block holds each
-finalist once, in a random order of its own. Whatever drifts while the confirmation lasts then hits all of them
-alike, and cancels when scores are compared within blocks.
+The finalists (the default, the best and, if wanted, runners-up) are measured in blocks: every block holds
+each finalist once, in a random order of its own. Whatever drifts while the confirmation lasts then hits all
+of them alike, and cancels when scores are compared within blocks.
 """
 
 import random
@@ -49,9 +49,14 @@ def confirmation_schedule(
 
 
 class Challenger(Frozen):
-    """A finalist other than the default: its mean score (None if never verified) and its gain over the default."""
+    """A finalist other than the default.
+
+    `verified_blocks` counts the blocks in which it was verified, `mean_score` is over those (None if there
+    are none), `gain` over the blocks in which the default was verified too.
+    """
 
     configuration: Configuration
+    verified_blocks: int
     mean_score: float | None
     gain: Gain | None
 
@@ -60,7 +65,8 @@ class Outcome(Frozen):
     """What a run has found.
 
     `recommended` is the configuration to use: the default, unless another is significantly better. `gain` is
-    that of the best challenger, `groups` the finalists ranked by Tukey's HSD (members are configuration hashes).
+    that of the configuration the sentence speaks of. `groups` ranks the finalists by Tukey's HSD (members are
+    configuration hashes).
     """
 
     recommended: Configuration | None
@@ -78,12 +84,14 @@ def conclude(
     *,
     confidence: float = 0.95,
 ) -> Outcome:
-    """The outcome of a confirmation; the first of `finalists` is the default, as `choose_finalists` gives them.
+    """The outcome of a confirmation of finalists in the order of `choose_finalists`, the default first.
 
     With k challengers each interval has the confidence 1 - (1 - confidence) / k (Bonferroni), so that all
     hold together with `confidence` and having several attempts makes no claim easier. Among challengers that
     are significantly better than the default and share the best one's rank, the least resource-intensive is
-    recommended.
+    recommended. A challenger must also have been verified in at least as many blocks as the default, and in
+    more than half of all. If the default was verified in none, the best such challenger is recommended
+    although no percentage can be stated.
     """
     if not finalists:
         return Outcome(
@@ -99,6 +107,15 @@ def conclude(
         return _keep_default(default, "The default itself is the best configuration found.")
     by_block = {(configuration_hash(s.configuration), s.block): s.score for s in scores}
     blocks = sorted({s.block for s in scores})
+    if not blocks:
+        return Outcome(
+            recommended=others[0],
+            is_default=False,
+            gain=None,
+            challengers=(),
+            groups=(),
+            sentence=f"{describe(others[0], default)} was the best of the search; it has not been confirmed.",
+        )
 
     def row(configuration: Configuration) -> list[float | None]:
         return [by_block.get((configuration_hash(configuration), block)) for block in blocks]
@@ -114,22 +131,34 @@ def conclude(
     groups = tukey_groups(
         {configuration_hash(f): [s for s in row(f) if s is not None] for f in finalists}, 1 - confidence
     )
-    best = challengers[0]
-    better = [c for c in challengers if c.gain and c.gain.significant and c.gain.gain > 0]
+    default_blocks = sum(score is not None for score in default_row)
+    sound = [c for c in challengers if c.verified_blocks >= max(default_blocks, len(blocks) // 2 + 1)]
+    better = [c for c in sound if c.gain and c.gain.significant and c.gain.gain > 0]
+    if default_blocks == 0:
+        better = sound
     if not better:
-        return _keep_default(default, _why_default(best, default_row), best.gain, challengers, groups)
-    leaders = next(
-        (set(g.members) for g in groups if configuration_hash(better[0].configuration) in g.members), set()
-    )
-    level = [c for c in better if configuration_hash(c.configuration) in leaders] or better[:1]
+        best = (sound or challengers)[0]
+        sentence = _why_default(best, default, default_blocks, len(blocks))
+        return _keep_default(default, sentence, best.gain, challengers, groups)
+    lead = configuration_hash(better[0].configuration)
+    leaders = {lead}.union(*(group.members for group in groups if lead in group.members))
+    level = [c for c in better if configuration_hash(c.configuration) in leaders]
     chosen = min(level, key=lambda c: space.resource_cost(c.configuration))
+    name = describe(chosen.configuration, default)
+    if chosen.gain:
+        sentence = f"{name} is {_in_words(chosen.gain)}."
+    else:
+        sentence = (
+            f"{name} passed verification in {chosen.verified_blocks} of {len(blocks)} blocks "
+            "and the default in none, so that no gain can be stated."
+        )
     return Outcome(
         recommended=chosen.configuration,
         is_default=False,
         gain=chosen.gain,
         challengers=challengers,
         groups=groups,
-        sentence=f"{describe(chosen.configuration, default)} is {_in_words(chosen.gain)}.",
+        sentence=sentence,
     )
 
 
@@ -148,6 +177,7 @@ def _challenger(
     present = [score for score in row if score is not None]
     return Challenger(
         configuration=configuration,
+        verified_blocks=len(present),
         mean_score=sum(present) / len(present) if present else None,
         gain=paired_gain(default_row, row, confidence=confidence),
     )
@@ -170,21 +200,24 @@ def _keep_default(
     )
 
 
-def _in_words(gain: Gain | None) -> str:
+def _in_words(gain: Gain) -> str:
     """For instance `23.4 % better than the default (95 % interval 20.1 to 26.8 %)`."""
-    if gain is None or gain.low is None or gain.high is None:
-        return "not comparable with the default"
+    if gain.low is None or gain.high is None:
+        return f"{gain.gain * 100:.1f} % better than the default (too few repeats for an interval)"
     return (
         f"{gain.gain * 100:.1f} % better than the default "
         f"({gain.confidence * 100:.3g} % interval {gain.low * 100:.1f} to {gain.high * 100:.1f} %)"
     )
 
 
-def _why_default(best: Challenger, default_row: Sequence[float | None]) -> str:
+def _why_default(best: Challenger, default: Configuration, default_blocks: int, blocks: int) -> str:
     """Why no challenger is announced."""
-    start = "No significant gain over the default: the best other configuration measured"
-    if best.gain is not None:
-        return f"{start} {best.gain}."
-    if not any(default_row):
-        return "No gain can be stated: the default passed verification in no block of the confirmation."
-    return "No gain can be stated: no other finalist passed verification in the same block as the default."
+    name = describe(best.configuration, default)
+    if best.verified_blocks < max(default_blocks, blocks // 2 + 1):
+        return (
+            f"No gain over the default: {name} passed verification in {best.verified_blocks} "
+            f"of {blocks} blocks, the default in {default_blocks}."
+        )
+    return (
+        f"No significant gain over the default: the best other configuration, {name}, measured {best.gain}."
+    )

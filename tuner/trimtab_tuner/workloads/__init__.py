@@ -16,6 +16,6 @@ class WorkloadEntry:
 WORKLOADS: dict[str, WorkloadEntry] = {
     Specweb99.name: WorkloadEntry(
         Specweb99,
-        "Static files of 102 B to 921,600 B in the mix of SPECweb99, asked in sessions of 7.29 requests with pauses.",
+        "Static files of 102 B to 921,600 B in SPECweb99's mix, in sessions of 7.29 requests with pauses.",
     ),
 }

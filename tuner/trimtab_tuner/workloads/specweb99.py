@@ -1,7 +1,7 @@
 """A static workload in the manner of SPECweb99, as the seeds' thesis used it (section 3.1).
 
-FILES. Each directory holds 36 files: four classes of nine, file k of class c being floor(102.4 x k x 10^c) bytes
-long, 5,123,580 bytes in all. Paths are `/dir00000/class0_1` to `class3_9`.
+FILES. Each directory holds 36 files: four classes of nine, file k of class c being floor(102.4 x k x 10^c)
+bytes long, 5,123,580 bytes in all. Paths are `/dir00000/class0_1` to `class3_9`.
 
 REQUESTS. Classes are asked 35, 50, 14 and 1 %, files within a class by `FILE_SHARES` (both from SPECweb99),
 directories by Zipf's law (the i-th with a weight of 1/i). All choices are independent.
@@ -37,7 +37,7 @@ from trimtab_tuner.workloads.session_log import Request, Session
 
 CLASS_SHARES = (0.35, 0.50, 0.14, 0.01)
 FILE_SHARES = (0.039, 0.059, 0.088, 0.177, 0.353, 0.118, 0.071, 0.050, 0.045)
-FILE_SIZES = tuple(1024 * k * 10**c // 10 for c in range(4) for k in range(1, 10))
+FILE_SIZES: tuple[int, ...] = tuple(1024 * k * int(10**c) // 10 for c in range(4) for k in range(1, 10))
 MEAN_LENGTH = 7.29
 MAX_LENGTH = 40
 LENGTH_BLOCK = 64
@@ -162,4 +162,5 @@ def _pauses(begins_burst: NDArray[np.bool_], ends: Integers, stream: np.random.G
     pauses[ends - 1] = 0.0
     sums = np.diff(np.cumsum(pauses)[ends - 1], prepend=0.0)
     factors = np.minimum(1.0, SESSION_PAUSE_LIMIT_S / np.maximum(sums, SESSION_PAUSE_LIMIT_S))
-    return np.round(pauses * np.repeat(factors, np.diff(ends, prepend=0)), 6)
+    shortened: Floats = np.round(pauses * np.repeat(factors, np.diff(ends, prepend=0)), 6)
+    return shortened
