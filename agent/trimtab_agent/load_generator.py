@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from trimtab_agent.children import Child, StopSignal, wait_readable
 
-# How much longer than asked the generator may take (it drains for up to two timeouts) before it counts as hung.
+# Grace beyond the asked duration and two timeouts of draining before the generator counts as hung.
 HANG_MARGIN_S = 10.0
 
 
@@ -112,7 +112,7 @@ class LoadResult(_FromGenerator):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOrder:
-    """One rate to drive: an open loop over the session log, for `duration_s`, the first `warmup_s` not counted."""
+    """One rate to drive: an open loop over the session log, the first `warmup_s` of it not counted."""
 
     program: Path
     url: str

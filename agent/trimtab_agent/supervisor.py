@@ -1,4 +1,4 @@
-"""One start of the server under test: render, let it check the configuration, start, wait until it answers, stop.
+"""One start of the server under test: render, check, start, wait until it answers, stop.
 
 Everything of one start lies in the run's log directory under one name: `trial-3.conf`, `trial-3.log`, and the
 stats socket while it runs (there, unless the path would be longer than a socket's address may be).
@@ -108,6 +108,14 @@ class TargetServer:
         except StatsSocketError:
             return {}
 
+    def worker_restarts(self) -> int:
+        """How many workers its master has had to replace; 0 when it does not answer any more."""
+        try:
+            with StatsSocket(self.stats_socket) as stats:
+                return int(stats.ask("show info")["worker_restarts"])
+        except StatsSocketError:
+            return 0
+
     def _choose_socket_path(self, order: ServerOrder) -> Path:
         path = (order.directory / f"{order.name}.sock").resolve()
         if len(str(path).encode()) > SOCKET_PATH_BYTES:
@@ -125,7 +133,7 @@ class TargetServer:
             raise ConfigurationRejected(output or f"{command[0]} ended with exit code {check.returncode}")
 
     def _wait_until_it_answers(self, stop: StopSignal) -> tuple[int, ...]:
-        """Waits until the stats socket answers, which it does once the ports accept; the server's processes."""
+        """Waits for the stats socket, which answers once the ports accept; returns the server's pids."""
         deadline = time.monotonic() + START_LIMIT_S
         while time.monotonic() < deadline:
             try:

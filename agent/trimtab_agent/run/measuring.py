@@ -1,0 +1,77 @@
+"""One rate of a trial: drive it, and put together what generator, server and host have counted meanwhile."""
+
+from trimtab_db import records
+from trimtab_tuner.records import Measurement, SizeClassCounts
+
+from trimtab_agent.counters.source import Values
+from trimtab_agent.load_generator import LoadResult, Percentiles
+
+
+def measurement_record(
+    number: int,
+    result: LoadResult,
+    server_stats: dict[str, float],
+    counters: Values,
+) -> records.Measurement:
+    """The generator's result as it is recorded, with the server's counters and the host's averages."""
+    return records.Measurement(
+        number=number,
+        rate_rps=result.rate_rps,
+        duration_s=result.duration_s,
+        warmup_s=result.warmup_s,
+        elapsed_s=result.elapsed_s,
+        goodput_mbps=result.goodput_mbps,
+        reply_rate_rps=result.reply_rate_rps,
+        bytes_received=result.bytes_received,
+        sessions=records.SessionCounts(**result.sessions.model_dump()),
+        requests=records.RequestCounts(**result.requests.model_dump()),
+        connect_latency=_latency(result.latency_us.connect),
+        first_byte_latency=_latency(result.latency_us.first_byte),
+        reply_latency=_latency(result.latency_us.reply),
+        failures=dict(result.failures),
+        health=result.health.model_dump(),
+        server_stats=server_stats,
+        counters=counters,
+        generator_limited=result.generator_limited,
+        size_classes=tuple(records.SizeClassResult(**c.model_dump()) for c in result.size_classes),
+    )
+
+
+def _latency(observed: Percentiles) -> records.Latency:
+    if observed.count == 0:
+        return records.Latency()
+    return records.Latency(
+        p50_us=observed.p50,
+        p90_us=observed.p90,
+        p99_us=observed.p99,
+        p999_us=observed.p999,
+        max_us=observed.max,
+        mean_us=observed.mean,
+    )
+
+
+def counted(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    """What the server counted from one reading of its stats to the other; empty if either is missing."""
+    return {name: value - before[name] for name, value in after.items() if name in before}
+
+
+def for_tuner(record: records.Measurement) -> Measurement:
+    """A recorded measurement (with its size classes) in the form in which the tuner scores and verifies."""
+    return Measurement(
+        rate_rps=record.rate_rps,
+        goodput_mbps=record.goodput_mbps,
+        reply_rate_rps=record.reply_rate_rps,
+        size_classes=tuple(
+            SizeClassCounts(
+                size_bytes=c.size_bytes,
+                asked=c.asked,
+                replied=c.replied,
+                timed_out_before_read=c.timed_out_before_read,
+                timed_out_after_read=c.timed_out_after_read,
+                failed=c.failed,
+                abandoned=c.abandoned,
+            )
+            for c in record.size_classes
+        ),
+        generator_limited=record.generator_limited,
+    )

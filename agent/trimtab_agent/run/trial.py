@@ -1,0 +1,242 @@
+"""One trial: one configuration measured up the ladder, and what became of it.
+
+    render → the server's own check → start → wait until it answers → warm → every rate: drive, collect
+    → stop → verdict and score
+
+Nothing is written to the database here: a trial is one record in the end, whatever has happened to it.
+Whoever runs trials records it, in one transaction.
+"""
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from trimtab_db import records
+from trimtab_tuner.presets import Settings
+from trimtab_tuner.records import Configuration, Verdict
+from trimtab_tuner.score import score
+from trimtab_tuner.space import configuration_hash
+from trimtab_tuner.targets.base import Target
+from trimtab_tuner.verification import verify
+
+from trimtab_agent.children import StopSignal
+from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.errors import FileSetError
+from trimtab_agent.filesets import FileSet
+from trimtab_agent.layout import CpuLayout
+from trimtab_agent.load_generator import GeneratorDied, LoadOrder, ServerDied, Stopped, drive
+from trimtab_agent.run.measuring import counted, for_tuner, measurement_record
+from trimtab_agent.run.quiet import wait_for_quiet
+from trimtab_agent.supervisor import (
+    ADDRESS,
+    ConfigurationRejected,
+    ServerFailed,
+    ServerOrder,
+    TargetServer,
+)
+from trimtab_agent.warming import WarmingFailed, warm
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """What all trials of a run share. `directory` is the run's log directory."""
+
+    run_id: int
+    httpd: Path
+    load: Path
+    target: Target
+    settings: Settings
+    objective: str
+    seed: int
+    layout: CpuLayout
+    file_set: FileSet
+    directory: Path
+    sampler: Sampler
+    stop: StopSignal
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialOrder:
+    """One trial to carry out; `rates_rps` is taken one by one, so that a calibration can react."""
+
+    number: int
+    purpose: records.TrialPurpose
+    configuration: Configuration
+    rates_rps: Iterable[float]
+    duration_s: float
+    warmup_s: float
+    level: int = 0
+    block: int = 0
+    proposal_number: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialListener:
+    """Who is told what happens during a trial."""
+
+    rate_started: Callable[[float], None]
+    load_progress: Callable[[dict[str, Any]], None]
+    measured: Callable[[records.Measurement], None]
+
+
+class WorkerDied(Exception):
+    """A worker process of the server died and was replaced by its master."""
+
+
+class Climb:
+    """The measurements of one trial, as far as it has come; `text` is what the server ran with."""
+
+    def __init__(self, bench: Bench, order: TrialOrder, listener: TrialListener) -> None:
+        self._bench = bench
+        self._order = order
+        self._listener = listener
+        self.measurements: list[records.Measurement] = []
+        self.text = ""
+
+    def run(self) -> None:
+        """Measures every rate; raises whatever ends the trial early."""
+        bench = self._bench
+        wait_for_quiet(bench.layout.server, bench.stop)
+        with ExitStack() as running:
+            server: TargetServer | None = None
+            for rate_rps in self._order.rates_rps:
+                if server is None or bench.settings.restart_between_rates:
+                    running.close()
+                    server = running.enter_context(self._start())
+                    bench.sampler.watch_server(server.pids, server.stats_socket)
+                    running.callback(bench.sampler.watch_server, (), None)
+                self._listener.rate_started(rate_rps)
+                record = self._measure(server, rate_rps)
+                self.measurements.append(record)
+                self._listener.measured(record)
+                if bench.settings.gap_s > 0 and bench.stop.wait(bench.settings.gap_s):
+                    raise Stopped
+
+    def _start(self) -> TargetServer:
+        bench = self._bench
+        server = TargetServer(
+            ServerOrder(
+                program=bench.httpd,
+                target=bench.target,
+                configuration=self._order.configuration,
+                root=bench.file_set.root,
+                cpus=bench.layout.server,
+                directory=bench.directory,
+                name=f"trial-{self._order.number}",
+            ),
+            bench.stop,
+        )
+        self.text = server.text
+        try:
+            warm(ADDRESS, server.port, [path for path, _ in bench.file_set.files], bench.stop)
+        except WarmingFailed as error:
+            self._explain_by_missing_files()
+            if server.child.wait(0) is not None:
+                raise ServerDied(server.child.death_sentence()) from error
+            raise ServerFailed(f"warming: {error}") from error
+        except BaseException:
+            server.stop()
+            raise
+        return server
+
+    def _measure(self, server: TargetServer, rate_rps: float) -> records.Measurement:
+        bench, order = self._bench, self._order
+        stats_before, counters_before = server.stats(), bench.sampler.snapshot()
+        result = drive(
+            LoadOrder(
+                program=bench.load,
+                url=server.url,
+                rate_rps=rate_rps,
+                duration_s=order.duration_s,
+                warmup_s=order.warmup_s,
+                timeout_s=bench.settings.timeout_s,
+                sessions=bench.file_set.sessions,
+                # Every trial meets the same arrivals; the rates differ among themselves.
+                seed=bench.seed + len(self.measurements),
+                cpus=bench.layout.generator,
+                log=bench.directory / f"trial-{order.number}.load.log",
+            ),
+            server.child,
+            bench.stop,
+            self._listener.load_progress,
+        )
+        counters = bench.sampler.between(counters_before, bench.sampler.snapshot())
+        stats_after = server.stats()
+        if any(name.startswith("status-404") or name == "wrong-length" for name in result.failures):
+            self._explain_by_missing_files()
+        restarts = server.worker_restarts()
+        if restarts:
+            raise WorkerDied(f"{server.child.name} lost {restarts} worker process{'es' * (restarts > 1)}")
+        return measurement_record(
+            len(self.measurements) + 1, result, counted(stats_before, stats_after), counters
+        )
+
+    def _explain_by_missing_files(self) -> None:
+        """Raises FileSetError if files are gone: then no configuration is to blame."""
+        missing = self._bench.file_set.missing_sentence()
+        if missing:
+            raise FileSetError(missing)
+
+
+def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> records.Trial:
+    """Carries out a trial and returns its record, whatever has happened to it.
+
+    A trial that a stop has cut short has the verdict `aborted`.  Raises FileSetError when the workload's
+    files are gone, which is no property of the configuration.
+    """
+    started_at = datetime.now(UTC)
+    climb = Climb(bench, order, listener)
+    trial_score: float | None = None
+    bench.sampler.watch_trial(bench.run_id, order.number)
+    try:
+        climb.run()
+        verdict, reason, trial_score = judge(bench, order, climb.measurements)
+    except ConfigurationRejected as error:
+        verdict, reason = Verdict.REJECTED, str(error)
+    except (ServerDied, ServerFailed, GeneratorDied, WorkerDied) as error:
+        verdict, reason = Verdict.CRASHED, str(error)
+    except Stopped:
+        verdict, reason = Verdict.ABORTED, "The run was stopped during this trial."
+    finally:
+        bench.sampler.watch_trial(None, None)
+    return records.Trial(
+        run_id=bench.run_id,
+        number=order.number,
+        purpose=order.purpose,
+        level=order.level,
+        block=order.block,
+        configuration=order.configuration,
+        configuration_hash=configuration_hash(order.configuration),
+        verdict=verdict.value,
+        reason=reason,
+        score=trial_score,
+        server_config=climb.text,
+        started_at=started_at,
+        finished_at=datetime.now(UTC),
+        # An aborted trial answers no proposal: it will be tried again when the run is resumed.
+        proposal_number=None if verdict is Verdict.ABORTED else order.proposal_number,
+        measurements=tuple(climb.measurements),
+    )
+
+
+def judge(
+    bench: Bench, order: TrialOrder, measurements: list[records.Measurement]
+) -> tuple[Verdict, str, float | None]:
+    """Verdict, reason and score of a trial that has been measured at every rate.
+
+    A calibration has no score: its rates are not those of the ladder.
+    """
+    for record in measurements:
+        if record.generator_limited:
+            reasons = "; ".join(record.health["reasons"])
+            return Verdict.GENERATOR_LIMITED, f"At {record.rate_rps:.0f} requests/s: {reasons}", None
+    in_tuner = [for_tuner(record) for record in measurements]
+    verification = verify(in_tuner, bench.settings.thresholds)
+    if not verification.verified:
+        return Verdict.FAILED_VERIFICATION, verification.sentence, None
+    if order.purpose is records.TrialPurpose.CALIBRATION:
+        return Verdict.VERIFIED, verification.sentence, None
+    return Verdict.VERIFIED, verification.sentence, score(bench.objective, in_tuner)
