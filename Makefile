@@ -14,6 +14,10 @@ BIN := .venv/bin
 CORE := server-core/build
 CORE_SANITIZED := server-core/build-sanitized
 
+# Each prints one Markdown section; the first one the heading and the machine.
+BENCHMARKS := server-core/bench/report.py server-core/bench/cpu_per_request.py server-core/bench/idle_memory.py \
+              server-core/bench/generator_rate.py agent/bench/sampling_cost.py
+
 # Debian packages, by what they are for.
 PACKAGES_RUN := gcc libc6-dev libinih-dev nginx-light python3-venv
 PACKAGES_TEST := libcmocka-dev chromium fonts-dejavu-core
@@ -117,7 +121,8 @@ test-browser: .build/packages-test setup
 	@cd webui && npm run --silent e2e
 
 bench: setup .build/packages-bench ## measure speed and memory against peers, interleaved; writes docs/benchmarks.md
-	@$(BIN)/python server-core/bench/run.py --write docs/benchmarks.md
+	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
+	@mv .build/benchmarks.md docs/benchmarks.md
 
 # --- keep -----------------------------------------------------------------------------------
 

@@ -27,3 +27,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table; the first column reads left, figures read right."""
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, rule, *rows])
+
+
+if __name__ == "__main__":
+    print("# Benchmarks\n")
+    print("Written by `make bench`; figures of other machines differ, ratios less so.\n")
+    print(f"Machine: {machine()}.")
