@@ -10,7 +10,7 @@ latencies microseconds (`_us`), points in time are aware `datetime`s in UTC (`_a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -159,12 +159,12 @@ class RequestCounts:
 class Latency:
     """A distribution of times in microseconds from the intended start; None where nothing was observed."""
 
-    p50_us: float | None = None
-    p90_us: float | None = None
-    p99_us: float | None = None
-    p999_us: float | None = None
-    max_us: float | None = None
-    mean_us: float | None = None
+    p50_us: float | None
+    p90_us: float | None
+    p99_us: float | None
+    p999_us: float | None
+    max_us: float | None
+    mean_us: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +189,7 @@ class Measurement:
     server_stats: JsonObject
     counters: JsonObject
     generator_limited: bool
-    size_classes: tuple[SizeClassResult, ...] = ()
+    size_classes: tuple[SizeClassResult, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,7 +264,7 @@ class Event:
     at: datetime
     level: str
     message: str
-    data: JsonObject = field(default_factory=dict)
+    data: JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)

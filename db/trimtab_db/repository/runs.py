@@ -91,18 +91,17 @@ class RunRepository(RepositoryPart):
 
     def runs(self, *, limit: int = 50, offset: int = 0) -> tuple[records.RunSummary, ...]:
         """The runs, newest first, with how far each has come."""
-        trials = select(func.count()).where(models.Trial.run_id == models.Run.id).scalar_subquery()
-        best = (
-            select(func.max(models.Trial.score))
-            .where(models.Trial.run_id == models.Run.id, models.Trial.purpose == TrialPurpose.SEARCH)
-            .scalar_subquery()
-        )
-        query = select(models.Run, trials, best).order_by(models.Run.id.desc()).limit(limit).offset(offset)
+        query = _SUMMARIES.order_by(models.Run.id.desc()).limit(limit).offset(offset)
         with self.database.reading() as session:
-            return tuple(
-                records.RunSummary(run=_run_record(row), trials=count, best_score=score)
-                for row, count, score in session.execute(query)
-            )
+            return tuple(_run_summary(*row) for row in session.execute(query))
+
+    def run_summary(self, run_id: int) -> records.RunSummary:
+        """The run with this id, and how far it has come; raises `RecordNotFoundError`."""
+        with self.database.reading() as session:
+            row = session.execute(_SUMMARIES.where(models.Run.id == run_id)).one_or_none()
+            if row is None:
+                raise _no_run(run_id)
+            return _run_summary(*row)
 
     def count_runs(self) -> int:
         """How many runs are recorded."""
@@ -186,8 +185,26 @@ class RunRepository(RepositoryPart):
 def _run_row(session: Session, run_id: int) -> models.Run:
     row = session.get(models.Run, run_id)
     if row is None:
-        raise RecordNotFoundError(f"There is no run {run_id}.")
+        raise _no_run(run_id)
     return row
+
+
+def _no_run(run_id: int) -> RecordNotFoundError:
+    return RecordNotFoundError(f"There is no run {run_id}.")
+
+
+_SUMMARIES = select(
+    models.Run,
+    select(func.count()).where(models.Trial.run_id == models.Run.id).scalar_subquery(),
+    select(func.max(models.Trial.score))
+    .where(models.Trial.run_id == models.Run.id, models.Trial.purpose == TrialPurpose.SEARCH)
+    .scalar_subquery(),
+)
+"""Runs with the number of their trials and the best score of their search."""
+
+
+def _run_summary(row: models.Run, trials: int, best_score: float | None) -> records.RunSummary:
+    return records.RunSummary(run=_run_record(row), trials=trials, best_score=best_score)
 
 
 def _run_record(row: models.Run) -> records.Run:

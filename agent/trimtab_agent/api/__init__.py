@@ -1,0 +1,1 @@
+"""The HTTP face of the daemon: REST under /api/v1, one live stream, and the web UI."""

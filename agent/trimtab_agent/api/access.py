@@ -1,0 +1,107 @@
+"""Who may talk to the daemon: which Host names, which origins, with which token.
+
+A local daemon is reachable by every web page its user visits. Three checks keep those out. The Host header
+must be a name the daemon is meant to be reached by, or a page that lets its own name point to 127.0.0.1
+could read everything (DNS rebinding). Requests that change something, and the live stream, must come from
+the daemon's own origin when a browser names one. And off the loopback address, every request to the API
+shows the token: in an `Authorization: Bearer` header, or through a session cookie that it has been
+exchanged for.
+"""
+
+import secrets
+from collections import deque
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+from trimtab_agent.settings import Settings
+
+COOKIE = "trimtab_session"
+SESSIONS_KEPT = 256
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+LIVE_PATH = "/api/v1/live"
+OPEN_PATHS = frozenset({"/api/v1/health", "/api/v1/session"})
+"""Paths of the API that need no token: the health check, and where a token is handed in."""
+
+
+class AccessDenied(Exception):
+    """A request is refused with this status, error code and sentence."""
+
+    def __init__(self, status: int, code: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.code = code
+        self.sentence = sentence
+
+
+class Access:
+    """The three checks for one daemon; `port` is the one it really listens on."""
+
+    def __init__(self, settings: Settings, port: int) -> None:
+        """Raises `HostError` if the settings would leave the daemon open (`Settings.access_token`)."""
+        self._token = settings.access_token()
+        self._sessions: deque[str] = deque(maxlen=SESSIONS_KEPT)
+        own = settings.host if ":" not in settings.host else f"[{settings.host}]"
+        self._authorities = {f"{name}:{port}" for name in (*LOOPBACK_NAMES, own.lower())}
+        self._any_port = {name for name in settings.extra_hosts if _port(name) is None}
+        self._authorities |= {name for name in settings.extra_hosts if _port(name) is not None}
+
+    @property
+    def token_required(self) -> bool:
+        """Whether requests must show a token."""
+        return self._token is not None
+
+    def check(self, method: str, path: str, headers: Headers) -> None:
+        """Raise `AccessDenied` unless a request with these headers may pass."""
+        authority = headers.get("host", "").lower()
+        if not self._known(authority):
+            raise AccessDenied(
+                400,
+                "unknown-host",
+                f"Host {authority!r} is not a name of this daemon; TRIMTAB_EXTRA_HOSTS adds names.",
+            )
+        origin = headers.get("origin")
+        if origin is not None and (method not in SAFE_METHODS or path == LIVE_PATH):
+            parts = urlsplit(origin)
+            if parts.scheme not in ("http", "https") or parts.netloc.lower() != authority:
+                raise AccessDenied(403, "foreign-origin", f"{origin} is another origin.")
+        if path.startswith("/api/") and path not in OPEN_PATHS and not self._shows_token(headers):
+            raise AccessDenied(
+                401,
+                "token-required",
+                "This daemon asks for its token: `Authorization: Bearer`, or POST /api/v1/session.",
+            )
+
+    def open_session(self, token: str) -> str:
+        """The value of a new session cookie, in exchange for the token; raises `AccessDenied`."""
+        if self._token is None or not secrets.compare_digest(token.encode(), self._token.encode()):
+            raise AccessDenied(401, "wrong-token", "That is not this daemon's token.")
+        self._sessions.append(secrets.token_urlsafe(32))
+        return self._sessions[-1]
+
+    def _known(self, authority: str) -> bool:
+        port = _port(authority)
+        name = authority if port is None else authority.removesuffix(f":{port}")
+        return name in self._any_port or f"{name}:{port or 80}" in self._authorities
+
+    def _shows_token(self, headers: Headers) -> bool:
+        if self._token is None:
+            return True
+        scheme, _, shown = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and secrets.compare_digest(
+            shown.strip().encode(), self._token.encode()
+        ):
+            return True
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            return False
+        return cookie is not None and cookie.value in self._sessions
+
+
+def _port(authority: str) -> int | None:
+    """The port of `name:port` or `[address]:port`; None without one."""
+    _, _, port = authority.rpartition(":")
+    return int(port) if port.isascii() and port.isdigit() and port != authority else None

@@ -1,0 +1,57 @@
+"""Puts the daemon's HTTP face together: routes, errors, guard, web UI."""
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp
+
+from trimtab_agent.api.context import VERSION, Context
+from trimtab_agent.api.errors import add_error_handlers
+from trimtab_agent.api.guard import Guard
+from trimtab_agent.api.routes import catalogue, exports, live, runs, system
+from trimtab_agent.api.schemas import ErrorBody
+from trimtab_agent.api.site import Site
+from trimtab_agent.settings import Settings
+
+LARGEST_BODY_BYTES = 1 << 20
+
+
+def make_api() -> FastAPI:
+    """The routes and what they answer with: all that the OpenAPI document is made from."""
+    app = FastAPI(
+        title="Trimtab",
+        summary="Finds the configuration at which a web server performs best on this machine.",
+        version=VERSION,
+        openapi_url="/api/v1/openapi.json",
+        # Their pages load scripts from another host.
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=_operation_id,
+        max_body_size=LARGEST_BODY_BYTES,
+        responses={
+            "4XX": {"model": ErrorBody, "description": "The request cannot be met."},
+            "5XX": {"model": ErrorBody, "description": "The daemon cannot do its work."},
+        },
+    )
+    api = APIRouter(prefix="/api/v1")
+    for part in (system, catalogue, runs, exports, live):
+        api.include_router(part.router)
+    app.include_router(api)
+    add_error_handlers(app)
+    return app
+
+
+def create_app(settings: Settings, context: Context) -> FastAPI:
+    """The whole application: the API at work on `context`, guarded, with the web UI at every other
+    address."""
+    app = make_api()
+    app.state.context = context
+    app.add_middleware(Guard, access=context.access)
+    site: ASGIApp = Site(settings.webui)
+    # The default and not a mount: a mount at `/` would answer 404 where a route wants to answer 405.
+    app.router.default = site
+    return app
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name

@@ -1,0 +1,37 @@
+"""What the routes work with; `create_app` puts it on the application, routes ask for it with `ContextDep`."""
+
+import asyncio
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Annotated
+
+from fastapi import Depends, Request
+from trimtab_db import Repository
+
+from trimtab_agent.api.access import Access
+from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.layout import CpuLayout
+from trimtab_agent.service import TuningService
+
+VERSION = version("trimtab-agent")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """`host_id` is the record of the machine the daemon runs on; `closing` is set when it is about to end."""
+
+    service: TuningService
+    repository: Repository
+    broadcaster: Broadcaster
+    host_id: int
+    layout: CpuLayout
+    access: Access
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+def _context(request: Request) -> Context:
+    context: Context = request.app.state.context
+    return context
+
+
+ContextDep = Annotated[Context, Depends(_context)]

@@ -1,0 +1,113 @@
+"""Every failure as the one canonical body: `{"error": {"code": …, "message": …, "field": …}}`.
+
+`code` is for programs and stays the same; `message` is a sentence for people; `field` names the input at
+fault.
+"""
+
+import re
+from collections.abc import Mapping
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+from trimtab_db import errors as database
+
+from trimtab_agent import errors as agent
+from trimtab_agent.api.access import AccessDenied
+from trimtab_agent.api.headers import SECURITY_HEADERS
+from trimtab_agent.api.schemas import Error, ErrorBody
+
+STATUS_OF_AGENT_ERROR: Mapping[type[agent.TrimtabError], int] = {
+    agent.SpecError: 422,
+    agent.RunNotFound: 404,
+    agent.RunConflict: 409,
+    agent.RunNotRunning: 409,
+    agent.RunNotResumable: 409,
+    agent.BinaryMissing: 503,
+    agent.FileSetError: 503,
+    agent.HostError: 503,
+}
+
+STATUS_OF_DATABASE_ERROR: Mapping[type[database.DatabaseError], tuple[int, str]] = {
+    database.RecordNotFoundError: (404, "not-found"),
+    database.RecordConflictError: (409, "record-conflict"),
+    database.DatabaseLockedError: (503, "database-locked"),
+    database.DatabaseReadOnlyError: (503, "database-read-only"),
+    database.DatabaseFullError: (503, "disk-full"),
+    database.DatabaseUnavailableError: (503, "database-unavailable"),
+    database.SchemaTooNewError: (503, "schema-too-new"),
+}
+
+CODE_OF_STATUS = {404: "not-found", 405: "method-not-allowed", 413: "body-too-large"}
+
+
+def error_reply(
+    status: int, code: str, message: str, field: str | None = None, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """A reply with the canonical body."""
+    body = ErrorBody(error=Error(code=code, message=message, field=field))
+    return JSONResponse(body.model_dump(), status_code=status, headers=headers)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer every exception that leaves a route of `app`."""
+    app.add_exception_handler(agent.TrimtabError, _agent_error)
+    app.add_exception_handler(database.DatabaseError, _database_error)
+    app.add_exception_handler(AccessDenied, _access_denied)
+    app.add_exception_handler(RequestValidationError, _invalid_request)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _agent_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, agent.TrimtabError)  # noqa: S101 - what the handler is registered for
+    status = STATUS_OF_AGENT_ERROR.get(type(error), 500)
+    return error_reply(status, error.code, error.sentence, getattr(error, "field", None))
+
+
+def _database_error(_request: Request, error: Exception) -> Response:
+    status, code = STATUS_OF_DATABASE_ERROR.get(type(error), (503, "database"))  # type: ignore[arg-type]
+    headers = {"Retry-After": "1"} if code == "database-locked" else None
+    return error_reply(status, code, str(error), headers=headers)
+
+
+def _access_denied(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, AccessDenied)  # noqa: S101
+    return error_reply(error.status, error.code, error.sentence)
+
+
+def _invalid_request(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return error_reply(422, "bad-json", f"The body is not JSON: {first['ctx']['error']}.")
+    field = ".".join(str(part) for part in first["loc"][1:])
+    if first["type"] == "extra_forbidden":
+        return error_reply(422, "bad-request", f"{field}: there is no such field here.", field)
+    if first["type"] == "missing":
+        return error_reply(422, "bad-request", f"{field or 'The body'} is missing.", field or None)
+    reason = re.sub(r"^(Input|Value) (error, |should be )", "", first["msg"])
+    return error_reply(
+        422,
+        "bad-request",
+        f"{field or 'The body'} = {first['input']!r:.100}: expected {reason}.",
+        field or None,
+    )
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101
+    code = CODE_OF_STATUS.get(error.status_code, "http")
+    message = {
+        404: f"There is nothing at {request.url.path}.",
+        405: f"{request.url.path} does not take {request.method}.",
+    }.get(error.status_code, f"{error.detail}.")
+    return error_reply(error.status_code, code, message, headers=error.headers)
+
+
+def _unexpected(_request: Request, _error: Exception) -> Response:
+    # What happened goes to the log (the server raises it again after this reply), never to the client.
+    # Made outside of all middleware, so the headers are added here.
+    sentence = "Something went wrong inside the daemon; its log says what."
+    return error_reply(500, "internal", sentence, headers=SECURITY_HEADERS)

@@ -1,0 +1,58 @@
+"""What can be chosen for a run: presets, targets and their spaces, workloads, strategies, objectives."""
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from trimtab_tuner.presets import PRESETS, Preset
+from trimtab_tuner.score import Objective
+from trimtab_tuner.space import Space
+from trimtab_tuner.strategies import STRATEGIES
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.workloads import WORKLOADS
+
+from trimtab_agent.api.schemas import Named
+
+router = APIRouter(tags=["catalogue"])
+
+OBJECTIVES = {
+    Objective.CONDENSED_AREA: "Mean goodput over the whole ladder: good at every rate.",
+    Objective.PEAK: "The highest goodput at any rate.",
+    Objective.SUSTAINED: "Goodput at the highest rate: what is left under the heaviest overload.",
+}
+
+
+@router.get("/presets")
+def get_presets() -> list[Preset]:
+    """Bundles of settings, from minutes to days."""
+    return list(PRESETS.values())
+
+
+@router.get("/targets")
+def get_targets() -> list[Named]:
+    """The kinds of server that can be tuned."""
+    return [Named(name=name, help=target.help) for name, target in TARGETS.items()]
+
+
+@router.get("/targets/{name}/space")
+def get_space(name: str) -> Space:
+    """The knobs of a target, with ranges, defaults, units and what they do."""
+    if name not in TARGETS:
+        raise HTTPException(404)
+    return TARGETS[name].space()
+
+
+@router.get("/workloads")
+def get_workloads() -> list[Named]:
+    """What clients can be made to ask for."""
+    return [Named(name=name, help=workload.help) for name, workload in WORKLOADS.items()]
+
+
+@router.get("/strategies")
+def get_strategies() -> list[Named]:
+    """The ways to search."""
+    return [Named(name=name, help=entry.help) for name, entry in STRATEGIES.items()]
+
+
+@router.get("/objectives")
+def get_objectives() -> list[Named]:
+    """What makes one score of a trial's measurements."""
+    return [Named(name=objective, help=sentence) for objective, sentence in OBJECTIVES.items()]

@@ -1,0 +1,66 @@
+"""The live stream: everything that happens, on one connection of server-sent events.
+
+Browsers allow six connections to a host over HTTP/1.1, so there is one stream and not one per subject. Events
+come from the broadcaster's threads; a bounded subscription decouples them from a slow listener, which loses
+the oldest events and is told how many by an event `lost`. The stream ends when the daemon is about to.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Annotated, cast
+
+from fastapi import APIRouter, Header
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from trimtab_agent.api.context import ContextDep
+from trimtab_agent.api.schemas import LivePayload
+
+router = APIRouter(tags=["live"])
+
+
+@router.get("/live", response_class=EventSourceResponse)
+async def follow_live(
+    context: ContextDep, last_event_id: Annotated[str | None, Header()] = None
+) -> AsyncIterator[LivePayload]:
+    """Events `sample`, `progress`, `trial`, `measurement`, `run`, `log` and `lost`, named in `event:`.
+
+    `data:` holds, in this order, CounterValues, Progress, TrialLine, MeasurementLine, RunChange, LogLine,
+    Lost. A listener that comes back with `Last-Event-ID` gets what it missed, as far as that is still kept;
+    a new one gets the present progress at once.
+    """
+    loop = asyncio.get_running_loop()
+    arrived = asyncio.Event()
+
+    def wake() -> None:
+        # The loop may have ended by the time the last publisher does.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(arrived.set)
+
+    seen = int(last_event_id) if last_event_id is not None and last_event_id.isdecimal() else None
+    subscription = context.broadcaster.subscribe(wake, after_id=seen)
+    closing = asyncio.create_task(context.closing.wait())
+    lost = 0
+    try:
+        if seen is None and (progress := context.service.progress()) is not None:
+            yield _event("progress", progress)
+        while not context.closing.is_set():
+            arrival = asyncio.create_task(arrived.wait())
+            await asyncio.wait((arrival, closing), return_when=asyncio.FIRST_COMPLETED)
+            arrival.cancel()
+            arrived.clear()
+            events = subscription.drain()
+            if subscription.lost > lost:
+                yield _event("lost", {"events": subscription.lost - lost})
+                lost = subscription.lost
+            for event in events:
+                yield _event(event.name, event.data, event.id)
+    finally:
+        closing.cancel()
+        subscription.close()
+
+
+def _event(name: str, data: object, number: int | None = None) -> LivePayload:
+    """An event of the stream, as FastAPI wants it; the cast is what makes it document the payload instead."""
+    event = ServerSentEvent(event=name, data=data, id=None if number is None else str(number))
+    return cast("LivePayload", event)

@@ -1,0 +1,104 @@
+"""Runs: estimate, start, watch, stop, resume; their trials and what happened in them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from trimtab_db import records
+from trimtab_tuner.presets import Estimate
+
+from trimtab_agent.api.context import Context, ContextDep
+from trimtab_agent.api.schemas import RunDetail, RunList, RunSummary, TrialDetail, TrialSummary
+from trimtab_agent.specification import RunSpec
+
+router = APIRouter(prefix="/runs", tags=["runs"])
+
+# Numbers beyond 64 bits cannot be asked of any database.
+RunId = Annotated[int, Path(ge=1, le=2**31 - 1)]
+Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
+
+
+@router.post("/estimate", response_model=Estimate)
+def estimate_run(spec: RunSpec, context: ContextDep) -> object:
+    """How many trials such a run would take, and how long."""
+    return context.service.estimate(spec)
+
+
+@router.post("", status_code=201)
+def start_run(spec: RunSpec, context: ContextDep) -> RunDetail:
+    """Starts a run; 409 while another one is going on, 422 if the specification makes no sense."""
+    return _detail(context, context.service.start(spec))
+
+
+@router.get("")
+def list_runs(
+    context: ContextDep,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+) -> RunList:
+    """The runs, newest first."""
+    summaries = context.repository.runs(limit=limit, offset=offset)
+    return RunList(
+        runs=tuple(RunSummary.model_validate(_summary(summary)) for summary in summaries),
+        total=context.repository.count_runs(),
+    )
+
+
+@router.get("/{run_id}")
+def get_run(run_id: RunId, context: ContextDep) -> RunDetail:
+    """One run, and how far it has come if it is going on."""
+    return _detail(context, run_id)
+
+
+@router.post("/{run_id}/stop", status_code=202)
+def stop_run(run_id: RunId, context: ContextDep) -> RunDetail:
+    """Asks a run to stop; what has been measured is kept. Its state becomes `stopped` a moment later."""
+    context.service.stop(run_id)
+    return _detail(context, run_id)
+
+
+@router.post("/{run_id}/resume", status_code=202)
+def resume_run(run_id: RunId, context: ContextDep) -> RunDetail:
+    """Goes on with a run that was stopped, failed or was interrupted."""
+    return _detail(context, context.service.resume(run_id))
+
+
+@router.get("/{run_id}/trials", response_model=list[TrialSummary])
+def list_trials(
+    run_id: RunId,
+    context: ContextDep,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Only trials with greater numbers.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 10_000,
+) -> tuple[records.Trial, ...]:
+    """The recorded trials by number, each with its measurements."""
+    context.repository.run(run_id)
+    return context.repository.trials_of(run_id, after=after, limit=limit)
+
+
+@router.get("/{run_id}/trials/{number}", response_model=TrialDetail)
+def get_trial(run_id: RunId, number: Number, context: ContextDep) -> records.Trial:
+    """One trial with its size classes, counters and the configuration file it ran with."""
+    return context.repository.trial(run_id, number)
+
+
+@router.get("/{run_id}/events", response_model=list[records.Event])
+def list_events(run_id: RunId, context: ContextDep) -> tuple[records.Event, ...]:
+    """What happened in a run, oldest first."""
+    return context.repository.events(run_id)
+
+
+def _summary(summary: records.RunSummary) -> dict[str, object]:
+    outcome = summary.run.outcome
+    return {
+        **vars(summary.run),
+        "trials": summary.trials,
+        "best_score": summary.best_score,
+        "gain": outcome["gain"] if outcome else None,
+    }
+
+
+def _detail(context: Context, run_id: int) -> RunDetail:
+    progress = context.service.progress()
+    going_on = progress is not None and progress["run_id"] == run_id
+    return RunDetail.model_validate(
+        {**_summary(context.repository.run_summary(run_id)), "progress": progress if going_on else None}
+    )

@@ -1,0 +1,49 @@
+"""The daemon and its host: health, session, the machine, its counters."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from trimtab_db.records import CounterSample
+
+from trimtab_agent.api.access import COOKIE
+from trimtab_agent.api.context import VERSION, ContextDep
+from trimtab_agent.api.schemas import CounterSampleReply, Health, HostReply, SessionRequest
+
+router = APIRouter(tags=["system"])
+LONGEST_WINDOW_S = 24 * 3600
+
+
+@router.get("/health")
+def get_health(context: ContextDep) -> Health:
+    """Answers once the daemon is ready; 503 when its database cannot be read. Needs no token."""
+    context.repository.count_runs()
+    return Health(status="ok", version=VERSION, token_required=context.access.token_required)
+
+
+@router.post("/session", status_code=204)
+def open_session(body: SessionRequest, request: Request, response: Response, context: ContextDep) -> None:
+    """Exchanges the token for a cookie, for browsers, which cannot add a header to the live stream."""
+    response.set_cookie(
+        COOKIE,
+        context.access.open_session(body.token),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+
+
+@router.get("/host", response_model=HostReply)
+def get_host(context: ContextDep) -> object:
+    """The machine, and which of its CPUs serve and which generate load."""
+    host = context.repository.host(context.host_id)
+    return {**vars(host), "layout": context.layout, "layout_sentence": context.layout.sentence()}
+
+
+@router.get("/counters", response_model=list[CounterSampleReply], response_model_exclude_unset=True)
+def get_counters(
+    context: ContextDep, seconds: Annotated[int, Query(ge=1, le=LONGEST_WINDOW_S)] = 300
+) -> tuple[CounterSample, ...]:
+    """The stored samples of the last seconds, oldest first. The newest are on the live stream first."""
+    since = datetime.now(UTC) - timedelta(seconds=seconds)
+    return context.repository.counter_samples(context.host_id, since)

@@ -1,0 +1,334 @@
+"""Requests and replies of the API, for the OpenAPI document and so for the generated web client.
+
+What is the same in the database is not repeated here: measurements, size classes, events and exports go out
+as the records they are (`trimtab_db.records`), presets, spaces and estimates as the tuner's models. A body
+of `POST /runs` is a `RunSpec`. Units are in the names.
+"""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+from trimtab_db.records import (
+    Latency,
+    Measurement,
+    RequestCounts,
+    RunPhase,
+    RunState,
+    TrialPurpose,
+)
+from trimtab_tuner.records import Configuration, Verdict
+from trimtab_tuner.space import Space
+from trimtab_tuner.statistics import Gain
+
+from trimtab_agent.outcome import Outcome
+
+
+class Reply(BaseModel):
+    """Base of the replies: made from records by attribute; every field is always there."""
+
+    model_config = ConfigDict(from_attributes=True, json_schema_serialization_defaults_required=True)
+
+
+class Error(Reply):
+    """What went wrong: `code` for programs, `message` for people, `field` names the offending input, if
+    any."""
+
+    code: str
+    message: str
+    field: str | None = None
+
+
+class ErrorBody(Reply):
+    """The body of every reply that is not a success."""
+
+    error: Error
+
+
+class Health(Reply):
+    """Whether the daemon can do its work. `token_required`: requests must show a token."""
+
+    status: Literal["ok"]
+    version: str
+    token_required: bool
+
+
+class SessionRequest(BaseModel):
+    """The token, to be exchanged for a cookie."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    token: str
+
+
+class CpuLayout(Reply):
+    """CPUs by number: who runs where."""
+
+    server: tuple[int, ...]
+    generator: tuple[int, ...]
+
+
+class HostReply(Reply):
+    """The machine the daemon runs on."""
+
+    name: str
+    kernel: str
+    cpu_model: str
+    cpus: int
+    memory_bytes: int
+    topology: dict[str, Any]
+    layout: CpuLayout
+    layout_sentence: str
+
+
+class Named(Reply):
+    """Something to choose by name, with one sentence on it."""
+
+    name: str
+    help: str
+
+
+class RunSummary(Reply):
+    """A line of the list of runs. `best_score` is that of the search, `gain` that of the confirmation."""
+
+    id: int
+    host: str
+    target: str
+    target_version: str
+    workload: str
+    preset: str
+    strategy: str
+    objective: str
+    seed: int
+    budget_trials: int
+    state: RunState
+    phase: RunPhase
+    error: str
+    notes: str
+    created_at: datetime
+    started_at: datetime
+    finished_at: datetime | None
+    trials: int
+    best_score: float | None
+    gain: Gain | None
+
+
+class RunList(Reply):
+    """A page of runs, newest first, and how many there are in all."""
+
+    runs: tuple[RunSummary, ...]
+    total: int
+
+
+class BestSoFar(Reply):
+    """The best configuration a running search has found."""
+
+    configuration: Configuration
+    score: float
+
+
+class LoadProgress(Reply):
+    """trimtab-load's last progress line; rates are over the last second."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    elapsed_s: float
+    sessions_open: int
+    requests_replied: int
+    requests_timed_out: int
+    reply_rate_rps: float
+    goodput_mbps: float
+    reply_p50_us: float | None
+    reply_p99_us: float | None
+
+
+class Progress(Reply):
+    """How far a run that is going on has come. `fraction` is from 0 to 1; `rate_index` counts from 0."""
+
+    run_id: int
+    state: RunState
+    phase: RunPhase
+    trial: int | None
+    trials_expected: int
+    configuration: Configuration | None
+    rate_rps: float | None
+    rate_index: int | None
+    rates: int
+    best: BestSoFar | None
+    elapsed_s: float
+    eta_s: float | None
+    fraction: float
+    load: LoadProgress | None
+
+
+class RunDetail(RunSummary):
+    """A run with everything but its trials. `ladder` is empty until the calibration has fixed it."""
+
+    workload_parameters: dict[str, Any]
+    space: Space
+    settings: dict[str, Any]
+    layout: CpuLayout
+    ladder: tuple[float, ...]
+    outcome: Outcome | None
+    progress: Progress | None
+
+
+class MeasurementSummary(Reply):
+    """One rate of a trial, as far as curves and tables need it."""
+
+    number: int
+    rate_rps: float
+    goodput_mbps: float
+    reply_rate_rps: float
+    requests: RequestCounts
+    reply_latency: Latency
+    generator_limited: bool
+
+
+class TrialLine(Reply):
+    """A trial without its measurements: what the live stream tells when one has been recorded."""
+
+    run_id: int
+    number: int
+    purpose: TrialPurpose
+    level: int
+    block: int
+    configuration: Configuration
+    configuration_hash: str
+    verdict: Verdict
+    reason: str
+    score: float | None
+    started_at: datetime
+    finished_at: datetime
+    proposal_number: int | None
+
+
+class TrialSummary(TrialLine):
+    """A trial in the list of a run's trials."""
+
+    measurements: tuple[MeasurementSummary, ...]
+
+
+class TrialDetail(TrialLine):
+    """A trial with all it measured and the configuration file the server ran with."""
+
+    server_config: str
+    measurements: tuple[Measurement, ...]
+
+
+class CpuShares(Reply):
+    """Where the time of a CPU went, in percent of one CPU; a share that could not be read is left out."""
+
+    user: float | None = None
+    nice: float | None = None
+    system: float | None = None
+    idle: float | None = None
+    iowait: float | None = None
+    irq: float | None = None
+    softirq: float | None = None
+    steal: float | None = None
+
+
+class SingleCpuShares(CpuShares):
+    """The shares of the CPU with this number."""
+
+    cpu: int
+
+
+class CpuCounters(Reply):
+    """CPU time in total and per CPU, and what the scheduler did. `total` is the mean over the CPUs."""
+
+    model_config = ConfigDict(extra="allow")
+
+    total: CpuShares
+    cpus: tuple[SingleCpuShares, ...]
+    run_queue: int
+    blocked: int
+
+
+class SoftnetCounters(Reply):
+    """Packets on one CPU's receive path."""
+
+    model_config = ConfigDict(extra="allow")
+
+    cpu: int
+
+
+class NetworkCounters(Reply):
+    """TCP and the receive path: rates per second, and numbers of sockets."""
+
+    model_config = ConfigDict(extra="allow")
+
+    softnet: tuple[SoftnetCounters, ...]
+
+
+class CounterValues(Reply):
+    """One second of counters, by source. A source that could not be read is in `missing` with the reason.
+
+    `time` is in seconds since the epoch. Sources with nothing to read (no server is running) are left out.
+    """
+
+    model_config = ConfigDict(extra="allow", json_schema_serialization_defaults_required=False)
+
+    time: float
+    interval_s: float
+    missing: dict[str, str]
+    cpu: CpuCounters | None = None
+    paging: dict[str, float] | None = None
+    memory: dict[str, float] | None = None
+    network: NetworkCounters | None = None
+    pressure: dict[str, float] | None = None
+    server_processes: dict[str, float] | None = None
+    server: dict[str, float] | None = None
+
+
+class CounterSampleReply(Reply):
+    """A stored sample; `run_id` and `trial_number` are those of the trial that was being measured."""
+
+    taken_at: datetime
+    run_id: int | None
+    trial_number: int | None
+    values: CounterValues
+
+
+class RunChange(Reply):
+    """A run has moved to another state or phase."""
+
+    run_id: int
+    state: RunState
+    phase: RunPhase
+
+
+class MeasurementLine(Reply):
+    """One rate has just been measured."""
+
+    run_id: int
+    trial: int
+    purpose: TrialPurpose
+    configuration: Configuration
+    rate_rps: float
+    goodput_mbps: float
+    reply_rate_rps: float
+    timed_out: int
+    generator_limited: bool
+
+
+class LogLine(Reply):
+    """Something worth telling; `run_id` is None when it concerns no run."""
+
+    run_id: int | None
+    level: str
+    message: str
+
+
+class Lost(Reply):
+    """This listener was too slow: so many events have been dropped; what matters can be read again by GET."""
+
+    events: int
+
+
+LivePayload = CounterValues | Progress | TrialLine | MeasurementLine | RunChange | LogLine | Lost
+"""What the live stream carries after `data:`, in the order of `LIVE_EVENTS`."""
+
+LIVE_EVENTS = ("sample", "progress", "trial", "measurement", "run", "log", "lost")
+"""What it says after `event:`."""

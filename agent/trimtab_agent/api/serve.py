@@ -1,0 +1,59 @@
+"""Listens and serves until told to end; an open live stream does not delay the end."""
+
+import asyncio
+import socket
+
+import uvicorn
+from fastapi import FastAPI
+
+from trimtab_agent.errors import HostError
+from trimtab_agent.settings import Settings
+
+GRACE_S = 5
+
+
+def listen(settings: Settings) -> socket.socket:
+    """A listening socket on the configured address; raises `HostError` if it cannot be had.
+
+    Made before the application, which has to know the port for its check of Host headers.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind)
+    except OSError as error:
+        raise HostError(f"{settings.host} is no address to listen on: {error.strerror}") from error
+    try:
+        # A daemon that has just ended leaves connections in TIME_WAIT; they are no reason not to start.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise HostError(
+            f"port {settings.port} on {settings.host} cannot be listened on: {error.strerror}; "
+            "another daemon may be running, or choose another port with --port"
+        ) from error
+    return listener
+
+
+def serve(app: FastAPI, listener: socket.socket) -> None:
+    """Serve `app` on `listener` until SIGTERM or SIGINT, then finish what is being answered."""
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=GRACE_S
+    )
+    DaemonServer(config, app.state.context.closing).run([listener])
+
+
+class DaemonServer(uvicorn.Server):
+    """Tells the live streams to end as the first thing of a shutdown; uvicorn waits for them otherwise."""
+
+    def __init__(self, config: uvicorn.Config, closing: asyncio.Event) -> None:
+        super().__init__(config)
+        self._closing = closing
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Set `closing`, then shut down."""
+        self._closing.set()
+        await super().shutdown(sockets)

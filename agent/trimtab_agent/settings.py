@@ -1,0 +1,102 @@
+"""The daemon's and the command line's settings: environment variables that begin with TRIMTAB_.
+
+Options of the command line are given to `Settings(...)` by name and go before the environment. A checkout
+needs no setting at all: the programs are where `make build` puts them, and what running leaves behind goes
+to `var/`.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from trimtab_db import sqlite_url
+
+from trimtab_agent.errors import HostError
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SHORTEST_TOKEN = 16
+
+
+class Settings(BaseSettings):
+    """All settings; `docs/architecture.md` lists them for users."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="TRIMTAB_", env_ignore_empty=True, extra="forbid", frozen=True
+    )
+
+    host: str = Field(default="127.0.0.1", description="Address the daemon listens on.")
+    port: int = Field(default=8080, ge=0, le=65535, description="Port it listens on; 0 takes a free one.")
+    extra_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Names under which browsers reach the daemon besides localhost, separated by commas; "
+        "`name` stands for any port, `name:port` for one.",
+    )
+    token: SecretStr | None = Field(default=None, description="Secret that every request must show.")
+    token_file: Path | None = Field(
+        default=None, description="File that holds the token, in place of `token`."
+    )
+    without_token: bool = Field(
+        default=False,
+        description="Listen on a non-loopback address without a token: somebody else guards it.",
+    )
+    var: Path = Field(
+        default=CHECKOUT / "var", description="Directory of everything that running leaves behind."
+    )
+    database_url: str | None = Field(default=None, description="Database; SQLite in `var` if not given.")
+    httpd_path: Path = Field(
+        default=CHECKOUT / "server-core/build/httpd/trimtab-httpd", description="The server trimtab-httpd."
+    )
+    load_path: Path = Field(
+        default=CHECKOUT / "server-core/build/loadgen/trimtab-load", description="The load generator."
+    )
+    webui: Path = Field(default=CHECKOUT / "webui/dist", description="Directory of the built web UI.")
+
+    @field_validator("extra_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip().lower() for part in value.split(",") if part.strip())
+        return value
+
+    @property
+    def database(self) -> str:
+        """The URL of the database."""
+        return self.database_url or sqlite_url(self.var.resolve() / "trimtab.db")
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the address the daemon listens on."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    def access_token(self) -> str | None:
+        """The token every request must show; None if the daemon asks for none.
+
+        Raises `HostError` when the file cannot be read, the token is too short to be a secret, or the daemon
+        would be reachable from other machines without one.
+        """
+        token = self.token.get_secret_value() if self.token else None
+        if self.token_file is not None:
+            try:
+                token = self.token_file.read_text().strip()
+            except (OSError, UnicodeDecodeError) as error:
+                raise HostError(f"the token file {self.token_file} cannot be read: {error}") from error
+        if token is not None and len(token) < SHORTEST_TOKEN:
+            raise HostError(
+                f"the token has {len(token)} characters: expected at least {SHORTEST_TOKEN}, "
+                "for instance from `openssl rand -hex 32`"
+            )
+        if token is None and not self.loopback and not self.without_token:
+            raise HostError(
+                f"{self.host} can be reached from other machines: set TRIMTAB_TOKEN_FILE or "
+                "TRIMTAB_TOKEN, or TRIMTAB_WITHOUT_TOKEN=true if something else keeps strangers away"
+            )
+        return token
