@@ -12,6 +12,10 @@ from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
 
 
+class RenderError(ValueError):
+    """A configuration or a path that cannot be written in the server's language; the message names it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RenderContext:
     """What a configuration file needs besides the knobs.

@@ -1,0 +1,231 @@
+"""The target `core`: trimtab-httpd.
+
+Names, ranges and defaults are those of the server's own table (`trimtab-httpd -t` prints them). Two knobs are
+coarser here: `accept_limit` and `sndbuf` are offered in steps, and `affinity` is a plan (`none`, or
+`process`: each worker pinned to one of the server's CPUs) from which rendering makes the list of CPUs.
+"""
+
+from trimtab_tuner.records import Configuration, Value
+from trimtab_tuner.space import AtMost, Knob, Space
+from trimtab_tuner.targets import evidence as say
+from trimtab_tuner.targets.base import Evidence, RenderContext, RenderError
+
+LINE_LIMIT = 199  # the INI parser's default (libinih, INI_MAX_LINE 200) without the line's end
+
+KNOBS = (
+    Knob(
+        name="architecture",
+        kind="categorical",
+        choices=("sped", "symped"),
+        default="symped",
+        help="How the work is divided among processes: one event loop, or one in each worker.",
+    ),
+    Knob(
+        name="sendfile",
+        kind="categorical",
+        choices=("nonblocking", "blocking"),
+        default="nonblocking",
+        needs_restart=False,
+        help="Whether sendfile returns when the socket buffer is full, or holds on to the last byte.",
+    ),
+    Knob(
+        name="events",
+        kind="categorical",
+        choices=("epoll-et",),
+        default="epoll-et",
+        help="How readiness is learnt from the kernel.",
+    ),
+    Knob(
+        name="workers",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=1024,
+        default=1,
+        unit="processes",
+        # 25 processes cost 25 to 30 MB of file cache (the seeds' thesis, section 3.10.2).
+        resource_weight=1100.0,
+        scope="total",
+        help="Serving processes.",
+    ),
+    Knob(
+        name="max_connections",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=1_000_000,
+        default=1024,
+        unit="connections",
+        resource_weight=8.0,  # a socket, its buffers at rest, and the server's own record
+        needs_restart=False,
+        scope="total",
+        help="Connections open at once over all workers, divided among them as evenly as possible.",
+    ),
+    Knob(
+        name="accept_limit",
+        kind="ordinal",
+        choices=(1, 2, 4, 8, 16, 32, 64, 128, 256, "inf"),
+        default="inf",
+        unit="connections",
+        needs_restart=False,
+        scope="worker",
+        help="Connections accepted in one accept phase.",
+    ),
+    Knob(
+        name="backlog",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=65_535,
+        default=1024,
+        unit="connections",
+        resource_weight=0.5,
+        help="Length of the kernel's accept queue (capped by net.core.somaxconn).",
+    ),
+    Knob(
+        name="sndbuf",
+        kind="ordinal",
+        choices=(0, 16_384, 65_536, 262_144, 1_048_576, 4_194_304),
+        default=0,
+        unit="bytes",
+        help="Socket send buffer (SO_SNDBUF); 0 leaves it to the kernel.",
+    ),
+    Knob(
+        name="affinity",
+        kind="categorical",
+        choices=("none", "process"),
+        default="none",
+        help="Whether each worker is pinned to one of the server's CPUs.",
+    ),
+    Knob(
+        name="cache_entries",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=1_000_000,
+        default=30_000,
+        unit="files",
+        resource_weight=0.25,  # 6 MB for 25,000 entries (the seeds' thesis, section 3.8)
+        scope="worker",
+        help="Open files with their headers kept by each worker.",
+    ),
+    Knob(
+        name="keepalive_timeout",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=86_400,
+        default=15,
+        unit="s",
+        needs_restart=False,
+        help="Time that a connection may be idle between requests.",
+    ),
+    Knob(
+        name="request_timeout",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=86_400,
+        default=10,
+        unit="s",
+        needs_restart=False,
+        help="Time until a request head must be complete, and that a reply may go without progress.",
+    ),
+)
+
+FREE = {"symped": ("sendfile", "workers", "max_connections"), "sped": ("sendfile", "max_connections")}
+
+
+class CoreTarget:
+    """trimtab-httpd as a target."""
+
+    name = "core"
+    help = "trimtab-httpd, Trimtab's own server for static files."
+
+    def space(self, architecture: str = "symped") -> Space:
+        """The knobs with those free that are tuned by default; a sped server has one worker by definition.
+
+        Raises RenderError for an architecture that the server does not have.
+        """
+        if architecture not in FREE:
+            raise RenderError(f"architecture {architecture!r}: expected one of {', '.join(FREE)}")
+        fixed = {knob.name: knob.default for knob in KNOBS if knob.name not in FREE[architecture]}
+        fixed["architecture"] = architecture
+        return Space(
+            knobs=KNOBS, fixed=fixed, constraints=(AtMost(smaller="workers", larger="max_connections"),)
+        )
+
+    def render(self, configuration: Configuration, context: RenderContext) -> str:
+        """The INI file. Raises RenderError if a path cannot be written in it."""
+        settings = {**_surroundings(context), **_values(configuration, context)}
+        return "[server]\n" + "".join(_line(name, value) for name, value in settings.items())
+
+    def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """`trimtab-httpd -t -c FILE`."""
+        return (binary or "trimtab-httpd", "-t", "-c", file)
+
+
+class CoreExporter:
+    """Writes a configuration for trimtab-httpd with the evidence for every setting."""
+
+    format = "trimtab-httpd"
+    file_name = "trimtab-httpd.ini"
+
+    def export(self, configuration: Configuration, context: RenderContext, evidence: Evidence) -> str:
+        """The INI file with comments. Raises RenderError if a path cannot be written in it."""
+        socket = context.stats_socket or "STATS_SOCKET"
+        verify = f"echo 'show config' | socat - UNIX-CONNECT:{socket}"
+        parts = [say.header("trimtab-httpd", f"trimtab-httpd -c {self.file_name}", evidence)]
+        parts.append(say.comment(*say.requirements(configuration), f"Verify live: {verify}"))
+        parts.append("[server]\n" + "".join(_line(n, v) for n, v in _surroundings(context).items()))
+        values = _values(configuration, context)
+        for knob in KNOBS:
+            about = [
+                say.what(knob, configuration[knob.name], evidence),
+                say.effect(knob, configuration, evidence),
+            ]
+            about.append(f"Verify live: {_VERIFY.get(knob.name, verify)}")
+            parts.append(say.comment(*about) + _line(knob.name, values[knob.name]))
+        return "\n".join(parts)
+
+    def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """`trimtab-httpd -t -c FILE`."""
+        return CoreTarget().check_command(file, binary)
+
+
+_VERIFY = {
+    "workers": 'pgrep -c -P "$(pgrep -o trimtab-httpd)" (the master\'s children)',
+    "backlog": "ss -ltn (column Send-Q of the listening address)",
+    "affinity": 'for p in $(pgrep trimtab-httpd); do taskset -cp "$p"; done',
+}
+
+
+def _surroundings(context: RenderContext) -> dict[str, Value]:
+    settings: dict[str, Value] = {"root": context.root, "listen": ",".join(context.listen)}
+    if context.stats_socket is not None:
+        settings["stats_socket"] = context.stats_socket
+    return settings
+
+
+def _values(configuration: Configuration, context: RenderContext) -> Configuration:
+    """The knobs as the server reads them: the affinity plan turned into CPUs."""
+    values = {knob.name: configuration[knob.name] for knob in KNOBS}
+    if values["affinity"] == "process":
+        if not context.server_cpus:
+            raise RenderError(
+                "affinity = process: expected to know the CPUs set aside for the server, there are none"
+            )
+        values["affinity"] = ",".join(str(cpu) for cpu in context.server_cpus)
+    return values
+
+
+def _line(name: str, value: Value) -> str:
+    line = f"{name} = {value}"
+    text = str(value)
+    if "\n" in text or " ;" in text or text != text.strip():
+        raise RenderError(f"{name} = {value!r}: expected no line break, no ' ;' and no space at either end")
+    if len(line.encode()) > LINE_LIMIT:
+        raise RenderError(
+            f"{name}: {len(line.encode())} bytes long: expected at most {LINE_LIMIT} in one line"
+        )
+    return line + "\n"
