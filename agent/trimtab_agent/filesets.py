@@ -115,8 +115,8 @@ class FileSet:
         free = shutil.disk_usage(self.directory).free
         if needed + SPARE_BYTES > free:
             raise FileSetError(
-                f"the file set needs {_mb(needed)} MB in {self.directory} and {_mb(SPARE_BYTES)} MB to spare, "
-                f"but only {_mb(free)} MB are free; ask for fewer directories (--set directories=N) or make room"
+                f"the file set needs {_mb(needed)} MB in {self.directory} and {_mb(SPARE_BYTES)} MB to "
+                f"spare, but only {_mb(free)} MB are free; ask for fewer directories (--set directories=N)"
             )
         done = self.total_bytes - sum(size for _, size in absent)
         for path, size in absent:

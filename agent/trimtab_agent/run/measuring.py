@@ -38,15 +38,14 @@ def measurement_record(
 
 
 def _latency(observed: Percentiles) -> records.Latency:
-    if observed.count == 0:
-        return records.Latency()
+    seen = observed.count > 0
     return records.Latency(
-        p50_us=observed.p50,
-        p90_us=observed.p90,
-        p99_us=observed.p99,
-        p999_us=observed.p999,
-        max_us=observed.max,
-        mean_us=observed.mean,
+        p50_us=observed.p50 if seen else None,
+        p90_us=observed.p90 if seen else None,
+        p99_us=observed.p99 if seen else None,
+        p999_us=observed.p999 if seen else None,
+        max_us=observed.max if seen else None,
+        mean_us=observed.mean if seen else None,
     )
 
 

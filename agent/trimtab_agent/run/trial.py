@@ -106,6 +106,7 @@ class Climb:
                 if server is None or bench.settings.restart_between_rates:
                     running.close()
                     server = running.enter_context(self._start())
+                    self._warm(server)
                     bench.sampler.watch_server(server.pids, server.stats_socket)
                     running.callback(bench.sampler.watch_server, (), None)
                 self._listener.rate_started(rate_rps)
@@ -130,6 +131,10 @@ class Climb:
             bench.stop,
         )
         self.text = server.text
+        return server
+
+    def _warm(self, server: TargetServer) -> None:
+        bench = self._bench
         try:
             warm(ADDRESS, server.port, [path for path, _ in bench.file_set.files], bench.stop)
         except WarmingFailed as error:
@@ -137,10 +142,6 @@ class Climb:
             if server.child.wait(0) is not None:
                 raise ServerDied(server.child.death_sentence()) from error
             raise ServerFailed(f"warming: {error}") from error
-        except BaseException:
-            server.stop()
-            raise
-        return server
 
     def _measure(self, server: TargetServer, rate_rps: float) -> records.Measurement:
         bench, order = self._bench, self._order

@@ -1,0 +1,142 @@
+"""How far a run has come, and when it will end: what the progress bars of terminal and browser show.
+
+The remaining time starts from the tuner's estimate and is corrected by what trials have really taken.  The
+fraction never runs backwards, even when a strategy finds that it needs more trials than it thought.
+"""
+
+import time
+from typing import Any
+
+from trimtab_db.records import RunPhase, RunState
+from trimtab_tuner.presets import Estimate
+from trimtab_tuner.records import Configuration
+
+from trimtab_agent.broadcast import Broadcaster
+
+TIMED_PHASES = ("preparing", "calibrating", "searching", "confirming", "exporting")
+
+
+class RunProgress:
+    """Progress of one run; every change is published as an event `progress`.
+
+    Changed by the runner's thread only; `data` may be read from any.
+    """
+
+    def __init__(
+        self,
+        broadcaster: Broadcaster,
+        run_id: int,
+        estimate: Estimate,
+        *,
+        trials_recorded: int,
+        seconds_before: float,
+    ) -> None:
+        self._broadcaster = broadcaster
+        self._started = time.monotonic() - seconds_before
+        self._phase_s: dict[str, float] = {phase.phase: phase.duration_s for phase in estimate.breakdown}
+        trials = {phase.phase: phase.trials for phase in estimate.breakdown}
+        self._left = {"searching": trials["searching"], "confirming": trials["confirming"]}
+        self._trial_s = self._phase_s["searching"] / max(1, trials["searching"])
+        self._measured_s: list[float] = []
+        self._trial_started: float | None = None
+        self._phase_done = 0.0
+        self._recorded = trials_recorded
+        self._fraction = 0.0
+        self.data: dict[str, Any] = {
+            "run_id": run_id,
+            "state": RunState.RUNNING.value,
+            "phase": RunPhase.PREPARING.value,
+            "trial": None,
+            "configuration": None,
+            "rate_rps": None,
+            "rate_index": None,
+            "rates": 0,
+            "best": None,
+            "load": None,
+        }
+        self._publish()
+
+    def enter_phase(self, phase: RunPhase) -> None:
+        """The run goes on to its next phase."""
+        self._phase_done = 0.0
+        self._publish(phase=phase.value)
+
+    def phase_done(self, share: float) -> None:
+        """A phase without trials is done to this share of 1."""
+        self._phase_done = share
+        self._publish()
+
+    def expect(self, phase: RunPhase, trials_left: int) -> None:
+        """So many trials of that phase (searching or confirming) are still to be carried out."""
+        self._left[phase.value] = trials_left
+        self._publish()
+
+    def trial_started(self, number: int, configuration: Configuration, rates: int) -> None:
+        """A trial begins; `rates` is how many it will drive."""
+        self._trial_started = time.monotonic()
+        self._publish(
+            trial=number, configuration=configuration, rates=rates, rate_index=None, rate_rps=None, load=None
+        )
+
+    def rate_started(self, rate_rps: float, rates: int) -> None:
+        """The trial's next rate begins; `rates` is the present estimate of how many there will be."""
+        index = self.data["rate_index"]
+        self._publish(rate_rps=rate_rps, rate_index=0 if index is None else index + 1, rates=rates, load=None)
+
+    def load_progressed(self, line: dict[str, Any]) -> None:
+        """The load generator has reported."""
+        self._publish(load={name: value for name, value in line.items() if name != "type"})
+
+    def trial_finished(self) -> None:
+        """The trial is recorded."""
+        phase = self.data["phase"]
+        if self._trial_started is not None and phase in self._left:
+            self._measured_s.append(time.monotonic() - self._trial_started)
+            self._trial_s = sum(self._measured_s) / len(self._measured_s)
+            self._left[phase] = max(0, self._left[phase] - 1)
+        self._trial_started = None
+        self._recorded += 1
+        self._publish()
+
+    def best_changed(self, configuration: Configuration, score: float) -> None:
+        """The best so far is this one."""
+        self._publish(best={"configuration": configuration, "score": score})
+
+    def end(self, state: RunState) -> None:
+        """The run has ended."""
+        self._left = dict.fromkeys(self._left, 0)
+        if state is RunState.FINISHED:
+            self._fraction = 1.0
+        self._publish(state=state.value)
+
+    def _remaining_s(self) -> float:
+        """Time left: the rest of this phase and all the later ones."""
+        if self.data["state"] != RunState.RUNNING.value or self.data["phase"] not in TIMED_PHASES:
+            return 0.0
+        phase = self.data["phase"]
+        left_s = 0.0
+        for later in TIMED_PHASES[TIMED_PHASES.index(phase) :]:
+            if later in self._left:
+                whole = self._left[later] * self._trial_s
+            else:
+                whole = self._phase_s[later] * (1 - self._phase_done if later == phase else 1.0)
+            if later == phase and self._trial_started is not None:
+                whole -= min(time.monotonic() - self._trial_started, self._trial_s)
+            left_s += max(0.0, whole)
+        return left_s
+
+    def _publish(self, **changes: object) -> None:
+        elapsed_s = time.monotonic() - self._started
+        self.data = {**self.data, **changes}
+        eta_s = self._remaining_s()
+        if eta_s > 0:
+            self._fraction = max(self._fraction, elapsed_s / (elapsed_s + eta_s))
+        running = 1 if self._trial_started is not None and self.data["phase"] == "calibrating" else 0
+        self.data = {
+            **self.data,
+            "trials_expected": self._recorded + running + sum(self._left.values()),
+            "elapsed_s": round(elapsed_s, 1),
+            "eta_s": round(eta_s, 1),
+            "fraction": round(self._fraction, 4),
+        }
+        self._broadcaster.publish("progress", self.data)
