@@ -96,8 +96,8 @@ def requirements(configuration: Configuration) -> tuple[str, ...]:
     connections = connections_per_worker(configuration)
     files, backlog = configuration["cache_entries"], configuration["backlog"]
     return (
-        f"The system must allow each worker {needed} descriptors, for {connections} connections, {files} cached "
-        f"files and {DESCRIPTOR_RESERVE} others: ulimit -n {needed}, or LimitNOFILE={needed} in a systemd unit.",
-        f"It must allow an accept queue of {backlog}: sysctl net.core.somaxconn of at least {backlog}, else the "
-        "kernel shortens it without a word.",
+        f"The system must allow {needed} descriptors for each worker, {connections} of them for connections, "
+        + f"{files} for cached files: ulimit -n {needed}, or LimitNOFILE={needed} in a systemd unit.",
+        f"It must allow an accept queue of {backlog}: sysctl net.core.somaxconn of at least {backlog}, "
+        + "else the kernel shortens it without a word.",
     )

@@ -103,8 +103,8 @@ class _File:
         descriptors = say.descriptors_per_worker(self._configuration) + self._own
         return (
             say.comment(
-                "Descriptors of each worker: its connections, its cached files, and a reserve. Not started as "
-                "root, nginx can raise the limit only up to the hard limit.",
+                "Descriptors of each worker: its connections, its cached files, and a reserve.",
+                "Not started as root, nginx can raise the limit only up to the hard limit.",
                 _verify("grep 'open files' /proc/$(pgrep -n nginx)/limits"),
             )
             + f"worker_rlimit_nofile {descriptors};\n"
