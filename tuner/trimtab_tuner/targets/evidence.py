@@ -95,9 +95,12 @@ def requirements(configuration: Configuration) -> tuple[str, ...]:
     needed = descriptors_per_worker(configuration)
     connections = connections_per_worker(configuration)
     files, backlog = configuration["cache_entries"], configuration["backlog"]
-    return (
+    descriptors = (
         f"The system must allow {needed} descriptors for each worker, {connections} of them for connections, "
-        + f"{files} for cached files: ulimit -n {needed}, or LimitNOFILE={needed} in a systemd unit.",
-        f"It must allow an accept queue of {backlog}: sysctl net.core.somaxconn of at least {backlog}, "
-        + "else the kernel shortens it without a word.",
+        f"{files} for cached files: ulimit -n {needed}, or LimitNOFILE={needed} in a systemd unit."
     )
+    queue = (
+        f"It must allow an accept queue of {backlog}: sysctl net.core.somaxconn of at least {backlog}, "
+        "else the kernel shortens it without a word."
+    )
+    return descriptors, queue
