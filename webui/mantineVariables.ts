@@ -11,7 +11,7 @@ import {
   mergeMantineTheme,
 } from '@mantine/core';
 import type { Plugin } from 'vite';
-import { cssVariablesResolver, theme } from './src/app/theme';
+import { cssVariablesResolver, theme } from './src/app/theme.ts';
 
 const VIRTUAL_ID = 'virtual:mantine-variables.css';
 const RESOLVED_ID = '/@mantine-variables.css';

@@ -1,6 +1,6 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
-import { mantineVariables } from './mantineVariables';
+import { mantineVariables } from './mantineVariables.ts';
 
 export default defineConfig({
   plugins: [react(), mantineVariables()],

@@ -1,0 +1,39 @@
+// Gives every page the live stream: its state, and the store that the Live page draws from.
+
+import { useQueryClient } from '@tanstack/react-query';
+import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
+import { applyEvent } from './applyEvent';
+import { type ConnectionState, LiveConnection } from './liveConnection';
+import { LiveStore } from './liveStore';
+
+interface Live {
+  state: ConnectionState;
+  store: LiveStore;
+}
+
+const LiveContext = createContext<Live | null>(null);
+
+export function useLive(): Live {
+  const live = use(LiveContext);
+  if (live === null) throw new Error('useLive is used outside of LiveProvider');
+  return live;
+}
+
+export function LiveProvider({ children }: { children: ReactNode }) {
+  const client = useQueryClient();
+  const [store] = useState(() => new LiveStore());
+  const [state, setState] = useState<ConnectionState>({ status: 'connecting' });
+
+  useEffect(() => {
+    const connection = new LiveConnection('/api/v1/live', {
+      event: (event) => applyEvent(client, store, event),
+      state: setState,
+      resumed: () => client.invalidateQueries(),
+    });
+    connection.open();
+    return () => connection.close();
+  }, [client, store]);
+
+  const live = useMemo(() => ({ state, store }), [state, store]);
+  return <LiveContext value={live}>{children}</LiveContext>;
+}

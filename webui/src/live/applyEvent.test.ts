@@ -1,0 +1,89 @@
+import { QueryClient } from '@tanstack/react-query';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { RunDetail, TrialLine, TrialSummary } from '../api/generated';
+import { keys } from '../api/keys';
+import { counterSample, defaultConfiguration, loadProgress, progress, run, trial } from '../test/records';
+import { applyEvent, type LadderSoFar } from './applyEvent';
+import { LiveStore } from './liveStore';
+
+let client: QueryClient;
+let store: LiveStore;
+
+beforeEach(() => {
+  client = new QueryClient();
+  store = new LiveStore();
+});
+
+const line = (number: number): TrialLine => {
+  const { measurements: _, ...rest } = trial(number);
+  return rest;
+};
+
+describe('applyEvent', () => {
+  it('keeps the progress while a run goes and forgets it at its end', () => {
+    applyEvent(client, store, { event: 'progress', data: progress({ fraction: 0.5 }) });
+    expect(client.getQueryData(keys.progress)).toMatchObject({ fraction: 0.5 });
+    applyEvent(client, store, { event: 'run', data: { run_id: 7, state: 'stopped', phase: 'searching' } });
+    expect(client.getQueryData(keys.progress)).toBeNull();
+  });
+
+  it('draws the load of a progress event', () => {
+    applyEvent(client, store, { event: 'sample', data: counterSample(100) });
+    applyEvent(client, store, {
+      event: 'progress',
+      data: progress({ load: loadProgress({ goodput_mbps: 321 }) }),
+    });
+    expect(store.loadPoints('goodput', 200, 900)[0]?.y).toBe(321);
+  });
+
+  it('shows a recorded trial at once and marks the list for reading again', () => {
+    client.setQueryData<TrialSummary[]>(keys.trials(7), [trial(1)]);
+    applyEvent(client, store, { event: 'trial', data: line(2) });
+    expect(client.getQueryData<TrialSummary[]>(keys.trials(7))?.map(({ number }) => number)).toEqual([1, 2]);
+    expect(client.getQueryState(keys.trials(7))?.isInvalidated).toBe(true);
+  });
+
+  it('does not show a trial twice', () => {
+    client.setQueryData<TrialSummary[]>(keys.trials(7), [trial(1)]);
+    applyEvent(client, store, { event: 'trial', data: line(1) });
+    expect(client.getQueryData<TrialSummary[]>(keys.trials(7))).toHaveLength(1);
+  });
+
+  it('updates the state of the run it is about', () => {
+    client.setQueryData<RunDetail>(keys.run(7), run());
+    applyEvent(client, store, { event: 'run', data: { run_id: 7, state: 'finished', phase: 'done' } });
+    expect(client.getQueryData<RunDetail>(keys.run(7))).toMatchObject({ state: 'finished', phase: 'done' });
+  });
+
+  it('collects the rates of the trial under way and starts over with the next trial', () => {
+    const measured = (trialNumber: number, rate_rps: number) =>
+      applyEvent(client, store, {
+        event: 'measurement',
+        data: {
+          run_id: 7,
+          trial: trialNumber,
+          purpose: 'search',
+          configuration: defaultConfiguration,
+          rate_rps,
+          goodput_mbps: 1,
+          reply_rate_rps: 1,
+          timed_out: 0,
+          generator_limited: false,
+        },
+      });
+    measured(3, 1000);
+    measured(3, 2000);
+    expect(client.getQueryData<LadderSoFar>(keys.ladderSoFar)?.measurements).toHaveLength(2);
+    measured(4, 1000);
+    expect(client.getQueryData<LadderSoFar>(keys.ladderSoFar)).toMatchObject({
+      trial: 4,
+      measurements: [{}],
+    });
+  });
+
+  it('reads everything again when the daemon had to drop events', () => {
+    client.setQueryData<RunDetail>(keys.run(7), run());
+    applyEvent(client, store, { event: 'lost', data: { events: 12 } });
+    expect(client.getQueryState(keys.run(7))?.isInvalidated).toBe(true);
+  });
+});

@@ -1,0 +1,222 @@
+// Records as the API sends them, for tests: complete, and changed where a test cares.
+
+import type {
+  CounterValues,
+  HostReply,
+  LoadProgress,
+  MeasurementSummary,
+  Progress,
+  RunDetail,
+  Space,
+  TrialSummary,
+} from '../api/generated';
+
+export function counterSample(time: number): CounterValues {
+  const shares = { user: 20, nice: 5, system: 10, idle: 60, iowait: 1, irq: 0, softirq: 4, steal: 0 };
+  return {
+    time,
+    interval_s: 1,
+    missing: {},
+    cpu: {
+      total: shares,
+      cpus: [
+        { cpu: 0, ...shares },
+        { cpu: 1, ...shares },
+      ],
+      run_queue: 2,
+      blocked: 0,
+      context_switches_per_s: 1200,
+      interrupts_per_s: 800,
+    },
+    memory: { page_cache_bytes: 2 ** 30, available_bytes: 2 ** 31 },
+    network: { softnet: [], listen_drops_per_s: 0, listen_overflows_per_s: 0 },
+  };
+}
+
+export function loadProgress(change: Partial<LoadProgress> = {}): LoadProgress {
+  return {
+    elapsed_s: 1,
+    sessions_open: 100,
+    requests_replied: 5000,
+    requests_timed_out: 0,
+    reply_rate_rps: 5000,
+    goodput_mbps: 600,
+    reply_p50_us: 300,
+    reply_p99_us: 2100,
+    ...change,
+  };
+}
+
+export const space: Space = {
+  knobs: [
+    {
+      name: 'sendfile',
+      kind: 'categorical',
+      scale: 'linear',
+      low: null,
+      high: null,
+      choices: ['nonblocking', 'blocking'],
+      default: 'nonblocking',
+      unit: '',
+      resource_weight: 0,
+      needs_restart: false,
+      scope: 'server',
+      help: 'How a reply is sent.',
+    },
+    {
+      name: 'workers',
+      kind: 'integer',
+      scale: 'log',
+      low: 1,
+      high: 1024,
+      choices: [],
+      default: 1,
+      unit: 'processes',
+      resource_weight: 1,
+      needs_restart: true,
+      scope: 'server',
+      help: 'Worker processes.',
+    },
+    {
+      name: 'max_connections',
+      kind: 'integer',
+      scale: 'log',
+      low: 1,
+      high: 1_000_000,
+      choices: [],
+      default: 1024,
+      unit: 'connections',
+      resource_weight: 1,
+      needs_restart: false,
+      scope: 'total',
+      help: 'Connections over all workers.',
+    },
+    {
+      name: 'backlog',
+      kind: 'integer',
+      scale: 'log',
+      low: 1,
+      high: 65535,
+      choices: [],
+      default: 1024,
+      unit: 'connections',
+      resource_weight: 0,
+      needs_restart: true,
+      scope: 'server',
+      help: 'Length of the accept queue.',
+    },
+  ],
+  fixed: { backlog: 1024 },
+  constraints: [{ smaller: 'workers', larger: 'max_connections' }],
+};
+
+export const defaultConfiguration = {
+  sendfile: 'nonblocking',
+  workers: 1,
+  max_connections: 1024,
+  backlog: 1024,
+};
+
+export function measurement(rate_rps: number, goodput_mbps: number): MeasurementSummary {
+  return {
+    number: 1,
+    rate_rps,
+    goodput_mbps,
+    reply_rate_rps: rate_rps,
+    requests: {
+      offered: 100,
+      replied: 99,
+      timed_out_before_read: 1,
+      timed_out_after_read: 0,
+      failed: 0,
+      abandoned: 0,
+      dropped: 0,
+    },
+    reply_latency: { p50_us: 300, p90_us: 900, p99_us: 2100, p999_us: 5000, max_us: 9000, mean_us: 400 },
+    generator_limited: false,
+  };
+}
+
+export function trial(number: number, change: Partial<TrialSummary> = {}): TrialSummary {
+  return {
+    run_id: 7,
+    number,
+    purpose: 'search',
+    level: 0,
+    block: 0,
+    configuration: defaultConfiguration,
+    configuration_hash: 'abcdefabcdef',
+    verdict: 'verified',
+    reason: '',
+    score: 500,
+    started_at: '2026-11-21T10:00:00Z',
+    finished_at: '2026-11-21T10:00:11Z',
+    proposal_number: number,
+    measurements: [measurement(1000, 400), measurement(2000, 600)],
+    ...change,
+  };
+}
+
+export function progress(change: Partial<Progress> = {}): Progress {
+  return {
+    run_id: 7,
+    state: 'running',
+    phase: 'searching',
+    trial: 3,
+    trials_expected: 24,
+    configuration: defaultConfiguration,
+    rate_rps: 2000,
+    rate_index: 1,
+    rates: 4,
+    best: null,
+    elapsed_s: 60,
+    eta_s: 180,
+    fraction: 0.25,
+    load: null,
+    ...change,
+  };
+}
+
+export function run(change: Partial<RunDetail> = {}): RunDetail {
+  return {
+    id: 7,
+    host: 'atlas',
+    target: 'core',
+    target_version: '0.1.0',
+    workload: 'specweb99',
+    preset: 'quick',
+    strategy: 'coarse-to-fine',
+    objective: 'condensed-area',
+    seed: 1,
+    budget_trials: 16,
+    state: 'running',
+    phase: 'searching',
+    error: '',
+    notes: '',
+    created_at: '2026-11-21T10:00:00Z',
+    started_at: '2026-11-21T10:00:00Z',
+    finished_at: null,
+    trials: 2,
+    best_score: 520,
+    gain: null,
+    workload_parameters: {},
+    space,
+    settings: {},
+    layout: { server: [0], generator: [1] },
+    ladder: [1000, 2000],
+    outcome: null,
+    progress: null,
+    ...change,
+  };
+}
+
+export const host: HostReply = {
+  name: 'atlas',
+  kernel: 'Linux 6.18.0',
+  cpu_model: 'Example CPU',
+  cpus: 2,
+  memory_bytes: 8 * 2 ** 30,
+  topology: {},
+  layout: { server: [0], generator: [1] },
+  layout_sentence: 'The server runs on CPU 0, the load generator and the agent on CPU 1.',
+};
