@@ -1,0 +1,174 @@
+/*
+ * See accounting.h.
+ */
+#include "accounting.h"
+
+#include "common/clock.h"
+#include "health.h"
+#include "memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct histogram *new_histogram(void)
+{
+    return memory_needed(histogram_new(HISTOGRAM_PRECISION_3_DIGITS));
+}
+
+void account_init(struct account *account, uint64_t warmup_end_ns, uint64_t window_end_ns)
+{
+    *account = (struct account){.warmup_end_ns = warmup_end_ns, .window_end_ns = window_end_ns};
+    account->lateness_us = new_histogram();
+    account->connect_us = new_histogram();
+    account->first_byte_us = new_histogram();
+    account->reply_us = new_histogram();
+    account->interval.reply_us = new_histogram();
+}
+
+void account_free(struct account *account)
+{
+    free(account->lateness_us);
+    free(account->connect_us);
+    free(account->first_byte_us);
+    free(account->reply_us);
+    free(account->interval.reply_us);
+}
+
+static void record_latency(const struct account *account, struct histogram *histogram, uint64_t intended_ns,
+                           uint64_t now_ns)
+{
+    if (intended_ns >= account->warmup_end_ns)
+        histogram_record(histogram, (now_ns - intended_ns) / NS_PER_US);
+}
+
+void account_arrival(struct account *account, uint32_t requests)
+{
+    account->sessions_offered++;
+    account->requests_offered += requests;
+}
+
+void account_drop(struct account *account, enum drop reason, uint32_t requests)
+{
+    account->sessions_dropped[reason]++;
+    account->requests_dropped += requests;
+}
+
+void account_start(struct account *account, uint64_t intended_ns, uint64_t started_ns)
+{
+    uint64_t late_us = (started_ns - intended_ns) / NS_PER_US;
+
+    account->sessions_started++;
+    histogram_record(account->lateness_us, late_us);
+    if (late_us > HEALTH_LATE_US)
+        account->late_arrivals++;
+}
+
+void account_connected(struct account *account, uint64_t intended_ns, uint64_t now_ns)
+{
+    record_latency(account, account->connect_us, intended_ns, now_ns);
+}
+
+void account_first_byte(struct account *account, uint64_t intended_ns, uint64_t now_ns)
+{
+    record_latency(account, account->first_byte_us, intended_ns, now_ns);
+}
+
+void account_reply(struct account *account, uint64_t intended_ns, uint64_t now_ns, uint64_t bytes,
+                   uint64_t size_bytes)
+{
+    account_outcome(account, OUTCOME_REPLIED, size_bytes);
+    record_latency(account, account->reply_us, intended_ns, now_ns);
+    if (now_ns >= account->warmup_end_ns && now_ns < account->window_end_ns) {
+        account->window_replies++;
+        account->window_bytes += bytes;
+    }
+    account->interval.replies++;
+    account->interval.bytes += bytes;
+    histogram_record(account->interval.reply_us, (now_ns - intended_ns) / NS_PER_US);
+}
+
+void account_failure(struct account *account, enum failure reason, unsigned detail, uint64_t size_bytes)
+{
+    account_outcome(account, OUTCOME_FAILED, size_bytes);
+    if (reason == FAILURE_STATUS)
+        account->failures_by_status[detail]++;
+    else if (reason == FAILURE_ERRNO)
+        account->failures_by_errno[detail > ERRNO_MAX ? ERRNO_MAX : detail]++;
+    else
+        account->failures[reason]++;
+}
+
+void account_outcome(struct account *account, enum outcome outcome, uint64_t size_bytes)
+{
+    account->requests[outcome]++;
+    size_classes_count(&account->size_classes, size_bytes, outcome);
+}
+
+void account_session_end(struct account *account, enum session_end end)
+{
+    account->session_ends[end]++;
+}
+
+uint64_t account_dropped_sessions(const struct account *account)
+{
+    uint64_t dropped = 0;
+
+    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
+        dropped += account->sessions_dropped[reason];
+    return dropped;
+}
+
+uint64_t account_timed_out_requests(const struct account *account)
+{
+    return account->requests[OUTCOME_TIMED_OUT_BEFORE_READ] + account->requests[OUTCOME_TIMED_OUT_AFTER_READ];
+}
+
+bool account_balanced(const struct account *account)
+{
+    uint64_t ended = 0, in_classes = 0, sessions_ended = 0;
+
+    for (unsigned outcome = 0; outcome < OUTCOME_COUNT; outcome++)
+        ended += account->requests[outcome];
+    for (unsigned i = 0; i < account->size_classes.count; i++)
+        in_classes += size_class_asked(&account->size_classes.classes[i]);
+    for (unsigned end = 0; end < SESSION_END_COUNT; end++)
+        sessions_ended += account->session_ends[end];
+    return ended == in_classes && account->requests_offered == ended + account->requests_dropped &&
+           account->sessions_started == sessions_ended &&
+           account->sessions_offered == account->sessions_started + account_dropped_sessions(account);
+}
+
+void account_begin_interval(struct account *account)
+{
+    account->interval.replies = 0;
+    account->interval.bytes = 0;
+    histogram_clear(account->interval.reply_us);
+}
+
+void account_each_failure(const struct account *account,
+                          void (*each)(void *context, const char *name, uint64_t count), void *context)
+{
+    static const char *const names[FAILURE_STATUS] = {
+        [FAILURE_CONNECT_REFUSED] = "connect-refused",     [FAILURE_RESET] = "reset",
+        [FAILURE_CLOSED_EARLY] = "closed-early",           [FAILURE_WRONG_LENGTH] = "wrong-length",
+        [FAILURE_MALFORMED_HEAD] = "malformed-head",       [FAILURE_HEAD_TOO_LONG] = "head-too-long",
+        [FAILURE_TRANSFER_ENCODING] = "transfer-encoding", [FAILURE_NO_LENGTH] = "no-length",
+        [FAILURE_UNEXPECTED_DATA] = "unexpected-data",
+    };
+    char name[32];
+
+    for (unsigned reason = 0; reason < FAILURE_STATUS; reason++)
+        if (account->failures[reason] > 0)
+            each(context, names[reason], account->failures[reason]);
+    for (unsigned status = 0; status <= STATUS_MAX; status++)
+        if (account->failures_by_status[status] > 0) {
+            snprintf(name, sizeof(name), "status-%u", status);
+            each(context, name, account->failures_by_status[status]);
+        }
+    for (unsigned number = 0; number <= ERRNO_MAX; number++)
+        if (account->failures_by_errno[number] > 0) {
+            const char *errno_name = strerrorname_np((int)number);
+            snprintf(name, sizeof(name), "errno-%s", errno_name == NULL ? "unknown" : errno_name);
+            each(context, name, account->failures_by_errno[number]);
+        }
+}

@@ -1,0 +1,134 @@
+/*
+ * Counts what happened to sessions and requests, and how long it took.
+ *
+ * DESIGN. Each request that was offered ends in exactly one cell: one of the outcomes of size_classes.h, or
+ * `dropped` when its session could not be started. So, once all sessions have ended,
+ *     offered = replied + timed_out_before_read + timed_out_after_read + failed + abandoned + dropped
+ * and the classes add up to offered - dropped. Offered requests are counted when their session arrives and
+ * the others when they end; the equation therefore checks the generator (account_balanced).
+ *
+ * Two intervals matter. Goodput and reply rate count replies that were completed inside the window from the
+ * end of the warm-up to the end of the run. Latencies are kept of what was meant to happen from the end of
+ * the warm-up on, however late it did.
+ */
+#ifndef TRIMTAB_LOADGEN_ACCOUNTING_H
+#define TRIMTAB_LOADGEN_ACCOUNTING_H
+
+#include "common/histogram.h"
+#include "loadgen/size_classes.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Why a request failed. */
+enum failure {
+    FAILURE_CONNECT_REFUSED,   /* connect: ECONNREFUSED */
+    FAILURE_RESET,             /* ECONNRESET or EPIPE */
+    FAILURE_CLOSED_EARLY,      /* the server closed the connection before the reply was complete */
+    FAILURE_WRONG_LENGTH,      /* Content-Length is not what the session log expects */
+    FAILURE_MALFORMED_HEAD,    /* not an HTTP/1.x reply head */
+    FAILURE_HEAD_TOO_LONG,     /* the head has more than REPLY_HEAD_MAX bytes */
+    FAILURE_TRANSFER_ENCODING, /* the body comes in chunks or otherwise encoded */
+    FAILURE_NO_LENGTH,         /* no Content-Length */
+    FAILURE_UNEXPECTED_DATA,   /* bytes that no request asked for */
+    /* Those below are counted by their detail. */
+    FAILURE_STATUS, /* answered, but with a status that is not 2xx; the detail is the status */
+    FAILURE_ERRNO,  /* another error of the socket; the detail is the errno */
+};
+
+/* Why an arriving session could not be started. */
+enum drop {
+    DROP_PORTS,       /* no local port was free */
+    DROP_DESCRIPTORS, /* the limit of open files, or kernel memory for sockets */
+    DROP_LATENESS,    /* the generator came to it only when its connect timeout was over */
+    DROP_COUNT
+};
+
+/* How a started session ends. */
+enum session_end {
+    SESSION_COMPLETED,         /* every request was replied to */
+    SESSION_TIMED_OUT_CONNECT, /* connect timeout */
+    SESSION_TIMED_OUT,         /* session timeout */
+    SESSION_FAILED,            /* at least one request failed */
+    SESSION_INTERRUPTED,       /* cut off by the end of an interrupted run */
+    SESSION_END_COUNT
+};
+
+enum {
+    STATUS_MAX = 999,
+    ERRNO_MAX = 255, /* Linux defines errno values below this */
+};
+
+/* What has been counted since the last progress line. */
+struct interval_account {
+    uint64_t replies;
+    uint64_t bytes;
+    struct histogram *reply_us;
+};
+
+struct account {
+    uint64_t warmup_end_ns; /* of the monotonic clock, as all moments here */
+    uint64_t window_end_ns; /* end of the goodput window */
+    uint64_t sessions_offered;
+    uint64_t sessions_started;
+    uint64_t session_ends[SESSION_END_COUNT];
+    uint64_t sessions_dropped[DROP_COUNT];
+    uint64_t requests_offered;
+    uint64_t requests_dropped;
+    uint64_t requests[OUTCOME_COUNT];
+    struct size_classes size_classes;
+    uint64_t replies_by_status[STATUS_MAX + 1]; /* every complete reply */
+    uint64_t failures[FAILURE_STATUS];
+    uint64_t failures_by_status[STATUS_MAX + 1];
+    uint64_t failures_by_errno[ERRNO_MAX + 1];
+    uint64_t bytes_received; /* everything, also of replies that were never completed */
+    uint64_t window_bytes;   /* heads and bodies of the replies inside the window */
+    uint64_t window_replies;
+    uint64_t late_arrivals;          /* started more than HEALTH_LATE_US after their moment */
+    struct histogram *lateness_us;   /* of all arrivals */
+    struct histogram *connect_us;    /* from the intended start of the session */
+    struct histogram *first_byte_us; /* from the intended moment of the request */
+    struct histogram *reply_us;      /* likewise, to the last byte */
+    struct interval_account interval;
+};
+
+/* Gets an account ready; the moments are as above. Released with account_free. */
+void account_init(struct account *account, uint64_t warmup_end_ns, uint64_t window_end_ns);
+void account_free(struct account *account);
+
+/* A session of `requests` requests has arrived; it is then either dropped or started. */
+void account_arrival(struct account *account, uint32_t requests);
+void account_drop(struct account *account, enum drop reason, uint32_t requests);
+void account_start(struct account *account, uint64_t intended_ns, uint64_t started_ns);
+
+void account_connected(struct account *account, uint64_t intended_ns, uint64_t now_ns);
+void account_first_byte(struct account *account, uint64_t intended_ns, uint64_t now_ns);
+
+/* A request was answered as it should be: with `bytes` of head and body, for a file of `size_bytes`. */
+void account_reply(struct account *account, uint64_t intended_ns, uint64_t now_ns, uint64_t bytes,
+                   uint64_t size_bytes);
+
+/* A request failed; `detail` as the reason says, else 0. */
+void account_failure(struct account *account, enum failure reason, unsigned detail, uint64_t size_bytes);
+
+/* A request timed out or was abandoned. */
+void account_outcome(struct account *account, enum outcome outcome, uint64_t size_bytes);
+
+void account_session_end(struct account *account, enum session_end end);
+
+/* Sums over enums. */
+uint64_t account_dropped_sessions(const struct account *account);
+uint64_t account_timed_out_requests(const struct account *account);
+
+/* Says whether every offered request is in exactly one cell, in total and by class. */
+bool account_balanced(const struct account *account);
+
+/* Forgets the interval: a progress line has been written. */
+void account_begin_interval(struct account *account);
+
+/* Calls `each` with `context`, the name that reports use, such as "reset" or "status-404", and the count of
+ * every kind of failure that occurred. The counts add up to the failed requests. */
+void account_each_failure(const struct account *account,
+                          void (*each)(void *context, const char *name, uint64_t count), void *context);
+
+#endif

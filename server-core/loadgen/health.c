@@ -1,0 +1,61 @@
+/*
+ * See health.h.
+ */
+#include "health.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static void add_reason(struct health *health, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add_reason(struct health *health, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(health->reasons[health->reason_count++], HEALTH_REASON_SIZE, format, arguments);
+    va_end(arguments);
+}
+
+void health_judge(struct health *health, const struct account *account, double cpu_share)
+{
+    const uint64_t *dropped = account->sessions_dropped;
+
+    *health = (struct health){
+        .lateness_p99_us = histogram_quantile(account->lateness_us, 0.99),
+        .lateness_max_us = histogram_max(account->lateness_us),
+        .cpu_share = cpu_share,
+    };
+    if (health->lateness_p99_us > HEALTH_LATENESS_P99_LIMIT_US)
+        add_reason(health,
+                   "The 99th percentile of the lateness of arrivals is %" PRIu64
+                   " us, more than the limit of %d us.",
+                   health->lateness_p99_us, HEALTH_LATENESS_P99_LIMIT_US);
+    if (cpu_share >= HEALTH_CPU_SHARE_LIMIT && health->lateness_p99_us > HEALTH_LATE_US)
+        add_reason(health,
+                   "The generator used %.0f %% of its CPU while more than 1 %% of the arrivals were over %d "
+                   "us late.",
+                   cpu_share * 100, HEALTH_LATE_US);
+    if (dropped[DROP_PORTS] > 0)
+        add_reason(health,
+                   "%" PRIu64
+                   " sessions were dropped because no local port was free; --source takes more addresses.",
+                   dropped[DROP_PORTS]);
+    if (dropped[DROP_DESCRIPTORS] > 0)
+        add_reason(
+            health,
+            "%" PRIu64
+            " sessions were dropped because the limit of open files or of memory for sockets was reached.",
+            dropped[DROP_DESCRIPTORS]);
+    if (dropped[DROP_LATENESS] > 0)
+        add_reason(health,
+                   "%" PRIu64
+                   " sessions were dropped because the generator came to them after their connect timeout.",
+                   dropped[DROP_LATENESS]);
+}
+
+const char *health_verdict(const struct health *health)
+{
+    return health->reason_count == 0 ? "ok" : "generator-limited";
+}

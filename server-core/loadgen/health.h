@@ -1,0 +1,42 @@
+/*
+ * Judges whether a result describes the server or the generator. docs/load-generator.md argues for the
+ * limits.
+ */
+#ifndef TRIMTAB_LOADGEN_HEALTH_H
+#define TRIMTAB_LOADGEN_HEALTH_H
+
+#include "loadgen/accounting.h"
+
+#include <stdint.h>
+
+/* An arrival counts as late when it started this long after its moment: the tail that a generator shows which
+ * has time to spare. */
+#define HEALTH_LATE_US 1000
+
+/* Beyond this 99th percentile of lateness the generator did not offer the load that was asked for. A
+ * generator that falls behind by only 0.5 % gets there within two seconds; one that is merely preempted for a
+ * scheduler tick or two (1 to 4 ms each) does not. */
+#define HEALTH_LATENESS_P99_LIMIT_US 10000
+
+/* A process that computes this share of the time has no reserve; as long as its arrivals are on time, that is
+ * only a fact, together with late arrivals it is the cause. */
+#define HEALTH_CPU_SHARE_LIMIT 0.97
+
+#define HEALTH_REASONS_MAX 5
+#define HEALTH_REASON_SIZE 200
+
+struct health {
+    unsigned reason_count;                                /* 0: the generator was not the limit */
+    char reasons[HEALTH_REASONS_MAX][HEALTH_REASON_SIZE]; /* sentences */
+    uint64_t lateness_p99_us;
+    uint64_t lateness_max_us;
+    double cpu_share; /* of one CPU, while load was offered */
+};
+
+/* Judges `account`, of which the generator used `cpu_share` of one CPU. */
+void health_judge(struct health *health, const struct account *account, double cpu_share);
+
+/* "ok" or "generator-limited". */
+const char *health_verdict(const struct health *health);
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * See network.h.
+ */
+#include "network.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static bool parse_source(const struct network *network, const char *text, struct sockaddr_storage *source)
+{
+    *source = (struct sockaddr_storage){.ss_family = network->server.ss_family};
+    if (source->ss_family == AF_INET)
+        return inet_pton(AF_INET, text, &((struct sockaddr_in *)source)->sin_addr) == 1;
+    return inet_pton(AF_INET6, text, &((struct sockaddr_in6 *)source)->sin6_addr) == 1;
+}
+
+bool network_set_sources(struct network *network, const char *list, char *error, size_t error_size)
+{
+    while (true) {
+        char text[INET6_ADDRSTRLEN];
+        size_t length = strcspn(list, ",");
+
+        if (network->source_count == NETWORK_SOURCES_MAX) {
+            snprintf(error, error_size, "--source: more than %d addresses", NETWORK_SOURCES_MAX);
+            return false;
+        }
+        snprintf(text, sizeof(text), "%.*s", (int)length, list);
+        if (length >= sizeof(text) ||
+            !parse_source(network, text, &network->sources[network->source_count])) {
+            snprintf(error, error_size, "--source %.*s: expected an IPv%c address, as the server's is",
+                     (int)length, list, network->server.ss_family == AF_INET ? '4' : '6');
+            return false;
+        }
+        network->source_count++;
+        if (list[length] == '\0')
+            return true;
+        list += length + 1;
+    }
+}
+
+static enum connect_status classify(int error)
+{
+    switch (error) {
+    case EADDRNOTAVAIL: /* ip(7): all ephemeral ports in use */
+    case EADDRINUSE:
+        return CONNECT_NO_PORT;
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+        return CONNECT_NO_DESCRIPTOR;
+    default:
+        return CONNECT_FAILED;
+    }
+}
+
+/* Binds to the next source; the port is left to connect(2), which may share it between destinations. */
+static int bind_source(struct network *network, int descriptor)
+{
+    const struct sockaddr_storage *source = &network->sources[network->next_source];
+    const int on = 1;
+
+    network->next_source = (network->next_source + 1) % network->source_count;
+    if (setsockopt(descriptor, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on)) < 0)
+        return -1;
+    return bind(descriptor, (const struct sockaddr *)source, network->address_length);
+}
+
+enum connect_status network_connect(struct network *network, int *descriptor)
+{
+    const struct sockaddr *server = (const struct sockaddr *)&network->server;
+    int made = socket(server->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int error;
+
+    *descriptor = -1;
+    if (made < 0)
+        return classify(errno);
+    if ((network->source_count == 0 || bind_source(network, made) == 0) &&
+        (connect(made, server, network->address_length) == 0 || errno == EINPROGRESS)) {
+        *descriptor = made;
+        return CONNECT_UNDER_WAY;
+    }
+    error = errno;
+    close(made);
+    errno = error;
+    return classify(error);
+}
+
+void network_raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}

@@ -1,0 +1,40 @@
+/*
+ * Sockets towards the server: which local address they get, and what it means when there is none to be had.
+ */
+#ifndef TRIMTAB_LOADGEN_NETWORK_H
+#define TRIMTAB_LOADGEN_NETWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#define NETWORK_SOURCES_MAX 256
+
+struct network {
+    struct sockaddr_storage server;
+    socklen_t address_length; /* of the server's and of every source address */
+    /* Local addresses to bind to, in turn; with none the kernel chooses. */
+    struct sockaddr_storage sources[NETWORK_SOURCES_MAX];
+    size_t source_count;
+    size_t next_source;
+};
+
+enum connect_status {
+    CONNECT_UNDER_WAY,     /* writable once it is established */
+    CONNECT_NO_PORT,       /* every local port of the address is taken */
+    CONNECT_NO_DESCRIPTOR, /* limit of open files, of the process or the system, or memory for sockets */
+    CONNECT_FAILED,        /* errno says why */
+};
+
+/* Takes the comma-separated addresses `list`, which must be of the server's family, as sources. Returns false
+ * with a sentence in `error` when one of them is not an address. */
+bool network_set_sources(struct network *network, const char *list, char *error, size_t error_size);
+
+/* Makes a non-blocking socket and begins to connect it. *descriptor is the socket when the result is
+ * CONNECT_UNDER_WAY, and otherwise -1. */
+enum connect_status network_connect(struct network *network, int *descriptor);
+
+/* Raises the soft limit of open files to the hard one; an unprivileged process may. */
+void network_raise_descriptor_limit(void);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * What the clients ask for: sessions, read from a log or made from the URL.
+ *
+ * DESIGN. A session is a row of requests that go one at a time over one persistent connection. The log has
+ * httperf's `wsesslog` form (docs/load-generator.md has the grammar). It may be long, so it is kept in three
+ * flat arrays: every distinct combination of method, URI and size once, with its request text ready to be
+ * sent; eight bytes for each request; four for each session.
+ */
+#ifndef TRIMTAB_LOADGEN_SESSIONS_H
+#define TRIMTAB_LOADGEN_SESSIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define SIZE_UNKNOWN UINT64_MAX
+
+/* One thing to ask for. */
+struct request_kind {
+    char *text; /* request line, Host and User-Agent fields, empty line */
+    uint32_t text_length;
+    bool head;     /* HEAD: the reply has no body */
+    uint64_t size; /* bytes of body that the reply must announce, or SIZE_UNKNOWN */
+};
+
+struct planned_request {
+    uint32_t kind;     /* index into kinds */
+    uint32_t think_us; /* pause after the reply, before the next request of the session */
+};
+
+struct session_plan {
+    struct request_kind *kinds;
+    uint32_t kind_count;
+    struct planned_request *requests;
+    uint32_t request_count;
+    uint32_t
+        *session_ends; /* session i is requests[session_ends[i-1]] up to but not requests[session_ends[i]] */
+    uint32_t session_count;
+};
+
+/* Reads the log `in`, which messages call `name`, for the server `authority` (the Host field). Returns false,
+ * with FILE:LINE and a sentence in `error`, when the log is malformed, empty or unreadable. The plan is
+ * released with sessions_free either way. */
+bool sessions_read(struct session_plan *plan, FILE *in, const char *name, const char *authority, char *error,
+                   size_t error_size);
+
+/* Makes a plan of one session: `requests` (≥ 1) times GET `path`, without pauses. */
+void sessions_repeat(struct session_plan *plan, const char *path, const char *authority, uint32_t requests);
+
+void sessions_free(struct session_plan *plan);
+
+/* Index of the first request of a session, and how many requests it has. */
+static inline uint32_t session_first(const struct session_plan *plan, uint32_t session)
+{
+    return session == 0 ? 0 : plan->session_ends[session - 1];
+}
+
+static inline uint32_t session_length(const struct session_plan *plan, uint32_t session)
+{
+    return plan->session_ends[session] - session_first(plan, session);
+}
+
+/* Mean number of requests in a session. */
+static inline double sessions_mean_length(const struct session_plan *plan)
+{
+    return (double)plan->request_count / plan->session_count;
+}
+
+#endif
