@@ -71,7 +71,7 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
 
 
 def check_file(exporter: Exporter, file: Path, httpd: Path) -> tuple[str, bool, str]:
-    """Lets the server that an exported file is for check it: the command, whether it accepts, what it said."""
+    """Lets its server check an exported file: the command, whether it accepts, what it said."""
     name = exporter.check_command(str(file))[0]
     program = httpd if name == httpd.name else find_installed(name)
     command = exporter.check_command(str(file), None if program is None else str(program))

@@ -4,20 +4,6 @@ A run executes in a thread of its own, in whichever process started it; the lock
 only one on the host.  What has happened is in the database; what happens right now comes through the
 broadcaster and `progress()`.
 
-Signatures first: the API is written against these.
-
-    service = TuningService(settings, database, broadcaster)
-    service.start(spec: RunSpec) -> int              run id; raises SpecError, RunConflict, HostError …
-    service.resume(run_id: int) -> int               raises RunNotFound, RunNotResumable, RunConflict
-    service.stop(run_id: int) -> None                asks, returns at once; raises RunNotFound, RunNotRunning
-    service.wait(timeout_s: float | None) -> bool    True once no run is under way in this process
-    service.progress() -> dict[str, Any] | None      the last `progress` event's data; None when idle
-    service.estimate(spec: RunSpec) -> dict[str, Any]
-                                                     {"trials", "duration_s",
-                                                      "breakdown": [{"phase", "duration_s"}]}
-    service.mark_interrupted() -> list[int]          runs whose process died; called at start
-    service.close() -> None                          stops the run that is under way, and waits for it
-
 Data of the events on the broadcaster (`data` of broadcast.Event):
     progress     {"run_id", "state", "phase", "trial", "trials_expected", "configuration", "rate_rps",
                   "rate_index", "rates", "best": {"configuration", "score"} | None, "elapsed_s", "eta_s",
@@ -26,6 +12,201 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
                   "reply_rate_rps", "timed_out", "generator_limited"}
     trial        the recorded trial, as `GET runs/{id}/trials` has it, without its measurements
     run          {"run_id", "state", "phase"}
-    sample       one second of counters: {"time", "missing": [source…], source: {…}…}
+    sample       one second of counters: {"time", "interval_s", "missing": {source: reason}, source: {…}…}
     log          {"run_id", "level", "message"}
 """
+
+import threading
+from typing import Any
+
+from trimtab_db import Repository, records
+from trimtab_db.errors import RecordNotFoundError
+from trimtab_db.records import RunState
+from trimtab_tuner.presets import Estimate
+
+from trimtab_agent import __version__
+from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.children import StopSignal
+from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.errors import RunConflict, RunNotFound, RunNotResumable, RunNotRunning
+from trimtab_agent.layout import CpuLayout
+from trimtab_agent.programs import require_built
+from trimtab_agent.run.lock import RunLock
+from trimtab_agent.run.paths import VarPaths
+from trimtab_agent.run.runner import RunEnd, Runner
+from trimtab_agent.settings import Settings
+from trimtab_agent.specification import Plan, RunSpec, check, workload_parameters
+
+RESUMABLE = (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED)
+
+
+class TuningService:
+    """Starts, stops and resumes runs on this host; all methods may be called from any thread."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        repository: Repository,
+        broadcaster: Broadcaster,
+        sampler: Sampler,
+        host_id: int,
+        layout: CpuLayout,
+    ) -> None:
+        self._settings = settings
+        self._repository = repository
+        self._broadcaster = broadcaster
+        self._sampler = sampler
+        self._host_id = host_id
+        self._layout = layout
+        self._paths = VarPaths(settings.var)
+        self._guard = threading.Lock()  # over the four below
+        self._runner: Runner | None = None
+        self._run_id: int | None = None
+        self._stop: StopSignal | None = None
+        self._thread: threading.Thread | None = None
+        self.last_end: RunEnd | None = None
+
+    def start(self, spec: RunSpec) -> int:
+        """Starts a run in the background and returns its number.
+
+        Raises SpecError, RunConflict while another run is going on, BinaryMissing, HostError, DatabaseError.
+        """
+        plan = check(spec)
+        require_built(self._settings.httpd_path)
+        require_built(self._settings.load_path)
+        with self._guard:
+            lock = RunLock(self._paths.lock)
+            try:
+                run = self._create(plan)
+                self._launch(run.id, lock)
+            except BaseException:
+                lock.release()
+                raise
+            return run.id
+
+    def resume(self, run_id: int) -> int:
+        """Goes on with a run that has not reached its end; returns its number.
+
+        Raises RunNotFound, RunNotResumable, and what `start` raises.
+        """
+        run = self._existing(run_id)
+        with self._guard:
+            lock = RunLock(self._paths.lock)
+            try:
+                if run.state is RunState.RUNNING:
+                    # Nobody holds the lock but us: whoever was running it is dead.
+                    self._repository.interrupt_running_runs()
+                elif run.state not in RESUMABLE:
+                    raise RunNotResumable(run_id, run.state.value)
+                self._repository.set_run_state(run_id, RunState.RUNNING)
+                self._launch(run_id, lock)
+            except BaseException:
+                lock.release()
+                raise
+        return run_id
+
+    def stop(self, run_id: int) -> None:
+        """Asks a run to stop, and returns at once; its state changes when its children have ended.
+
+        Raises RunNotFound, RunNotRunning.
+        """
+        self._existing(run_id)
+        with self._guard:
+            if self._run_id != run_id or self._stop is None:
+                raise RunNotRunning(run_id)
+            self._stop.request()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Waits until no run is going on in this process; False if one still is after `timeout_s`."""
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout_s)
+            return not thread.is_alive()
+        return True
+
+    def progress(self) -> dict[str, Any] | None:
+        """The data of the last `progress` event; None when no run is going on in this process."""
+        runner = self._runner
+        return None if runner is None else runner.progress.data
+
+    def estimate(self, spec: RunSpec) -> Estimate:
+        """How many trials such a run would take, and how long; raises SpecError."""
+        return check(spec).estimate()
+
+    def mark_interrupted(self) -> tuple[int, ...]:
+        """Finds runs whose process has died, and marks them `interrupted`; which ones those were."""
+        try:
+            lock = RunLock(self._paths.lock)
+        except RunConflict:
+            return ()  # a run is going on in another process
+        try:
+            return self._repository.interrupt_running_runs()
+        finally:
+            lock.release()
+
+    def close(self) -> None:
+        """Stops the run that is going on, and waits until its children have ended."""
+        with self._guard:
+            if self._stop is not None:
+                self._stop.request()
+        self.wait()
+
+    def _existing(self, run_id: int) -> records.Run:
+        try:
+            return self._repository.run(run_id)
+        except RecordNotFoundError as error:
+            raise RunNotFound(run_id) from error
+
+    def _create(self, plan: Plan) -> records.Run:
+        spec, settings = plan.spec, plan.settings
+        return self._repository.create_run(
+            records.NewRun(
+                host_id=self._host_id,
+                target_id=self._repository.register_target(plan.target.name, __version__),
+                workload_id=self._repository.register_workload(
+                    spec.workload,
+                    workload_parameters(settings),
+                    files=sum(1 for _ in plan.workload.files()),
+                    total_bytes=plan.workload.total_bytes(),
+                ),
+                preset=spec.preset,
+                strategy=settings.strategy,
+                objective=spec.objective,
+                space=plan.space.model_dump(mode="json"),
+                settings=settings.model_dump(mode="json"),
+                seed=spec.seed,
+                budget_trials=settings.budget_trials,
+                layout={
+                    "server": list(self._layout.server),
+                    "generator": list(self._layout.generator),
+                    "sentence": self._layout.sentence(),
+                },
+            )
+        )
+
+    def _launch(self, run_id: int, lock: RunLock) -> None:
+        """Starts the thread of a recorded run; it gives the lock back at its end."""
+        lock.name_run(run_id)
+        stop = StopSignal()
+        runner = Runner(
+            run_id=run_id,
+            agent=self._settings,
+            repository=self._repository,
+            broadcaster=self._broadcaster,
+            sampler=self._sampler,
+            stop=stop,
+        )
+        self._runner, self._run_id, self._stop = runner, run_id, stop
+
+        def body() -> None:
+            try:
+                self.last_end = runner.execute()
+            finally:
+                with self._guard:
+                    self._runner = self._run_id = self._stop = None
+                    lock.release()
+                    stop.close()
+
+        self._thread = threading.Thread(target=body, name=f"run-{run_id}")
+        self._thread.start()

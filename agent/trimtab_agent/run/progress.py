@@ -78,10 +78,12 @@ class RunProgress:
             trial=number, configuration=configuration, rates=rates, rate_index=None, rate_rps=None, load=None
         )
 
-    def rate_started(self, rate_rps: float, rates: int) -> None:
-        """The trial's next rate begins; `rates` is the present estimate of how many there will be."""
-        index = self.data["rate_index"]
-        self._publish(rate_rps=rate_rps, rate_index=0 if index is None else index + 1, rates=rates, load=None)
+    def rate_started(self, rate_rps: float) -> None:
+        """The trial's next rate begins."""
+        index = 0 if self.data["rate_index"] is None else self.data["rate_index"] + 1
+        # A calibration finds out as it goes how many rates it needs.
+        rates = max(self.data["rates"], index + 1)
+        self._publish(rate_rps=rate_rps, rate_index=index, rates=rates, load=None)
 
     def load_progressed(self, line: dict[str, Any]) -> None:
         """The load generator has reported."""

@@ -60,12 +60,17 @@ class Bench:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialOrder:
-    """One trial to carry out; `rates_rps` is taken one by one, so that a calibration can react."""
+    """One trial to carry out.
+
+    `rates_rps` is taken one by one, so that a calibration can react; `rates_expected` is how many there will
+    be, as far as that is known.
+    """
 
     number: int
     purpose: records.TrialPurpose
     configuration: Configuration
     rates_rps: Iterable[float]
+    rates_expected: int
     duration_s: float
     warmup_s: float
     level: int = 0

@@ -1,0 +1,80 @@
+"""The calibration of a run: the default configuration's saturation rate, and the ladder made from it."""
+
+from collections.abc import Callable, Iterator
+
+from trimtab_db import records
+from trimtab_db.records import TrialPurpose
+from trimtab_tuner.ladder import Calibration, CalibrationError, make_ladder
+from trimtab_tuner.presets import Settings
+from trimtab_tuner.records import Configuration, Verdict
+
+from trimtab_agent.run.measuring import for_tuner
+from trimtab_agent.run.trial import TrialOrder
+
+# Carries out a trial, telling a listener of every rate measured.
+CarryOut = Callable[[TrialOrder, Callable[[records.Measurement], None]], records.Trial]
+
+
+def calibrate(
+    settings: Settings,
+    default: Configuration,
+    number: int,
+    carry_out: CarryOut,
+    on_step: Callable[[int, int], None],
+) -> Calibration:
+    """Drives the default configuration, as trial `number`, at the rates the calibration asks for.
+
+    `on_step` gets the steps done and the steps expected.  Raises CalibrationError when the server does not
+    come through it.
+    """
+    calibration = Calibration(start_rate_rps=settings.calibration_start_rps)
+
+    def rates() -> Iterator[float]:
+        while (rate_rps := calibration.next_rate()) is not None:
+            yield rate_rps
+
+    def measured(record: records.Measurement) -> None:
+        calibration.tell(for_tuner(record))
+        on_step(calibration.steps, max(1, calibration.expected_steps))
+
+    step_s = settings.calibration_step_s
+    trial = carry_out(
+        TrialOrder(
+            number=number,
+            purpose=TrialPurpose.CALIBRATION,
+            configuration=default,
+            rates_rps=rates(),
+            rates_expected=calibration.expected_steps,
+            duration_s=step_s,
+            warmup_s=step_s * settings.warmup_s / settings.rate_duration_s,
+        ),
+        measured,
+    )
+    if trial.verdict in (Verdict.CRASHED, Verdict.REJECTED):
+        raise CalibrationError(f"the default configuration could not be calibrated: {trial.reason}")
+    return calibration
+
+
+def ladder_from(calibration: Calibration, points: int) -> tuple[float, ...]:
+    """The ladder for a run; where the generator gave out before the server, it ends at what was offered.
+
+    Higher rates would measure the generator.
+    """
+    ladder = make_ladder(calibration.saturation_rps, points)
+    if calibration.generator_limited:
+        ladder = make_ladder(calibration.saturation_rps * calibration.saturation_rps / ladder[-1], points)
+    return ladder
+
+
+def calibration_sentence(calibration: Calibration, ladder: tuple[float, ...]) -> str:
+    """What came out, in words."""
+    rates = ", ".join(f"{rate:.0f}" for rate in ladder)
+    if calibration.generator_limited:
+        return (
+            f"The load generator gave out before the server, at {calibration.saturation_rps:.0f} requests/s: the "
+            f"ladder {rates} requests/s ends there, so faster configurations cannot show how much faster they are."
+        )
+    return (
+        f"The default configuration saturates at {calibration.saturation_rps:.0f} requests/s; "
+        f"the ladder is {rates} requests/s."
+    )
