@@ -1,0 +1,176 @@
+"""The databases the tests run on, and records to fill them with.
+
+A test that asks for `repository` is part of the contract and runs on every backend: on SQLite always, and
+on the database `TRIMTAB_TEST_DATABASE_URL` names, if it is set. That one must be empty and is emptied
+again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, text
+from trimtab_db import Repository, open_database, records, sqlite_url
+from trimtab_db.models import Base
+
+OTHER_BACKEND = "TRIMTAB_TEST_DATABASE_URL"
+START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def sqlite_file(tmp_path: Path) -> Path:
+    """Where a database file may be made."""
+    return tmp_path / "trimtab.db"
+
+
+@pytest.fixture(params=["sqlite", *(["other"] if OTHER_BACKEND in os.environ else [])])
+def database_url(request: pytest.FixtureRequest, sqlite_file: Path) -> Iterator[str]:
+    """The URL of an empty database of each backend."""
+    if request.param == "sqlite":
+        yield sqlite_url(sqlite_file)
+        return
+    url = os.environ[OTHER_BACKEND]
+    yield url
+    engine = create_engine(url)
+    Base.metadata.drop_all(engine)
+    with engine.begin() as connection:
+        connection.execute(text("DROP TABLE alembic_version"))
+    engine.dispose()
+
+
+@pytest.fixture
+def repository(database_url: str) -> Iterator[Repository]:
+    """An open, empty repository."""
+    repository = open_database(database_url)
+    yield repository
+    repository.close()
+
+
+def make_host(**changed: Any) -> records.Host:
+    """A machine."""
+    return records.Host(
+        **{
+            "name": "bench",
+            "kernel": "6.18.0",
+            "cpu_model": "a processor",
+            "cpus": 2,
+            "memory_bytes": 8 << 30,
+            "topology": {"nodes": [{"node": 0, "cpus": [0, 1]}]},
+            **changed,
+        }
+    )
+
+
+def make_run(repository: Repository, **changed: Any) -> records.Run:
+    """A run that has just started, with everything it refers to."""
+    new = {
+        "host_id": repository.register_host(make_host()),
+        "target_id": repository.register_target("core", "0.1.0"),
+        "workload_id": repository.register_workload(
+            "specweb99", {"directories": 10}, files=360, total_bytes=51_235_800
+        ),
+        "preset": "quick",
+        "strategy": "coarse-to-fine",
+        "objective": "condensed-area",
+        "space": {"knobs": []},
+        "settings": {"ladder_points": 4},
+        "seed": 1,
+        "budget_trials": 16,
+        "layout": {"server": [0], "generator": [1]},
+        **changed,
+    }
+    return repository.create_run(records.NewRun(**new))
+
+
+def make_measurement(number: int = 1, **changed: Any) -> records.Measurement:
+    """One rate with two size classes, one of which timed out a little."""
+    return records.Measurement(
+        **{
+            "number": number,
+            "rate_rps": 1000.0 * number,
+            "duration_s": 2.0,
+            "warmup_s": 0.5,
+            "elapsed_s": 2.7,
+            "goodput_mbps": 93.25,
+            "reply_rate_rps": 990.5,
+            "bytes_received": 2**40,
+            "sessions": records.SessionCounts(274, 274, 270, 1, 2, 1, 0),
+            "requests": records.RequestCounts(2000, 1980, 6, 9, 1, 4, 0),
+            "connect_latency": records.Latency(20.0, 31.0, 88.0, 190.0, 240.0, 25.5),
+            "first_byte_latency": records.Latency(None, None, None, None, None, None),
+            "reply_latency": records.Latency(300.0, 810.0, 2100.0, 9800.0, 12000.0, 420.25),
+            "failures": {"reset": 1},
+            "health": {"verdict": "ok", "reasons": []},
+            "server_stats": {"requests": 1981},
+            "counters": {"cpu": {"total": {"user": 12.5}}},
+            "generator_limited": False,
+            "size_classes": (
+                records.SizeClassResult(
+                    size_bytes=102,
+                    asked=1000,
+                    replied=990,
+                    timed_out_before_read=3,
+                    timed_out_after_read=4,
+                    failed=1,
+                    abandoned=2,
+                ),
+                records.SizeClassResult(
+                    size_bytes=921_600,
+                    asked=1000,
+                    replied=990,
+                    timed_out_before_read=3,
+                    timed_out_after_read=5,
+                    failed=0,
+                    abandoned=2,
+                ),
+            ),
+            **changed,
+        }
+    )
+
+
+def make_trial(run_id: int, number: int = 1, **changed: Any) -> records.Trial:
+    """A verified search trial of two rates."""
+    return records.Trial(
+        **{
+            "run_id": run_id,
+            "number": number,
+            "purpose": records.TrialPurpose.SEARCH,
+            "level": 1,
+            "configuration": {"workers": number, "sendfile": "nonblocking"},
+            "configuration_hash": f"{number:012x}",
+            "verdict": "verified",
+            "reason": "",
+            "score": 90.0 + number,
+            "server_config": "[server]\nworkers = 1\n",
+            "started_at": START + timedelta(seconds=number),
+            "finished_at": START + timedelta(seconds=number + 1),
+            "measurements": (make_measurement(1), make_measurement(2)),
+            **changed,
+        }
+    )
+
+
+@pytest.fixture(name="make_host")
+def _make_host() -> Callable[..., records.Host]:
+    return make_host
+
+
+@pytest.fixture(name="make_run")
+def _make_run() -> Callable[..., records.Run]:
+    return make_run
+
+
+@pytest.fixture(name="make_measurement")
+def _make_measurement() -> Callable[..., records.Measurement]:
+    return make_measurement
+
+
+@pytest.fixture(name="make_trial")
+def _make_trial() -> Callable[..., records.Trial]:
+    return make_trial

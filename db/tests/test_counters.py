@@ -1,0 +1,84 @@
+"""The contract of the repository about counter samples and the journal; runs on every backend."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from trimtab_db.errors import RecordConflictError, RecordNotFoundError
+from trimtab_db.records import CounterSample
+from trimtab_db.repository.counters import RETENTION
+
+
+def make_samples(host_id: int, newest: datetime, count: int, **fields: object) -> list[CounterSample]:
+    """Samples one second apart, oldest first."""
+    return [
+        CounterSample(
+            host_id=host_id, taken_at=newest - timedelta(seconds=age), values={"run_queue": age}, **fields
+        )
+        for age in reversed(range(count))
+    ]
+
+
+def test_window_holds_both_its_ends_and_its_host_only(repository, make_host):
+    """Samples come oldest first."""
+    host_id = repository.register_host(make_host())
+    other_id = repository.register_host(make_host(name="other"))
+    newest = datetime.now(UTC)
+    samples = make_samples(host_id, newest, 10)
+    repository.add_counter_samples(samples)
+    repository.add_counter_samples(make_samples(other_id, newest, 10))
+    assert repository.counter_samples(host_id, samples[4].taken_at) == tuple(samples[4:])
+    assert repository.counter_samples(host_id, samples[4].taken_at, samples[6].taken_at) == tuple(
+        samples[4:7]
+    )
+
+
+def test_no_samples_are_no_transaction(repository):
+    """An empty batch is fine."""
+    repository.add_counter_samples([])
+
+
+def test_bad_sample_takes_its_batch_with_it(repository, make_host):
+    """All of a batch or none of it."""
+    host_id = repository.register_host(make_host())
+    newest = datetime.now(UTC)
+    batch = make_samples(host_id, newest, 3) + make_samples(4711, newest, 1)
+    with pytest.raises(RecordConflictError):
+        repository.add_counter_samples(batch)
+    assert repository.counter_samples(host_id, newest - RETENTION) == ()
+
+
+def test_pruning_keeps_the_last_day_and_all_samples_of_runs(repository, make_run, make_host):
+    """Old samples go unless they are part of an experiment."""
+    run = make_run(repository)
+    now = datetime.now(UTC)
+    stale = now - RETENTION - timedelta(minutes=1)
+    fresh = make_samples(run.host_id, now, 5)
+    experiment = make_samples(run.host_id, stale, 4, run_id=run.id, trial_number=1)
+    other_id = repository.register_host(make_host(name="other"))
+    repository.add_counter_samples([*fresh, *experiment, *make_samples(run.host_id, stale, 3)])
+    repository.add_counter_samples(make_samples(other_id, stale, 2))
+    assert repository.prune_counter_samples(run.host_id) == 3
+    kept = repository.counter_samples(run.host_id, now - 2 * RETENTION)
+    assert kept == (*experiment, *fresh)
+    assert len(repository.counter_samples(other_id, now - 2 * RETENTION)) == 2
+
+
+def test_journal_lists_what_is_not_restored_latest_first(repository, make_run):
+    """A change that was announced counts as not restored, whether it was applied or not."""
+    run = make_run(repository)
+    announced = repository.record_os_change("/proc/irq/24/smp_affinity", "3", "1")
+    applied = repository.record_os_change("/proc/irq/25/smp_affinity", "3", "2", run_id=run.id)
+    restored = repository.record_os_change("/proc/irq/26/smp_affinity", "3", "2")
+    repository.mark_os_change_applied(applied)
+    repository.mark_os_change_applied(restored)
+    repository.mark_os_change_restored(restored)
+    latest, first = repository.unrestored_os_changes()
+    assert (latest.id, latest.run_id, latest.value_before, latest.value_after) == (applied, run.id, "3", "2")
+    assert latest.applied_at is not None
+    assert (first.id, first.applied_at) == (announced, None)
+
+
+def test_mark_on_unknown_change_is_not_found(repository):
+    """A mark cannot be made on nothing."""
+    with pytest.raises(RecordNotFoundError, match="no operating-system change 3"):
+        repository.mark_os_change_applied(3)

@@ -1,0 +1,97 @@
+"""The schema: the migrations make what the models say, old databases upgrade, questions use the indices."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import event
+from trimtab_db import open_database, sqlite_url
+from trimtab_db.database import migrations_config
+from trimtab_db.models import Base
+from trimtab_db.records import RunPhase, RunState
+
+ASSETS = Path(__file__).parent / "assets"
+REVISIONS = [
+    revision.revision for revision in ScriptDirectory.from_config(migrations_config()).walk_revisions()
+]
+
+
+def test_migrations_make_exactly_the_models(repository):
+    """Alembic finds nothing to change between the upgraded database and the models."""
+    with repository.database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_database_of_each_revision_upgrades_with_its_records(sqlite_file, revision):
+    """Every schema that was ever released has a database in assets/; it opens and holds what it held."""
+    old = sqlite3.connect(sqlite_file)
+    old.executescript((ASSETS / f"{revision}.sql").read_text())
+    old.close()
+    repository = open_database(sqlite_url(sqlite_file))
+    (line,) = repository.runs()
+    assert (line.run.state, line.run.phase, line.trials) == (RunState.FINISHED, RunPhase.DONE, 2)
+    assert line.run.outcome == {"sentence": "An old outcome."}
+    assert repository.trial(line.run.id, 2).measurements[1].size_classes[1].size_bytes == 921_600
+    assert repository.proposals_of(line.run.id)[0].trial_number == 1
+    assert len(repository.counter_samples(line.run.host_id, line.run.created_at)) == 1
+    assert repository.events(line.run.id)[0].message == "an old event"
+    assert repository.exports(line.run.id)[0].format == "nginx"
+    assert repository.unrestored_os_changes()[0].path == "/proc/irq/24/smp_affinity"
+    repository.close()
+
+
+def test_opening_again_changes_nothing(sqlite_file, make_run):
+    """An up-to-date database is taken as it is."""
+    url = sqlite_url(sqlite_file)
+    first = open_database(url)
+    run = make_run(first)
+    first.close()
+    second = open_database(url)
+    assert second.run(run.id) == run
+    second.close()
+
+
+def test_no_question_reads_a_whole_table(sqlite_file, make_run, make_trial):
+    """With thousands of trials and a million samples, every question must find its rows by an index.
+
+    SQLite's own plan of every statement is looked at; a SCAN is allowed only of tables that stay small.
+    """
+    repository = open_database(sqlite_url(sqlite_file))
+    run = make_run(repository)
+    repository.record_trial(make_trial(run.id))
+    statements: list[tuple[str, object]] = []
+    event.listen(
+        repository.database.engine,
+        "before_cursor_execute",
+        lambda _connection, _cursor, statement, parameters, *_: statements.append((statement, parameters)),
+    )
+    repository.runs()
+    repository.run_summary(run.id)
+    repository.trials_of(run.id, after=3, size_classes=True)
+    repository.trial(run.id, 1)
+    repository.proposals_of(run.id)
+    repository.events(run.id)
+    repository.exports(run.id)
+    repository.counter_samples(run.host_id, run.created_at)
+    repository.prune_counter_samples(run.host_id)
+    repository.interrupt_running_runs()
+    repository.close()
+
+    plain = sqlite3.connect(sqlite_file)
+    plans = {
+        row[3]: statement
+        for statement, parameters in statements
+        if statement.startswith(("SELECT", "DELETE", "UPDATE"))
+        for row in plain.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+    }
+    plain.close()
+    large = ("trial", "measurement", "size_class", "counter_sample", "proposal", "event", "export")
+    scan = tuple(f"SCAN {name}" for name in large)
+    scans = {step: sql for step, sql in plans.items() if step.startswith(scan)}
+    assert any(step.startswith("SEARCH counter_sample") for step in plans)
+    assert scans == {}

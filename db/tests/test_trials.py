@@ -1,0 +1,184 @@
+"""The contract of the repository about trials and proposals; runs on every backend."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy.exc import StatementError
+from trimtab_db import records
+from trimtab_db.errors import RecordConflictError, RecordNotFoundError
+
+
+def test_recorded_trial_comes_back_whole(repository, make_run, make_trial):
+    """Measurements, size classes, distributions and the server's configuration file are all there."""
+    trial = make_trial(make_run(repository).id)
+    repository.record_trial(trial)
+    assert repository.trial(trial.run_id, trial.number) == trial
+
+
+def test_list_leaves_size_classes_out_unless_asked(repository, make_run, make_trial):
+    """A list of trials is for curves and tables."""
+    trial = make_trial(make_run(repository).id)
+    repository.record_trial(trial)
+    bare = tuple(replace(measurement, size_classes=()) for measurement in trial.measurements)
+    assert repository.trials_of(trial.run_id) == (replace(trial, measurements=bare),)
+    assert repository.trials_of(trial.run_id, size_classes=True) == (trial,)
+
+
+def test_list_goes_on_after_a_number(repository, make_run, make_trial):
+    """A reader that has the first trials asks for the rest only."""
+    run_id, other_id = make_run(repository).id, make_run(repository).id
+    for number in (3, 1, 2, 4):
+        repository.record_trial(make_trial(run_id, number))
+    repository.record_trial(make_trial(other_id, 1))
+    assert [trial.number for trial in repository.trials_of(run_id)] == [1, 2, 3, 4]
+    assert [trial.number for trial in repository.trials_of(run_id, after=1, limit=2)] == [2, 3]
+
+
+def test_second_trial_of_same_number_is_refused(repository, make_run, make_trial):
+    """Numbers are unique in a run, and the first record stays."""
+    trial = make_trial(make_run(repository).id)
+    repository.record_trial(trial)
+    with pytest.raises(RecordConflictError):
+        repository.record_trial(replace(trial, score=1.0))
+    assert repository.trial(trial.run_id, trial.number) == trial
+
+
+def test_failure_in_the_middle_leaves_nothing_of_the_trial(
+    repository, make_run, make_trial, make_measurement
+):
+    """The last of many rows is refused: the rows before it are gone as well."""
+    run_id = make_run(repository).id
+    twice = make_measurement(1)
+    with pytest.raises(RecordConflictError):
+        repository.record_trial(make_trial(run_id, measurements=(make_measurement(2), twice, twice)))
+    assert repository.trials_of(run_id) == ()
+    repository.record_trial(make_trial(run_id))
+    assert len(repository.trials_of(run_id)) == 1
+
+
+def test_trial_without_its_proposal_is_refused_whole(repository, make_run, make_trial):
+    """A reference into nothing is found before anything is kept."""
+    run_id = make_run(repository).id
+    with pytest.raises(RecordConflictError, match="proposal 9, which is not recorded"):
+        repository.record_trial(make_trial(run_id, proposal_number=9))
+    assert repository.trials_of(run_id) == ()
+
+
+def test_unknown_trial_is_not_found(repository, make_run):
+    """The sentence names the trial and its run."""
+    run_id = make_run(repository).id
+    with pytest.raises(RecordNotFoundError, match=f"no trial 5 of run {run_id}"):
+        repository.trial(run_id, 5)
+
+
+def test_proposal_knows_the_trial_made_of_it(repository, make_run, make_trial):
+    """What was asked for and not tried is told from what was."""
+    run_id = make_run(repository).id
+    for number in (1, 2):
+        repository.record_proposal(
+            run_id, number, {"workers": number}, configuration_hash=f"{number}", level=0, reason="grid"
+        )
+    trial = make_trial(run_id, 7, proposal_number=1)
+    repository.record_trial(trial)
+    first, second = repository.proposals_of(run_id)
+    assert (first.configuration, first.trial_number) == ({"workers": 1}, 7)
+    assert (second.configuration, second.trial_number) == ({"workers": 2}, None)
+    assert repository.trial(run_id, 7).proposal_number == 1
+
+
+# PostgreSQL's text holds neither lone surrogates nor NUL.
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+finite = st.floats(allow_nan=False, allow_infinity=False)
+counts = st.integers(0, 2**62)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | finite | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+json_objects = st.dictionaries(texts, values, max_size=3)
+latencies = st.builds(records.Latency, *[st.none() | finite] * 6)
+times = st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.timezones())
+
+
+@st.composite
+def measurements(draw: st.DrawFn) -> records.Measurement:
+    """Any measurement, with each size at most once."""
+    sizes = draw(st.lists(counts, max_size=3, unique=True))
+    return draw(
+        st.builds(
+            records.Measurement,
+            number=st.just(1),
+            rate_rps=finite,
+            duration_s=finite,
+            warmup_s=finite,
+            elapsed_s=finite,
+            goodput_mbps=finite,
+            reply_rate_rps=finite,
+            bytes_received=counts,
+            sessions=st.builds(records.SessionCounts, *[counts] * 7),
+            requests=st.builds(records.RequestCounts, *[counts] * 7),
+            connect_latency=latencies,
+            first_byte_latency=latencies,
+            reply_latency=latencies,
+            failures=json_objects,
+            health=json_objects,
+            server_stats=json_objects,
+            counters=json_objects,
+            generator_limited=st.booleans(),
+            size_classes=st.tuples(
+                *[
+                    st.builds(
+                        records.SizeClassResult,
+                        size_bytes=st.just(size),
+                        asked=counts,
+                        replied=counts,
+                        timed_out_before_read=counts,
+                        timed_out_after_read=counts,
+                        failed=counts,
+                        abandoned=counts,
+                    )
+                    for size in sorted(sizes)
+                ]
+            ),
+        )
+    )
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    measurement=measurements(),
+    configuration=json_objects,
+    text=texts,
+    score=st.none() | finite,
+    started_at=times,
+    finished_at=times,
+)
+def test_any_trial_comes_back_as_it_went_in(
+    repository, make_run, make_trial, measurement, configuration, text, score, started_at, finished_at
+):
+    """No character, number or time zone is changed on the way through the database."""
+    trial = make_trial(
+        make_run(repository).id,
+        configuration=configuration,
+        reason=text,
+        server_config=text,
+        score=score,
+        started_at=started_at,
+        finished_at=finished_at,
+        measurements=(measurement,),
+    )
+    repository.record_trial(trial)
+    assert repository.trial(trial.run_id, 1) == trial
+    assert repository.trial(trial.run_id, 1).started_at.tzinfo is UTC
+
+
+def test_time_without_zone_is_refused(repository, make_run, make_trial):
+    """A naive time could mean anything; nothing is recorded."""
+    run_id = make_run(repository).id
+    naive = datetime(2026, 1, 1)
+    with pytest.raises(StatementError, match="has no time zone"):
+        repository.record_trial(make_trial(run_id, started_at=naive))
+    assert repository.trials_of(run_id) == ()
