@@ -1,0 +1,220 @@
+/*
+ * See event_loop.h.
+ *
+ * LISTENERS AND LOST WAKE-UPS. The listening sockets are in the event set only while the worker can accept.
+ * One that is full, or that backs off, takes them out: with EPOLLEXCLUSIVE an arrival wakes one worker that
+ * sleeps, and a full one that swallowed the wake-up would leave the client waiting while another worker is
+ * free. Putting a listener back reports a queue that is not empty, so nothing is missed in between. For the
+ * same reason listeners are watched by level: what accept_limit left in the queue is reported again.
+ *
+ * The kernel wakes exclusive waiters in the order in which they came, so the first worker would get nearly
+ * all connections of a lightly loaded server. After some accepts a worker goes to the end of the line.
+ */
+#include "httpd/arch/event_loop.h"
+
+#include "common/clock.h"
+#include "httpd/connection.h"
+#include "httpd/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define EVENTS_MAX       1024
+#define ACCEPTS_PER_TURN 16                /* then the next worker in line is first */
+#define BACK_OFF_NS      (100 * NS_PER_MS) /* when descriptors or memory have run out */
+#define SHED_FILES       16                /* cached files closed to make room for connections */
+
+/* Tags of what is not a connection; connections are aligned, so their tags end in three zero bits. */
+#define TAG_WAKE            UINT64_C(1)
+#define TAG_LISTENER(index) ((uint64_t)(index) << 3 | 2)
+#define IS_LISTENER(tag)    (((tag) & 7) == 2)
+#define LISTENER_OF(tag)    ((size_t)((tag) >> 3))
+
+struct event_loop {
+    struct worker *worker;
+    bool listening; /* the listeners are in the event set */
+    bool any_ready; /* the last wait reported a listener */
+    bool ready[KNOB_ELEMENTS_MAX];
+    bool accept_failed;         /* since the last success; to say it once */
+    unsigned accepts;           /* since the listeners were put into the set */
+    size_t first_listener;      /* where the next accept phase begins */
+    uint64_t back_off_until_ns; /* no accepts before */
+};
+
+static bool can_accept(const struct event_loop *loop)
+{
+    const struct worker *worker = loop->worker;
+
+    return !worker->shutting_down && (int64_t)worker->counters->connections_open < worker->max_connections &&
+           worker->now_ns >= loop->back_off_until_ns;
+}
+
+static void back_off(struct event_loop *loop, const char *what)
+{
+    if (!loop->accept_failed)
+        log_errno("%s; trying again every %d ms", what, (int)(BACK_OFF_NS / NS_PER_MS));
+    loop->accept_failed = true;
+    loop->back_off_until_ns = loop->worker->now_ns + BACK_OFF_NS;
+}
+
+static void set_listening(struct event_loop *loop, bool listening)
+{
+    struct worker *worker = loop->worker;
+
+    for (size_t i = 0; i < worker->listener_count; i++) {
+        if (!listening)
+            worker->mechanism->remove_listener(worker->events, worker->listeners[i]);
+        else if (worker->mechanism->add_listener(worker->events, worker->listeners[i], TAG_LISTENER(i)) != 0)
+            back_off(loop, "cannot watch a listener");
+    }
+    loop->listening = listening;
+    loop->accepts = 0;
+}
+
+/* Has the listeners in the set if, and only if, the worker can accept. */
+static void update_listening(struct event_loop *loop)
+{
+    const bool wanted = can_accept(loop);
+    const bool to_the_end_of_the_line =
+        config_integer(loop->worker->config, KNOB_WORKERS) > 1 && loop->accepts >= ACCEPTS_PER_TURN;
+
+    if (loop->listening && (!wanted || to_the_end_of_the_line))
+        set_listening(loop, false);
+    if (!loop->listening && wanted)
+        set_listening(loop, true);
+}
+
+/* Accepts one connection. Returns false when the phase should not go on with this listener. */
+static bool accept_one(struct event_loop *loop, int listener)
+{
+    struct worker *worker = loop->worker;
+    const bool blocking = worker->sendfile == SENDFILE_BLOCKING;
+    const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK));
+
+    worker->counters->accept_calls++;
+    if (fd >= 0) {
+        loop->accept_failed = false;
+        loop->accepts++;
+        connection_open(worker, fd, blocking);
+        return true;
+    }
+    switch (errno) {
+    case EAGAIN:
+        return false;
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+        back_off(loop, "cannot accept a connection");
+        file_cache_shed(worker->cache, SHED_FILES);
+        return false;
+    default:
+        /* The connection was lost before we got to it (accept(2), "Error handling"); if others wait, the
+         * listener is reported again. */
+        return false;
+    }
+}
+
+static void accept_phase(struct event_loop *loop)
+{
+    struct worker *worker = loop->worker;
+    const uint64_t accepted_before = worker->counters->connections_accepted;
+
+    worker->counters->accept_phases++;
+    for (size_t i = 0; i < worker->listener_count; i++) {
+        const size_t index = (loop->first_listener + i) % worker->listener_count;
+
+        if (!loop->ready[index])
+            continue;
+        loop->ready[index] = false;
+        do {
+            if (!can_accept(loop) ||
+                (int64_t)(worker->counters->connections_accepted - accepted_before) >= worker->accept_limit)
+                break;
+        } while (accept_one(loop, worker->listeners[index]));
+    }
+    loop->first_listener = (loop->first_listener + 1) % worker->listener_count;
+}
+
+static void work_phase(struct event_loop *loop, const struct event *events, int count)
+{
+    struct worker *worker = loop->worker;
+    uint64_t drained;
+
+    for (int i = 0; i < count; i++) {
+        if (IS_LISTENER(events[i].tag))
+            continue;
+        if (events[i].tag == TAG_WAKE) {
+            if (read(worker->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
+                log_errno("cannot read the wake-up");
+            continue;
+        }
+        connection_run(worker, connection_of_tag(events[i].tag), events[i].flags);
+    }
+}
+
+static int wait_ms(const struct event_loop *loop)
+{
+    const struct worker *worker = loop->worker;
+    int timeout_ms = timers_wait_ms(&worker->timers, worker->now_ns);
+
+    if (loop->back_off_until_ns > worker->now_ns) {
+        const int back_off_ms = (int)((loop->back_off_until_ns - worker->now_ns) / NS_PER_MS) + 1;
+
+        if (timeout_ms < 0 || back_off_ms < timeout_ms)
+            timeout_ms = back_off_ms;
+    }
+    return timeout_ms;
+}
+
+/* getevents. Returns the number of events, or -1. */
+static int get_events(struct event_loop *loop, struct event *events)
+{
+    struct worker *worker = loop->worker;
+    const int count = worker->mechanism->wait(worker->events, events, EVENTS_MAX, wait_ms(loop));
+
+    worker->counters->event_calls++;
+    loop->any_ready = false;
+    if (count < 0)
+        return -1;
+    worker->counters->events_returned += (uint64_t)count;
+    for (int i = 0; i < count; i++) {
+        if (IS_LISTENER(events[i].tag))
+            loop->any_ready = loop->ready[LISTENER_OF(events[i].tag)] = true;
+    }
+    return count;
+}
+
+int event_loop_run(struct worker *worker)
+{
+    struct event_loop loop = {.worker = worker};
+    struct event events[EVENTS_MAX];
+    bool retired = false;
+
+    if (worker->mechanism->add_connection(worker->events, worker->wake_fd, TAG_WAKE) != 0) {
+        log_errno("cannot watch the wake-up");
+        return EXIT_RUNTIME;
+    }
+    while (!worker->shutting_down || worker->counters->connections_open > 0) {
+        int count;
+
+        update_listening(&loop);
+        count = get_events(&loop, events);
+        if (count < 0) {
+            log_errno("cannot wait for events");
+            return EXIT_RUNTIME;
+        }
+        worker_refresh(worker);
+        if (loop.any_ready)
+            accept_phase(&loop);
+        work_phase(&loop, events, count);
+        timers_expire(&worker->timers, worker->now_ns, connection_expired, worker);
+        if (worker->shutting_down && !retired) {
+            timers_for_each(&worker->timers, connection_retire, worker);
+            retired = true;
+        }
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,22 @@
+/*
+ * SYMPED, symmetric multi-process event-driven: `workers` processes, each a complete SPED with its own event
+ * set, cache and tables. They share the listening sockets and nothing else, so the kernel's accept queue
+ * divides the load and no lock is needed. With blocking sendfile, or when a disk read blocks, the other
+ * processes go on.
+ */
+#include "httpd/arch/architecture.h"
+#include "httpd/arch/event_loop.h"
+
+static const enum knob_id UNDERSTOOD[] = {
+    KNOB_EVENTS,        KNOB_SENDFILE,          KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
+    KNOB_CACHE_ENTRIES, KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_WORKERS,      KNOB_COUNT,
+};
+
+extern const struct architecture architecture_symped;
+
+const struct architecture architecture_symped = {
+    .name = "symped",
+    .help = "symmetric processes, each with an event loop of its own",
+    .knobs = UNDERSTOOD,
+    .run = event_loop_run,
+};

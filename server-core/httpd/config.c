@@ -1,0 +1,193 @@
+/*
+ * See config.h.
+ */
+#include "httpd/config.h"
+
+#include "common/affinity.h"
+#include "httpd/arch/architecture.h"
+#include "httpd/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+/* Descriptors of a worker that are neither connections nor cached files: the standard three, listeners, the
+ * event set, wake-up, root, one file being opened, and some reserve. */
+#define DESCRIPTORS_RESERVED 64
+
+void config_init(struct config *config)
+{
+    *config = (struct config){0};
+    for (enum knob_id id = 0; id < KNOB_COUNT; id++) {
+        if (KNOBS[id].default_text && !knob_parse(&KNOBS[id], KNOBS[id].default_text, &config->values[id]))
+            abort(); /* a mistake in the table */
+    }
+}
+
+void config_release(struct config *config)
+{
+    for (enum knob_id id = 0; id < KNOB_COUNT; id++)
+        knob_release(&config->values[id]);
+}
+
+static void log_unknown_knob(const char *name, const char *origin)
+{
+    char known[1024] = "";
+    size_t length = 0;
+
+    for (enum knob_id id = 0; id < KNOB_COUNT && length < sizeof(known); id++)
+        length +=
+            (size_t)snprintf(known + length, sizeof(known) - length, "%s%s", id ? ", " : "", KNOBS[id].name);
+    log_line("%s: unknown key %s: expected one of %s", origin, name, known);
+}
+
+bool config_set(struct config *config, const char *name, const char *text, const char *origin)
+{
+    const enum knob_id id = knob_find(name);
+    char expected[256];
+
+    if (id == KNOB_COUNT) {
+        log_unknown_knob(name, origin);
+        return false;
+    }
+    if (!knob_parse(&KNOBS[id], text, &config->values[id])) {
+        knob_expected(&KNOBS[id], expected, sizeof(expected));
+        log_line("%s: %s = %s: expected %s", origin, name, text, expected);
+        return false;
+    }
+    config->values[id].given = true;
+    config->values[id].origin = strdup(origin);
+    return true;
+}
+
+/* Logs a mistake in the value of a knob: "FILE:7: workers = 4: …". Returns false. */
+static bool refuse(const struct config *config, enum knob_id id, const char *sentence)
+{
+    const struct knob_value *value = &config->values[id];
+    char text[512];
+
+    knob_format(&KNOBS[id], value, text, sizeof(text));
+    log_line("%s: %s = %s: %s", value->origin ? value->origin : "default", KNOBS[id].name, text, sentence);
+    return false;
+}
+
+static bool equals_default(enum knob_id id, const struct knob_value *value)
+{
+    char text[512];
+
+    knob_format(&KNOBS[id], value, text, sizeof(text));
+    return KNOBS[id].default_text && strcmp(text, KNOBS[id].default_text) == 0;
+}
+
+bool config_check(const struct config *config)
+{
+    const struct architecture *architecture =
+        architecture_at((size_t)config_integer(config, KNOB_ARCHITECTURE));
+    const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
+    const size_t path_max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+    bool ok = true;
+    char sentence[256];
+
+    for (enum knob_id id = 0; id < KNOB_COUNT; id++) {
+        const struct knob_value *value = &config->values[id];
+
+        if (KNOBS[id].required && !value->given) {
+            log_line("%s is not set: expected %s", KNOBS[id].name, KNOBS[id].help);
+            ok = false;
+        }
+        if (value->given && !architecture_understands(architecture, id) && !equals_default(id, value)) {
+            snprintf(sentence, sizeof(sentence), "architecture %s knows no such knob: expected %s",
+                     architecture->name, KNOBS[id].default_text);
+            ok = refuse(config, id, sentence);
+        }
+    }
+    if (config_integer(config, KNOB_MAX_CONNECTIONS) < config_integer(config, KNOB_WORKERS)) {
+        snprintf(sentence, sizeof(sentence), "expected at least one for each of the %" PRId64 " workers",
+                 config_integer(config, KNOB_WORKERS));
+        ok = refuse(config, KNOB_MAX_CONNECTIONS, sentence);
+    }
+    if (socket_path && strlen(socket_path) > path_max) {
+        snprintf(sentence, sizeof(sentence), "expected a path of at most %zu bytes", path_max);
+        ok = refuse(config, KNOB_STATS_SOCKET, sentence);
+    }
+    return ok;
+}
+
+/* Connections of the worker that has the most. */
+static uint64_t connections_per_worker(const struct config *config)
+{
+    return (uint64_t)config_share(config_integer(config, KNOB_MAX_CONNECTIONS),
+                                  config_integer(config, KNOB_WORKERS), 0);
+}
+
+uint64_t config_descriptors(const struct config *config)
+{
+    return connections_per_worker(config) + (uint64_t)config_integer(config, KNOB_CACHE_ENTRIES) +
+           DESCRIPTORS_RESERVED;
+}
+
+static bool fit_descriptors(struct config *config)
+{
+    struct rlimit limit;
+    const uint64_t connections = connections_per_worker(config);
+    int64_t *cache_entries = &config->values[KNOB_CACHE_ENTRIES].integer;
+    char sentence[256];
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        log_errno("cannot read the limit of descriptors");
+        return false;
+    }
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        log_errno("cannot raise the limit of descriptors to %ju", (uintmax_t)limit.rlim_max);
+    if (limit.rlim_cur == RLIM_INFINITY || config_descriptors(config) <= limit.rlim_cur)
+        return true;
+    if (connections + DESCRIPTORS_RESERVED + 1 > limit.rlim_cur) {
+        snprintf(sentence, sizeof(sentence),
+                 "%" PRIu64
+                 " connections a worker do not fit in %ju descriptors (ulimit -Hn) less %d for other uses",
+                 connections, (uintmax_t)limit.rlim_cur, DESCRIPTORS_RESERVED);
+        return refuse(config, KNOB_MAX_CONNECTIONS, sentence);
+    }
+    *cache_entries = (int64_t)(limit.rlim_cur - connections - DESCRIPTORS_RESERVED);
+    return true;
+}
+
+bool config_check_host(struct config *config)
+{
+    const struct knob_value *cpus = &config->values[KNOB_AFFINITY];
+    struct stat root;
+    char sentence[256];
+    bool ok = true;
+
+    if (stat(config_text(config, KNOB_ROOT), &root) != 0) {
+        snprintf(sentence, sizeof(sentence), "expected a directory: %s", strerror(errno));
+        ok = refuse(config, KNOB_ROOT, sentence);
+    } else if (!S_ISDIR(root.st_mode)) {
+        ok = refuse(config, KNOB_ROOT, "expected a directory, this is something else");
+    }
+    for (size_t i = 0; i < cpus->count; i++) {
+        if (!affinity_cpu_usable(cpus->cpus[i])) {
+            snprintf(sentence, sizeof(sentence), "CPU %d does not exist or is not ours to use",
+                     cpus->cpus[i]);
+            ok = refuse(config, KNOB_AFFINITY, sentence);
+        }
+    }
+    return fit_descriptors(config) && ok;
+}
+
+void config_print(const struct config *config, FILE *out)
+{
+    fprintf(out, "; effective configuration; a worker needs up to %" PRIu64 " descriptors\n[server]\n",
+            config_descriptors(config));
+    for (enum knob_id id = 0; id < KNOB_COUNT; id++) {
+        static char text[1 << 16]; /* 1024 addresses fit */
+
+        if (knob_format(&KNOBS[id], &config->values[id], text, sizeof(text)) > 0)
+            fprintf(out, "%s = %s\n", KNOBS[id].name, text);
+    }
+}

@@ -1,0 +1,324 @@
+/*
+ * See request.h. Section numbers are those of RFC 9112, with "9110:" of RFC 9110.
+ */
+#include "httpd/http/request.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum line_kind {
+    LINE_FIRST,   /* request line, before which one empty line may stand (§2.2) */
+    LINE_REQUEST, /* request line after that empty line */
+    LINE_HEADER,
+};
+
+/* Character classes. */
+enum {
+    TOKEN = 1,  /* 9110:5.6.2, methods and field names */
+    VALUE = 2,  /* 9110:5.5, field values: visible, obs-text, space, tab */
+    TARGET = 4, /* §3.2; what browsers leave unescaped (`|`, `[`, `^`…) is let pass */
+    HOST = 8,   /* RFC 3986 §3.2.2, without looking at the grammar of IPv6 literals */
+    DIGIT = 16,
+};
+
+#define LETTER (TOKEN | VALUE | TARGET | HOST)
+
+/* clang-format off */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* ranges as designators: an extension of gcc and clang */
+static const uint8_t CLASS[256] = {
+    ['\t'] = VALUE, [' '] = VALUE,
+    ['"'] = VALUE, ['<'] = VALUE, ['>'] = VALUE, ['\\'] = VALUE,
+    ['!'] = LETTER, ['$'] = LETTER, ['%'] = LETTER, ['&'] = LETTER, ['\''] = LETTER, ['*'] = LETTER,
+    ['+'] = LETTER, ['-'] = LETTER, ['.'] = LETTER, ['_'] = LETTER, ['~'] = LETTER,
+    ['#'] = TOKEN | VALUE,
+    ['^'] = TOKEN | VALUE | TARGET, ['`'] = TOKEN | VALUE | TARGET, ['|'] = TOKEN | VALUE | TARGET,
+    ['{'] = VALUE | TARGET, ['}'] = VALUE | TARGET, ['/'] = VALUE | TARGET, ['?'] = VALUE | TARGET,
+    ['@'] = VALUE | TARGET,
+    ['('] = VALUE | TARGET | HOST, [')'] = VALUE | TARGET | HOST, [','] = VALUE | TARGET | HOST,
+    [':'] = VALUE | TARGET | HOST, [';'] = VALUE | TARGET | HOST, ['='] = VALUE | TARGET | HOST,
+    ['['] = VALUE | TARGET | HOST, [']'] = VALUE | TARGET | HOST,
+    ['0' ... '9'] = LETTER | DIGIT, ['A' ... 'Z'] = LETTER, ['a' ... 'z'] = LETTER,
+    [0x80 ... 0xFF] = VALUE,
+};
+#pragma GCC diagnostic pop
+/* clang-format on */
+
+/* Returns how many bytes at the start of `text` are all of class `class`. */
+static size_t span(const char *text, size_t length, uint8_t class)
+{
+    size_t i = 0;
+
+    while (i < length && (CLASS[(unsigned char)text[i]] & class))
+        i++;
+    return i;
+}
+
+static bool equals(const char *text, size_t length, const char *word)
+{
+    return length == strlen(word) && strncasecmp(text, word, length) == 0;
+}
+
+/* Ends the request with an error after which the framing of further bytes cannot be trusted. */
+static bool fail(struct request *request, enum http_status status)
+{
+    request->status = (uint16_t)status;
+    request->keep_alive = false;
+    return true;
+}
+
+/* A host with an optional port, as in Host and in absolute targets (9110:7.2). */
+static bool is_authority(const char *text, size_t length)
+{
+    const char *bracket = memrchr(text, ']', length);
+    const char *from = bracket ? bracket : text;
+    const char *colon = memchr(from, ':', length - (size_t)(from - text));
+
+    if (span(text, length, HOST) != length)
+        return false;
+    if (!colon)
+        return true;
+    colon++;
+    return span(colon, length - (size_t)(colon - text), DIGIT) == length - (size_t)(colon - text);
+}
+
+/*
+ * Takes a target: path and query in origin-form (§3.2.1), or an absolute URI, which every server must accept
+ * (§3.2.2). Returns 0 or the status of the error.
+ */
+static unsigned take_target(struct request *request, const char *data, const char *target, size_t length)
+{
+    static const char scheme[] = "http://";
+    const size_t scheme_length = sizeof(scheme) - 1;
+
+    if (length == 0 || span(target, length, TARGET) != length)
+        return HTTP_BAD_REQUEST;
+    if (length > scheme_length && strncasecmp(target, scheme, scheme_length) == 0) {
+        size_t end = scheme_length;
+
+        while (end < length && target[end] != '/' && target[end] != '?')
+            end++;
+        if (end == scheme_length || !is_authority(target + scheme_length, end - scheme_length))
+            return HTTP_BAD_REQUEST;
+        target += end;
+        length -= end;
+    } else if (target[0] != '/') {
+        return HTTP_BAD_REQUEST;
+    }
+    request->target_offset = (uint32_t)(target - data);
+    request->target_length = (uint32_t)length;
+    return 0;
+}
+
+/* §2.3. Returns 0 or the status of the error. */
+static unsigned take_version(struct request *request, const char *text, size_t length)
+{
+    if (length != 8 || memcmp(text, "HTTP/", 5) != 0 || text[6] != '.' ||
+        !(CLASS[(unsigned char)text[5]] & DIGIT) || !(CLASS[(unsigned char)text[7]] & DIGIT))
+        return HTTP_BAD_REQUEST;
+    if (text[5] != '1')
+        return HTTP_HTTP_VERSION_NOT_SUPPORTED;
+    request->minor_version = text[7] == '0' ? 0 : 1;
+    return 0;
+}
+
+/* 9110:9.1: a method that is known but not allowed here gets 405, an unknown one 501. */
+static unsigned take_method(struct request *request, const char *method, size_t length)
+{
+    static const char *const refused[] = {"POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"};
+
+    request->method = METHOD_OTHER;
+    if (length == 3 && memcmp(method, "GET", 3) == 0) {
+        request->method = METHOD_GET;
+        return 0;
+    }
+    if (length == 4 && memcmp(method, "HEAD", 4) == 0) {
+        request->method = METHOD_HEAD;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+        if (length == strlen(refused[i]) && memcmp(method, refused[i], length) == 0)
+            return HTTP_METHOD_NOT_ALLOWED;
+    }
+    return HTTP_NOT_IMPLEMENTED;
+}
+
+/* §3. Returns true when the request ends here with an error. */
+static bool take_request_line(struct request *request, const char *data, const char *line, size_t length)
+{
+    const size_t method_length = span(line, length, TOKEN);
+    const char *target = line + method_length + 1;
+    const char *line_end = line + length;
+    const char *target_end;
+    unsigned status, method_status;
+
+    if (method_length == 0 || target > line_end || target[-1] != ' ')
+        return fail(request, HTTP_BAD_REQUEST);
+    target_end = memchr(target, ' ', (size_t)(line_end - target));
+    if (!target_end)
+        return fail(request, HTTP_BAD_REQUEST);
+    status = take_version(request, target_end + 1, (size_t)(line_end - target_end - 1));
+    if (status != 0)
+        return fail(request, status);
+    method_status = take_method(request, line, method_length);
+    request->status = (uint16_t)method_status;
+    /* The forms that only CONNECT and OPTIONS may use (§3.2.3, §3.2.4) do not matter: both are refused. */
+    status = method_status ? 0 : take_target(request, data, target, (size_t)(target_end - target));
+    return status != 0 && fail(request, status);
+}
+
+/* 9110:7.6.1: a list of tokens. */
+static void take_connection(struct request *request, const char *value, size_t length)
+{
+    const char *end = value + length;
+
+    while (value < end) {
+        const char *comma = memchr(value, ',', (size_t)(end - value));
+        const char *token_end = comma ? comma : end;
+        size_t token_length;
+
+        while (value < token_end && (*value == ' ' || *value == '\t'))
+            value++;
+        token_length = span(value, (size_t)(token_end - value), TOKEN);
+        request->wants_close |= equals(value, token_length, "close");
+        request->wants_keep_alive |= equals(value, token_length, "keep-alive");
+        value = token_end + 1;
+    }
+}
+
+/* §6.1: chunked is understood, and refused like every body; any other coding is unknown; and when the last
+ * one is not chunked, the length of the body cannot be known. */
+static unsigned take_transfer_encoding(struct request *request, const char *value, size_t length)
+{
+    static const char chunked[] = "chunked";
+    const size_t chunked_length = sizeof(chunked) - 1;
+    const bool ends_chunked =
+        length >= chunked_length && equals(value + length - chunked_length, chunked_length, chunked);
+
+    if (request->transfer_encoding_seen || request->content_length_seen || request->minor_version == 0 ||
+        !ends_chunked)
+        return HTTP_BAD_REQUEST;
+    request->transfer_encoding_seen = true;
+    request->has_body = true;
+    return length == chunked_length ? 0 : HTTP_NOT_IMPLEMENTED;
+}
+
+/* §6.2. A second one is refused even if it repeats the first (9110:8.6 allows either). */
+static unsigned take_content_length(struct request *request, const char *value, size_t length)
+{
+    if (request->content_length_seen || request->transfer_encoding_seen || length == 0 ||
+        span(value, length, DIGIT) != length)
+        return HTTP_BAD_REQUEST;
+    request->content_length_seen = true;
+    for (size_t i = 0; i < length; i++)
+        request->has_body |= value[i] != '0';
+    return 0;
+}
+
+static unsigned take_host(struct request *request, const char *value, size_t length)
+{
+    if (request->host_seen || !is_authority(value, length))
+        return HTTP_BAD_REQUEST;
+    request->host_seen = true;
+    return 0;
+}
+
+/* §5. Returns true when the request ends here with an error. */
+static bool take_header(struct request *request, const char *line, size_t length)
+{
+    const size_t name_length = span(line, length, TOKEN);
+    const char *value = line + name_length + 1;
+    const char *end = line + length;
+    size_t value_length;
+    unsigned status = 0;
+
+    /* A line that begins with white space (obs-fold, §5.2) has no name either. */
+    if (name_length == 0 || name_length == length || line[name_length] != ':')
+        return fail(request, HTTP_BAD_REQUEST);
+    if (++request->header_count > REQUEST_HEADER_COUNT_MAX)
+        return fail(request, HTTP_HEADER_FIELDS_TOO_LARGE);
+    value_length = (size_t)(end - value);
+    if (span(value, value_length, VALUE) != value_length)
+        return fail(request, HTTP_BAD_REQUEST);
+    while (value < end && (*value == ' ' || *value == '\t'))
+        value++;
+    while (value < end && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    value_length = (size_t)(end - value);
+
+    if (equals(line, name_length, "Host"))
+        status = take_host(request, value, value_length);
+    else if (equals(line, name_length, "Connection"))
+        take_connection(request, value, value_length);
+    else if (equals(line, name_length, "Content-Length"))
+        status = take_content_length(request, value, value_length);
+    else if (equals(line, name_length, "Transfer-Encoding"))
+        status = take_transfer_encoding(request, value, value_length);
+    else if (equals(line, name_length, "Expect") && !equals(value, value_length, "100-continue"))
+        status = HTTP_EXPECTATION_FAILED;
+    return status != 0 && fail(request, status);
+}
+
+/* The empty line behind the headers. Always ends the request. */
+static bool finish(struct request *request)
+{
+    if (!request->host_seen && request->minor_version > 0)
+        return fail(request, HTTP_BAD_REQUEST); /* §3.2 */
+    if (request->has_body)
+        return fail(request, request->status ? request->status : HTTP_CONTENT_TOO_LARGE);
+    request->keep_alive =
+        !request->wants_close && (request->minor_version > 0 || request->wants_keep_alive); /* §9.3 */
+    return true;
+}
+
+/* Takes one line without its CR LF. Returns true when the request ends with it. */
+static bool take_line(struct request *request, const char *data, const char *line, size_t length)
+{
+    if (request->line_kind == LINE_HEADER)
+        return length == 0 ? finish(request) : take_header(request, line, length);
+    if (request->line_kind == LINE_FIRST && length == 0) {
+        request->line_kind = LINE_REQUEST;
+        return false;
+    }
+    request->line_kind = LINE_HEADER;
+    return take_request_line(request, data, line, length);
+}
+
+/* Says whether a line of which `length` bytes (without LF) are there is too long; if so, fails the request.
+ */
+static bool exceeds_limit(struct request *request, size_t length)
+{
+    if (request->line_kind == LINE_HEADER)
+        return request->header_bytes + length + 1 > REQUEST_HEADERS_MAX &&
+               fail(request, HTTP_HEADER_FIELDS_TOO_LARGE);
+    return length > REQUEST_LINE_MAX + 1 && fail(request, HTTP_URI_TOO_LONG);
+}
+
+bool request_parse(struct request *request, const char *data, size_t length)
+{
+    while (request->parsed < length) {
+        const char *line = data + request->parsed;
+        const char *line_feed = memchr(data + request->scanned, '\n', length - request->scanned);
+        size_t line_length;
+
+        /* Whoever speaks another protocol, such as TLS, is told so at once and not after a timeout. */
+        if (request->line_kind != LINE_HEADER && *line != '\r' && !(CLASS[(unsigned char)*line] & TOKEN))
+            return fail(request, HTTP_BAD_REQUEST);
+        if (!line_feed) {
+            request->scanned = (uint32_t)length;
+            return exceeds_limit(request, length - request->parsed);
+        }
+        line_length = (size_t)(line_feed - line);
+        if (exceeds_limit(request, line_length))
+            return true;
+        if (line_length == 0 || line[line_length - 1] != '\r')
+            return fail(request, HTTP_BAD_REQUEST); /* bare LF; §2.2 lets us refuse it */
+        if (request->line_kind == LINE_HEADER)
+            request->header_bytes += (uint32_t)line_length + 1;
+        request->parsed += (uint32_t)line_length + 1;
+        request->scanned = request->parsed;
+        if (take_line(request, data, line, line_length - 1))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,61 @@
+/*
+ * Parses HTTP/1.x request heads (RFC 9112), strictly and incrementally.
+ *
+ * DESIGN. The parser looks at whole lines. It remembers how far it has come, so the caller may call it again
+ * with the same bytes and more behind them; no byte is examined twice, however the request was cut into
+ * packets. It copies nothing: the target is given by its place in the caller's bytes.
+ *
+ * Strict means that whatever RFC 9112 lets a server refuse is refused where leniency has been used to smuggle
+ * requests: bare LF, obs-fold, space before the colon, missing or repeated Host, Content-Length together with
+ * Transfer-Encoding or repeated. Bodies are refused altogether: nothing that is served here takes one.
+ */
+#ifndef TRIMTAB_HTTPD_HTTP_REQUEST_H
+#define TRIMTAB_HTTPD_HTTP_REQUEST_H
+
+#include "httpd/http/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    REQUEST_LINE_MAX = 8192,     /* bytes of the request line without CR LF; RFC 9112 §3 asks for 8000 */
+    REQUEST_HEADERS_MAX = 16384, /* bytes of all header lines together, with their CR LF */
+    REQUEST_HEADER_COUNT_MAX = 100,
+    /* No head is longer: request line and CR LF, an empty line before it, headers, one byte over the limit.
+     */
+    REQUEST_BYTES_MAX = REQUEST_LINE_MAX + 2 + 2 + REQUEST_HEADERS_MAX + 1,
+};
+
+enum request_method { METHOD_GET, METHOD_HEAD, METHOD_OTHER };
+
+/* A zeroed structure is a request of which nothing has been seen. */
+struct request {
+    /* Progress. */
+    uint32_t parsed;  /* bytes of complete lines */
+    uint32_t scanned; /* bytes known to hold no further line feed */
+    uint32_t header_bytes;
+    uint16_t header_count;
+    uint8_t line_kind;
+
+    /* What the head said. */
+    uint8_t method;        /* enum request_method */
+    uint8_t minor_version; /* of HTTP/1.x */
+    bool host_seen, content_length_seen, transfer_encoding_seen;
+    bool has_body, wants_close, wants_keep_alive;
+    uint32_t target_offset; /* path and query of the target; the caller's bytes hold them */
+    uint32_t target_length;
+
+    /* The outcome. */
+    uint16_t status; /* 0: serve it; otherwise the error to reply with (enum http_status) */
+    bool keep_alive; /* the connection may go on after the reply */
+};
+
+/*
+ * Looks at `data`, `length` bytes received since the start of this request. Returns false while the head is
+ * incomplete. Returns true when there is something to reply: then request->parsed bytes belong to it, and
+ * status and keep_alive are set. (After an error that ends the connection, bytes behind are of no interest.)
+ */
+bool request_parse(struct request *request, const char *data, size_t length);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * See listeners.h.
+ */
+#include "httpd/listeners.h"
+
+#include "httpd/log.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static int set_option(int fd, int level, int option, int value)
+{
+    return setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+/* The kernel silently caps what it does not grant (net.core.wmem_max); the administrator should know. */
+static int set_send_buffer(int fd, int bytes)
+{
+    int granted = 0;
+    socklen_t length = sizeof(granted);
+
+    if (set_option(fd, SOL_SOCKET, SO_SNDBUF, bytes) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &granted, &length) != 0)
+        return -1;
+    granted /= 2; /* socket(7): the kernel doubles the value, for its own bookkeeping */
+    if (granted < bytes)
+        log_line("sndbuf = %d: the kernel grants %d (net.core.wmem_max)", bytes, granted);
+    return 0;
+}
+
+static void warn_of_capped_backlog(int backlog)
+{
+    FILE *file = fopen("/proc/sys/net/core/somaxconn", "re");
+    int allowed;
+
+    if (file && fscanf(file, "%d", &allowed) == 1 && allowed < backlog)
+        log_line("backlog = %d: the kernel grants %d (net.core.somaxconn)", backlog, allowed);
+    if (file)
+        fclose(file);
+}
+
+static int open_listener(const struct config *config, struct listen_address *address)
+{
+    const int send_buffer = (int)config_integer(config, KNOB_SNDBUF);
+    struct sockaddr *socket_address = (struct sockaddr *)&address->socket_address;
+    const int fd = socket(socket_address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -1;
+    if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) != 0 ||
+        set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) != 0 ||
+        (socket_address->sa_family == AF_INET6 && set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0) ||
+        (send_buffer > 0 && set_send_buffer(fd, send_buffer) != 0) ||
+        bind(fd, socket_address, address->length) != 0 ||
+        listen(fd, (int)config_integer(config, KNOB_BACKLOG)) != 0 ||
+        getsockname(fd, socket_address, &address->length) != 0) {
+        const int error = errno;
+
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+int listeners_open(struct config *config, int *sockets)
+{
+    struct knob_value *addresses = &config->values[KNOB_LISTEN];
+
+    for (size_t i = 0; i < addresses->count; i++) {
+        sockets[i] = open_listener(config, &addresses->addresses[i]);
+        if (sockets[i] < 0) {
+            char text[ADDRESS_TEXT_MAX];
+            const int error = errno;
+
+            address_format(&addresses->addresses[i], text);
+            log_line("cannot listen at %s: %s", text,
+                     error == EADDRINUSE ? "the port is in use by another server" : strerror(error));
+            return -1;
+        }
+    }
+    warn_of_capped_backlog((int)config_integer(config, KNOB_BACKLOG));
+    listeners_set_send_timeout(sockets, addresses->count, config_seconds(config, KNOB_REQUEST_TIMEOUT));
+    return 0;
+}
+
+void listeners_set_send_timeout(const int *sockets, size_t count, double seconds)
+{
+    const struct timeval timeout = {
+        .tv_sec = (time_t)seconds,
+        .tv_usec = (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6),
+    };
+
+    for (size_t i = 0; i < count; i++) {
+        if (setsockopt(sockets[i], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) != 0)
+            log_errno("cannot set the send timeout");
+    }
+}

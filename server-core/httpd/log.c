@@ -1,0 +1,53 @@
+/*
+ * See log.h.
+ */
+#include "httpd/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *process_name;
+
+void log_set_process(const char *name)
+{
+    process_name = name;
+}
+
+static void write_line(const char *format, va_list arguments, const char *reason)
+{
+    char line[2048];
+    int length = snprintf(line, sizeof(line), "trimtab-httpd: %s%s", process_name ? process_name : "",
+                          process_name ? ": " : "");
+
+    length += vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
+    if (reason && length < (int)sizeof(line))
+        length += snprintf(line + length, sizeof(line) - (size_t)length, ": %s", reason);
+    if (length > (int)sizeof(line) - 1)
+        length = sizeof(line) - 1;
+    line[length++] = '\n';
+    if (write(STDERR_FILENO, line, (size_t)length) < 0) {
+        /* Nobody is left who could be told. */
+    }
+}
+
+void log_line(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    write_line(format, arguments, NULL);
+    va_end(arguments);
+}
+
+void log_errno(const char *format, ...)
+{
+    const char *reason = strerror(errno);
+    va_list arguments;
+
+    va_start(arguments, format);
+    write_line(format, arguments, reason);
+    va_end(arguments);
+}

@@ -1,0 +1,133 @@
+/*
+ * trimtab-httpd: a web server for static files whose architecture is a knob.
+ *
+ * This file is the command line: it gathers the configuration, has it checked, and hands it to the master
+ * (master.c), which forks workers (worker.c); each runs an architecture (arch/) over connections
+ * (connection.c).
+ */
+#include "httpd/arch/architecture.h"
+#include "httpd/config.h"
+#include "httpd/io/events.h"
+#include "httpd/log.h"
+#include "httpd/master.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_usage(FILE *out)
+{
+    fputs("Usage: trimtab-httpd [-t] [-c FILE] [--set KEY=VALUE]...\n"
+          "Serves static files over HTTP/1.1.\n"
+          "\n"
+          "  -c FILE          configuration file, with one section [server]\n"
+          "      --set KEY=VALUE  sets a key, over what the file says\n"
+          "  -t               checks the configuration and prints what is effective\n"
+          "  -V               prints the version, the architectures and the event mechanisms\n"
+          "  -h               prints this help\n"
+          "\n"
+          "Keys:\n",
+          out);
+    for (enum knob_id id = 0; id < KNOB_COUNT; id++) {
+        char expected[256];
+
+        knob_expected(&KNOBS[id], expected, sizeof(expected));
+        fprintf(out, "  %-18s %s\n%21s%s", KNOBS[id].name, KNOBS[id].help, "", expected);
+        if (KNOBS[id].default_text)
+            fprintf(out, "; default %s", KNOBS[id].default_text);
+        fputs("\n", out);
+    }
+    fputs("\nExit codes: 0 success, 1 failure while starting or running, 2 bad configuration or usage.\n",
+          out);
+}
+
+static void print_version(void)
+{
+    printf("trimtab-httpd %s\narchitectures:", TRIMTAB_VERSION);
+    for (size_t i = 0; architecture_at(i); i++)
+        printf(" %s", architecture_at(i)->name);
+    printf("\nevents:");
+    for (size_t i = 0; event_mechanism_at(i); i++)
+        printf(" %s", event_mechanism_at(i)->name);
+    printf("\n");
+}
+
+/* Applies the argument of one --set. */
+static bool apply_setting(struct config *config, char *setting)
+{
+    char *equals = strchr(setting, '=');
+
+    if (!equals) {
+        log_line("--set %s: expected KEY=VALUE", setting);
+        return false;
+    }
+    *equals = '\0';
+    return config_set(config, setting, equals + 1, "--set");
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"set", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    const char *file = NULL;
+    char **settings = calloc((size_t)argc, sizeof(*settings));
+    int setting_count = 0;
+    bool check_only = false;
+    struct config config;
+    bool ok = settings != NULL;
+    int exit_code;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "c:thV", long_options, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            file = optarg;
+            break;
+        case 's':
+            settings[setting_count++] = optarg;
+            break;
+        case 't':
+            check_only = true;
+            break;
+        case 'h':
+            print_usage(stdout);
+            free(settings);
+            return EXIT_SUCCESS;
+        case 'V':
+            print_version();
+            free(settings);
+            return EXIT_SUCCESS;
+        default:
+            free(settings);
+            return EXIT_CONFIGURATION;
+        }
+    }
+    if (optind < argc) {
+        log_line("unexpected argument %s; -h explains the usage", argv[optind]);
+        free(settings);
+        return EXIT_CONFIGURATION;
+    }
+
+    config_init(&config);
+    if (file)
+        ok = config_read_file(&config, file);
+    for (int i = 0; i < setting_count; i++)
+        ok = apply_setting(&config, settings[i]) && ok;
+    free(settings);
+    if (!ok || !config_check(&config)) {
+        exit_code = EXIT_CONFIGURATION;
+    } else if (!config_check_host(&config)) {
+        exit_code = EXIT_RUNTIME;
+    } else if (check_only) {
+        config_print(&config, stdout);
+        exit_code = EXIT_SUCCESS;
+    } else {
+        exit_code = master_run(&config);
+    }
+    config_release(&config);
+    return exit_code;
+}

@@ -1,0 +1,249 @@
+/*
+ * See master.h.
+ *
+ * One poll loop: signals (as a descriptor), the stats socket and its clients, and the times at which dead
+ * workers are to be replaced. A worker that dies soon after its start is replaced only after a delay, which
+ * doubles each time, so that a fault which kills every worker at once does not turn into a fork bomb.
+ */
+#include "httpd/master.h"
+
+#include "common/clock.h"
+#include "httpd/arch/architecture.h"
+#include "httpd/control_socket.h"
+#include "httpd/listeners.h"
+#include "httpd/log.h"
+#include "httpd/worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define GRACE_NS         (2 * NS_PER_S)  /* to finish replies in */
+#define SETTLED_NS       (10 * NS_PER_S) /* a worker that lived as long did not die of its start */
+#define RESTART_DELAY_NS (100 * NS_PER_MS)
+#define RESTART_MAX_NS   (5 * NS_PER_S)
+
+static int open_signals(void)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
+        return -1;
+    return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+/* Runs in the new process and never returns. */
+static void become_worker(const struct master *master, unsigned index, pid_t master_pid)
+{
+    struct worker *worker = calloc(1, sizeof(*worker));
+
+    if (!worker)
+        _exit(EXIT_RUNTIME);
+    worker->config = master->config;
+    worker->index = index;
+    worker->master = master_pid;
+    worker->settings = shared_settings(master->shared);
+    worker->counters = shared_counters(master->shared, index);
+    worker->service_time = shared_service_time(master->shared, index);
+    worker->listeners = master->listeners;
+    worker->listener_count = master->listener_count;
+    worker->wake_fd = master->workers[index].wake_fd;
+    _exit(worker_run(worker));
+}
+
+static void start_worker(struct master *master, unsigned index)
+{
+    struct worker_process *process = &master->workers[index];
+    const pid_t master_pid = getpid();
+    const pid_t pid = fork();
+
+    if (pid == 0) {
+        control_socket_close_in_child();
+        become_worker(master, index, master_pid);
+    }
+    if (pid < 0) {
+        log_errno("cannot start worker %u", index);
+        process->restart_ns = clock_now_ns() + RESTART_MAX_NS;
+        return;
+    }
+    process->pid = pid;
+    process->started_ns = clock_now_ns();
+}
+
+/* Notes the death of a worker and when it is to be replaced. */
+static void worker_died(struct master *master, unsigned index, int status)
+{
+    struct worker_process *process = &master->workers[index];
+    const uint64_t now_ns = clock_now_ns();
+
+    process->pid = 0;
+    if (master->shutting_down)
+        return;
+    if (now_ns - process->started_ns >= SETTLED_NS)
+        process->delay_ns = 0;
+    process->restart_ns = now_ns + process->delay_ns;
+    if (WIFSIGNALED(status))
+        log_line("worker %u was killed by signal %d (%s); replaced in %.1f s", index, WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), (double)process->delay_ns / 1e9);
+    else
+        log_line("worker %u ended with code %d; replaced in %.1f s", index, WEXITSTATUS(status),
+                 (double)process->delay_ns / 1e9);
+    process->delay_ns = process->delay_ns ? process->delay_ns * 2 : RESTART_DELAY_NS;
+    if (process->delay_ns > RESTART_MAX_NS)
+        process->delay_ns = RESTART_MAX_NS;
+}
+
+static void reap_workers(struct master *master)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        for (unsigned i = 0; i < master->worker_count; i++) {
+            if (master->workers[i].pid == pid)
+                worker_died(master, i, status);
+        }
+    }
+}
+
+void master_wake_workers(struct master *master)
+{
+    const uint64_t one = 1;
+
+    for (unsigned i = 0; i < master->worker_count; i++) {
+        /* EAGAIN means that a wake-up is pending already. */
+        if (write(master->workers[i].wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
+            log_errno("cannot wake worker %u", i);
+    }
+}
+
+void master_shut_down(struct master *master)
+{
+    if (master->shutting_down)
+        return;
+    master->shutting_down = true;
+    master->kill_ns = clock_now_ns() + GRACE_NS;
+    shared_settings(master->shared)->shutting_down = true;
+    master_wake_workers(master);
+}
+
+static void read_signals(struct master *master, int signals)
+{
+    struct signalfd_siginfo signal;
+
+    while (read(signals, &signal, sizeof(signal)) == sizeof(signal)) {
+        if (signal.ssi_signo == SIGCHLD)
+            reap_workers(master);
+        else
+            master_shut_down(master);
+    }
+}
+
+/* Replaces and kills what is due. Returns the milliseconds until the next such time; -1 if none is set. */
+static int manage_workers(struct master *master)
+{
+    const uint64_t now_ns = clock_now_ns();
+    uint64_t next_ns = master->shutting_down ? master->kill_ns : UINT64_MAX;
+
+    for (unsigned i = 0; i < master->worker_count; i++) {
+        struct worker_process *process = &master->workers[i];
+
+        if (process->pid != 0) {
+            if (master->shutting_down && now_ns >= master->kill_ns)
+                kill(process->pid, SIGKILL);
+        } else if (!master->shutting_down && now_ns >= process->restart_ns) {
+            master->worker_restarts++;
+            start_worker(master, i);
+        }
+        if (!master->shutting_down && process->pid == 0 && process->restart_ns < next_ns)
+            next_ns = process->restart_ns;
+    }
+    if (next_ns == UINT64_MAX)
+        return -1;
+    return next_ns > now_ns ? (int)((next_ns - now_ns) / NS_PER_MS) + 1 : 1;
+}
+
+static bool any_worker_left(const struct master *master)
+{
+    for (unsigned i = 0; i < master->worker_count; i++) {
+        if (master->workers[i].pid != 0)
+            return true;
+    }
+    return false;
+}
+
+static void serve(struct master *master, int signals)
+{
+    struct pollfd polled[2 + CONTROL_CLIENTS_MAX] = {{.fd = signals, .events = POLLIN}};
+
+    while (!master->shutting_down || any_worker_left(master)) {
+        const int timeout_ms = manage_workers(master);
+        const nfds_t count = 1 + control_socket_watch(polled + 1);
+
+        if (poll(polled, count, timeout_ms) < 0 && errno != EINTR) {
+            log_errno("cannot poll");
+            master_shut_down(master);
+        }
+        if (polled[0].revents)
+            read_signals(master, signals);
+        control_socket_serve(master, polled + 1, count - 1);
+    }
+}
+
+static bool open_worker_table(struct master *master)
+{
+    master->worker_count = (unsigned)config_integer(master->config, KNOB_WORKERS);
+    master->workers = calloc(master->worker_count, sizeof(*master->workers));
+    for (unsigned i = 0; master->workers && i < master->worker_count; i++) {
+        master->workers[i].wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (master->workers[i].wake_fd < 0)
+            return false;
+    }
+    return master->workers != NULL;
+}
+
+static void log_start(const struct master *master)
+{
+    const struct config *config = master->config;
+    char addresses[512];
+
+    knob_format(&KNOBS[KNOB_LISTEN], &config->values[KNOB_LISTEN], addresses, sizeof(addresses));
+    log_line("%s at %s: %s, %u worker%s, %s", config_text(config, KNOB_ROOT), addresses,
+             architecture_at((size_t)config_integer(config, KNOB_ARCHITECTURE))->name, master->worker_count,
+             master->worker_count == 1 ? "" : "s", "ready");
+}
+
+int master_run(struct config *config)
+{
+    struct master master = {.config = config, .started_ns = clock_now_ns()};
+    const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
+    const int signals = open_signals();
+
+    master.listener_count = config->values[KNOB_LISTEN].count;
+    master.listeners = calloc(master.listener_count, sizeof(*master.listeners));
+    master.shared = shared_create(config);
+    if (signals < 0 || !master.listeners || !master.shared || !open_worker_table(&master)) {
+        log_errno("cannot start");
+        return EXIT_RUNTIME;
+    }
+    if (listeners_open(config, master.listeners) != 0)
+        return EXIT_RUNTIME;
+    if (socket_path && control_socket_open(socket_path) != 0)
+        return EXIT_RUNTIME;
+    for (unsigned i = 0; i < master.worker_count; i++)
+        start_worker(&master, i);
+    log_start(&master);
+    serve(&master, signals);
+    control_socket_close();
+    return EXIT_SUCCESS;
+}

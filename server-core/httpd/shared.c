@@ -1,0 +1,63 @@
+/*
+ * See shared.h.
+ */
+#include "httpd/shared.h"
+
+#include "common/clock.h"
+
+#include <sys/mman.h>
+
+struct shared {
+    struct live_settings settings;
+    size_t stride; /* bytes from one worker's part to the next: whole cache lines */
+    _Alignas(CACHE_LINE_BYTES) unsigned char workers[];
+};
+
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+}
+
+struct shared *shared_create(const struct config *config)
+{
+    const unsigned workers = (unsigned)config_integer(config, KNOB_WORKERS);
+    const size_t stride =
+        whole_lines(sizeof(struct counters)) + whole_lines(histogram_bytes(SERVICE_TIME_PRECISION_BITS));
+    struct shared *shared = mmap(NULL, sizeof(*shared) + workers * stride, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (shared == MAP_FAILED)
+        return NULL;
+    shared->stride = stride;
+    for (unsigned i = 0; i < workers; i++)
+        histogram_init(shared_service_time(shared, i), SERVICE_TIME_PRECISION_BITS);
+    shared_apply(shared, config);
+    return shared;
+}
+
+struct live_settings *shared_settings(struct shared *shared)
+{
+    return &shared->settings;
+}
+
+void shared_apply(struct shared *shared, const struct config *config)
+{
+    struct live_settings *settings = &shared->settings;
+
+    settings->max_connections = config_integer(config, KNOB_MAX_CONNECTIONS);
+    settings->accept_limit = config_integer(config, KNOB_ACCEPT_LIMIT);
+    settings->sendfile = (int)config_integer(config, KNOB_SENDFILE);
+    settings->keepalive_timeout_ns = clock_seconds_to_ns(config_seconds(config, KNOB_KEEPALIVE_TIMEOUT));
+    settings->request_timeout_ns = clock_seconds_to_ns(config_seconds(config, KNOB_REQUEST_TIMEOUT));
+}
+
+struct counters *shared_counters(struct shared *shared, unsigned index)
+{
+    return (struct counters *)(shared->workers + index * shared->stride);
+}
+
+struct histogram *shared_service_time(struct shared *shared, unsigned index)
+{
+    return (struct histogram *)(shared->workers + index * shared->stride +
+                                whole_lines(sizeof(struct counters)));
+}

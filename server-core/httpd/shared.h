@@ -1,0 +1,49 @@
+/*
+ * The memory that the master and its workers share: settings that may change while the server runs (written
+ * by the master), and for each worker its counters and its histogram of service times (written by that
+ * worker).
+ *
+ * Nobody ever waits for anybody here. The memory belongs to the master, so counters survive the death of a
+ * worker, and its replacement goes on counting in the same place.
+ */
+#ifndef TRIMTAB_HTTPD_SHARED_H
+#define TRIMTAB_HTTPD_SHARED_H
+
+#include "common/histogram.h"
+#include "httpd/config.h"
+#include "httpd/metrics.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CACHE_LINE_BYTES 64
+
+/* Buckets of at most 3 % of the values in them: 10 KB a worker. */
+#define SERVICE_TIME_PRECISION_BITS 6
+
+struct live_settings {
+    _Alignas(CACHE_LINE_BYTES) _Atomic int64_t max_connections; /* over all workers */
+    _Atomic int64_t accept_limit;                               /* KNOB_INF: none */
+    _Atomic int sendfile;                                       /* enum sendfile_mode */
+    _Atomic uint64_t keepalive_timeout_ns;
+    _Atomic uint64_t request_timeout_ns;
+    _Atomic bool shutting_down;
+};
+
+struct shared;
+
+/* Maps the memory for `workers` workers and takes the settings over from the configuration. Returns NULL with
+ * errno set on failure. */
+struct shared *shared_create(const struct config *config);
+
+struct live_settings *shared_settings(struct shared *shared);
+
+/* Copies the live knobs of the configuration into the settings. */
+void shared_apply(struct shared *shared, const struct config *config);
+
+/* Of worker `index`. */
+struct counters *shared_counters(struct shared *shared, unsigned index);
+struct histogram *shared_service_time(struct shared *shared, unsigned index);
+
+#endif
