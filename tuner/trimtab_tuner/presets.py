@@ -176,7 +176,7 @@ _QUICK = Settings(
     gap_s=0.0,
     ladder_points=4,
     budget_trials=16,
-    coarse_grid={"workers": 4, "max_connections": 5},
+    coarse_grid={"workers": 6, "max_connections": 7},
     levels=3,
     ranges={"workers": Range(low=1, high=32), "max_connections": Range(low=64, high=16_384)},
     confirmation_repeats=4,
@@ -228,7 +228,7 @@ PRESETS: dict[str, Preset] = {
                     "gap_s": 2.0,
                     "ladder_points": 6,
                     "budget_trials": 60,
-                    "coarse_grid": {"workers": 6, "max_connections": 7},
+                    "coarse_grid": {"workers": 9, "max_connections": 9},
                     "ranges": {
                         "workers": Range(low=1, high=256),
                         "max_connections": Range(low=64, high=131_072),
