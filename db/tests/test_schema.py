@@ -73,6 +73,7 @@ def test_no_question_reads_a_whole_table(sqlite_file, make_run, make_trial):
     repository.runs()
     repository.run_summary(run.id)
     repository.trials_of(run.id, after=3, size_classes=True)
+    repository.trial_summaries(run.id, after=0)
     repository.trial(run.id, 1)
     repository.proposals_of(run.id)
     repository.events(run.id)

@@ -1,6 +1,6 @@
 """The contract of the repository about trials and proposals; runs on every backend."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 
 import pytest
@@ -35,6 +35,37 @@ def test_list_goes_on_after_a_number(repository, make_run, make_trial):
     repository.record_trial(make_trial(other_id, 1))
     assert [trial.number for trial in repository.trials_of(run_id)] == [1, 2, 3, 4]
     assert [trial.number for trial in repository.trials_of(run_id, after=1, limit=2)] == [2, 3]
+
+
+def test_summaries_tell_of_the_same_trials(repository, make_run, make_trial):
+    """A summary is its trial without the particulars; paging is the same."""
+    run_id, other_id = make_run(repository).id, make_run(repository).id
+    repository.record_proposal(run_id, 5, {}, configuration_hash="", level=0, reason="")
+    trials = [
+        make_trial(run_id, 1, proposal_number=5),
+        make_trial(run_id, 2, measurements=()),
+        make_trial(run_id, 4),
+    ]
+    for trial in trials:
+        repository.record_trial(trial)
+    repository.record_trial(make_trial(other_id, 2))
+    summaries = repository.trial_summaries(run_id)
+    assert [summary_of(trial) for trial in trials] == list(summaries)
+    assert repository.trial_summaries(run_id, after=1, limit=1) == summaries[1:2]
+    assert repository.trial_summaries(run_id, after=4) == ()
+
+
+def summary_of(trial: records.Trial) -> records.TrialSummary:
+    """The part of a trial that a summary tells."""
+
+    def part(kind: type, whole: object) -> dict[str, object]:
+        return {field.name: getattr(whole, field.name) for field in fields(kind)}
+
+    measurements = tuple(
+        records.MeasurementSummary(**part(records.MeasurementSummary, measurement))
+        for measurement in trial.measurements
+    )
+    return records.TrialSummary(**part(records.TrialSummary, trial) | {"measurements": measurements})
 
 
 def test_second_trial_of_same_number_is_refused(repository, make_run, make_trial):

@@ -168,32 +168,41 @@ class Latency:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """One rate driven for one configuration. `number` counts from 1 in the order of driving."""
+class MeasurementSummary:
+    """One rate driven for one configuration, as far as curves and tables show it.
+
+    `number` counts from 1 in the order of driving.
+    """
 
     number: int
     rate_rps: float
+    goodput_mbps: float
+    reply_rate_rps: float
+    requests: RequestCounts
+    reply_latency: Latency
+    generator_limited: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement(MeasurementSummary):
+    """One rate driven for one configuration, with all that was observed."""
+
     duration_s: float
     warmup_s: float
     elapsed_s: float
-    goodput_mbps: float
-    reply_rate_rps: float
     bytes_received: int
     sessions: SessionCounts
-    requests: RequestCounts
     connect_latency: Latency
     first_byte_latency: Latency
-    reply_latency: Latency
     failures: JsonObject
     health: JsonObject
     server_stats: JsonObject
     counters: JsonObject
-    generator_limited: bool
     size_classes: tuple[SizeClassResult, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
+class TrialSummary:
     """One configuration measured up the ladder. `number` counts from 1 in the run, over all purposes.
 
     `verdict` is one of the tuner's words; `score` is None unless the verdict is `verified`; `block` is the
@@ -210,10 +219,17 @@ class Trial:
     verdict: str
     reason: str
     score: float | None
-    server_config: str
     started_at: datetime
     finished_at: datetime
     proposal_number: int | None = None
+    measurements: tuple[MeasurementSummary, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial(TrialSummary):
+    """A trial with everything in it; `server_config` is the file the server ran with."""
+
+    server_config: str
     measurements: tuple[Measurement, ...] = ()
 
 

@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 from trimtab_db.records import (
-    Latency,
     Measurement,
-    RequestCounts,
+    MeasurementSummary,
     RunPhase,
     RunState,
     TrialPurpose,
@@ -171,18 +170,6 @@ class RunDetail(RunSummary):
     ladder: tuple[float, ...]
     outcome: Outcome | None
     progress: Progress | None
-
-
-class MeasurementSummary(Reply):
-    """One rate of a trial, as far as curves and tables need it."""
-
-    number: int
-    rate_rps: float
-    goodput_mbps: float
-    reply_rate_rps: float
-    requests: RequestCounts
-    reply_latency: Latency
-    generator_limited: bool
 
 
 class TrialLine(Reply):

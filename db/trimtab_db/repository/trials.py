@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
@@ -12,6 +13,8 @@ from trimtab_db.errors import RecordConflictError, RecordNotFoundError
 from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy.orm.interfaces import ORMOption
 
 
@@ -102,6 +105,38 @@ class TrialRepository(RepositoryPart):
         with self.database.reading() as session:
             return tuple(_trial_record(row, size_classes=size_classes) for row in session.scalars(query))
 
+    def trial_summaries(
+        self, run_id: int, *, after: int = 0, limit: int | None = None
+    ) -> tuple[records.TrialSummary, ...]:
+        """Like `trials_of`, but only what curves and tables show: for runs of thousands of trials."""
+        trials = (
+            select(*_columns(models.Trial, records.TrialSummary, "proposal_number", "measurements"))
+            .add_columns(models.Proposal.number.label("proposal_number"))
+            .outerjoin(models.Trial.proposal)
+            .where(models.Trial.run_id == run_id, models.Trial.number > after)
+            .order_by(models.Trial.number)
+            .limit(limit)
+        )
+        with self.database.reading() as session:
+            rows = session.execute(trials).all()
+            measurements: dict[int, list[records.MeasurementSummary]] = {row.number: [] for row in rows}
+            if rows:
+                own = (
+                    select(models.Trial.number, *_columns(models.Measurement, records.MeasurementSummary))
+                    .join(models.Trial.measurements)
+                    .where(
+                        models.Trial.run_id == run_id,
+                        models.Trial.number.between(rows[0].number, rows[-1].number),
+                    )
+                    .order_by(models.Trial.number, models.Measurement.number)
+                )
+                for trial_number, *values in session.execute(own):
+                    measurements[trial_number].append(records.MeasurementSummary(**_named(values)))
+        return tuple(
+            records.TrialSummary(**row._asdict(), measurements=tuple(measurements[row.number]))
+            for row in rows
+        )
+
     def trial(self, run_id: int, number: int) -> records.Trial:
         """One trial with everything in it; raises `RecordNotFoundError`."""
         query = (
@@ -119,6 +154,15 @@ def _parts(*, size_classes: bool) -> tuple[ORMOption, ...]:
     if size_classes:
         measurements = measurements.selectinload(models.Measurement.size_classes)
     return (measurements, joinedload(models.Trial.proposal).load_only(models.Proposal.number))
+
+
+def _columns(model: type[models.Base], record: type, *without: str) -> list[Any]:
+    """The model's attributes that the record has too, in its order."""
+    return [getattr(model, field.name) for field in fields(record) if field.name not in without]
+
+
+def _named(values: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip((field.name for field in fields(records.MeasurementSummary)), values, strict=True))
 
 
 def _trial_record(row: models.Trial, *, size_classes: bool) -> records.Trial:

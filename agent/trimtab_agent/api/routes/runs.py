@@ -68,10 +68,10 @@ def list_trials(
     context: ContextDep,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Only trials with greater numbers.")] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 10_000,
-) -> tuple[records.Trial, ...]:
+) -> tuple[records.TrialSummary, ...]:
     """The recorded trials by number, each with its measurements."""
     context.repository.run(run_id)
-    return context.repository.trials_of(run_id, after=after, limit=limit)
+    return context.repository.trial_summaries(run_id, after=after, limit=limit)
 
 
 @router.get("/{run_id}/trials/{number}", response_model=TrialDetail)
