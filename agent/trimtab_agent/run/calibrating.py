@@ -71,8 +71,8 @@ def calibration_sentence(calibration: Calibration, ladder: tuple[float, ...]) ->
     rates = ", ".join(f"{rate:.0f}" for rate in ladder)
     if calibration.generator_limited:
         return (
-            f"The load generator gave out before the server, at {calibration.saturation_rps:.0f} requests/s: the "
-            f"ladder {rates} requests/s ends there, so faster configurations cannot show how much faster they are."
+            f"The load generator gave out before the server, at {calibration.saturation_rps:.0f} requests/s: "
+            f"the ladder {rates} requests/s ends there, and faster configurations cannot show by how much."
         )
     return (
         f"The default configuration saturates at {calibration.saturation_rps:.0f} requests/s; "

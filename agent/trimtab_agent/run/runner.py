@@ -1,9 +1,9 @@
 """Carries a run through its phases: prepare → calibrate → search → confirm → export.
 
 DESIGN.  The database is the only memory.  Every phase first looks at what is recorded and does what is
-missing, so resuming a run is the same code as starting one: the strategy is rebuilt by telling it the recorded
-trials, the ladder is kept, the confirmation goes on with the first slot that has no finished trial.  A trial
-that was cut short by a stop is kept as `aborted`, counts as not done, and is carried out again.
+missing, so resuming a run is the same code as starting one: the strategy is rebuilt by telling it the
+recorded trials, the ladder is kept, the confirmation goes on with the first slot that has no finished trial.
+A trial that was cut short by a stop is kept as `aborted`, counts as not done, and is carried out again.
 
 The runner blocks; whoever starts it gives it a thread, a stop signal, and the run lock.
 """

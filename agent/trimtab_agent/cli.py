@@ -1,0 +1,337 @@
+"""The command line: `trimtab up | tune | runs | show | export | host | db upgrade`.
+
+Exit codes
+    0    done; for `tune`: the run has finished, whether or not it found a gain
+    1    failed: the run, the machine or the database; the sentence on standard error says why
+    2    bad input: an option, a knob, a setting, a run number
+    3    conflict: another run is running, or the run is in no state for that
+    130  interrupted by Ctrl-C or SIGTERM; what was measured is kept, and the run can be resumed
+
+With `--json` a command prints one JSON document on standard output and shows progress, if any, on standard
+error.  Errors are then the API's error body.
+"""
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from trimtab_db import Repository
+from trimtab_db.errors import DatabaseError, RecordNotFoundError
+from trimtab_db.records import RunState
+from trimtab_tuner.space import Space
+
+from trimtab_agent import __version__
+from trimtab_agent.daemon import run_daemon
+from trimtab_agent.errors import HostError, RunNotFound, SpecError, TrimtabError
+from trimtab_agent.exporter import export_run
+from trimtab_agent.filesets import FileSet
+from trimtab_agent.host import describe_host
+from trimtab_agent.layout import process_layout
+from trimtab_agent.run.paths import VarPaths
+from trimtab_agent.runtime import Runtime, open_repository, open_runtime
+from trimtab_agent.settings import Settings
+from trimtab_agent.specification import KnobSpec, RunSpec, make_workload
+from trimtab_agent.terminal.documents import print_json, run_document, runs_document
+from trimtab_agent.terminal.follow import Follower
+from trimtab_agent.terminal.report import print_run, print_runs
+
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="trimtab",
+    help="Finds the configuration at which a web server performs best on this machine.",
+    epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 conflict with another run, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+database_app = typer.Typer(name="db", help="The database.", no_args_is_help=True)
+app.add_typer(database_app)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Var = Annotated[
+    Path | None, typer.Option("--var", help="Directory of everything that running leaves behind.")
+]
+RunId = Annotated[int, typer.Argument(help="Number of the run.", min=1)]
+
+
+def main() -> None:
+    """Runs the command line; every failure that we know of is one sentence and an exit code."""
+    logging.basicConfig(format="trimtab: %(message)s", level=logging.WARNING)
+    try:
+        app()
+    except TrimtabError as error:
+        _fail(error.sentence, error.exit_code, error.code, getattr(error, "field", None))
+    except DatabaseError as error:
+        _fail(str(error), EXIT_FAILED, "database")
+
+
+def _fail(sentence: str, exit_code: int, code: str, field: str | None = None) -> None:
+    if "--json" in sys.argv:
+        error = {"code": code, "message": sentence, **({"field": field} if field else {})}
+        print(json.dumps({"error": error}))
+    print(f"trimtab: {sentence}", file=sys.stderr)
+    sys.exit(exit_code)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    """Finds the configuration at which a web server performs best on this machine."""
+    if version:
+        print(f"trimtab {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def up(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
+    var: Var = None,
+) -> None:
+    """Start the daemon with its API and web UI."""
+    run_daemon(_settings(var=var, host=host, port=port))
+
+
+@app.command()
+def tune(
+    preset: Annotated[str, typer.Option(help="quick, standard, thorough or thesis.")] = "quick",
+    target: Annotated[str, typer.Option(help="Kind of server.")] = "core",
+    workload: Annotated[str, typer.Option(help="What clients ask for.")] = "specweb99",
+    objective: Annotated[str, typer.Option(help="What makes a score.")] = "condensed-area",
+    strategy: Annotated[str | None, typer.Option(help="How to search.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the search and of the arrivals.")] = 1,
+    budget: Annotated[int | None, typer.Option(help="Trials the search may take.")] = None,
+    knob: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=…", help="Narrow a knob: name=low:high, name=value or name=a,b."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Override a setting of the preset."),
+    ] = None,
+    resume: Annotated[int | None, typer.Option(metavar="ID", help="Go on with this run.")] = None,
+    as_json: Json = False,
+    var: Var = None,
+) -> None:
+    """Tune a server: measure configurations under load, confirm the best, export it."""
+    settings = _settings(var=var)
+    spec = _spec(
+        preset=preset,
+        target=target,
+        workload=workload,
+        objective=objective,
+        strategy=strategy,
+        seed=seed,
+        budget_trials=budget,
+        knobs=dict(_parse_knob(text) for text in knob or ()),
+        settings=dict(_parse_setting(text) for text in set_ or ()),
+    )
+    console = Console(stderr=as_json, soft_wrap=True)
+    with open_runtime(settings) as runtime:
+        run_id = runtime.service.start(spec) if resume is None else runtime.service.resume(resume)
+        interrupted = _follow(console, runtime, run_id)
+        end = runtime.service.last_end
+        if as_json:
+            print_json(run_document(runtime.repository, run_id))
+        else:
+            print_run(console, runtime.repository, run_id, VarPaths(settings.var).exports(run_id))
+        if end is not None and end.state is RunState.FAILED:
+            print(f"trimtab: run {run_id} failed: {end.error}", file=sys.stderr)
+            raise typer.Exit(EXIT_FAILED)
+    if interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+@app.command()
+def runs(as_json: Json = False, var: Var = None, limit: Annotated[int, typer.Option(min=1)] = 50) -> None:
+    """List the runs, newest first."""
+    with open_repository(_settings(var=var)) as repository:
+        summaries = repository.runs(limit=limit)
+        if as_json:
+            print_json(runs_document(summaries))
+        else:
+            print_runs(Console(), summaries)
+
+
+@app.command()
+def show(run_id: RunId, as_json: Json = False, var: Var = None) -> None:
+    """Show a run: its ranked table, its outcome, its exported files."""
+    settings = _settings(var=var)
+    with _run_found(settings, run_id) as repository:
+        if as_json:
+            print_json(run_document(repository, run_id))
+        else:
+            print_run(Console(soft_wrap=True), repository, run_id, VarPaths(settings.var).exports(run_id))
+
+
+@app.command()
+def export(
+    run_id: RunId,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Only this format: trimtab-httpd or nginx.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Directory to write to; var/exports/run-ID if not given.")
+    ] = None,
+    as_json: Json = False,
+    var: Var = None,
+) -> None:
+    """Write a run's best configuration for every server, and let each server check its file."""
+    settings = _settings(var=var)
+    paths = VarPaths(settings.var.resolve())
+    with _run_found(settings, run_id) as repository:
+        run = repository.run(run_id)
+        files = FileSet(paths.file_sets, make_workload(run.workload, run.workload_parameters))
+        export_run(
+            repository,
+            run_id,
+            root=files.root,
+            directory=paths.exports(run_id),
+            httpd=settings.httpd_path,
+        )
+        written = [e for e in repository.exports(run_id) if format_ in (None, e.format)]
+    if not written:
+        raise SpecError("format", f"format = {format_!r}: run {run_id} has no such export")
+    if output is not None:
+        _write_copies(output, {e.file_name: e.text for e in written})
+    lines = [
+        {
+            "format": e.format,
+            "file": str((output or paths.exports(run_id)) / e.file_name),
+            "check_command": e.check_command,
+            "check_ok": e.check_ok,
+            "check_output": e.check_output,
+        }
+        for e in written
+    ]
+    if as_json:
+        print_json(lines)
+    else:
+        for line in lines:
+            verdict = "accepted" if line["check_ok"] else f"not accepted: {line['check_output']}"
+            print(f"{line['file']}: {verdict}")
+    if not all(line["check_ok"] for line in lines):
+        raise typer.Exit(EXIT_FAILED)
+
+
+@app.command()
+def host(as_json: Json = False) -> None:
+    """Describe this machine and how its CPUs would be divided."""
+    machine, layout = describe_host(), process_layout()
+    document = {
+        **vars(machine),
+        "layout": {"server": layout.server, "generator": layout.generator},
+        "layout_sentence": layout.sentence(),
+    }
+    if as_json:
+        print_json(document)
+        return
+    print(f"{machine.name}: {machine.cpu_model}, {machine.cpus} CPUs, Linux {machine.kernel}")
+    print(f"Memory: {machine.memory_bytes / 2**30:.1f} GiB")
+    for cpu in machine.topology["cpus"]:
+        print(f"CPU {cpu['cpu']}: core {cpu['core']}, socket {cpu['socket']}")
+    print(f"Layout: {layout.sentence()}")
+
+
+@database_app.command()
+def upgrade(var: Var = None, as_json: Json = False) -> None:
+    """Make the database, or bring its schema up to date."""
+    settings = _settings(var=var)
+    with open_repository(settings) as repository:
+        if as_json:
+            print_json({"runs": repository.count_runs()})
+        else:
+            print(f"The database is up to date; it holds {repository.count_runs()} runs.")
+
+
+def _follow(console: Console, runtime: Runtime, run_id: int) -> bool:
+    """Shows progress until the run has ended; whether a signal asked for the end."""
+    run = runtime.repository.run(run_id)
+    console.print(f"Run {run_id}: {runtime.layout.sentence()}")
+    space = Space.model_validate(run.space)
+    follower = Follower(console, runtime.service, runtime.broadcaster, space)
+    follower.follow(run_id)
+    return follower.interrupted
+
+
+@contextmanager
+def _run_found(settings: Settings, run_id: int) -> Iterator[Repository]:
+    """The repository, for a command about a run that must exist."""
+    with open_repository(settings) as repository:
+        try:
+            repository.run(run_id)
+        except RecordNotFoundError as error:
+            raise RunNotFound(run_id) from error
+        yield repository
+
+
+def _write_copies(directory: Path, texts: dict[str, str]) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (directory / name).write_text(text)
+    except OSError as error:
+        raise HostError(f"cannot write to {directory}: {error.strerror}") from error
+
+
+def _settings(**options: object) -> Settings:
+    """The settings from the environment, with the options that were given."""
+    try:
+        return Settings(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SpecError(name, f"{name} = {first['input']!r}: {first['msg']}") from error
+
+
+def _spec(**fields: Any) -> RunSpec:  # noqa: ANN401 - checked by the model
+    try:
+        return RunSpec(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SpecError(name, f"{name} = {first['input']!r}: {first['msg']}") from error
+
+
+def _parse_knob(text: str) -> tuple[str, KnobSpec]:
+    """`name=low:high`, `name=value` or `name=a,b`."""
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise SpecError("knob", f"--knob {text}: expected NAME=LOW:HIGH, NAME=VALUE or NAME=A,B")
+    if ":" in value:
+        low, _, high = value.partition(":")
+        try:
+            return name, KnobSpec(low=int(low), high=int(high))
+        except ValueError as error:
+            raise SpecError(f"knobs.{name}", f"--knob {text}: expected two integers LOW:HIGH") from error
+    if "," in value:
+        return name, KnobSpec(choices=tuple(_value(part) for part in value.split(",")))
+    return name, KnobSpec(fixed=_value(value))
+
+
+def _parse_setting(text: str) -> tuple[str, Any]:
+    """`field=value`, the value as JSON, or else as a word."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise SpecError("settings", f"--set {text}: expected FIELD=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _value(text: str) -> int | str:
+    """A knob's value: an integer if it looks like one."""
+    try:
+        return int(text)
+    except ValueError:
+        return text

@@ -1,0 +1,78 @@
+"""Everything that daemon and command line need to run experiments, put together and taken down in order."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from trimtab_db import Repository, open_database
+
+from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.errors import HostError
+from trimtab_agent.host import describe_host
+from trimtab_agent.layout import CpuLayout, pin_this_process, process_layout
+from trimtab_agent.service import TuningService
+from trimtab_agent.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runtime:
+    """The parts; `host_id` is this machine's record."""
+
+    settings: Settings
+    repository: Repository
+    broadcaster: Broadcaster
+    service: TuningService
+    host_id: int
+    layout: CpuLayout
+
+
+@contextmanager
+def open_repository(settings: Settings) -> Iterator[Repository]:
+    """The database, made or brought up to date if need be; raises HostError, DatabaseError."""
+    try:
+        settings.var.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HostError(f"the directory {settings.var} cannot be made: {error.strerror}") from error
+    repository = open_database(settings.database)
+    try:
+        yield repository
+    finally:
+        repository.close()
+
+
+@contextmanager
+def open_runtime(settings: Settings) -> Iterator[Runtime]:
+    """Pins this process to the generator's CPUs and starts to sample; at the end stops what is running.
+
+    Runs whose process has died are marked `interrupted` first.  Raises HostError, DatabaseError.
+    """
+    layout = process_layout()
+    with open_repository(settings) as repository:
+        host_id = repository.register_host(describe_host())
+        repository.prune_counter_samples(host_id)
+        broadcaster = Broadcaster()
+        sampler = Sampler(repository, host_id, broadcaster)
+        service = TuningService(
+            settings=settings,
+            repository=repository,
+            broadcaster=broadcaster,
+            sampler=sampler,
+            host_id=host_id,
+            layout=layout,
+        )
+        service.mark_interrupted()
+        pin_this_process(layout.generator)
+        sampler.start()
+        try:
+            yield Runtime(
+                settings=settings,
+                repository=repository,
+                broadcaster=broadcaster,
+                service=service,
+                host_id=host_id,
+                layout=layout,
+            )
+        finally:
+            service.close()
+            sampler.stop()

@@ -1,0 +1,1 @@
+"""What the command line shows: progress while a run goes on, tables from the database."""

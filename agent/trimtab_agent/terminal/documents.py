@@ -1,0 +1,33 @@
+"""Records of the database as JSON documents, for `--json`."""
+
+import json
+from typing import Any
+
+from pydantic import TypeAdapter
+from trimtab_db import Repository, records
+
+_RUN = TypeAdapter(records.Run)
+_SUMMARIES = TypeAdapter(tuple[records.RunSummary, ...])
+_TRIALS = TypeAdapter(tuple[records.Trial, ...])
+_EXPORTS = TypeAdapter(tuple[records.Export, ...])
+_EVENTS = TypeAdapter(tuple[records.Event, ...])
+
+
+def run_document(repository: Repository, run_id: int) -> dict[str, Any]:
+    """A run with its trials, their measurements and size classes, its exports and its events."""
+    return {
+        "run": _RUN.dump_python(repository.run(run_id), mode="json"),
+        "trials": _TRIALS.dump_python(repository.trials_of(run_id, size_classes=True), mode="json"),
+        "exports": _EXPORTS.dump_python(repository.exports(run_id), mode="json"),
+        "events": _EVENTS.dump_python(repository.events(run_id), mode="json"),
+    }
+
+
+def runs_document(summaries: tuple[records.RunSummary, ...]) -> list[dict[str, Any]]:
+    """The list of runs: each run with the number of its trials and its best score."""
+    return [{**line.pop("run"), **line} for line in _SUMMARIES.dump_python(summaries, mode="json")]
+
+
+def print_json(document: object) -> None:
+    """Prints a document on standard output."""
+    print(json.dumps(document, indent=2, ensure_ascii=False))

@@ -1,0 +1,153 @@
+"""Shows a run's progress until it ends: a bar in a terminal, plain lines at intervals elsewhere."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from trimtab_db.records import RunState
+from trimtab_tuner.records import Verdict
+from trimtab_tuner.space import Space
+
+from trimtab_agent.broadcast import Broadcaster, Event
+from trimtab_agent.errors import RunNotRunning
+from trimtab_agent.service import TuningService
+from trimtab_agent.terminal.report import describe_configuration
+
+PLAIN_INTERVAL_S = 10.0
+WAKE_S = 1.0
+
+
+class Follower:
+    """Follows one run that goes on in this process; a first signal stops it, a second ends everything."""
+
+    def __init__(
+        self, console: Console, service: TuningService, broadcaster: Broadcaster, space: Space
+    ) -> None:
+        self._console = console
+        self._service = service
+        self._space = space
+        self._arrived = threading.Event()
+        self._subscription = broadcaster.subscribe(self._arrived.set)
+        self._signals = 0
+        self._last_plain = 0.0
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal asked for the end."""
+        return self._signals > 0
+
+    def follow(self, run_id: int) -> None:
+        """Returns when the run has ended."""
+        with self._signals_handled(), self._display():
+            stopping = False
+            while not self._service.wait(0):
+                self._arrived.wait(WAKE_S)
+                self._arrived.clear()
+                for event in self._subscription.drain():
+                    self._show(event)
+                if self._signals and not stopping:
+                    stopping = True
+                    self._console.print("Stopping: finished trials are kept. Ctrl-C again ends at once.")
+                    with suppress(RunNotRunning):  # it has just ended by itself
+                        self._service.stop(run_id)
+            for event in self._subscription.drain():
+                self._show(event)
+        self._subscription.close()
+
+    @contextmanager
+    def _signals_handled(self) -> Iterator[None]:
+        before = {
+            number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        self._signals += 1
+        self._arrived.set()
+        if self._signals > 1:
+            # As the shell would have it without our handler; the kernel kills the children with us.
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+
+    @contextmanager
+    def _display(self) -> Iterator[None]:
+        if not self._console.is_terminal:
+            yield
+            return
+        with Progress(
+            TextColumn("{task.fields[phase]}"),
+            BarColumn(bar_width=28),
+            TextColumn("{task.percentage:3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("ETA {task.fields[eta]}"),
+            TextColumn("{task.fields[what]}"),
+            console=self._console,
+        ) as bar:
+            self._bar = bar
+            self._task = bar.add_task("run", total=1.0, phase="preparing", eta="…", what="")
+            yield
+            self._bar = None
+
+    def _show(self, event: Event) -> None:
+        if event.name == "progress":
+            self._show_progress(event.data)
+        elif event.name == "trial":
+            self._console.print(self._trial_line(event.data))
+        elif event.name == "log":
+            self._console.print(f"{event.data['level']}: {event.data['message']}", markup=False)
+
+    def _show_progress(self, data: dict[str, Any]) -> None:
+        if self._bar is not None:
+            self._bar.update(
+                self._task,
+                completed=data["fraction"],
+                phase=data["phase"],
+                eta=_clock(data["eta_s"]),
+                what=escape(self._what(data)),
+            )
+        elif (
+            time.monotonic() - self._last_plain >= PLAIN_INTERVAL_S or data["state"] != RunState.RUNNING.value
+        ):
+            self._last_plain = time.monotonic()
+            share, eta = data["fraction"] * 100, _clock(data["eta_s"])
+            self._console.print(
+                f"{share:3.0f} % {data['phase']}, ETA {eta}, {self._what(data)}", markup=False
+            )
+
+    def _what(self, data: dict[str, Any]) -> str:
+        parts = []
+        if data["trial"] is not None:
+            parts.append(f"trial {data['trial']}/{data['trials_expected']}")
+            parts.append(describe_configuration(data["configuration"], self._space))
+        if data["rate_rps"] is not None:
+            parts.append(f"{data['rate_rps']:.0f} req/s ({data['rate_index'] + 1}/{data['rates']})")
+        if data["best"] is not None:
+            parts.append(f"best {data['best']['score']:.1f} Mbps")
+        return " · ".join(parts)
+
+    def _trial_line(self, trial: dict[str, Any]) -> str:
+        score = "" if trial["score"] is None else f" {trial['score']:.1f} Mbps"
+        what = describe_configuration(trial["configuration"], self._space)
+        reason = "" if trial["verdict"] == Verdict.VERIFIED else f" ({trial['reason']})"
+        return escape(
+            f"trial {trial['number']} {trial['purpose']}: {what}: {trial['verdict']}{score}{reason}"
+        )
+
+
+def _clock(seconds: float) -> str:
+    """Minutes and seconds: `4:05`."""
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

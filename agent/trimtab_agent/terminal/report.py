@@ -1,0 +1,188 @@
+"""A run as tables and sentences for the terminal.  Every number comes from the database."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from trimtab_db import Repository, records
+from trimtab_db.records import RunState, TrialPurpose
+from trimtab_tuner.records import Configuration
+from trimtab_tuner.space import Space
+
+from trimtab_agent.outcome import Outcome, RankedConfiguration
+
+STATE_STYLE = {
+    RunState.RUNNING: "cyan",
+    RunState.FINISHED: "green",
+    RunState.STOPPED: "yellow",
+    RunState.FAILED: "red",
+    RunState.INTERRUPTED: "yellow",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the ranked table: a configuration's trial of the search and its place among the finalists."""
+
+    trial: records.Trial
+    ranked: RankedConfiguration | None
+    is_default: bool
+    is_best: bool
+
+    @property
+    def peak_mbps(self) -> float | None:
+        """The highest goodput at any rate."""
+        return max((m.goodput_mbps for m in self.trial.measurements), default=None)
+
+    @property
+    def timeout_percent(self) -> float | None:
+        """The share of the requests that timed out at the highest rate measured."""
+        if not self.trial.measurements:
+            return None
+        requests = self.trial.measurements[-1].requests
+        timed_out = requests.timed_out_before_read + requests.timed_out_after_read
+        return 100 * timed_out / requests.offered if requests.offered else None
+
+
+def table_rows(space: Space, outcome: Outcome | None, trials: Sequence[records.Trial]) -> list[Row]:
+    """One row per configuration of the search: finalists by rank, then the others by score."""
+    ranking = {r.configuration_hash: r for r in outcome.ranking} if outcome else {}
+    best = outcome.best if outcome else None
+    default = space.default()
+    last = {t.configuration_hash: t for t in trials if t.purpose is TrialPurpose.SEARCH}
+    rows = [
+        Row(
+            trial=trial,
+            ranked=ranking.get(digest),
+            is_default=trial.configuration == default,
+            is_best=trial.configuration == best,
+        )
+        for digest, trial in last.items()
+    ]
+    return sorted(rows, key=_place)
+
+
+def _place(row: Row) -> tuple[bool, int, float, float, int]:
+    """Finalists first, by rank and mean; then by the search's score; what was not verified last."""
+    rank = row.ranked.rank if row.ranked is not None else None
+    mean = row.ranked.mean_score_mbps if row.ranked is not None else None
+    return (row.ranked is None, rank or 1_000, -(mean or 0.0), -(row.trial.score or -1.0), row.trial.number)
+
+
+def print_run(console: Console, repository: Repository, run_id: int, exports: Path) -> None:
+    """The whole report of a run; `exports` is where its files lie."""
+    run = repository.run(run_id)
+    trials = repository.trials_of(run_id)
+    space = Space.model_validate(run.space)
+    outcome = Outcome.model_validate(run.outcome) if run.outcome else None
+    console.print()
+    console.print(
+        f"[bold]Run {run.id}[/bold] [{STATE_STYLE[run.state]}]{run.state}[/]: target {run.target}, "
+        f"workload {run.workload}, objective {run.objective}, strategy {run.strategy}, preset {run.preset}, "
+        f"seed {run.seed}"
+    )
+    console.print(f"Host {escape(run.host)}: {run.layout['sentence']}")
+    if run.ladder:
+        console.print(f"Ladder: {', '.join(f'{rate:.0f}' for rate in run.ladder)} requests/s")
+    rows = table_rows(space, outcome, trials)
+    if rows:
+        console.print(_ranked_table(space, rows))
+    for line in _conclusion(run, outcome, trials):
+        console.print(line)
+    for export in repository.exports(run_id):
+        mark = "[green]accepted[/]" if export.check_ok else "[red]not accepted[/]"
+        console.print(
+            f"Exported [bold]{escape(str(exports / export.file_name))}[/bold]: {mark} by its own check"
+        )
+        if not export.check_ok:
+            console.print(f"  {escape(export.check_command)}\n  {escape(export.check_output)}")
+
+
+def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:
+    table = Table(title="Configurations, best first", title_justify="left", title_style="bold")
+    table.add_column("rank", justify="right")
+    for knob in space.free:
+        table.add_column(knob.name, justify="right" if knob.kind == "integer" else "left")
+    for name in ("score\nMbps", "confirmed\nMbps", "gain", "peak\nMbps", "timed out\n%"):
+        table.add_column(name, justify="right")
+    table.add_column("verdict")
+    table.add_column("")
+    for row in rows:
+        ranked = row.ranked
+        table.add_row(
+            _text(ranked.rank if ranked else None),
+            *(str(row.trial.configuration[knob.name]) for knob in space.free),
+            _number(row.trial.score),
+            _number(ranked.mean_score_mbps if ranked else None),
+            f"{ranked.gain.gain * 100:+.1f} %" if ranked and ranked.gain else "",
+            _number(row.peak_mbps),
+            _number(row.timeout_percent),
+            row.trial.verdict,
+            " ".join(["best"] * row.is_best + ["default"] * row.is_default),
+            style="bold green" if row.is_best else "bold" if row.is_default else None,
+        )
+    return table
+
+
+def _conclusion(run: records.Run, outcome: Outcome | None, trials: Sequence[records.Trial]) -> list[str]:
+    lines = []
+    if outcome is not None:
+        lines.append(f"[bold]{escape(outcome.sentence)}[/bold]")
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
+        lines.append(f"Trials of search and confirmation: {counts or 'none'}")
+    elif not trials:
+        lines.append("No trial has been finished yet.")
+    if run.error:
+        lines.append(f"[red]{escape(run.error)}[/red]")
+    if run.finished_at is not None:
+        lines.append(
+            f"{len(trials)} trials; took {_minutes((run.finished_at - run.started_at).total_seconds())}"
+        )
+    if run.state in (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED):
+        lines.append(f"Resume with: trimtab tune --resume {run.id}")
+    return lines
+
+
+def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> None:
+    """The list of runs."""
+    if not summaries:
+        console.print("There are no runs yet; `trimtab tune` starts one.")
+        return
+    table = Table()
+    for name in ("run", "started", "state", "target", "workload", "preset", "trials", "best Mbps", "outcome"):
+        table.add_column(name, justify="right" if name in ("run", "trials", "best Mbps") else "left")
+    for summary in summaries:
+        run = summary.run
+        sentence = run.outcome["sentence"] if run.outcome else run.error
+        table.add_row(
+            str(run.id),
+            f"{run.created_at.astimezone():%Y-%m-%d %H:%M}",
+            f"[{STATE_STYLE[run.state]}]{run.state}[/]",
+            run.target,
+            run.workload,
+            run.preset,
+            str(summary.trials),
+            _number(summary.best_score),
+            escape(sentence),
+        )
+    console.print(table)
+
+
+def describe_configuration(configuration: Configuration, space: Space) -> str:
+    """The free knobs and their values in one line."""
+    return " ".join(f"{knob.name}={configuration[knob.name]}" for knob in space.free)
+
+
+def _text(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
