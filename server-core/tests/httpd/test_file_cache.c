@@ -1,0 +1,246 @@
+/*
+ * The open-file cache over a real directory.
+ */
+#include "httpd/file_cache.h"
+#include "tests/unit.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CAPACITY 4
+
+static char root[64];
+static struct counters counters;
+static struct file_cache *cache;
+static struct http_date date;
+
+static void write_file(const char *name, const char *text)
+{
+    const int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(root, "/tmp/trimtab-cache-XXXXXX");
+    if (!mkdtemp(root) || chdir(root) != 0 || mkdir("empty", 0700) != 0 || mkdir("full", 0700) != 0)
+        return -1;
+    write_file("full/index.html", "index");
+    for (char name[2] = "a"; *name <= 'h'; ++*name)
+        write_file(name, name);
+    counters = (struct counters){0};
+    date = (struct http_date){0};
+    http_date_update(&date, 1000000000);
+    cache = file_cache_create(root, CAPACITY, &counters);
+    return cache ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char command[128];
+
+    (void)state;
+    file_cache_destroy(cache);
+    snprintf(command, sizeof(command), "rm -rf %s", root);
+    return chdir("/") == 0 ? system(command) : -1;
+}
+
+static void assert_contents(const struct cached_file *file, const char *expected)
+{
+    char contents[32] = "";
+
+    assert_int_equal(file->size, strlen(expected));
+    assert_true(pread(file->fd, contents, sizeof(contents) - 1, 0) >= 0);
+    assert_string_equal(contents, expected);
+}
+
+/* Gets a file that must be there, and gives it back. */
+static void touch(const char *path)
+{
+    struct cached_file *file;
+
+    assert_int_equal(file_cache_get(cache, path, &date, &file), HTTP_OK);
+    file_cache_release(file);
+}
+
+static void next_second(void)
+{
+    http_date_update(&date, date.second + 1);
+}
+
+static void test_second_look_up_hits(void **state)
+{
+    (void)state;
+    touch("a");
+    touch("a");
+    touch("full/");
+    touch("full/index.html");
+    assert_int_equal(counters.cache_misses, 2);
+    assert_int_equal(counters.cache_hits, 2);
+}
+
+static void test_head_tells_type_length_and_the_present_date(void **state)
+{
+    struct cached_file *file;
+
+    (void)state;
+    assert_int_equal(file_cache_get(cache, "full/", &date, &file), HTTP_OK);
+    assert_contents(file, "index");
+    assert_memory_equal(file->head, "HTTP/1.1 200 OK\r\n", 17);
+    assert_non_null(memmem(file->head, file->head_length, "Content-Type: text/html\r\n", 25));
+    assert_non_null(memmem(file->head, file->head_length, "Content-Length: 5\r\n", 19));
+    assert_non_null(memmem(file->head, file->head_length, "Date: Sun, 09 Sep 2001 01:46:40 GMT\r\n", 37));
+    assert_memory_equal(file->head + file->head_length - 4, "\r\n\r\n", 4);
+    file_cache_release(file);
+    next_second();
+    assert_int_equal(file_cache_get(cache, "full/", &date, &file), HTTP_OK);
+    assert_non_null(memmem(file->head, file->head_length, "Date: Sun, 09 Sep 2001 01:46:41 GMT\r\n", 37));
+    file_cache_release(file);
+}
+
+static void test_what_is_no_file_has_its_status(void **state)
+{
+    static const struct {
+        const char *path;
+        enum http_status status;
+    } expected[] = {
+        {"missing", HTTP_NOT_FOUND}, {"missing/", HTTP_NOT_FOUND},      {"a/", HTTP_NOT_FOUND},
+        {"empty/", HTTP_FORBIDDEN},  {"empty", HTTP_MOVED_PERMANENTLY}, {"full", HTTP_MOVED_PERMANENTLY},
+        {"outside", HTTP_FORBIDDEN}, {"fifo", HTTP_FORBIDDEN},          {"", HTTP_FORBIDDEN},
+    };
+
+    (void)state;
+    assert_int_equal(symlink("/etc/passwd", "outside"), 0);
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+        struct cached_file *file;
+
+        assert_int_equal(file_cache_get(cache, expected[i].path, &date, &file), expected[i].status);
+    }
+}
+
+static void test_file_used_longest_ago_is_evicted(void **state)
+{
+    (void)state;
+    touch("a");
+    touch("b");
+    touch("c");
+    touch("d");
+    touch("a"); /* now b is the oldest */
+    touch("e");
+    assert_int_equal(counters.cache_evictions, 1);
+    counters = (struct counters){0};
+    touch("a");
+    touch("c");
+    assert_int_equal(counters.cache_hits, 2);
+    touch("b");
+    assert_int_equal(counters.cache_misses, 1);
+}
+
+static void test_evicted_file_stays_open_while_it_is_used(void **state)
+{
+    struct cached_file *file;
+    int fd;
+
+    (void)state;
+    assert_int_equal(file_cache_get(cache, "a", &date, &file), HTTP_OK);
+    for (char name[2] = "b"; *name <= 'h'; ++*name)
+        touch(name);
+    assert_contents(file, "a");
+    fd = file->fd;
+    file_cache_release(file);
+    assert_int_equal(fcntl(fd, F_GETFD), -1); /* closed with the last use */
+}
+
+static void test_replaced_file_is_served_anew_after_a_second(void **state)
+{
+    struct cached_file *file, *fresh;
+
+    (void)state;
+    assert_int_equal(file_cache_get(cache, "a", &date, &file), HTTP_OK);
+    write_file("new", "replaced");
+    assert_int_equal(rename("new", "a"), 0);
+    next_second();
+    assert_int_equal(file_cache_get(cache, "a", &date, &fresh), HTTP_OK);
+    assert_contents(fresh, "replaced");
+    assert_contents(file, "a"); /* a reply that is under way ends as it began */
+    file_cache_release(fresh);
+    file_cache_release(file);
+}
+
+static void test_deleted_file_is_missed_after_a_second(void **state)
+{
+    struct cached_file *file;
+
+    (void)state;
+    touch("a");
+    assert_int_equal(unlink("a"), 0);
+    touch("a");
+    next_second();
+    assert_int_equal(file_cache_get(cache, "a", &date, &file), HTTP_NOT_FOUND);
+}
+
+static void test_file_that_became_a_link_to_the_outside_is_refused_after_a_second(void **state)
+{
+    struct cached_file *file;
+
+    (void)state;
+    touch("a");
+    assert_int_equal(unlink("a"), 0);
+    assert_int_equal(symlink("/etc/passwd", "a"), 0);
+    next_second();
+    assert_int_equal(file_cache_get(cache, "a", &date, &file), HTTP_FORBIDDEN);
+}
+
+static void test_unused_entries_make_room_when_descriptors_run_out(void **state)
+{
+    struct rlimit before, tight;
+    struct cached_file *used, *file;
+    int highest;
+
+    (void)state;
+    assert_int_equal(file_cache_get(cache, "a", &date, &used), HTTP_OK);
+    touch("b");
+    touch("c");
+    highest = dup(0);
+    close(highest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    tight = (struct rlimit){.rlim_cur = (rlim_t)highest, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    assert_int_equal(file_cache_get(cache, "d", &date, &file), HTTP_OK);
+    assert_int_equal(counters.cache_evictions, 2); /* b and c, not a, which is in use */
+    assert_contents(used, "a");
+    file_cache_release(used);
+    file_cache_release(file);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+#define CACHE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CACHE_TEST(test_second_look_up_hits),
+        CACHE_TEST(test_head_tells_type_length_and_the_present_date),
+        CACHE_TEST(test_what_is_no_file_has_its_status),
+        CACHE_TEST(test_file_used_longest_ago_is_evicted),
+        CACHE_TEST(test_evicted_file_stays_open_while_it_is_used),
+        CACHE_TEST(test_replaced_file_is_served_anew_after_a_second),
+        CACHE_TEST(test_deleted_file_is_missed_after_a_second),
+        CACHE_TEST(test_file_that_became_a_link_to_the_outside_is_refused_after_a_second),
+        CACHE_TEST(test_unused_entries_make_room_when_descriptors_run_out),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
