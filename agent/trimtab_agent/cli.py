@@ -42,6 +42,7 @@ from trimtab_agent.terminal.documents import print_json, run_document, runs_docu
 from trimtab_agent.terminal.follow import Follower
 from trimtab_agent.terminal.report import print_run, print_runs
 
+PLAIN_COLUMNS = 140
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -135,7 +136,7 @@ def tune(
         knobs=dict(_parse_knob(text) for text in knob or ()),
         settings=dict(_parse_setting(text) for text in set_ or ()),
     )
-    console = Console(stderr=as_json, soft_wrap=True)
+    console = _console(stderr=as_json)
     with open_runtime(settings) as runtime:
         run_id = runtime.service.start(spec) if resume is None else runtime.service.resume(resume)
         interrupted = _follow(console, runtime, run_id)
@@ -159,7 +160,7 @@ def runs(as_json: Json = False, var: Var = None, limit: Annotated[int, typer.Opt
         if as_json:
             print_json(runs_document(summaries))
         else:
-            print_runs(Console(), summaries)
+            print_runs(_console(), summaries)
 
 
 @app.command()
@@ -170,7 +171,7 @@ def show(run_id: RunId, as_json: Json = False, var: Var = None) -> None:
         if as_json:
             print_json(run_document(repository, run_id))
         else:
-            print_run(Console(soft_wrap=True), repository, run_id, VarPaths(settings.var).exports(run_id))
+            print_run(_console(), repository, run_id, VarPaths(settings.var).exports(run_id))
 
 
 @app.command()
@@ -251,6 +252,12 @@ def upgrade(var: Var = None, as_json: Json = False) -> None:
             print_json({"runs": repository.count_runs()})
         else:
             print(f"The database is up to date; it holds {repository.count_runs()} runs.")
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """Where there is no terminal to fit into, lines may be long."""
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_COLUMNS)
 
 
 def _follow(console: Console, runtime: Runtime, run_id: int) -> bool:

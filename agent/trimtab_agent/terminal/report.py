@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -14,6 +15,10 @@ from trimtab_tuner.space import Space
 
 from trimtab_agent.outcome import Outcome, RankedConfiguration
 
+LEGEND = (
+    "rank: finalists that share a number cannot be told apart (Tukey HSD, 95 %); * recommended; score: one "
+    "trial of the search; confirmed: mean of the interleaved repeats; late: timed out at the highest rate"
+)
 STATE_STYLE = {
     RunState.RUNNING: "cyan",
     RunState.FINISHED: "green",
@@ -90,6 +95,7 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     rows = table_rows(space, outcome, trials)
     if rows:
         console.print(_ranked_table(space, rows))
+        console.print(LEGEND)
     for line in _conclusion(run, outcome, trials):
         console.print(line)
     for export in repository.exports(run_id):
@@ -102,26 +108,32 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
 
 
 def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:
-    table = Table(title="Configurations, best first", title_justify="left", title_style="bold")
+    table = Table(
+        title="Configurations, best first",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True,
+        pad_edge=False,
+    )
     table.add_column("rank", justify="right")
     for knob in space.free:
-        table.add_column(knob.name, justify="right" if knob.kind == "integer" else "left")
-    for name in ("score\nMbps", "confirmed\nMbps", "gain", "peak\nMbps", "timed out\n%"):
-        table.add_column(name, justify="right")
-    table.add_column("verdict")
-    table.add_column("")
+        name = knob.name.replace("_", "_\n")  # narrow enough for a terminal of 100 columns
+        table.add_column(name, justify="right" if knob.kind == "integer" else "left", overflow="fold")
+    for name in ("score\nMbps", "confirmed\nMbps", "gain\n%", "peak\nMbps", "late\n%"):
+        table.add_column(name, justify="right", overflow="fold")
+    table.add_column("verdict", overflow="fold")
     for row in rows:
         ranked = row.ranked
         table.add_row(
-            _text(ranked.rank if ranked else None),
+            f"{_text(ranked.rank if ranked else None)}{' *' * row.is_best}",
             *(str(row.trial.configuration[knob.name]) for knob in space.free),
             _number(row.trial.score),
             _number(ranked.mean_score_mbps if ranked else None),
-            f"{ranked.gain.gain * 100:+.1f} %" if ranked and ranked.gain else "",
+            f"{ranked.gain.gain * 100:+.1f}" if ranked and ranked.gain else "",
             _number(row.peak_mbps),
             _number(row.timeout_percent),
-            row.trial.verdict,
-            " ".join(["best"] * row.is_best + ["default"] * row.is_default),
+            f"{row.trial.verdict}{' (default)' * row.is_default}",
             style="bold green" if row.is_best else "bold" if row.is_default else None,
         )
     return table
