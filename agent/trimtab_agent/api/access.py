@@ -27,7 +27,7 @@ OPEN_PATHS = frozenset({"/api/v1/health", "/api/v1/session"})
 
 
 class AccessDenied(Exception):
-    """A request is refused with this status, error code and sentence."""
+    """A request is refused at the door, with this status, error code and sentence."""
 
     def __init__(self, status: int, code: str, sentence: str) -> None:
         super().__init__(sentence)

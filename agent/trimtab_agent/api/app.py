@@ -2,17 +2,15 @@
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
-from starlette.types import ASGIApp
 
-from trimtab_agent.api.context import VERSION, Context
+from trimtab_agent import __version__
+from trimtab_agent.api.context import Context
 from trimtab_agent.api.errors import add_error_handlers
 from trimtab_agent.api.guard import Guard
 from trimtab_agent.api.routes import catalogue, exports, live, runs, system
 from trimtab_agent.api.schemas import ErrorBody
-from trimtab_agent.api.site import Site
+from trimtab_agent.api.site import make_site
 from trimtab_agent.settings import Settings
-
-LARGEST_BODY_BYTES = 1 << 20
 
 
 def make_api() -> FastAPI:
@@ -20,14 +18,13 @@ def make_api() -> FastAPI:
     app = FastAPI(
         title="Trimtab",
         summary="Finds the configuration at which a web server performs best on this machine.",
-        version=VERSION,
+        version=__version__,
         openapi_url="/api/v1/openapi.json",
         # Their pages load scripts from another host.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
-        max_body_size=LARGEST_BODY_BYTES,
         responses={
             "4XX": {"model": ErrorBody, "description": "The request cannot be met."},
             "5XX": {"model": ErrorBody, "description": "The daemon cannot do its work."},
@@ -47,9 +44,8 @@ def create_app(settings: Settings, context: Context) -> FastAPI:
     app = make_api()
     app.state.context = context
     app.add_middleware(Guard, access=context.access)
-    site: ASGIApp = Site(settings.webui)
     # The default and not a mount: a mount at `/` would answer 404 where a route wants to answer 405.
-    app.router.default = site
+    app.router.default = make_site(settings.webui)
     return app
 
 

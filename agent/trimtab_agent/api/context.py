@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -12,8 +11,6 @@ from trimtab_agent.api.access import Access
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.service import TuningService
-
-VERSION = version("trimtab-agent")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,17 @@
-"""The middleware in front of everything: checks who asks, and adds the security headers to every answer."""
+"""The middleware in front of everything: checks who asks, limits what is sent, adds the security headers.
+
+The framework has a limit of its own for bodies, but answers an excess in words of its own.
+"""
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from trimtab_agent.api.access import Access, AccessDenied
 from trimtab_agent.api.errors import error_reply
 from trimtab_agent.api.headers import SECURITY_HEADERS
+
+LARGEST_BODY_BYTES = 1 << 20
 
 
 class Guard:
@@ -31,4 +37,19 @@ class Guard:
         except AccessDenied as denied:
             await error_reply(denied.status, denied.code, denied.sentence)(scope, receive, send_guarded)
         else:
-            await self._app(scope, receive, send_guarded)
+            await self._app(scope, _limited(receive), send_guarded)
+
+
+def _limited(receive: Receive) -> Receive:
+    """Raises HTTPException 413 once the request's body has grown too large, for its reader to pass on."""
+    received = 0
+
+    async def receive_limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > LARGEST_BODY_BYTES:
+            raise HTTPException(413, f"A body has at most {LARGEST_BODY_BYTES} bytes")
+        return message
+
+    return receive_limited

@@ -1,10 +1,15 @@
 """Listens and serves until told to end; an open live stream does not delay the end."""
 
 import asyncio
+import signal
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.server import HANDLED_SIGNALS
 
 from trimtab_agent.errors import HostError
 from trimtab_agent.settings import Settings
@@ -52,6 +57,22 @@ class DaemonServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, closing: asyncio.Event) -> None:
         super().__init__(config)
         self._closing = closing
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """SIGTERM and SIGINT end the serving, and nothing more.
+
+        uvicorn would raise the signal again afterwards and so kill the process before it has stopped its run.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield  # only the main thread may set handlers; whoever started this one ends it
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in HANDLED_SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Set `closing`, then shut down."""

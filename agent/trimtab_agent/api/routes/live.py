@@ -6,6 +6,7 @@ the oldest events and is told how many by an event `lost`. The stream ends when 
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated, cast
@@ -17,6 +18,7 @@ from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.schemas import LivePayload
 
 router = APIRouter(tags=["live"])
+EVENT_ID = re.compile("[0-9]{1,18}")
 
 
 @router.get("/live", response_class=EventSourceResponse)
@@ -37,7 +39,7 @@ async def follow_live(
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(arrived.set)
 
-    seen = int(last_event_id) if last_event_id is not None and last_event_id.isdecimal() else None
+    seen = int(last_event_id) if last_event_id is not None and EVENT_ID.fullmatch(last_event_id) else None
     subscription = context.broadcaster.subscribe(wake, after_id=seen)
     closing = asyncio.create_task(context.closing.wait())
     lost = 0

@@ -6,8 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from trimtab_db.records import CounterSample
 
+from trimtab_agent import __version__
 from trimtab_agent.api.access import COOKIE
-from trimtab_agent.api.context import VERSION, ContextDep
+from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.schemas import CounterSampleReply, Health, HostReply, SessionRequest
 
 router = APIRouter(tags=["system"])
@@ -18,7 +19,7 @@ LONGEST_WINDOW_S = 24 * 3600
 def get_health(context: ContextDep) -> Health:
     """Answers once the daemon is ready; 503 when its database cannot be read. Needs no token."""
     context.repository.count_runs()
-    return Health(status="ok", version=VERSION, token_required=context.access.token_required)
+    return Health(status="ok", version=__version__, token_required=context.access.token_required)
 
 
 @router.post("/session", status_code=204)

@@ -1,0 +1,230 @@
+"""A real daemon for the API's tests: uvicorn on a free port, a SQLite file, the real tuning service.
+
+Only the counters are not sampled and no run is going on, unless a test starts one.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from trimtab_agent.api.access import Access
+from trimtab_agent.api.app import create_app
+from trimtab_agent.api.context import Context
+from trimtab_agent.api.serve import DaemonServer, listen
+from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.host import describe_host
+from trimtab_agent.layout import CpuLayout
+from trimtab_agent.outcome import Outcome, RankedConfiguration
+from trimtab_agent.service import TuningService
+from trimtab_agent.settings import Settings
+from trimtab_db import Repository, open_database, records
+from trimtab_tuner.space import configuration_hash
+from trimtab_tuner.statistics import Gain
+from trimtab_tuner.targets import TARGETS
+from uvicorn import Config
+
+START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+SPACE = TARGETS["core"].space()
+
+
+@dataclass
+class Daemon:
+    """A running daemon, and a client that talks to it."""
+
+    client: httpx.Client
+    app: FastAPI
+    context: Context
+    settings: Settings
+    server: DaemonServer
+    thread: threading.Thread
+
+    @property
+    def repository(self) -> Repository:
+        """Its database."""
+        return self.context.repository
+
+    @property
+    def port(self) -> int:
+        """Its port."""
+        return self.client.base_url.port or 0
+
+
+@pytest.fixture
+def start_daemon(tmp_path: Path) -> Iterator[Callable[..., Daemon]]:
+    """Starts a daemon with the settings given; it ends with the test."""
+    running: list[Daemon] = []
+
+    def start(**changes: object) -> Daemon:
+        var = tmp_path / "var"
+        var.mkdir(exist_ok=True)
+        settings = Settings(**{"port": 0, "var": var, "webui": tmp_path / "dist", **changes})
+        repository = open_database(settings.database)
+        broadcaster = Broadcaster()
+        host_id = repository.register_host(describe_host())
+        layout = CpuLayout(server=(0,), generator=(1,))
+        service = TuningService(
+            settings=settings,
+            repository=repository,
+            broadcaster=broadcaster,
+            sampler=Sampler(repository, host_id, broadcaster),
+            host_id=host_id,
+            layout=layout,
+        )
+        listener = listen(settings)
+        port = listener.getsockname()[1]
+        context = Context(
+            service=service,
+            repository=repository,
+            broadcaster=broadcaster,
+            host_id=host_id,
+            layout=layout,
+            access=Access(settings, port),
+        )
+        app = create_app(settings, context)
+        server = DaemonServer(Config(app, log_config=None, access_log=False), context.closing)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10)
+        daemon = Daemon(client, app, context, settings, server, thread)
+        running.append(daemon)
+        return daemon
+
+    yield start
+    for daemon in running:
+        daemon.client.close()
+        daemon.server.should_exit = True
+        daemon.thread.join()
+        daemon.context.service.close()
+        daemon.context.repository.close()
+
+
+@pytest.fixture
+def daemon(start_daemon: Callable[..., Daemon]) -> Daemon:
+    """A daemon on the loopback address, without a token."""
+    return start_daemon()
+
+
+def configuration(**changed: int | str) -> dict[str, int | str]:
+    """The default configuration of `core`, with some knobs changed."""
+    return {**SPACE.default(), **changed}
+
+
+@pytest.fixture
+def recorded_run(daemon: Daemon) -> records.Run:
+    """A finished run of two search trials with everything that belongs to a run."""
+    repository = daemon.repository
+    run = repository.create_run(
+        records.NewRun(
+            host_id=daemon.context.host_id,
+            target_id=repository.register_target("core", "0.1.0"),
+            workload_id=repository.register_workload(
+                "specweb99", {"directories": 2}, files=72, total_bytes=10_247_160
+            ),
+            preset="quick",
+            strategy="coarse-to-fine",
+            objective="condensed-area",
+            space=SPACE.model_dump(mode="json"),
+            settings={"ladder_points": 2},
+            seed=1,
+            budget_trials=2,
+            layout={"server": [0], "generator": [1]},
+        )
+    )
+    repository.set_run_ladder(run.id, [1000.0, 2000.0])
+    for number, workers in ((1, 1), (2, 4)):
+        repository.record_trial(make_trial(run.id, number, configuration(workers=workers)))
+    repository.add_event(run.id, "info", "The ladder is fixed.", {"saturation_rps": 1500.0})
+    gain = Gain(gain=0.25, low=0.2, high=0.3, significant=True, blocks=4)
+    best = configuration(workers=4)
+    outcome = Outcome(
+        sentence="25 % better.",
+        confirmed=True,
+        default=SPACE.default(),
+        best=best,
+        gain=gain,
+        ranking=(
+            RankedConfiguration(
+                rank=1,
+                is_default=False,
+                configuration=best,
+                configuration_hash=configuration_hash(best),
+                scores_mbps=(92.0, None),
+                mean_score_mbps=92.0,
+                gain=gain,
+            ),
+        ),
+        verdicts={"verified": 2},
+    )
+    repository.set_run_outcome(run.id, outcome.model_dump(mode="json"))
+    repository.record_export(
+        records.Export(
+            run_id=run.id,
+            format="nginx",
+            file_name="nginx.conf",
+            text="worker_processes 4; # größer\n",
+            check_command="nginx -t -c nginx.conf",
+            check_ok=True,
+            check_output="syntax is ok",
+            created_at=START,
+        )
+    )
+    repository.set_run_phase(run.id, records.RunPhase.DONE)
+    repository.set_run_state(run.id, records.RunState.FINISHED)
+    return repository.run(run.id)
+
+
+def make_trial(run_id: int, number: int, tried: dict[str, int | str]) -> records.Trial:
+    """A verified trial of one rate and one size class."""
+    latency = records.Latency(300.0, 800.0, 2100.0, 9800.0, 12000.0, 420.0)
+    measurement = records.Measurement(
+        number=1,
+        rate_rps=1000.0,
+        duration_s=2.0,
+        warmup_s=0.5,
+        elapsed_s=2.4,
+        goodput_mbps=90.0 + number,
+        reply_rate_rps=990.0,
+        bytes_received=20_000_000,
+        sessions=records.SessionCounts(274, 274, 274, 0, 0, 0, 0),
+        requests=records.RequestCounts(2000, 1990, 4, 5, 1, 0, 0),
+        connect_latency=latency,
+        first_byte_latency=records.Latency(None, None, None, None, None, None),
+        reply_latency=latency,
+        failures={"reset": 1},
+        health={"verdict": "ok", "reasons": []},
+        server_stats={"requests": 1991},
+        counters={},
+        generator_limited=False,
+        size_classes=(
+            records.SizeClassResult(
+                size_bytes=102,
+                asked=2000,
+                replied=1990,
+                timed_out_before_read=4,
+                timed_out_after_read=5,
+                failed=1,
+                abandoned=0,
+            ),
+        ),
+    )
+    return records.Trial(
+        run_id=run_id,
+        number=number,
+        purpose=records.TrialPurpose.SEARCH,
+        level=1,
+        configuration=tried,
+        configuration_hash=configuration_hash(tried),
+        verdict="verified",
+        reason="All three rules hold.",
+        score=90.0 + number,
+        server_config="[server]\nworkers = 4\n",
+        started_at=START,
+        finished_at=START + timedelta(seconds=10),
+        measurements=(measurement,),
+    )

@@ -1,0 +1,127 @@
+"""Who is let in: names, origins, tokens, and the headers that keep browsers careful."""
+
+import pytest
+from trimtab_agent.errors import HostError
+from trimtab_agent.settings import Settings
+
+TOKEN = "0123456789abcdef" * 2
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:{port}", 200),
+        ("LOCALHOST:{port}", 200),
+        ("[::1]:{port}", 200),
+        ("tuner.example:{port}", 200),
+        ("tuner.example", 200),
+        ("proxy.example:444", 200),
+        ("proxy.example:445", 400),
+        ("localhost", 400),
+        ("localhost:1", 400),
+        ("evil.example:{port}", 400),
+        ("127.0.0.1.evil.example:{port}", 400),
+        ("[::1", 400),
+        ("", 400),
+    ],
+)
+def test_only_names_of_the_daemon_are_answered(start_daemon, host, status):
+    """A page whose own name points to 127.0.0.1 gets nothing, neither from the API nor of the UI."""
+    daemon = start_daemon(extra_hosts="tuner.example, proxy.example:444")
+    for path in ("/api/v1/health", "/"):
+        response = daemon.client.get(path, headers={"Host": host.format(port=daemon.port)})
+        assert (response.status_code == 400) == (status == 400)
+        if status == 400:
+            assert response.json()["error"]["code"] == "unknown-host"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "origin", "refused"),
+    [
+        ("POST", "/api/v1/runs/1/stop", "http://127.0.0.1:{port}", False),
+        ("POST", "/api/v1/runs/1/stop", None, False),
+        ("POST", "/api/v1/runs/1/stop", "http://localhost:{port}", True),
+        ("POST", "/api/v1/runs/1/stop", "http://127.0.0.1:1", True),
+        ("POST", "/api/v1/runs/1/stop", "https://evil.example", True),
+        ("POST", "/api/v1/runs/1/stop", "null", True),
+        ("GET", "/api/v1/live", "https://evil.example", True),
+        ("GET", "/api/v1/health", "https://evil.example", False),
+    ],
+)
+def test_other_origins_change_nothing_and_watch_nothing(daemon, method, path, origin, refused):
+    """A page of another site may send requests; those with an effect and the stream are refused."""
+    headers = {} if origin is None else {"Origin": origin.format(port=daemon.port)}
+    response = daemon.client.request(method, path, headers=headers)
+    assert (response.status_code == 403) == refused
+    assert "access-control-allow-origin" not in response.headers
+    if refused:
+        assert response.json()["error"]["code"] == "foreign-origin"
+
+
+@pytest.mark.parametrize("path", ["/", "/api/v1/health", "/api/v1/nothing", "/api/v1/runs?limit=x"])
+def test_every_answer_carries_the_security_headers(daemon, path):
+    """Successes, refusals and pages alike."""
+    headers = daemon.client.get(path).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "script-src" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_token_is_asked_for_everywhere_but_for_health(start_daemon):
+    """The pages of the UI hold no secret and load without it; the API does not answer."""
+    daemon = start_daemon(token=TOKEN)
+    assert daemon.client.get("/api/v1/health").json()["token_required"] is True
+    assert daemon.client.get("/").status_code == 503  # not built here, but not 401
+    for path in ("/api/v1/runs", "/api/v1/live", "/api/v1/nothing"):
+        response = daemon.client.get(path)
+        assert (response.status_code, response.json()["error"]["code"]) == (401, "token-required")
+    for shown in ("wrong", TOKEN[:-1], TOKEN + "0"):
+        response = daemon.client.get("/api/v1/runs", headers={"Authorization": f"Bearer {shown}"})
+        assert response.status_code == 401
+    response = daemon.client.get("/api/v1/runs", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert response.status_code == 200
+
+
+def test_browser_exchanges_the_token_for_a_cookie_no_script_can_read(start_daemon):
+    """The cookie opens the API; it does not contain the token."""
+    daemon = start_daemon(token=TOKEN)
+    wrong = daemon.client.post("/api/v1/session", json={"token": "guess"})
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (401, "wrong-token")
+    reply = daemon.client.post("/api/v1/session", json={"token": TOKEN})
+    cookie = reply.headers["set-cookie"]
+    assert reply.status_code == 204
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert TOKEN not in cookie
+    assert daemon.client.get("/api/v1/runs").status_code == 200
+    daemon.client.cookies.clear()
+    forged = daemon.client.get("/api/v1/runs", headers={"Cookie": "trimtab_session=forged"})
+    assert forged.status_code == 401
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::", "tuner.example"])  # noqa: S104
+def test_daemon_that_others_can_reach_needs_a_token(host, tmp_path):
+    """The sentence names the address and what to set."""
+    with pytest.raises(HostError, match=f"{host} can be reached from other machines: set TRIMTAB_TOKEN"):
+        Settings(host=host).access_token()
+    assert Settings(host=host, without_token=True).access_token() is None
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    assert Settings(host=host, token_file=file).access_token() == TOKEN
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+def test_loopback_needs_no_token(host):
+    """Whoever can reach it could start a daemon himself."""
+    assert Settings(host=host).access_token() is None
+
+
+def test_short_or_missing_token_is_refused(tmp_path):
+    """A token is a secret of some length; a file that cannot be read is named."""
+    with pytest.raises(HostError, match="the token has 6 characters: expected at least 16"):
+        Settings(token="x" * 6).access_token()
+    with pytest.raises(HostError, match=r"the token file .*/none cannot be read"):
+        Settings(token_file=tmp_path / "none").access_token()

@@ -1,0 +1,169 @@
+"""The live stream over real connections: order, gaps, slow listeners, heartbeat, the daemon's end."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from fastapi import routing
+
+COMMAND = [sys.executable, "-c", "from trimtab_agent.cli import main; main()"]
+
+
+@contextmanager
+def live(client: httpx.Client, **headers: str) -> Iterator[Iterator[dict[str, str]]]:
+    """The events of the stream as they come; comments are under the key ``."""
+    with client.stream("GET", "/api/v1/live", headers=headers) as response:
+        assert response.status_code == 200, response.read()
+        assert response.headers["content-type"].startswith("text/event-stream")
+
+        def events() -> Iterator[dict[str, str]]:
+            event: dict[str, str] = {}
+            for line in response.iter_lines():
+                if line:
+                    name, _, value = line.partition(": ")
+                    event[name] = value
+                elif event:
+                    yield event
+                    event = {}
+
+        yield events()
+
+
+def await_listeners(daemon, count: int) -> None:
+    """Waits until so many listeners are subscribed: what is published then reaches them."""
+    ready = threading.Event()
+    while len(daemon.context.broadcaster._subscriptions) != count:
+        ready.wait(0.01)
+
+
+def test_events_arrive_in_order_with_names_and_numbers(daemon):
+    """What one thread publishes, every listener gets."""
+    with (
+        httpx.Client(base_url=daemon.client.base_url) as other,
+        live(daemon.client) as first,
+        live(other) as second,
+    ):
+        await_listeners(daemon, 2)
+        for index in range(3):
+            daemon.context.broadcaster.publish("log", {"run_id": None, "message": f"größer {index}"})
+        for listener in (first, second):
+            events = [next(listener) for _ in range(3)]
+            assert [event["event"] for event in events] == ["log"] * 3
+            assert [event["id"] for event in events] == ["1", "2", "3"]
+            assert [json.loads(event["data"])["message"] for event in events] == [
+                "größer 0",
+                "größer 1",
+                "größer 2",
+            ]
+
+
+def test_listener_that_comes_back_gets_what_it_missed(daemon):
+    """The browser names the last event it has seen."""
+    for index in range(4):
+        daemon.context.broadcaster.publish("log", {"message": str(index)})
+    with live(daemon.client, **{"Last-Event-ID": "2"}) as events:
+        assert [next(events)["id"], next(events)["id"]] == ["3", "4"]
+
+
+@pytest.mark.parametrize("nonsense", ["x1", "-1", "9" * 5000])
+def test_nonsense_as_last_event_is_no_obstacle(daemon, nonsense):
+    """The stream begins with what happens next."""
+    daemon.context.broadcaster.publish("log", {"message": "before"})
+    with live(daemon.client, **{"Last-Event-ID": nonsense}) as events:
+        await_listeners(daemon, 1)
+        daemon.context.broadcaster.publish("log", {"message": "after"})
+        assert json.loads(next(events)["data"])["message"] == "after"
+
+
+def test_slow_listener_is_told_how_much_it_lost_and_slows_nobody(daemon):
+    """A listener that does not read fills its own queue and nothing else."""
+    broadcaster = daemon.context.broadcaster
+    payload = {"message": "x" * 4096}
+    with live(daemon.client) as events:
+        await_listeners(daemon, 1)
+        (subscription,) = broadcaster._subscriptions
+        while subscription.lost == 0:
+            broadcaster.publish("log", payload)
+        published = broadcaster._next_id - 1
+        seen = lost = 0
+        while seen + lost < published:
+            event = next(events)
+            if event["event"] == "lost":
+                lost += json.loads(event["data"])["events"]
+            else:
+                seen += 1
+        assert lost > 0
+        assert seen + lost == published
+
+
+def test_silent_stream_gives_signs_of_life(daemon, monkeypatch):
+    """A comment now and then tells proxies and browsers that the connection is alive."""
+    monkeypatch.setattr(routing, "_PING_INTERVAL", 0.05)
+    with live(daemon.client) as events:
+        assert list(next(events)) == [""]
+
+
+def test_listener_that_leaves_is_forgotten(daemon):
+    """Closing the page frees its queue."""
+    with live(daemon.client) as events:
+        await_listeners(daemon, 1)
+        daemon.context.broadcaster.publish("log", {"message": "1"})
+        next(events)
+    daemon.client.close()
+    await_listeners(daemon, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_daemon_ends_at_once_with_a_stream_open(tmp_path, number):
+    """`trimtab up`: the signal ends the stream in order and the process with exit code 0."""
+    with subprocess.Popen(
+        [*COMMAND, "up", "--port", "0", "--var", str(tmp_path / "var")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={name: value for name, value in os.environ.items() if not name.startswith("TRIMTAB_")},
+    ) as process:
+        try:
+            greeting = process.stdout.readline()
+            url = greeting.split(",")[0].removeprefix("Trimtab is at ")
+            with httpx.Client(base_url=url, timeout=20) as client, live(client) as events:
+                assert next(event for event in events if event.get("event") == "sample")
+                process.send_signal(number)
+                # The stream ends by itself: no error, and only events until then.
+                assert all("event" in event or "" in event for event in events)
+            _, errors = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert (process.returncode, errors) == (0, "")
+
+
+def test_port_in_use_is_told_and_the_exit_code_says_so(daemon, tmp_path):
+    """A second daemon on the same port names the port and what to do."""
+    process = subprocess.run(
+        [*COMMAND, "up", "--port", str(daemon.port), "--var", str(tmp_path / "other")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert process.returncode == 1
+    assert f"port {daemon.port} on 127.0.0.1 cannot be listened on: Address already in use" in process.stderr
+    assert "Traceback" not in process.stderr
+
+
+def test_connection_that_sends_nothing_does_not_delay_the_end(start_daemon):
+    """An idle connection is closed by the daemon when it ends."""
+    daemon = start_daemon()
+    with socket.create_connection(("127.0.0.1", daemon.port)) as idle:
+        daemon.server.should_exit = True
+        daemon.thread.join(timeout=20)
+        assert not daemon.thread.is_alive()
+        assert idle.recv(1) == b""

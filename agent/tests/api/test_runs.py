@@ -1,0 +1,119 @@
+"""The routes about runs, on records of a run that has finished; `test_tuning.py` has one that is going on."""
+
+import os
+
+import pytest
+from trimtab_agent.run.lock import RunLock
+from trimtab_agent.run.paths import VarPaths
+from trimtab_db.records import RunState
+
+
+def test_list_of_runs_shows_score_and_gain(daemon, recorded_run):
+    """A line has what a user needs to choose a run."""
+    (line,) = daemon.client.get("/api/v1/runs").json()["runs"]
+    assert (line["id"], line["state"], line["phase"]) == (recorded_run.id, "finished", "done")
+    assert (line["target"], line["workload"], line["preset"]) == ("core", "specweb99", "quick")
+    assert (line["trials"], line["best_score"], line["gain"]["gain"]) == (2, 92.0, 0.25)
+    assert line["created_at"].endswith("Z")
+
+
+def test_list_of_runs_comes_in_pages(daemon, recorded_run):
+    """`total` counts all runs, whatever page is asked for."""
+    page = daemon.client.get("/api/v1/runs", params={"limit": 5, "offset": 1}).json()
+    assert page == {"runs": [], "total": 1}
+
+
+def test_run_has_space_ladder_and_outcome(daemon, recorded_run):
+    """The particulars are those that were recorded."""
+    run = daemon.client.get(f"/api/v1/runs/{recorded_run.id}").json()
+    assert run["ladder"] == [1000.0, 2000.0]
+    assert run["outcome"]["best"]["workers"] == 4
+    assert run["outcome"]["ranking"][0]["scores_mbps"] == [92.0, None]
+    assert {knob["name"] for knob in run["space"]["knobs"]} >= {"workers", "max_connections", "sendfile"}
+    assert run["layout"] == {"server": [0], "generator": [1]}
+    assert run["progress"] is None
+
+
+def test_run_that_failed_early_has_no_outcome(daemon, recorded_run):
+    """Everything that a run may not have yet is null."""
+    other = daemon.repository.run(recorded_run.id)
+    assert other.outcome is not None
+    daemon.repository.set_run_state(recorded_run.id, RunState.FAILED, error="The disk is full.")
+    run = daemon.client.get(f"/api/v1/runs/{recorded_run.id}").json()
+    assert (run["state"], run["error"]) == ("failed", "The disk is full.")
+
+
+def test_trials_come_with_curves_and_without_particulars(daemon, recorded_run):
+    """The list has what heat map and curves need."""
+    trials = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/trials").json()
+    assert [(trial["number"], trial["configuration"]["workers"]) for trial in trials] == [(1, 1), (2, 4)]
+    (measurement,) = trials[1]["measurements"]
+    assert (measurement["rate_rps"], measurement["goodput_mbps"]) == (1000.0, 92.0)
+    assert measurement["requests"]["timed_out_after_read"] == 5
+    assert measurement["reply_latency"]["p99_us"] == 2100.0
+    assert "size_classes" not in measurement
+    assert "server_config" not in trials[1]
+
+
+def test_trials_after_a_number_are_the_newer_ones(daemon, recorded_run):
+    """A page that has been open a while asks only for what is new."""
+    path = f"/api/v1/runs/{recorded_run.id}/trials"
+    assert [trial["number"] for trial in daemon.client.get(path, params={"after": 1}).json()] == [2]
+    assert [trial["number"] for trial in daemon.client.get(path, params={"limit": 1}).json()] == [1]
+
+
+def test_trial_has_size_classes_and_the_file_it_ran_with(daemon, recorded_run):
+    """One trial is told in full."""
+    trial = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/trials/2").json()
+    assert trial["server_config"] == "[server]\nworkers = 4\n"
+    (measurement,) = trial["measurements"]
+    assert measurement["size_classes"][0]["size_bytes"] == 102
+    assert measurement["first_byte_latency"]["p50_us"] is None
+
+
+def test_events_are_told_in_order(daemon, recorded_run):
+    """With their data."""
+    (event,) = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/events").json()
+    assert (event["level"], event["message"]) == ("info", "The ladder is fixed.")
+    assert event["data"] == {"saturation_rps": 1500.0}
+
+
+def test_export_is_downloaded_under_its_own_name(daemon, recorded_run):
+    """The bytes are those that were checked."""
+    (export,) = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/exports").json()
+    assert (export["format"], export["check_ok"]) == ("nginx", True)
+    response = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/exports/nginx/download")
+    assert response.headers["content-disposition"] == "attachment; filename*=UTF-8''nginx.conf"
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert response.text == export["text"]
+    missing = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/exports/apache/download")
+    assert missing.status_code == 404
+
+
+def test_estimate_says_how_long_each_phase_takes(daemon):
+    """The phases add up, and nothing is recorded."""
+    estimate = daemon.client.post("/api/v1/runs/estimate", json={"preset": "quick"}).json()
+    assert [phase["phase"] for phase in estimate["breakdown"]][1:3] == ["calibrating", "searching"]
+    assert estimate["duration_s"] == pytest.approx(
+        sum(phase["duration_s"] for phase in estimate["breakdown"])
+    )
+    assert daemon.repository.count_runs() == 0
+
+
+def test_finished_run_can_be_neither_stopped_nor_resumed(daemon, recorded_run):
+    """409, and the sentence says why."""
+    for action, code in (("stop", "run-not-running"), ("resume", "run-not-resumable")):
+        response = daemon.client.post(f"/api/v1/runs/{recorded_run.id}/{action}")
+        assert (response.status_code, response.json()["error"]["code"]) == (409, code)
+
+
+def test_second_run_is_refused_while_one_is_going_on(start_daemon):
+    """The run of another process counts as well; the sentence names it."""
+    daemon = start_daemon(httpd_path="/bin/true", load_path="/bin/true")
+    lock = RunLock(VarPaths(daemon.settings.var).lock)
+    lock.name_run(12)
+    response = daemon.client.post("/api/v1/runs", json={})
+    lock.release()
+    assert (response.status_code, response.json()["error"]["code"]) == (409, "run-conflict")
+    assert f"run 12 is running on this host (process {os.getpid()})" in response.json()["error"]["message"]
+    assert daemon.repository.count_runs() == 0

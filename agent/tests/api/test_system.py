@@ -1,0 +1,69 @@
+"""Health, host, counters, and what can be chosen for a run."""
+
+from datetime import UTC, datetime, timedelta
+
+from trimtab_agent.counters.cpu import CpuSource
+from trimtab_agent.counters.memory import MemorySource
+from trimtab_agent.counters.network import NetworkSource
+from trimtab_agent.counters.paging import PagingSource
+from trimtab_agent.counters.source import CounterSet
+from trimtab_db.records import CounterSample
+from trimtab_tuner.space import Space
+from trimtab_tuner.targets import TARGETS
+
+
+def test_health_says_ok_and_version(daemon):
+    """What a container's health check asks."""
+    assert daemon.client.get("/api/v1/health").json() == {
+        "status": "ok",
+        "version": "0.1.0",
+        "token_required": False,
+    }
+
+
+def test_host_is_the_recorded_machine_and_its_layout(daemon):
+    """The same record that runs refer to."""
+    host = daemon.client.get("/api/v1/host").json()
+    recorded = daemon.repository.host(daemon.context.host_id)
+    assert (host["name"], host["kernel"], host["cpus"]) == (recorded.name, recorded.kernel, recorded.cpus)
+    assert host["layout"] == {"server": [0], "generator": [1]}
+    assert host["layout_sentence"] == daemon.context.layout.sentence()
+
+
+def test_real_counters_come_back_as_they_were_sampled(daemon):
+    """The schema of the reply fits what the sources of this machine really give, and drops nothing of it."""
+    counters = CounterSet([CpuSource(), PagingSource(), MemorySource(), NetworkSource()])
+    values = counters.between(counters.take(), counters.take())
+    now = datetime.now(UTC)
+    daemon.repository.add_counter_samples(
+        [
+            CounterSample(
+                host_id=daemon.context.host_id, taken_at=now - timedelta(seconds=age), values=values
+            )
+            for age in (400, 10, 0)
+        ]
+    )
+    samples = daemon.client.get("/api/v1/counters", params={"seconds": 300}).json()
+    assert [sample["values"] for sample in samples] == [values, values]
+    assert "pressure" not in samples[0]["values"]
+
+
+def test_space_of_a_target_is_what_the_tuner_searches(daemon):
+    """The form in the browser is built from the same space that a run checks against."""
+    reply = daemon.client.get("/api/v1/targets/core/space").json()
+    assert Space.model_validate(reply) == TARGETS["core"].space()
+
+
+def test_everything_to_choose_from_has_a_name_and_a_sentence(daemon):
+    """No empty lists, no entry without help."""
+    wanted = {
+        "presets": "quick",
+        "targets": "core",
+        "workloads": "specweb99",
+        "strategies": "coarse-to-fine",
+        "objectives": "condensed-area",
+    }
+    for subject, name in wanted.items():
+        entries = {entry["name"]: entry["help"] for entry in daemon.client.get(f"/api/v1/{subject}").json()}
+        assert name in entries
+        assert all(entries.values())
