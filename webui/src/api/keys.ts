@@ -1,19 +1,14 @@
 // The names under which TanStack Query keeps the API's answers; the live stream updates them by the same names.
 
 export const keys = {
-  health: ['health'] as const,
   host: ['host'] as const,
-  presets: ['presets'] as const,
-  targets: ['targets'] as const,
+  catalogue: ['catalogue'] as const,
   space: (target: string) => ['space', target] as const,
-  workloads: ['workloads'] as const,
-  strategies: ['strategies'] as const,
   estimate: (body: unknown) => ['estimate', body] as const,
   runLists: ['runs'] as const,
   runs: (limit: number, offset: number) => ['runs', limit, offset] as const,
   run: (id: number) => ['run', id] as const,
   trials: (id: number) => ['run', id, 'trials'] as const,
-  trial: (id: number, number: number) => ['run', id, 'trials', number] as const,
   events: (id: number) => ['run', id, 'events'] as const,
   exports: (id: number) => ['run', id, 'exports'] as const,
   counters: (seconds: number) => ['counters', seconds] as const,

@@ -16,7 +16,7 @@ export interface LadderSoFar {
 export function applyEvent(client: QueryClient, store: LiveStore, { event, data }: LiveEvent): void {
   switch (event) {
     case 'sample':
-      store.addSamples([data]);
+      store.addSample(data);
       break;
     case 'progress':
       applyProgress(client, data);

@@ -23,6 +23,8 @@ export class LiveStore {
   private columns = new Map<string, number>();
   private samples: RingBuffer | null = null;
   private readonly load = new RingBuffer(CAPACITY, LOAD_COLUMNS.length);
+  /** Samples of the stream, kept to follow a history that arrives after them. */
+  private readonly recent: CounterValues[] = [];
   private loadRunning = false;
   private newestAt = 0;
   private readonly listeners = new Set<() => void>();
@@ -41,11 +43,20 @@ export class LiveStore {
     return this.samples && this.samples.length > 0 ? this.samples.lastTime : Number.NaN;
   }
 
-  /** Samples in order of time; older ones than the newest known are ignored. */
-  addSamples(samples: readonly CounterValues[]): void {
-    let added = false;
-    for (const sample of samples) added = this.addSample(sample) || added;
-    if (added) this.changed();
+  /** The newest sample; one that is not newer than the last is ignored. */
+  addSample(sample: CounterValues): void {
+    if (this.recent.length >= LONGEST_WINDOW_S) this.recent.shift();
+    this.recent.push(sample);
+    if (this.push(sample)) this.changed();
+  }
+
+  /** Stored samples in order of time: they come before what the stream has brought meanwhile. */
+  addHistory(history: readonly CounterValues[]): void {
+    this.samples = null;
+    const newest = history.at(-1)?.time ?? Number.NEGATIVE_INFINITY;
+    for (const sample of history) this.push(sample);
+    for (const sample of this.recent) if (sample.time > newest) this.push(sample);
+    this.changed();
   }
 
   /** The generator's last progress line, null when no load is being driven. */
@@ -77,7 +88,7 @@ export class LiveStore {
     return windowPoints(this.load, LOAD_COLUMNS.indexOf(column), now, windowSeconds, group);
   }
 
-  private addSample(sample: CounterValues): boolean {
+  private push(sample: CounterValues): boolean {
     const cpus = sample.cpu?.cpus.map(({ cpu }) => cpu) ?? this.cpus;
     if (this.samples === null || cpus.join() !== this.cpus.join()) {
       this.cpus = cpus;

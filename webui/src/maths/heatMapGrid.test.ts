@@ -53,6 +53,17 @@ describe('heatMapGrid', () => {
     expect(grid.range).toBeNull();
   });
 
+  it('makes room for the configuration under way without giving it a cell', () => {
+    const grid = heatMapGrid([trial(1, 1, 64, 5)], 'max_connections', 'workers', ['sendfile'], {
+      sendfile: 'nonblocking',
+      workers: 4,
+      max_connections: 32,
+    });
+    expect(grid.xs).toEqual([32, 64]);
+    expect(grid.ys).toEqual([1, 4]);
+    expect(grid.panels.map(({ cells }) => cells.size)).toEqual([1, 0]);
+  });
+
   it('is empty without trials', () => {
     expect(heatMapGrid([], 'a', 'b', [])).toEqual({ xs: [], ys: [], panels: [], range: null });
   });

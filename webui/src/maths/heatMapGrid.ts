@@ -60,19 +60,31 @@ export function panelLabel(configuration: Configuration, knobs: readonly string[
   return Object.fromEntries(knobs.map((knob) => [knob, configuration[knob] ?? '']));
 }
 
+/**
+ * The map of `trials` over two knobs, a panel for each combination of `panelKnobs`. The configuration under way
+ * opens its row, column and panel but is no cell yet.
+ */
 export function heatMapGrid(
   trials: readonly GridTrial[],
   xKnob: string,
   yKnob: string,
   panelKnobs: readonly string[],
+  underWay: Configuration | null = null,
 ): HeatMapGrid {
   const onAxes = trials.filter(({ configuration }) => xKnob in configuration && yKnob in configuration);
+  const places = onAxes.map(({ configuration }) => configuration);
+  if (underWay && xKnob in underWay && yKnob in underWay) places.push(underWay);
   const panels = new Map<string, Panel>();
+  const panelOf = (configuration: Configuration): Panel => {
+    const label = panelLabel(configuration, panelKnobs);
+    const key = JSON.stringify(label);
+    const panel = panels.get(key) ?? { label, cells: new Map<string, Cell>() };
+    panels.set(key, panel);
+    return panel;
+  };
+  for (const place of places) panelOf(place);
   for (const trial of onAxes) {
-    const label = panelLabel(trial.configuration, panelKnobs);
-    const panelKey = JSON.stringify(label);
-    const panel = panels.get(panelKey) ?? { label, cells: new Map<string, Cell>() };
-    panels.set(panelKey, panel);
+    const panel = panelOf(trial.configuration);
     const x = trial.configuration[xKnob] as KnobValue;
     const y = trial.configuration[yKnob] as KnobValue;
     const cell = panel.cells.get(cellKey(x, y)) ?? { x, y, score: null, trials: [], failure: null };
@@ -92,8 +104,8 @@ export function heatMapGrid(
     }
   }
   return {
-    xs: distinct(onAxes.map(({ configuration }) => configuration[xKnob] as KnobValue)),
-    ys: distinct(onAxes.map(({ configuration }) => configuration[yKnob] as KnobValue)),
+    xs: distinct(places.map((configuration) => configuration[xKnob] as KnobValue)),
+    ys: distinct(places.map((configuration) => configuration[yKnob] as KnobValue)),
     panels: [...panels.entries()].sort(([a], [b]) => a.localeCompare(b)).map(([, panel]) => panel),
     range: scores.length === 0 ? null : { low: Math.min(...scores), high: Math.max(...scores) },
   };

@@ -5,6 +5,8 @@ import type {
   HostReply,
   LoadProgress,
   MeasurementSummary,
+  Outcome,
+  Preset,
   Progress,
   RunDetail,
   Space,
@@ -220,3 +222,59 @@ export const host: HostReply = {
   layout: { server: [0], generator: [1] },
   layout_sentence: 'The server runs on CPU 0, the load generator and the agent on CPU 1.',
 };
+
+export const preset: Preset = {
+  name: 'quick',
+  help: 'A first answer within minutes.',
+  settings: {
+    directories: 10,
+    time_scale: 0.1,
+    timeout_s: 1,
+    calibration_step_s: 1.5,
+    rate_duration_s: 2,
+    warmup_s: 0.5,
+    gap_s: 0,
+    ladder_points: 4,
+    strategy: 'coarse-to-fine',
+    budget_trials: 16,
+    coarse_grid: { workers: 4, max_connections: 5 },
+    levels: 3,
+    ranges: { workers: { low: 1, high: 32 }, max_connections: { low: 64, high: 16_384 } },
+    confirmation_repeats: 4,
+    runners_up: 0,
+  },
+};
+
+export function outcome(change: Partial<Outcome> = {}): Outcome {
+  const gain = { gain: 0.23, low: 0.2, high: 0.26, significant: true, blocks: 4, confidence: 0.95 };
+  const best = { ...defaultConfiguration, workers: 4 };
+  return {
+    sentence: 'workers=4 gains 23 % over the default.',
+    confirmed: true,
+    default: defaultConfiguration,
+    best,
+    gain,
+    ranking: [
+      {
+        rank: 1,
+        is_default: false,
+        configuration: best,
+        configuration_hash: 'b',
+        scores_mbps: [610, 620, 615, null],
+        mean_score_mbps: 615,
+        gain,
+      },
+      {
+        rank: 2,
+        is_default: true,
+        configuration: defaultConfiguration,
+        configuration_hash: 'd',
+        scores_mbps: [500, 500, 500, 500],
+        mean_score_mbps: 500,
+        gain: null,
+      },
+    ],
+    verdicts: { verified: 24 },
+    ...change,
+  };
+}

@@ -1,0 +1,27 @@
+// Says whether what the page shows is live.
+
+import { IconPlugConnectedX } from '@tabler/icons-react';
+import type { ConnectionState } from '../live/liveConnection';
+import classes from './Connection.module.css';
+
+const WORDS = { connecting: 'Connecting', open: 'Live', lost: 'Disconnected' } as const;
+
+export function ConnectionMark({ state }: { state: ConnectionState }) {
+  return (
+    <span className={classes.mark} data-status={state.status} role="status">
+      <span className={classes.dot} aria-hidden />
+      {WORDS[state.status]}
+    </span>
+  );
+}
+
+export function DisconnectedBanner({ state }: { state: ConnectionState }) {
+  if (state.status !== 'lost') return null;
+  const since = new Date(state.since).toLocaleTimeString('en-GB');
+  return (
+    <div className={classes.banner} role="alert">
+      <IconPlugConnectedX size={18} stroke={1.75} aria-hidden />
+      The connection to the daemon was lost at {since}. What you see may be out of date; trying again.
+    </div>
+  );
+}

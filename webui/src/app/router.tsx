@@ -1,0 +1,91 @@
+// Addresses of the pages. Each page but the first is loaded when it is first asked for.
+
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
+import { HomePage } from '../pages/home/HomePage';
+import { LIVE_WINDOWS_S, type LiveWindow } from './liveWindows';
+import { NotFound } from './NotFound';
+import { RouteError } from './RouteError';
+import { Shell } from './Shell';
+
+const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+
+const homeRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: HomePage });
+
+const liveRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/live',
+  validateSearch: (search: Record<string, unknown>): { window?: LiveWindow } => {
+    const window = LIVE_WINDOWS_S.find((seconds) => seconds === Number(search.window));
+    return window === undefined ? {} : { window };
+  },
+  component: lazyRouteComponent(() => import('../pages/live/LivePage'), 'LivePage'),
+});
+
+const tuneRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/tune',
+  component: lazyRouteComponent(() => import('../pages/tune/TunePage'), 'TunePage'),
+});
+
+const runsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/runs',
+  validateSearch: (search: Record<string, unknown>): { page?: number } => {
+    const page = Number(search.page);
+    return Number.isInteger(page) && page > 1 ? { page } : {};
+  },
+  component: lazyRouteComponent(() => import('../pages/runs/RunsPage'), 'RunsPage'),
+});
+
+/** What of a run is looked at: a trial, and the knobs on the axes of the heat map. */
+export interface RunSearch {
+  trial?: number;
+  x?: string;
+  y?: string;
+}
+
+const runId = (text: string): number => {
+  const id = Number(text);
+  if (!Number.isInteger(id) || id < 1) throw redirect({ to: '/runs' });
+  return id;
+};
+
+const runRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/runs/$id',
+  params: { parse: ({ id }) => ({ id: runId(id) }), stringify: ({ id }) => ({ id: String(id) }) },
+  validateSearch: (search: Record<string, unknown>): RunSearch => ({
+    ...(Number(search.trial) >= 1 ? { trial: Number(search.trial) } : {}),
+    ...(typeof search.x === 'string' ? { x: search.x } : {}),
+    ...(typeof search.y === 'string' ? { y: search.y } : {}),
+  }),
+  component: lazyRouteComponent(() => import('../pages/run/RunPage'), 'RunPage'),
+});
+
+const exportRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/runs/$id/export',
+  params: { parse: ({ id }) => ({ id: runId(id) }), stringify: ({ id }) => ({ id: String(id) }) },
+  component: lazyRouteComponent(() => import('../pages/export/ExportPage'), 'ExportPage'),
+});
+
+const routeTree = rootRoute.addChildren([homeRoute, liveRoute, tuneRoute, runsRoute, runRoute, exportRoute]);
+
+export const router = createRouter({
+  routeTree,
+  defaultErrorComponent: RouteError,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

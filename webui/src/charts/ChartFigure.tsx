@@ -1,0 +1,134 @@
+// What surrounds every chart: a sentence for those who cannot see it, a legend, and its numbers as a table.
+
+import { Button } from '@mantine/core';
+import { IconChartLine, IconTable } from '@tabler/icons-react';
+import { type ReactNode, useId, useState } from 'react';
+import classes from './ChartFigure.module.css';
+import { seriesColour, seriesDash, useChartTheme } from './chartTheme';
+
+export interface LegendEntry {
+  label: string;
+  /** The value to show beside the name, such as the latest. */
+  value?: string;
+  /** Place in the palette; the place in the legend when left out. */
+  colour?: number;
+}
+
+export interface ChartTable {
+  columns: readonly string[];
+  rows: readonly (readonly string[])[];
+}
+
+interface ChartFigureProps {
+  /** Says what the chart shows, and its main figures, to those who do not see it. */
+  label: string;
+  legend?: readonly LegendEntry[];
+  /** `area`: filled swatches; `line`: swatches with the dashes of the line. */
+  legendShape?: 'line' | 'area';
+  /** Made only when it is asked for. */
+  table: () => ChartTable;
+  height?: number;
+  children: ReactNode;
+}
+
+export function ChartFigure(props: ChartFigureProps) {
+  const { label, legend = [], legendShape = 'line', table, height = 200, children } = props;
+  const [asTable, setAsTable] = useState(false);
+  const id = useId();
+  return (
+    <figure className={classes.figure}>
+      <div className={classes.top}>
+        <ul className={classes.legend}>
+          {legend.map((entry, index) => (
+            <li key={entry.label} className={classes.entry}>
+              <Swatch index={entry.colour ?? index} shape={legendShape} />
+              <span>{entry.label}</span>
+              {entry.value !== undefined && <strong className={classes.latest}>{entry.value}</strong>}
+            </li>
+          ))}
+        </ul>
+        <Button
+          size="compact-xs"
+          variant="subtle"
+          color="gray"
+          className={classes.toggle}
+          leftSection={
+            asTable ? <IconChartLine size={14} aria-hidden /> : <IconTable size={14} aria-hidden />
+          }
+          aria-expanded={asTable}
+          aria-controls={id}
+          onClick={() => setAsTable(!asTable)}
+        >
+          {asTable ? 'Chart' : 'Table'}
+          <span className="visually-hidden"> of {label}</span>
+        </Button>
+      </div>
+      <div id={id} style={{ height }} className={classes.body}>
+        {asTable ? (
+          <DataTable caption={label} table={table()} />
+        ) : (
+          <div role="img" aria-label={label} className={classes.canvas}>
+            {children}
+          </div>
+        )}
+      </div>
+    </figure>
+  );
+}
+
+function Swatch({ index, shape }: { index: number; shape: 'line' | 'area' }) {
+  const theme = useChartTheme();
+  const colour = seriesColour(theme, index);
+  return (
+    <svg width="22" height="10" aria-hidden="true">
+      {shape === 'area' ? (
+        <rect x="5" y="0" width="12" height="10" rx="2" fill={colour} />
+      ) : (
+        <line
+          x1="0"
+          y1="5"
+          x2="22"
+          y2="5"
+          stroke={colour}
+          strokeWidth="2.5"
+          strokeDasharray={seriesDash(index).join(' ')}
+        />
+      )}
+    </svg>
+  );
+}
+
+function DataTable({ caption, table }: { caption: string; table: ChartTable }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={classes.scroll} tabIndex={0} aria-label={caption}>
+      <table className={classes.table}>
+        <caption className="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {table.columns.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row) => (
+            <tr key={row.join('|')}>
+              {row.map((cell, column) =>
+                column === 0 ? (
+                  <th key={table.columns[column]} scope="row">
+                    {cell}
+                  </th>
+                ) : (
+                  <td key={table.columns[column]}>{cell}</td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

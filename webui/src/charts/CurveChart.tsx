@@ -1,0 +1,94 @@
+// Curves over a common x, each with its own colour, dash and point, so that they differ without colour.
+
+import type { ChartData, ChartOptions } from 'chart.js';
+import { Line } from 'react-chartjs-2';
+import type { Point } from '../maths/decimate';
+import { ChartFigure } from './ChartFigure';
+import { seriesColour, seriesDash, useChartTheme } from './chartTheme';
+
+export interface Curve {
+  label: string;
+  points: Point[];
+  /** Place in the palette, so that a curve keeps its looks when others come and go. */
+  style: number;
+}
+
+interface CurveChartProps {
+  label: string;
+  xName: string;
+  curves: readonly Curve[];
+  formatX: (x: number) => string;
+  formatY: (y: number) => string;
+  height: number;
+}
+
+const POINTS = ['circle', 'rectRot', 'triangle', 'rect'] as const;
+
+export function CurveChart({ label, xName, curves, formatX, formatY, height }: CurveChartProps) {
+  const theme = useChartTheme();
+  const sorted = curves.map((curve) => ({ ...curve, points: curve.points.toSorted((a, b) => a.x - b.x) }));
+  const data: ChartData<'line', Point[]> = {
+    datasets: sorted.map(({ label: name, points, style }) => ({
+      label: name,
+      data: points,
+      borderColor: seriesColour(theme, style),
+      backgroundColor: theme.surface,
+      borderDash: seriesDash(style),
+      borderWidth: 2,
+      pointStyle: POINTS[style % POINTS.length],
+      pointRadius: 4,
+      pointBorderWidth: 2,
+    })),
+  };
+  const options: ChartOptions<'line'> = {
+    parsing: false,
+    interaction: { mode: 'nearest', axis: 'x', intersect: false },
+    plugins: {
+      tooltip: {
+        callbacks: {
+          title: ([first]) => formatX(first?.parsed.x ?? 0),
+          label: ({ dataset, parsed }) => `${dataset.label}: ${formatY(parsed.y ?? Number.NaN)}`,
+        },
+      },
+    },
+    scales: {
+      x: {
+        type: 'linear',
+        grid: { color: theme.grid },
+        ticks: {
+          color: theme.dimmed,
+          maxTicksLimit: 5,
+          maxRotation: 0,
+          callback: (value) => formatX(Number(value)),
+        },
+      },
+      y: {
+        type: 'linear',
+        beginAtZero: true,
+        border: { display: false },
+        grid: { color: theme.grid },
+        ticks: { color: theme.dimmed, maxTicksLimit: 6, callback: (value) => formatY(Number(value)) },
+      },
+    },
+  };
+  const xs = [...new Set(sorted.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
+  const peaks = sorted.map(
+    ({ label: name, points }) => `${name} at most ${formatY(Math.max(...points.map(({ y }) => y)))}`,
+  );
+  return (
+    <ChartFigure
+      label={`${label}: ${peaks.join(', ')}.`}
+      legend={sorted.map(({ label: name, style }) => ({ label: name, colour: style }))}
+      height={height}
+      table={() => ({
+        columns: [xName, ...sorted.map((curve) => curve.label)],
+        rows: xs.map((x) => [
+          formatX(x),
+          ...sorted.map(({ points }) => formatY(points.find((point) => point.x === x)?.y ?? Number.NaN)),
+        ]),
+      })}
+    >
+      <Line data={data} options={options} updateMode="none" />
+    </ChartFigure>
+  );
+}

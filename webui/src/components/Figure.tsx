@@ -1,0 +1,26 @@
+// A number with its name: the tiles at the top of pages.
+
+import type { ReactNode } from 'react';
+import classes from './Figure.module.css';
+
+interface FigureProps {
+  label: string;
+  value: ReactNode;
+  detail?: ReactNode;
+}
+
+export function FigureList({ children }: { children: ReactNode }) {
+  return <dl className={classes.list}>{children}</dl>;
+}
+
+export function Figure({ label, value, detail }: FigureProps) {
+  return (
+    <div className={classes.figure}>
+      <dt className={classes.label}>{label}</dt>
+      <dd className={classes.value}>
+        {value}
+        {detail && <span className={classes.detail}>{detail}</span>}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+// A titled surface; the building block of every page.
+
+import { type ReactNode, useId } from 'react';
+import classes from './Panel.module.css';
+
+interface PanelProps {
+  title: string;
+  description?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  /** Several grid columns wide, where the page is a grid. */
+  wide?: boolean;
+}
+
+export function Panel({ title, description, actions, children, wide = false }: PanelProps) {
+  const id = useId();
+  return (
+    <section className={classes.panel} aria-labelledby={id} data-wide={wide || undefined}>
+      <header className={classes.header}>
+        <div>
+          <h2 id={id} className={classes.title}>
+            {title}
+          </h2>
+          {description && <p className={classes.description}>{description}</p>}
+        </div>
+        {actions && <div className={classes.actions}>{actions}</div>}
+      </header>
+      {children}
+    </section>
+  );
+}

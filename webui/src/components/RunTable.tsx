@@ -1,0 +1,58 @@
+// Runs as rows: what was tuned, how it stands, what it gained.
+
+import { Table } from '@mantine/core';
+import type { RunSummary } from '../api/generated';
+import { formatCount, formatDuration, formatMbps, formatTime } from '../maths/format';
+import { GainText } from './GainText';
+import { TextLink } from './links';
+import { RunStateMark } from './RunState';
+
+function durationOf(run: RunSummary): string {
+  if (run.finished_at === null) return '–';
+  return formatDuration((Date.parse(run.finished_at) - Date.parse(run.started_at)) / 1000);
+}
+
+export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
+  return (
+    <Table.ScrollContainer minWidth={640} type="native">
+      <Table verticalSpacing="xs" highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Run</Table.Th>
+            <Table.Th>Target and workload</Table.Th>
+            <Table.Th>State</Table.Th>
+            <Table.Th ta="right">Trials</Table.Th>
+            <Table.Th ta="right">Best score</Table.Th>
+            <Table.Th ta="right">Gain over default</Table.Th>
+            <Table.Th>Started</Table.Th>
+            <Table.Th ta="right">Took</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {runs.map((run) => (
+            <Table.Tr key={run.id}>
+              <Table.Td>
+                <TextLink to="/runs/$id" params={{ id: run.id }} fw={600}>
+                  Run {run.id}
+                </TextLink>
+              </Table.Td>
+              <Table.Td>
+                {run.target} · {run.workload} · {run.preset}
+              </Table.Td>
+              <Table.Td>
+                <RunStateMark state={run.state} />
+              </Table.Td>
+              <Table.Td ta="right">{formatCount(run.trials)}</Table.Td>
+              <Table.Td ta="right">{formatMbps(run.best_score)}</Table.Td>
+              <Table.Td ta="right">
+                <GainText gain={run.gain} />
+              </Table.Td>
+              <Table.Td>{formatTime(run.started_at)}</Table.Td>
+              <Table.Td ta="right">{durationOf(run)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

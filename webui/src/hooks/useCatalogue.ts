@@ -1,0 +1,38 @@
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../api/call';
+import {
+  getObjectives,
+  getPresets,
+  getStrategies,
+  getTargets,
+  getWorkloads,
+  type Named,
+  type Preset,
+} from '../api/generated';
+import { keys } from '../api/keys';
+
+export interface Catalogue {
+  presets: Preset[];
+  targets: Named[];
+  workloads: Named[];
+  strategies: Named[];
+  objectives: Named[];
+}
+
+/** Everything that can be chosen for a run apart from the knobs; it does not change while the daemon runs. */
+export function useCatalogue() {
+  return useQuery({
+    queryKey: keys.catalogue,
+    queryFn: async (): Promise<Catalogue> => {
+      const [presets, targets, workloads, strategies, objectives] = await Promise.all([
+        call(getPresets()),
+        call(getTargets()),
+        call(getWorkloads()),
+        call(getStrategies()),
+        call(getObjectives()),
+      ]);
+      return { presets, targets, workloads, strategies, objectives };
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}

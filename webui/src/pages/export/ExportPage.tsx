@@ -1,0 +1,150 @@
+// What a run hands back: configuration files, checked by the servers themselves.
+
+import { Button, CopyButton, Table } from '@mantine/core';
+import { IconCheck, IconCircleCheck, IconCircleX, IconCopy, IconDownload } from '@tabler/icons-react';
+import { getRouteApi } from '@tanstack/react-router';
+import type { Export } from '../../api/generated';
+import { Loadable } from '../../components/Loadable';
+import { LinkButton } from '../../components/links';
+import { Message } from '../../components/Message';
+import { Page } from '../../components/Page';
+import { Panel } from '../../components/Panel';
+import { useExports } from '../../hooks/useExports';
+import { useRun } from '../../hooks/useRun';
+import type { Configuration } from '../../maths/heatMapGrid';
+import { changedKnobs } from '../../maths/knobDiff';
+import classes from './ExportPage.module.css';
+
+const route = getRouteApi('/runs/$id/export');
+
+export function ExportPage() {
+  const { id } = route.useParams();
+  const run = useRun(id);
+  const exports = useExports(id);
+  return (
+    <Page
+      title={`Exports of run ${id}`}
+      description={run.data?.outcome?.sentence}
+      actions={
+        <LinkButton to="/runs/$id" params={{ id }} variant="default">
+          Back to run {id}
+        </LinkButton>
+      }
+    >
+      {run.data?.outcome?.best && (
+        <Differences base={run.data.outcome.default} best={run.data.outcome.best} />
+      )}
+      <Loadable query={exports} what="The exports" height={420}>
+        {(files) =>
+          files.length === 0 ? (
+            <Message title="This run has no exports yet.">
+              They are written when the confirmation is done.
+            </Message>
+          ) : (
+            files.map((file) => <ExportPanel key={file.format} file={file} />)
+          )
+        }
+      </Loadable>
+    </Page>
+  );
+}
+
+function Differences({ base, best }: { base: Configuration; best: Configuration }) {
+  const changes = changedKnobs(base, best);
+  return (
+    <Panel title="Differences from the default">
+      {changes.length === 0 ? (
+        <Message title="None: nothing was shown to be better than the default." />
+      ) : (
+        <Table fz="sm" verticalSpacing={6} w="auto">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Knob</Table.Th>
+              <Table.Th>Default</Table.Th>
+              <Table.Th>Exported</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {changes.map(({ knob, from, to }) => (
+              <Table.Tr key={knob}>
+                <Table.Td>
+                  <code>{knob}</code>
+                </Table.Td>
+                <Table.Td>
+                  <del className={classes.removed}>{from ?? 'not set'}</del>
+                </Table.Td>
+                <Table.Td>
+                  <ins className={classes.added}>{to ?? 'not set'}</ins>
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+    </Panel>
+  );
+}
+
+function ExportPanel({ file }: { file: Export }) {
+  return (
+    <Panel
+      title={file.format}
+      description={file.file_name}
+      actions={
+        <>
+          <CopyText text={file.text} label="Copy" />
+          <Button
+            component="a"
+            href={`/api/v1/runs/${file.run_id}/exports/${encodeURIComponent(file.format)}/download`}
+            download={file.file_name}
+            variant="default"
+            size="xs"
+            leftSection={<IconDownload size={15} aria-hidden />}
+          >
+            Download
+          </Button>
+        </>
+      }
+    >
+      <Check file={file} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section className={classes.text} tabIndex={0} aria-label={`Text of ${file.file_name}`}>
+        <pre>{file.text}</pre>
+      </section>
+    </Panel>
+  );
+}
+
+function Check({ file }: { file: Export }) {
+  const Icon = file.check_ok ? IconCircleCheck : IconCircleX;
+  return (
+    <div className={classes.check} data-ok={file.check_ok}>
+      <span className={classes.verdict}>
+        <Icon size={17} stroke={2} aria-hidden />
+        {file.check_ok ? 'Accepted by the server’s own check' : 'Not accepted by the server’s own check'}
+      </span>
+      <span className={classes.command}>
+        <code>{file.check_command}</code>
+        <CopyText text={file.check_command} label="Copy command" />
+      </span>
+      {file.check_output && <pre className={classes.output}>{file.check_output}</pre>}
+    </div>
+  );
+}
+
+function CopyText({ text, label }: { text: string; label: string }) {
+  return (
+    <CopyButton value={text}>
+      {({ copied, copy }) => (
+        <Button
+          variant="default"
+          size="xs"
+          leftSection={copied ? <IconCheck size={15} aria-hidden /> : <IconCopy size={15} aria-hidden />}
+          onClick={copy}
+        >
+          {copied ? 'Copied' : label}
+        </Button>
+      )}
+    </CopyButton>
+  );
+}

@@ -1,0 +1,87 @@
+// The host and the server as they are doing right now.
+
+import { Button, SegmentedControl } from '@mantine/core';
+import { IconPlayerPauseFilled, IconPlayerPlayFilled } from '@tabler/icons-react';
+import { getRouteApi } from '@tanstack/react-router';
+import { LIVE_WINDOWS_S, type LiveWindow } from '../../app/liveWindows';
+import { Message } from '../../components/Message';
+import { Page } from '../../components/Page';
+import { useHost } from '../../hooks/useHost';
+import { useProgress } from '../../hooks/useProgress';
+import { useStoredSamples } from '../../hooks/useStoredSamples';
+import { LONGEST_WINDOW_S } from '../../live/liveStore';
+import { useLiveView } from '../../live/useLiveView';
+import { CpuPanels } from './CpuPanels';
+import { HostPanels } from './HostPanels';
+import classes from './LivePage.module.css';
+import { LoadPanels } from './LoadPanels';
+
+const route = getRouteApi('/live');
+const DEFAULT_WINDOW: LiveWindow = 300;
+
+export function LivePage() {
+  const { window = DEFAULT_WINDOW } = route.useSearch();
+  const navigate = route.useNavigate();
+  const stored = useStoredSamples(LONGEST_WINDOW_S);
+  const host = useHost();
+  const progress = useProgress();
+  const { store, now, paused, setPaused } = useLiveView();
+  const view = { store, now, window };
+  return (
+    <Page
+      title="Live"
+      description={
+        progress
+          ? `Run ${progress.run_id} is ${progress.phase}.`
+          : 'No run is going on; the counters of the host go on all the same.'
+      }
+      actions={
+        <>
+          <SegmentedControl
+            size="xs"
+            aria-label="Window"
+            value={String(window)}
+            onChange={(value) =>
+              navigate({ search: { window: Number(value) as LiveWindow }, replace: true, resetScroll: false })
+            }
+            data={LIVE_WINDOWS_S.map((seconds) => ({ value: String(seconds), label: `${seconds / 60} min` }))}
+          />
+          <Button
+            size="xs"
+            variant={paused ? 'filled' : 'default'}
+            leftSection={
+              paused ? (
+                <IconPlayerPlayFilled size={14} aria-hidden />
+              ) : (
+                <IconPlayerPauseFilled size={14} aria-hidden />
+              )
+            }
+            onClick={() => setPaused(!paused)}
+          >
+            {paused ? 'Go on' : 'Pause'}
+          </Button>
+        </>
+      }
+    >
+      {stored.isError && (
+        <Message tone="warn" title="The stored samples could not be loaded; the charts begin now.">
+          {stored.error.message}
+        </Message>
+      )}
+      {Object.entries(store.missing).map(([source, reason]) => (
+        <Message key={source} tone="warn" title={`The counters of "${source}" are missing.`}>
+          {reason}
+        </Message>
+      ))}
+      {Number.isNaN(now) ? (
+        <Message title="Waiting for the first sample.">Samples come once a second.</Message>
+      ) : (
+        <div className={classes.grid}>
+          <LoadPanels {...view} running={progress !== null} />
+          <CpuPanels {...view} layout={host.data?.layout} />
+          <HostPanels {...view} />
+        </div>
+      )}
+    </Page>
+  );
+}

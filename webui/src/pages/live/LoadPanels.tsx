@@ -1,0 +1,60 @@
+import { TimeChart } from '../../charts/TimeChart';
+import { Message } from '../../components/Message';
+import { Panel } from '../../components/Panel';
+import type { LoadColumn } from '../../live/liveStore';
+import { formatMicroseconds, formatSi } from '../../maths/format';
+import type { View } from './view';
+
+const mbps = (value: number) => formatSi(value * 1e6, 'bit/s');
+const perSecond = (value: number) => formatSi(value, 'req/s');
+const milliseconds = (value: number) => formatMicroseconds(value * 1000);
+
+/** What the load generator sees: goodput, reply rate and latency, while it drives a rate. */
+export function LoadPanels({ store, now, window, running }: View & { running: boolean }) {
+  const points = (column: LoadColumn) => store.loadPoints(column, now, window);
+  const goodput = points('goodput');
+  if (goodput.length === 0) {
+    return (
+      <Panel title="Throughput and latency" wide>
+        <Message
+          title={
+            running ? 'No load is being driven at the moment.' : 'No load has been driven in this window.'
+          }
+        >
+          Goodput, reply rate and latency appear here while a run measures.
+        </Message>
+      </Panel>
+    );
+  }
+  return (
+    <>
+      <Panel title="Goodput" description="Replies completed in time, as the load generator sees them.">
+        <TimeChart
+          label="Goodput in bits per second"
+          series={[{ label: 'goodput', points: goodput }]}
+          windowSeconds={window}
+          format={mbps}
+        />
+      </Panel>
+      <Panel title="Reply rate">
+        <TimeChart
+          label="Replies per second"
+          series={[{ label: 'replies', points: points('replyRate') }]}
+          windowSeconds={window}
+          format={perSecond}
+        />
+      </Panel>
+      <Panel title="Latency" description="Of whole replies, from the moment a request was meant to be sent.">
+        <TimeChart
+          label="Latency of replies"
+          series={[
+            { label: 'p50', points: points('p50') },
+            { label: 'p99', points: points('p99') },
+          ]}
+          windowSeconds={window}
+          format={milliseconds}
+        />
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,124 @@
+// The answer: the outcome once there is one, until then the best so far, and how sure that is.
+
+import { Table } from '@mantine/core';
+import type { RunDetail, TrialSummary } from '../../api/generated';
+import { Figure, FigureList } from '../../components/Figure';
+import { GainText } from '../../components/GainText';
+import { Panel } from '../../components/Panel';
+import { formatGain, formatMbps } from '../../maths/format';
+import type { Configuration } from '../../maths/heatMapGrid';
+import { describeConfiguration } from '../../maths/knobDiff';
+import { freePart, gainOver } from './facts';
+import classes from './Run.module.css';
+
+interface OutcomePanelProps {
+  run: RunDetail;
+  standard: TrialSummary | undefined;
+  best: TrialSummary | undefined;
+}
+
+export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
+  if (run.outcome) {
+    return (
+      <Panel title="Outcome">
+        <p className={classes.sentence}>{run.outcome.sentence}</p>
+        <FigureList>
+          <Figure
+            label="Gain over the default"
+            value={<GainText gain={run.outcome.gain} />}
+            detail={run.outcome.confirmed ? undefined : 'not confirmed'}
+          />
+          {run.outcome.best && (
+            <Figure
+              label={run.outcome.confirmed ? 'Configuration to use' : 'Best of the search so far'}
+              value={<Knobs of={freePart(run.outcome.best, run.space)} />}
+            />
+          )}
+        </FigureList>
+        {run.outcome.ranking.length > 0 && <Ranking run={run} ranking={run.outcome.ranking} />}
+      </Panel>
+    );
+  }
+  return (
+    <Panel
+      title="Best so far"
+      description="By one trial each; the confirmation at the end says how sure the gain is."
+    >
+      <FigureList>
+        <Figure
+          label="Default"
+          value={formatMbps(standard?.score)}
+          detail={standard ? undefined : 'not measured yet'}
+        />
+        <Figure
+          label="Best"
+          value={formatMbps(best?.score ?? standard?.score)}
+          detail={best ? undefined : standard && 'the default, so far'}
+        />
+        <Figure
+          label="Gain over the default"
+          value={formatGain(gainOver(best?.score, standard?.score))}
+          detail="no interval yet"
+        />
+        {best && (
+          <Figure label="Configuration" value={<Knobs of={freePart(best.configuration, run.space)} />} />
+        )}
+      </FigureList>
+    </Panel>
+  );
+}
+
+function Knobs({ of }: { of: Configuration }) {
+  return (
+    <span className={classes.knobs}>
+      {Object.entries(of).map(([knob, value]) => (
+        <span key={knob} className={classes.knob}>
+          {knob}={value}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function Ranking({
+  run,
+  ranking,
+}: {
+  run: RunDetail;
+  ranking: NonNullable<RunDetail['outcome']>['ranking'];
+}) {
+  return (
+    <Table.ScrollContainer minWidth={520} type="native" mt="md">
+      <Table fz="sm" verticalSpacing={6}>
+        <Table.Caption>Confirmed, interleaved. Those that share a rank cannot be told apart.</Table.Caption>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Rank</Table.Th>
+            <Table.Th>Configuration</Table.Th>
+            <Table.Th ta="right">Mean score</Table.Th>
+            <Table.Th ta="right">Gain over default (95 %)</Table.Th>
+            <Table.Th ta="right">Repeats verified</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {ranking.map((row) => (
+            <Table.Tr key={row.configuration_hash}>
+              <Table.Td>{row.rank ?? '–'}</Table.Td>
+              <Table.Td>
+                <code>{describeConfiguration(freePart(row.configuration, run.space))}</code>
+                {row.is_default && ' (default)'}
+              </Table.Td>
+              <Table.Td ta="right">{formatMbps(row.mean_score_mbps)}</Table.Td>
+              <Table.Td ta="right">
+                <GainText gain={row.gain} />
+              </Table.Td>
+              <Table.Td ta="right">
+                {row.scores_mbps.filter((score) => score !== null).length} of {row.scores_mbps.length}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

@@ -1,0 +1,56 @@
+import { Button } from '@mantine/core';
+import { IconFileExport, IconPlayerPlayFilled, IconPlayerStopFilled } from '@tabler/icons-react';
+import type { RunDetail } from '../../api/generated';
+import { LinkButton } from '../../components/links';
+import { useResumeRun, useStopRun } from '../../hooks/useRunActions';
+import classes from './RunActions.module.css';
+
+const RESUMABLE: readonly RunDetail['state'][] = ['stopped', 'failed', 'interrupted'];
+
+/** Stop while it runs, resume when it can be, and the way to the exports. */
+export function RunActions({ run }: { run: RunDetail }) {
+  const stop = useStopRun();
+  const resume = useResumeRun();
+  const error = run.state === 'running' ? stop.error : resume.error;
+  const stopping = stop.isPending || (stop.isSuccess && run.state === 'running');
+  return (
+    <>
+      {run.state === 'running' && (
+        <Button
+          variant="default"
+          leftSection={<IconPlayerStopFilled size={15} aria-hidden />}
+          disabled={stopping}
+          onClick={() => stop.mutate(run.id)}
+        >
+          {stopping ? 'Stopping' : 'Stop'}
+        </Button>
+      )}
+      {RESUMABLE.includes(run.state) && (
+        <Button
+          variant="default"
+          leftSection={<IconPlayerPlayFilled size={15} aria-hidden />}
+          loading={resume.isPending}
+          onClick={() => {
+            stop.reset();
+            resume.mutate(run.id);
+          }}
+        >
+          Resume
+        </Button>
+      )}
+      <LinkButton
+        to="/runs/$id/export"
+        params={{ id: run.id }}
+        variant={run.state === 'finished' ? 'filled' : 'default'}
+        leftSection={<IconFileExport size={16} aria-hidden />}
+      >
+        Exports
+      </LinkButton>
+      {error && (
+        <p role="alert" className={classes.error}>
+          {error.message}
+        </p>
+      )}
+    </>
+  );
+}

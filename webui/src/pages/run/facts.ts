@@ -1,0 +1,68 @@
+// What the Run page derives from a run and its trials. Pure.
+
+import type { Outcome, Space, TrialSummary, Verdict } from '../../api/generated';
+import type { Configuration } from '../../maths/heatMapGrid';
+import { sameConfiguration } from '../../maths/knobDiff';
+
+/** The default of each free knob and the value of each fixed one. */
+export function defaultConfiguration(space: Space): Configuration {
+  const fixed = space.fixed ?? {};
+  return Object.fromEntries(space.knobs.map(({ name, default: value }) => [name, fixed[name] ?? value]));
+}
+
+/** Names of the knobs the strategy may set, in the order of the space. */
+export function freeKnobs(space: Space): string[] {
+  return space.knobs.map(({ name }) => name).filter((name) => !(name in (space.fixed ?? {})));
+}
+
+/** The part of a configuration that can differ between the trials of a run. */
+export function freePart(configuration: Configuration, space: Space): Configuration {
+  return Object.fromEntries(freeKnobs(space).map((name) => [name, configuration[name] ?? '']));
+}
+
+export interface KeyTrials {
+  /** The search's trial of the default configuration. */
+  standard: TrialSummary | undefined;
+  /** The search's trial of the configuration to use, or of the best so far; not the default's. */
+  best: TrialSummary | undefined;
+}
+
+export function keyTrials(trials: readonly TrialSummary[], space: Space, outcome: Outcome | null): KeyTrials {
+  const search = trials.filter(({ purpose }) => purpose === 'search');
+  const of = (configuration: Configuration) =>
+    search.find((trial) => sameConfiguration(trial.configuration, configuration));
+  const standard = of(outcome?.default ?? defaultConfiguration(space));
+  const verified = search.filter(({ score }) => score !== null);
+  const highest = verified.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0))[0];
+  const best = outcome ? outcome.best && of(outcome.best) : highest;
+  return { standard, best: !best || best === standard ? undefined : best };
+}
+
+/** How much better one score is than another, as a share; null when it cannot be said. */
+export function gainOver(score: number | null | undefined, base: number | null | undefined): number | null {
+  return score == null || !base ? null : score / base - 1;
+}
+
+/** How many trials got each verdict, the most frequent first. */
+export function verdictCounts(trials: readonly TrialSummary[]): [Verdict, number][] {
+  const counts = new Map<Verdict, number>();
+  for (const { verdict } of trials) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a);
+}
+
+/** The knobs on the axes: those asked for if they can be, else connections across and workers up. */
+export function chooseAxes(
+  free: readonly string[],
+  x: string | undefined,
+  y: string | undefined,
+): { x: string; y: string } | null {
+  const preferred = (wanted: readonly (string | undefined)[], taken?: string) =>
+    [...wanted, ...free].find((name) => name !== undefined && free.includes(name) && name !== taken);
+  const across = preferred(
+    [x, y === 'max_connections' ? undefined : 'max_connections'],
+    x === undefined ? y : undefined,
+  );
+  if (across === undefined) return null;
+  const up = preferred([y, 'workers'], across);
+  return up === undefined ? null : { x: across, y: up };
+}

@@ -1,0 +1,88 @@
+// How long the run will take, and the button that starts it.
+
+import { Button, Table } from '@mantine/core';
+import { IconPlayerPlayFilled } from '@tabler/icons-react';
+import type { UseQueryResult } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { ApiError } from '../../api/call';
+import type { Estimate, RunSpec } from '../../api/generated';
+import { Figure, FigureList } from '../../components/Figure';
+import { Loadable } from '../../components/Loadable';
+import { Message } from '../../components/Message';
+import { Panel } from '../../components/Panel';
+import { StartFailure } from '../../components/StartFailure';
+import { useStartRun } from '../../hooks/useRunActions';
+import { formatCount, formatDuration } from '../../maths/format';
+import classes from './Tune.module.css';
+
+interface EstimatePanelProps {
+  spec: RunSpec;
+  estimate: UseQueryResult<Estimate>;
+  /** Whether the estimate is of `spec` and not of what it was before the last keystroke. */
+  settled: boolean;
+}
+
+export function EstimatePanel({ spec, estimate, settled }: EstimatePanelProps) {
+  const navigate = useNavigate();
+  const start = useStartRun();
+  const current = settled && !estimate.isPlaceholderData && !estimate.isFetching;
+  const refused = estimate.error instanceof ApiError && estimate.error.status === 422;
+  return (
+    <div className={classes.side}>
+      <Panel title="Before you start" description="At most, if every session runs into its timeout.">
+        {refused ? (
+          <Message tone="bad" title="This run cannot work.">
+            {estimate.error?.message}
+          </Message>
+        ) : (
+          <Loadable query={estimate} what="The estimate" height={180}>
+            {(data) => (
+              <div data-stale={!current || undefined} className={classes.estimate}>
+                <FigureList>
+                  <Figure label="Duration" value={formatDuration(data.duration_s)} />
+                  <Figure label="Trials" value={formatCount(data.trials)} />
+                </FigureList>
+                <Table mt="sm" verticalSpacing={4} fz="sm">
+                  <Table.Thead>
+                    <Table.Tr>
+                      <Table.Th>Phase</Table.Th>
+                      <Table.Th ta="right">Trials</Table.Th>
+                      <Table.Th ta="right">Duration</Table.Th>
+                    </Table.Tr>
+                  </Table.Thead>
+                  <Table.Tbody>
+                    {data.breakdown.map(({ phase, trials, duration_s }) => (
+                      <Table.Tr key={phase}>
+                        <Table.Td>{phase}</Table.Td>
+                        <Table.Td ta="right">{trials === 0 ? '–' : formatCount(trials)}</Table.Td>
+                        <Table.Td ta="right">{formatDuration(duration_s)}</Table.Td>
+                      </Table.Tr>
+                    ))}
+                  </Table.Tbody>
+                </Table>
+              </div>
+            )}
+          </Loadable>
+        )}
+        <Button
+          fullWidth
+          mt="md"
+          size="md"
+          leftSection={<IconPlayerPlayFilled size={16} aria-hidden />}
+          disabled={refused}
+          loading={start.isPending}
+          onClick={() =>
+            start.mutate(spec, { onSuccess: ({ id }) => navigate({ to: '/runs/$id', params: { id } }) })
+          }
+        >
+          Start the run
+        </Button>
+        {start.error && (
+          <div className={classes.failure}>
+            <StartFailure error={start.error} />
+          </div>
+        )}
+      </Panel>
+    </div>
+  );
+}

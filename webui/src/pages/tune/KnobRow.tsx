@@ -1,0 +1,136 @@
+// One knob of the space: left to the search within bounds, or fixed.
+
+import { Checkbox, NumberInput, SegmentedControl, Select } from '@mantine/core';
+import type { Knob } from '../../api/generated';
+import { formatCount } from '../../maths/format';
+import type { KnobValue } from '../../maths/knobDiff';
+import classes from './Tune.module.css';
+import { type KnobForm, numberField } from './tuneForm';
+
+interface KnobRowProps {
+  knob: Knob;
+  form: KnobForm;
+  error: string | undefined;
+  onChange: (change: Partial<KnobForm>) => void;
+}
+
+const SCOPES = { worker: 'for each worker', total: 'over all workers', server: '' } as const;
+
+export function KnobRow({ knob, form, error, onChange }: KnobRowProps) {
+  const facts = [
+    knob.unit,
+    SCOPES[knob.scope ?? 'server'],
+    knob.kind === 'integer' ? `${formatCount(knob.low)} to ${formatCount(knob.high)}` : '',
+    `default ${typeof knob.default === 'number' ? formatCount(knob.default) : knob.default}`,
+  ].filter(Boolean);
+  return (
+    <fieldset className={classes.knob}>
+      <legend className={classes.knobName}>
+        <code>{knob.name}</code>
+        <span className={classes.facts}>{facts.join(' · ')}</span>
+      </legend>
+      <p className={classes.help}>{knob.help}</p>
+      <div className={classes.knobControls}>
+        <SegmentedControl
+          size="xs"
+          aria-label={`${knob.name}: search or fix`}
+          value={form.mode}
+          data={[
+            { value: 'search', label: 'Search' },
+            { value: 'fixed', label: 'Fixed' },
+          ]}
+          onChange={(mode) => onChange({ mode: mode as KnobForm['mode'] })}
+        />
+        {form.mode === 'search' ? (
+          <SearchControls knob={knob} form={form} onChange={onChange} invalid={error !== undefined} />
+        ) : (
+          <FixedControl knob={knob} form={form} onChange={onChange} invalid={error !== undefined} />
+        )}
+      </div>
+      {error && (
+        <p className={classes.error} role="alert">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+type ControlProps = Pick<KnobRowProps, 'knob' | 'form' | 'onChange'> & { invalid: boolean };
+
+function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
+  if (knob.kind === 'integer') {
+    return (
+      <>
+        <NumberInput
+          size="xs"
+          aria-label={`${knob.name}: lowest value`}
+          leftSection={<span className={classes.bound}>from</span>}
+          leftSectionWidth={44}
+          allowDecimal={false}
+          value={form.low}
+          error={invalid}
+          onChange={(value) => onChange({ low: numberField(value) })}
+        />
+        <NumberInput
+          size="xs"
+          aria-label={`${knob.name}: highest value`}
+          leftSection={<span className={classes.bound}>to</span>}
+          leftSectionWidth={32}
+          allowDecimal={false}
+          value={form.high}
+          error={invalid}
+          onChange={(value) => onChange({ high: numberField(value) })}
+        />
+        <span className={classes.facts}>{knob.scale === 'log' ? 'on a logarithmic scale' : ''}</span>
+      </>
+    );
+  }
+  const choices = knob.choices ?? [];
+  return (
+    <div className={classes.choices}>
+      {choices.map((choice) => (
+        <Checkbox
+          key={choice}
+          size="xs"
+          label={String(choice)}
+          checked={form.choices.includes(choice)}
+          onChange={(event) =>
+            onChange({
+              choices: choices.filter((one) =>
+                one === choice ? event.currentTarget.checked : form.choices.includes(one),
+              ),
+            })
+          }
+        />
+      ))}
+    </div>
+  );
+}
+
+function FixedControl({ knob, form, onChange, invalid }: ControlProps) {
+  if (knob.kind === 'integer') {
+    return (
+      <NumberInput
+        size="xs"
+        aria-label={`${knob.name}: value`}
+        allowDecimal={false}
+        value={form.value}
+        error={invalid}
+        onChange={(value) => onChange({ value: numberField(value) })}
+      />
+    );
+  }
+  const byText = new Map<string, KnobValue>((knob.choices ?? []).map((choice) => [String(choice), choice]));
+  return (
+    <Select
+      size="xs"
+      aria-label={`${knob.name}: value`}
+      data={[...byText.keys()]}
+      value={String(form.value)}
+      allowDeselect={false}
+      error={invalid}
+      onChange={(text) => onChange({ value: byText.get(text ?? '') ?? '' })}
+    />
+  );
+}

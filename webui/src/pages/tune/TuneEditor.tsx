@@ -1,0 +1,171 @@
+// The form of the Tune page. It shows a TuneForm and reports changes; what they mean is in tuneForm.ts.
+
+import { Accordion, NumberInput, SegmentedControl, Select } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useMemo } from 'react';
+import { ApiError } from '../../api/call';
+import type { Named, Preset, Space } from '../../api/generated';
+import { Panel } from '../../components/Panel';
+import type { Catalogue } from '../../hooks/useCatalogue';
+import { useEstimate } from '../../hooks/useEstimate';
+import { AdvancedSettings } from './AdvancedSettings';
+import { EstimatePanel } from './EstimatePanel';
+import { KnobRow } from './KnobRow';
+import classes from './Tune.module.css';
+import { concerns, type KnobForm, numberField, runSpec, type TuneForm } from './tuneForm';
+
+interface TuneEditorProps {
+  catalogue: Catalogue;
+  space: Space;
+  preset: Preset;
+  form: TuneForm;
+  onPreset: (preset: Preset) => void;
+  onTarget: (target: string) => void;
+  onChange: (change: Partial<TuneForm>) => void;
+}
+
+const TYPING_PAUSE_MS = 300;
+
+export function TuneEditor({
+  catalogue,
+  space,
+  preset,
+  form,
+  onPreset,
+  onTarget,
+  onChange,
+}: TuneEditorProps) {
+  const spec = useMemo(() => runSpec(form, preset, space), [form, preset, space]);
+  const [settled] = useDebouncedValue(spec, TYPING_PAUSE_MS);
+  const estimate = useEstimate(settled);
+  const refusal = estimate.error instanceof ApiError ? estimate.error : null;
+  const errorOf = (control: string) => (concerns(refusal?.field, control) ? refusal?.message : undefined);
+  const searched = space.knobs.filter(({ name }) => !(name in (space.fixed ?? {})));
+  const others = space.knobs.filter(({ name }) => name in (space.fixed ?? {}));
+  const setKnob = (name: string, change: Partial<KnobForm>) =>
+    onChange({ knobs: { ...form.knobs, [name]: { ...(form.knobs[name] as KnobForm), ...change } } });
+  const knobRow = (knob: Space['knobs'][number]) => (
+    <KnobRow
+      key={knob.name}
+      knob={knob}
+      form={form.knobs[knob.name] as KnobForm}
+      error={errorOf(`knobs.${knob.name}`)}
+      onChange={(change) => setKnob(knob.name, change)}
+    />
+  );
+  return (
+    <div className={classes.columns}>
+      <div className={classes.main}>
+        <Panel title="Preset" description={preset.help}>
+          <SegmentedControl
+            fullWidth
+            aria-label="Preset"
+            value={form.preset}
+            data={catalogue.presets.map(({ name }) => name)}
+            onChange={(name) => onPreset(catalogue.presets.find((one) => one.name === name) as Preset)}
+          />
+        </Panel>
+        <Panel title="What is measured">
+          <div className={classes.fields}>
+            <NamedSelect
+              label="Target"
+              options={catalogue.targets}
+              value={form.target}
+              error={errorOf('target')}
+              onChange={onTarget}
+            />
+            <NamedSelect
+              label="Workload"
+              options={catalogue.workloads}
+              value={form.workload}
+              error={errorOf('workload')}
+              onChange={(workload) => onChange({ workload })}
+            />
+            <NamedSelect
+              label="Objective"
+              options={catalogue.objectives}
+              value={form.objective}
+              error={errorOf('objective')}
+              onChange={(objective) => onChange({ objective })}
+            />
+          </div>
+        </Panel>
+        <Panel
+          title="Knobs"
+          description="Leave a knob to the search, in a range or among choices, or fix it."
+        >
+          <div className={classes.knobs}>{searched.map(knobRow)}</div>
+          {others.length > 0 && (
+            <Accordion variant="contained" mt="md">
+              <Accordion.Item value="others">
+                <Accordion.Control>{`${others.length} more knobs, fixed unless you free them`}</Accordion.Control>
+                <Accordion.Panel>
+                  <div className={classes.knobs}>{others.map(knobRow)}</div>
+                </Accordion.Panel>
+              </Accordion.Item>
+            </Accordion>
+          )}
+        </Panel>
+        <Panel title="Search">
+          <div className={classes.fields}>
+            <NamedSelect
+              label="Strategy"
+              options={catalogue.strategies}
+              value={form.strategy}
+              error={errorOf('strategy')}
+              onChange={(strategy) => onChange({ strategy })}
+            />
+            <NumberInput
+              label="Budget"
+              description="The search measures at most so many configurations."
+              suffix=" trials"
+              min={1}
+              allowDecimal={false}
+              value={form.budget}
+              error={errorOf('budget_trials') ?? errorOf('settings.budget_trials')}
+              onChange={(value) => onChange({ budget: numberField(value) })}
+            />
+            <NumberInput
+              label="Seed"
+              description="The same seed offers the same sessions and searches in the same order."
+              min={0}
+              allowDecimal={false}
+              value={form.seed}
+              error={errorOf('seed')}
+              onChange={(value) => onChange({ seed: numberField(value) })}
+            />
+          </div>
+          <AdvancedSettings
+            preset={preset}
+            values={form.settings}
+            errorOf={(name) => errorOf(`settings.${name}`)}
+            onChange={(settings) => onChange({ settings })}
+          />
+        </Panel>
+      </div>
+      <EstimatePanel spec={spec} estimate={estimate} settled={settled === spec} />
+    </div>
+  );
+}
+
+interface NamedSelectProps {
+  label: string;
+  options: readonly Named[];
+  value: string;
+  error: string | undefined;
+  onChange: (name: string) => void;
+}
+
+function NamedSelect({ label, options, value, error, onChange }: NamedSelectProps) {
+  return (
+    <Select
+      label={label}
+      description={options.find(({ name }) => name === value)?.help}
+      data={options.map(({ name }) => name)}
+      value={value}
+      error={error}
+      allowDeselect={false}
+      onChange={(name) => name !== null && onChange(name)}
+    />
+  );
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { preset, space } from '../../test/records';
+import { concerns, type KnobForm, presetForm, runSpec, type TuneForm } from './tuneForm';
+
+const chosen = { target: 'core', workload: 'specweb99', objective: 'condensed-area' };
+const fresh = () => presetForm(preset, space, chosen);
+const withKnob = (name: string, change: Partial<KnobForm>): TuneForm => {
+  const form = fresh();
+  return { ...form, knobs: { ...form.knobs, [name]: { ...(form.knobs[name] as KnobForm), ...change } } };
+};
+
+describe('presetForm', () => {
+  it('shows the ranges of the preset and keeps fixed what the target fixes', () => {
+    const { knobs } = fresh();
+    expect(knobs.workers).toMatchObject({ mode: 'search', low: 1, high: 32 });
+    expect(knobs.max_connections).toMatchObject({ low: 64, high: 16_384 });
+    expect(knobs.backlog).toMatchObject({ mode: 'fixed', value: 1024 });
+  });
+});
+
+describe('runSpec', () => {
+  it('says nothing about knobs and settings nobody has touched', () => {
+    expect(runSpec(fresh(), preset, space)).toMatchObject({ knobs: {}, settings: {}, budget_trials: 16 });
+  });
+
+  it('fixes a knob', () => {
+    expect(runSpec(withKnob('workers', { mode: 'fixed', value: 4 }), preset, space).knobs).toEqual({
+      workers: { fixed: 4 },
+    });
+  });
+
+  it('narrows a range, the cleared end being the knob’s own', () => {
+    expect(runSpec(withKnob('workers', { low: '', high: 8 }), preset, space).knobs).toEqual({
+      workers: { high: 8 },
+    });
+  });
+
+  it('frees a knob that the target fixes by giving its range', () => {
+    expect(runSpec(withKnob('backlog', { mode: 'search' }), preset, space).knobs).toEqual({
+      backlog: { low: 1, high: 65_535 },
+    });
+  });
+
+  it('sends no choice as no choice, so that the daemon can say what is wrong with it', () => {
+    expect(runSpec(withKnob('sendfile', { choices: [] }), preset, space).knobs).toEqual({
+      sendfile: { choices: [] },
+    });
+  });
+
+  it('sends the settings that differ from the preset', () => {
+    const form = { ...fresh(), settings: { rate_duration_s: 0.4, ladder_points: 4, gap_s: '' as const } };
+    expect(runSpec(form, preset, space).settings).toEqual({ rate_duration_s: 0.4 });
+  });
+});
+
+it('an error belongs to the control it names and to the control of its group', () => {
+  expect(concerns('knobs.workers.low', 'knobs.workers')).toBe(true);
+  expect(concerns('knobs.workers', 'knobs.work')).toBe(false);
+  expect(concerns(null, 'seed')).toBe(false);
+});
