@@ -4,7 +4,7 @@ The calibration raises the offered rate geometrically until the replies no longe
 knee down. It is a state machine without clock or network: the caller drives each `next_rate()` for a second
 or two and tells what was measured.
 
-    calibration = Calibration(start_rate_rps=1000)
+    calibration = Calibration()
     while (rate_rps := calibration.next_rate()) is not None:
         calibration.tell(drive(rate_rps))
     ladder = make_ladder(calibration.saturation_rps, points=4)
@@ -34,7 +34,7 @@ class Calibration:
     server: the saturation rate is then only a lower bound.
     """
 
-    start_rate_rps: float = 1000.0
+    start_rate_rps: float = 2000.0
     max_steps: int = 12
     steps: int = 0
     generator_limited: bool = False

@@ -12,11 +12,12 @@ from pydantic import Field, ValidationError, model_validator
 from trimtab_tuner.records import Frozen
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.verification import Thresholds
+from trimtab_tuner.workloads.specweb99 import FILE_SIZES
 
 PROCESS_START_S = 0.5  # render, check, start and stop a server: measured well under this on two cores
 WARM_BYTES_PER_S = 400e6  # reading the file set once through the server
 WRITE_BYTES_PER_S = 150e6  # writing it, on a slow disk
-DIRECTORY_BYTES = 5_123_580  # one SPECweb99 directory (seeds' thesis, section 3.1)
+DIRECTORY_BYTES = sum(FILE_SIZES)
 
 
 class SettingsError(ValueError):
@@ -45,7 +46,7 @@ class Settings(Frozen):
     directories: Annotated[int, Field(ge=1, le=10_000)]
     time_scale: Annotated[float, Field(gt=0, le=10)]
     timeout_s: Annotated[float, Field(gt=0, le=600)]
-    calibration_start_rps: Annotated[float, Field(ge=1, le=1e7)] = 1000.0
+    calibration_start_rps: Annotated[float, Field(ge=1, le=1e7)] = 2000.0
     calibration_step_s: Annotated[float, Field(gt=0, le=600)]
     rate_duration_s: Annotated[float, Field(gt=0, le=3600)]
     warmup_s: Annotated[float, Field(ge=0, le=3600)]
@@ -204,7 +205,7 @@ PRESETS: dict[str, Preset] = {
                     "gap_s": 0.5,
                     "ladder_points": 5,
                     "budget_trials": 36,
-                    "coarse_grid": {"workers": 5, "max_connections": 6},
+                    "coarse_grid": {"workers": 8, "max_connections": 8},
                     "ranges": {
                         "workers": Range(low=1, high=128),
                         "max_connections": Range(low=64, high=65_536),

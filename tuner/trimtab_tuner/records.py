@@ -65,7 +65,7 @@ class TrialResult(Frozen):
 
     configuration: Configuration
     verdict: Verdict
-    score: float | None = None
+    score: float | None = Field(default=None, allow_inf_nan=False)
     reason: str = ""
 
 
@@ -87,4 +87,4 @@ class ConfirmedScore(Frozen):
 
     configuration: Configuration
     block: int = Field(ge=0)
-    score: float | None = None
+    score: float | None = Field(default=None, allow_inf_nan=False)

@@ -30,6 +30,7 @@ is why telling the recorded trials of an interrupted run rebuilds its strategy.
 """
 
 import itertools
+import math
 import random
 from collections.abc import Mapping, Sequence
 
@@ -41,6 +42,7 @@ from trimtab_tuner.space import Space, SpaceError, configuration_hash
 
 COARSE_SHARE = 0.4
 DEFAULT_GRID_VALUES = 4
+MAX_GRID = 2000
 ADMISSION_KNOB = "max_connections"
 CATEGORY_SPAN = (
     0.5  # two categories are as far apart as values half a range (times the square root of 2) apart
@@ -82,12 +84,7 @@ class CoarseToFine:
         self._asked: dict[str, Configuration] = {}
         self._default = space.default()
         self._resolution = self._finest_steps() / 2
-        grid = [
-            {**self._default, **dict(zip(self._grid, values, strict=True))}
-            for values in itertools.product(*self._grid.values())
-        ]
-        random.Random(seed).shuffle(grid)  # noqa: S311 - decides between points equally far apart, no secret
-        self._coarse = self._space_filling_order([c for c in grid if space.allows(c)])
+        self._coarse = self._space_filling_order(self._wide_grid(random.Random(seed)))  # noqa: S311 - no secret
         self._coarse_trials = min(len(self._coarse), max(1, round(COARSE_SHARE * budget_trials) - 1))
 
     def ask(self) -> Proposal | None:
@@ -156,12 +153,10 @@ class CoarseToFine:
             )
         left = self._new(self._coarse[: self._coarse_trials])
         best = self.best()
-        if best is None and len(self._results) > 1:
+        if best is None and (len(self._results) > 1 or not left):
             return self._next_without_any_verified()
-        if left:
+        if best is None or left:
             return Proposal(configuration=left[0], level=1, reason="Wide grid, in space-filling order.")
-        if best is None:
-            return None  # all that is known is still in flight
         return self._next_in_matrix(best)
 
     def _next_without_any_verified(self) -> Proposal | None:
@@ -173,7 +168,7 @@ class CoarseToFine:
                 level=1,
                 reason="No configuration has been verified yet: wide grid, fewest connections first.",
             )
-        fewest = min((r.configuration for r in self._results.values()), key=self._admission)
+        fewest = min(self._known.values(), key=self._admission)
         for knob in self._space.free:
             value = fewest[knob.name]
             if knob.name == ADMISSION_KNOB and isinstance(value, int) and knob.low is not None:
@@ -261,6 +256,21 @@ class CoarseToFine:
             else:
                 steps.append(0.5 ** (self._levels - 1) / max(len(self._grid[knob.name]) - 1, 1))
         return np.array(steps)
+
+    def _wide_grid(self, chooser: random.Random) -> list[Configuration]:
+        """The grid's allowed configurations in random order, which decides between points equally far apart.
+
+        Of a grid of more than `MAX_GRID` points, as many random ones: more than any budget, and few enough to
+        be put in order in a moment.
+        """
+        if math.prod(len(values) for values in self._grid.values()) <= MAX_GRID:
+            points = list(itertools.product(*self._grid.values()))
+            chooser.shuffle(points)
+        else:
+            random_points = (tuple(chooser.choice(v) for v in self._grid.values()) for _ in range(MAX_GRID))
+            points = list(dict.fromkeys(random_points))
+        grid = [{**self._default, **dict(zip(self._grid, point, strict=True))} for point in points]
+        return [configuration for configuration in grid if self._space.allows(configuration)]
 
     def _space_filling_order(self, grid: Sequence[Configuration]) -> list[Configuration]:
         """The grid's configurations, each far from the default and all before it, inside before outside."""

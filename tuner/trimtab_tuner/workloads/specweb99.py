@@ -1,7 +1,8 @@
 """A static workload in the manner of SPECweb99, as the seeds' thesis used it (section 3.1).
 
 FILES. Each directory holds 36 files: four classes of nine, file k of class c being floor(102.4 x k x 10^c)
-bytes long, 5,123,580 bytes in all. Paths are `/dir00000/class0_1` to `class3_9`.
+bytes long, 5,119,484 bytes in all (the thesis counts 4,096 more, just the size of the directory itself).
+Paths are `/dir00000/class0_1` to `class3_9`.
 
 REQUESTS. Classes are asked 35, 50, 14 and 1 %, files within a class by `FILE_SHARES` (both from SPECweb99),
 directories by Zipf's law (the i-th with a weight of 1/i). All choices are independent.

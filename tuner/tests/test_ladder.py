@@ -1,0 +1,107 @@
+"""Calibration and ladder, against simulated servers."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trimtab_tuner.ladder import Calibration, CalibrationError, make_ladder
+from trimtab_tuner.records import Measurement
+
+
+def calibrate(calibration, reply_rate, generator_limit=float("inf")):
+    """Run a calibration against a server given as reply rate over offered rate; returns the rates driven."""
+    rates = []
+    while (rate := calibration.next_rate()) is not None:
+        rates.append(rate)
+        offered = min(rate, generator_limit)
+        calibration.tell(
+            Measurement(
+                rate_rps=rate,
+                goodput_mbps=1,
+                reply_rate_rps=reply_rate(offered),
+                generator_limited=rate > generator_limit,
+            )
+        )
+    return rates
+
+
+@given(st.floats(300, 60_000))
+def test_saturation_is_found_within_a_seventh_in_few_steps(capacity):
+    """A server that answers up to its capacity and no more."""
+    calibration = Calibration(start_rate_rps=1000)
+    rates = calibrate(calibration, lambda rate: min(rate, capacity))
+    assert capacity * 6 / 7 <= calibration.saturation_rps <= capacity
+    assert len(rates) <= 12
+    assert not calibration.generator_limited
+
+
+def test_usual_server_takes_at_most_eight_steps():
+    """A server of 12,000 requests per second, from the default start."""
+    rates = calibrate(Calibration(), lambda rate: min(rate, 12_000))
+    assert len(rates) <= 8
+
+
+def test_collapse_under_overload_does_not_hide_the_peak():
+    """Goodput that falls to a tenth beyond the knee: the highest reply rate seen counts."""
+    calibration = Calibration(start_rate_rps=1000)
+    calibrate(calibration, lambda rate: rate if rate <= 9000 else 900)
+    assert 7500 <= calibration.saturation_rps <= 9000
+
+
+def test_overloaded_start_goes_down():
+    """A start rate far above what the server can do."""
+    calibration = Calibration(start_rate_rps=100_000)
+    calibrate(calibration, lambda rate: min(rate, 5000))
+    assert pytest.approx(calibration.saturation_rps, rel=0.15) == 5000
+
+
+def test_generator_that_gives_out_first_is_reported():
+    """The saturation rate is then a lower bound and says so."""
+    calibration = Calibration(start_rate_rps=1000)
+    calibrate(calibration, lambda rate: rate, generator_limit=5000)
+    assert calibration.generator_limited
+    assert calibration.saturation_rps == 5000
+
+
+def test_server_that_answers_nothing_is_an_error():
+    """No reply at the very first rate means that there is nothing to calibrate."""
+    with pytest.raises(CalibrationError, match="answered no request at 1000 requests per second"):
+        calibrate(Calibration(start_rate_rps=1000), lambda rate: 0)
+
+
+def test_no_measurement_is_an_error():
+    """There is no saturation rate before the first step."""
+    with pytest.raises(CalibrationError, match="no rate has been measured"):
+        _ = Calibration().saturation_rps
+    with pytest.raises(CalibrationError, match="above 0"):
+        Calibration(start_rate_rps=0)
+
+
+def test_expected_steps_ends_at_the_steps_taken():
+    """The estimate for the progress bar is never below what is done and right at the end."""
+    calibration = Calibration(start_rate_rps=1000)
+    while (rate := calibration.next_rate()) is not None:
+        assert calibration.expected_steps > calibration.steps
+        calibration.tell(Measurement(rate_rps=rate, goodput_mbps=1, reply_rate_rps=min(rate, 7000)))
+    assert calibration.steps == calibration.expected_steps
+
+
+def test_ladder_of_four_points():
+    """The quick preset's ladder."""
+    assert make_ladder(10_000, 4) == (5000, 8000, 10_000, 13_000)
+
+
+@given(st.floats(200, 1e6), st.integers(2, 12))
+def test_ladder_ascends_from_well_below_to_well_above(saturation, points):
+    """Any number of points spans the same range."""
+    ladder = make_ladder(saturation, points)
+    assert points == len(ladder)
+    assert list(ladder) == sorted(set(ladder))
+    assert ladder[0] == pytest.approx(0.5 * saturation, abs=1)
+    assert ladder[-1] == pytest.approx(1.3 * saturation, abs=1)
+
+
+@pytest.mark.parametrize(("saturation", "points"), [(10_000, 1), (0.5, 4), (3, 12)])
+def test_impossible_ladder_is_refused(saturation, points):
+    """Too few points, or too low a rate to tell them apart."""
+    with pytest.raises(ValueError, match=r"expected at least 2|too low for a ladder"):
+        make_ladder(saturation, points)

@@ -1,0 +1,98 @@
+"""Presets, their overriding and their estimates."""
+
+import pytest
+from trimtab_tuner.presets import PRESETS, SettingsError, estimate, override
+from trimtab_tuner.space import SpaceError
+from trimtab_tuner.strategies import STRATEGIES
+from trimtab_tuner.targets import TARGETS
+
+QUICK = PRESETS["quick"].settings
+SPACE = TARGETS["core"].space()
+
+
+def test_quick_run_is_estimated_at_six_minutes_at_most():
+    """The promise of the preset."""
+    assert estimate(QUICK, QUICK.apply_ranges(SPACE)).duration_s <= 360
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_estimate_adds_up(name):
+    """The whole is the sum of its phases, and the searching phase is the budget."""
+    settings = PRESETS[name].settings
+    result = estimate(settings, settings.apply_ranges(SPACE))
+    assert sum(phase.duration_s for phase in result.breakdown) == pytest.approx(result.duration_s)
+    assert sum(phase.trials for phase in result.breakdown) == result.trials
+    assert {p.phase: p.trials for p in result.breakdown}["searching"] == settings.budget_trials
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_preset_names_a_strategy_that_exists_and_knobs_that_exist(name):
+    """A preset never refers to what is not there, and its own values pass its own checks."""
+    settings = PRESETS[name].settings
+    assert settings.strategy in STRATEGIES
+    assert set(settings.coarse_grid) | set(settings.ranges) <= {knob.name for knob in SPACE.knobs}
+    assert settings == override(settings, {})
+
+
+def test_timeout_shrinks_with_the_think_times():
+    """The seeds' 10 s belong to unscaled think times."""
+    for preset in PRESETS.values():
+        assert preset.settings.timeout_s == pytest.approx(10 * preset.settings.time_scale)
+
+
+def test_small_space_needs_no_more_trials_than_it_has_configurations():
+    """Two categories are two trials, whatever the budget."""
+    space = SPACE.fix("workers", 1).fix("max_connections", 64)
+    assert {p.phase: p.trials for p in estimate(QUICK, space).breakdown}["searching"] == 2
+
+
+def test_estimate_without_a_free_knob_is_refused():
+    """There would be nothing to tune."""
+    space = SPACE.fix("workers", 1).fix("max_connections", 64).fix("sendfile", "blocking")
+    with pytest.raises(SpaceError, match="every knob is fixed"):
+        estimate(QUICK, space)
+
+
+@pytest.mark.parametrize(
+    ("changes", "setting", "sentence"),
+    [
+        (
+            {"budget_trials": 0},
+            "budget_trials",
+            "budget_trials = 0: expected to be greater than or equal to 1",
+        ),
+        ({"speed": 1}, "speed", "speed: no such setting; expected one of directories"),
+        ({"warmup_s": 5}, "warmup_s", "warmup_s = 5.0: expected less than rate_duration_s = 2.0"),
+        ({"coarse_grid": {"workers": 0}}, "coarse_grid.workers", "coarse_grid.workers = 0: expected"),
+        ({"rate_duration_s": float("nan")}, "rate_duration_s", "rate_duration_s = nan: expected"),
+    ],
+)
+def test_bad_setting_is_refused_by_name(changes, setting, sentence):
+    """The error names the setting, the value and what was expected."""
+    with pytest.raises(SettingsError) as error:
+        override(QUICK, changes)
+    assert setting == error.value.setting
+    assert str(error.value).startswith(sentence)
+
+
+def test_override_replaces_single_fields():
+    """The rest of the preset stays."""
+    settings = override(QUICK, {"budget_trials": 5, "thresholds": {"size_limit": 0.05}})
+    assert (5, 0.05, QUICK.ladder_points) == (
+        settings.budget_trials,
+        settings.thresholds.size_limit,
+        settings.ladder_points,
+    )
+
+
+def test_ranges_narrow_only_free_knobs_and_never_widen():
+    """A fixed knob stays fixed, a narrower range of the user stays narrower."""
+    space = QUICK.apply_ranges(SPACE.fix("workers", 500).restrict("max_connections", low=100, high=200))
+    assert space.fixed["workers"] == 500
+    assert (space.knob("max_connections").low, space.knob("max_connections").high) == (100, 200)
+
+
+def test_range_of_the_user_outside_the_preset_wins():
+    """Asking for more workers than the preset looks at is a wish, not an error."""
+    space = QUICK.apply_ranges(SPACE.restrict("workers", low=64, high=128))
+    assert (space.knob("workers").low, space.knob("workers").high) == (64, 128)
