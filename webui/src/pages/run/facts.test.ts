@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { space, defaultConfiguration as standard, trial } from '../../test/records';
+import { outcome, space, defaultConfiguration as standard, trial } from '../../test/records';
 import { chooseAxes, defaultConfiguration, freeKnobs, gainOver, keyTrials, verdictCounts } from './facts';
 
 it('the default configuration takes fixed values where knobs are fixed', () => {
