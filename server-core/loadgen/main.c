@@ -77,11 +77,14 @@ static bool prepare(struct connections *all, struct session_plan *plan, const st
 {
     struct url url;
 
-    return url_parse(&url, options->url, error, error_size) &&
-           make_plan(plan, options, &url, error, error_size) &&
-           url_resolve(&url, &all->network.server, &all->network.address_length, error, error_size) &&
-           (options->sources == NULL ||
-            network_set_sources(&all->network, options->sources, error, error_size));
+    if (!url_parse(&url, options->url, error, error_size) ||
+        !make_plan(plan, options, &url, error, error_size) ||
+        !url_resolve(&url, &all->network.server, &all->network.address_length, error, error_size))
+        return false;
+    if (options->sources != NULL)
+        return network_set_sources(&all->network, options->sources, error, error_size);
+    network_set_default_sources(&all->network);
+    return true;
 }
 
 /* Runs the load and prints the result. Returns the exit status. */

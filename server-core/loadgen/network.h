@@ -27,8 +27,12 @@ enum connect_status {
 };
 
 /* Takes the comma-separated addresses `list`, which must be of the server's family, as sources. Returns false
- * with a sentence in `error` when one of them is not an address. */
+ * with a sentence in `error` when one of them is no such address of this host. */
 bool network_set_sources(struct network *network, const char *list, char *error, size_t error_size);
+
+/* Takes 127.0.0.1 to 127.0.0.8 as sources when the server has an address of 127.0.0.0/8, so that ports stay
+ * easy to find; for other servers the kernel goes on choosing. */
+void network_set_default_sources(struct network *network);
 
 /* Makes a non-blocking socket and begins to connect it. *descriptor is the socket when the result is
  * CONNECT_UNDER_WAY, and otherwise -1. */

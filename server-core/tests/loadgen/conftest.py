@@ -1,0 +1,245 @@
+"""Servers that do as a script says, and a way to run trimtab-load against them.
+
+Every result that `load` returns has been checked for the generator's equations: each offered request is in
+exactly one cell, in total and by size class, and so is each session.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+PROGRAM = os.environ.get(
+    "TRIMTAB_LOAD", str(Path(__file__).parents[2] / "build" / "loadgen" / "trimtab-load")
+)
+REQUEST_CELLS = ("replied", "timed_out_before_read", "timed_out_after_read", "failed", "abandoned")
+SESSION_CELLS = ("completed", "timed_out_connect", "timed_out", "failed", "interrupted")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as the server read it."""
+
+    method: str
+    target: str
+    fields: dict[str, str]
+    peer: str
+    connection: int
+    received_s: float
+    """On the monotonic clock."""
+
+
+class Closed(Exception):
+    """The client has closed the connection."""
+
+
+class Connection:
+    """The server's end of one connection, for scripts."""
+
+    def __init__(self, server: "ScriptedServer", connected: socket.socket, peer: str, number: int) -> None:
+        self.server = server
+        self.socket = connected
+        self.peer = peer
+        self.number = number
+
+    def read_request(self) -> Request:
+        """Reads one request without a body; raises Closed at the end of the stream."""
+        text = b""
+        while not text.endswith(b"\r\n\r\n"):
+            byte = self.socket.recv(1)
+            if not byte:
+                raise Closed
+            text += byte
+        first, *lines = text.decode("ascii").rstrip().split("\r\n")
+        method, target, _ = first.split(" ")
+        fields = dict(line.split(": ", 1) for line in lines)
+        request = Request(method, target, fields, self.peer, self.number, monotonic())
+        self.server.requests.append(request)
+        return request
+
+    def has_unread_bytes(self) -> bool:
+        """Whether the client has already sent something more."""
+        return bool(select.select([self.socket], [], [], 0)[0])
+
+    def send(self, data: bytes) -> None:
+        """Sends all of it."""
+        self.socket.sendall(data)
+
+    def reply(self, length: int = 10, status: str = "200 OK", extra: str = "") -> None:
+        """Sends a whole reply with a body of `length` bytes; `extra` are further header lines."""
+        self.send(f"HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{extra}\r\n".encode() + bytes(length))
+
+    def stall(self) -> None:
+        """Does nothing until the test is over."""
+        self.server.over.wait()
+
+    def reset(self) -> None:
+        """Closes with RST instead of FIN."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+
+Script = Callable[[Connection], None]
+
+
+class ScriptedServer:
+    """Listens on a free port of 127.0.0.1 and runs the script once for each connection, in a thread."""
+
+    def __init__(self, script: Script | None, backlog: int = 1024) -> None:
+        self.requests: list[Request] = []
+        self.over = threading.Event()
+        self._script = script
+        self._threads: list[threading.Thread] = []
+        self._open: list[socket.socket] = []
+        self._listener = socket.socket()
+        self._listener.bind(("127.0.0.1", 0))
+        self._listener.listen(backlog)
+        self.url = "http://{}:{}".format(*self._listener.getsockname())
+        self._accepting = threading.Thread(target=self._accept)
+        if script is not None:
+            self._accepting.start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connected, (peer, _) = self._listener.accept()
+            except OSError:
+                return
+            self._open.append(connected)
+            connection = Connection(self, connected, peer, len(self._threads))
+            thread = threading.Thread(target=self._serve, args=(connection,))
+            self._threads.append(thread)
+            thread.start()
+
+    def _serve(self, connection: Connection) -> None:
+        try:
+            assert self._script is not None
+            self._script(connection)
+        except (Closed, OSError):
+            pass
+        finally:
+            connection.socket.close()
+
+    def close(self) -> None:
+        """Ends all stalls and waits for the scripts."""
+        self.over.set()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        if self._script is not None:
+            self._accepting.join()
+        for connected in self._open:
+            try:
+                connected.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
+        for thread in self._threads:
+            thread.join()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., ScriptedServer]]:
+    """Starts scripted servers; `None` as the script is a server that never accepts."""
+    servers = []
+
+    def start(script: Script | None, backlog: int = 1024) -> ScriptedServer:
+        servers.append(ScriptedServer(script, backlog))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+@dataclass
+class Outcome:
+    """What a run of trimtab-load left behind."""
+
+    status: int
+    stdout: str
+    stderr: str
+    progress: list[dict[str, Any]] = field(default_factory=list)
+    result: dict[str, Any] = field(default_factory=dict)
+
+
+def check_equations(result: dict[str, Any]) -> None:
+    """Asserts that nothing that was offered is missing or counted twice."""
+    requests, sessions = result["requests"], result["sessions"]
+    assert requests["offered"] == sum(requests[cell] for cell in REQUEST_CELLS) + requests["dropped"]
+    assert sessions["offered"] == sessions["started"] + sessions["dropped"]
+    assert sessions["started"] == sum(sessions[cell] for cell in SESSION_CELLS)
+    for size_class in result["size_classes"]:
+        assert size_class["asked"] == sum(size_class[cell] for cell in REQUEST_CELLS)
+    for cell in REQUEST_CELLS:
+        assert requests[cell] == sum(size_class[cell] for size_class in result["size_classes"])
+    assert requests["failed"] == sum(result["failures"].values())
+    health = result["health"]
+    dropped = [health[f"dropped_for_{reason}"] for reason in ("ports", "descriptors", "lateness")]
+    assert sessions["dropped"] == sum(dropped)
+    assert result["latency_us"]["reply"]["count"] == sum(n for _, n in result["histograms"]["reply"])
+
+
+def read_outcome(status: int, stdout: str, stderr: str) -> Outcome:
+    """Takes the output of a run with JSON lines apart, and checks it."""
+    outcome = Outcome(status, stdout, stderr)
+    documents = [json.loads(line) for line in stdout.splitlines()]
+    if documents:
+        *outcome.progress, outcome.result = documents
+        assert all(document["type"] == "progress" for document in outcome.progress)
+        assert outcome.result["type"] == "result"
+        check_equations(outcome.result)
+    return outcome
+
+
+@pytest.fixture
+def load() -> Callable[..., Outcome]:
+    """Runs `trimtab-load open` on an URL with further arguments, to its end."""
+
+    def run(url: str, *arguments: str, expect_status: int = 0, **options: Any) -> Outcome:
+        command = [PROGRAM, "open", "--url", url, *arguments]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        done = subprocess.run(command, text=True, timeout=60, check=False, **(pipes | options))
+        assert expect_status == done.returncode, done.stderr
+        if "--text" in arguments:
+            return Outcome(done.returncode, done.stdout, done.stderr)
+        return read_outcome(done.returncode, done.stdout or "", done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def interrupt() -> Callable[..., Outcome]:
+    """Runs trimtab-load until its first progress line, then sends it a signal."""
+
+    def run(number: signal.Signals, url: str, *arguments: str) -> Outcome:
+        command = [PROGRAM, "open", "--url", url, *arguments]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+            assert child.stdout is not None
+            first = child.stdout.readline()
+            child.send_signal(number)
+            stdout, stderr = child.communicate(timeout=60)
+        return read_outcome(child.returncode, first + stdout, stderr)
+
+    return run
+
+
+@pytest.fixture
+def write_log(tmp_path: Path) -> Callable[[str], str]:
+    """Writes a session log and returns its path."""
+
+    def write(text: str) -> str:
+        path = tmp_path / "sessions.log"
+        path.write_text(text)
+        return str(path)
+
+    return write

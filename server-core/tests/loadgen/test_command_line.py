@@ -1,0 +1,165 @@
+"""The command line: what is refused, signals, the text report, and that the documentation is complete."""
+
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "load-generator.md"
+URL = "http://127.0.0.1:1/"
+
+
+def always_replies(connection):
+    """Ten bytes for every request."""
+    while True:
+        connection.read_request()
+        connection.reply()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--rate", "0", "--duration", "1"], "--rate 0: expected requests per second, more than 0"),
+        (["--rate", "1x", "--duration", "1"], "--rate 1x: expected requests per second"),
+        (["--rate", "nan", "--duration", "1"], "--rate nan: expected requests per second"),
+        (["--rate", "1", "--duration", "-1"], "--duration -1: expected seconds, more than 0"),
+        (["--rate", "1"], "--duration is missing: expected seconds"),
+        (["--duration", "1"], "--rate is missing: expected requests per second"),
+        (["--rate", "1", "--duration", "1", "--warmup", "1"], "--warmup: expected less than --duration"),
+        (["--rate", "1", "--duration", "1", "--timeout", "0"], "--timeout 0: expected seconds, more than 0"),
+        (
+            ["--rate", "1", "--duration", "1", "--session-requests", "0"],
+            "--session-requests 0: expected an integer from 1 to 1,000,000",
+        ),
+        (
+            ["--rate", "1", "--duration", "1", "--arrivals", "uniform"],
+            "--arrivals uniform: expected deterministic or poisson",
+        ),
+        (["--rate", "1", "--duration", "1", "--seed", "x"], "--seed x: expected an integer"),
+        (["--rate", "1", "--duration", "1", "--frobnicate"], "--frobnicate: unknown option"),
+        (["--rate", "1", "--duration"], "--duration: unknown option, or a value is missing"),
+        (["--rate", "1", "--duration", "1", "now"], "now: expected one mode, open"),
+        (
+            ["--rate", "1", "--duration", "1", "--source", "localhost"],
+            "--source localhost: expected an IPv4 address",
+        ),
+        (
+            ["--rate", "1", "--duration", "1", "--source", "192.0.2.1"],
+            "--source 192.0.2.1: is not an address of this host",
+        ),
+        (
+            ["--rate", "1", "--duration", "1", "--sessions", "/does/not/exist"],
+            "--sessions /does/not/exist: cannot be opened: No such file or directory",
+        ),
+        (
+            ["--rate", "1", "--duration", "1", "--sessions", "x", "--session-requests", "2"],
+            "--session-requests: a session log says itself",
+        ),
+    ],
+)
+def test_bad_option_is_refused_by_name(load, arguments, complaint):
+    """One sentence that names the option and what was expected, exit status 2, no output."""
+    outcome = load(URL, *arguments, expect_status=2)
+    assert outcome.stderr.startswith(f"trimtab-load: {complaint}")
+    assert outcome.stderr.count("\n") == 1
+    assert outcome.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "complaint"),
+    [
+        ("ftp://127.0.0.1/", "--url ftp://127.0.0.1/: expected http://HOST[:PORT][/PATH]"),
+        ("http://127.0.0.1:99999/", "--url http://127.0.0.1:99999/: expected a port from 1 to 65535"),
+        ("http://no..such..host/", "host no..such..host: no address was found"),
+    ],
+)
+def test_bad_url_is_refused_by_name(load, url, complaint):
+    """As for options."""
+    outcome = load(url, "--rate", "1", "--duration", "1", expect_status=2)
+    assert outcome.stderr.startswith(f"trimtab-load: {complaint}")
+    assert outcome.stdout == ""
+
+
+def test_path_beside_a_session_log_is_refused(load, write_log):
+    """The log names what to ask for; a path in the URL would be ignored."""
+    log = write_log("/a\n")
+    outcome = load(URL + "x", "--rate", "1", "--duration", "1", "--sessions", log, expect_status=2)
+    assert "expected no path" in outcome.stderr
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signal_ends_the_run_with_an_interrupted_result(interrupt, serve, number, status):
+    """What was measured is kept; open sessions count as interrupted and their requests as abandoned."""
+
+    def script(connection):
+        connection.read_request()
+        connection.reply()
+        connection.stall()
+
+    outcome = interrupt(
+        number, serve(script).url, "--rate", "20", "--duration", "60", "--session-requests", "2"
+    )
+    assert status == outcome.status
+    result = outcome.result
+    assert result["interrupted"] is True
+    assert result["elapsed_s"] < 60
+    assert result["sessions"]["interrupted"] > 0
+    replied, abandoned = result["requests"]["replied"], result["requests"]["abandoned"]
+    assert replied + abandoned == 2 * result["sessions"]["interrupted"]
+    assert replied > 0
+
+
+def test_text_report_shows_the_result_to_people(load, serve):
+    """No JSON, the same facts."""
+    outcome = load(serve(always_replies).url, "--rate", "50", "--duration", "1.1", "--text")
+    assert "requests: 55 offered, 55 replied" in outcome.stdout
+    assert "goodput" in outcome.stdout
+    assert re.search(r"^ +1\.\d s +\d+ sessions open", outcome.stdout, re.MULTILINE)
+    assert "{" not in outcome.stdout
+
+
+def test_result_that_cannot_be_written_is_an_error(load, serve):
+    """A full disk must not look like success."""
+    with Path("/dev/full").open("w") as full:
+        outcome = load(
+            serve(always_replies).url, "--rate", "50", "--duration", "0.2", expect_status=1, stdout=full
+        )
+    assert outcome.stderr == "trimtab-load: the result could not be written to the standard output\n"
+
+
+def member_names(document):
+    """All names of members of objects, at any depth, save those that are data: statuses and reasons."""
+    if isinstance(document, list):
+        return {name for element in document for name in member_names(element)}
+    if not isinstance(document, dict):
+        return set()
+    names = set(document)
+    for name, value in document.items():
+        if name not in ("by_status", "failures"):
+            names |= member_names(value)
+    return names
+
+
+def test_every_field_is_documented(load, serve):
+    """Each name in a real progress line and a real result stands in the documentation, as code."""
+    outcome = load(serve(always_replies).url, "--rate", "20", "--duration", "1.2")
+    documented = set(re.findall(r"`([a-z0-9_]+)`", DOCUMENTATION.read_text()))
+    assert set() == member_names([outcome.result, *outcome.progress]) - documented
+
+
+def test_every_failure_reason_is_documented():
+    """The names that the source gives to failures stand in the documentation."""
+    source = (Path(__file__).parents[2] / "loadgen" / "accounting.c").read_text()
+    names = re.findall(r'\[FAILURE_\w+\] = "([a-z-]+)"', source)
+    assert len(names) >= 9
+    text = DOCUMENTATION.read_text()
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_every_option_is_documented(load):
+    """Each option of --help stands in the documentation."""
+    options = set(re.findall(r"^  (--[a-z-]+)", load(URL, "--text", "--help").stdout, re.MULTILINE))
+    assert len(options) >= 11
+    text = DOCUMENTATION.read_text()
+    assert set() == {option for option in options if f"`{option}" not in text}

@@ -1,0 +1,131 @@
+"""The open loop: the rate is kept whatever the server does, and waiting is not left out of the latencies."""
+
+import math
+import threading
+
+
+def always_replies(connection):
+    """Ten bytes for every request."""
+    while True:
+        connection.read_request()
+        connection.reply()
+
+
+def test_offered_requests_match_rate_and_duration(load, serve):
+    """Within 0.5 % of rate x duration."""
+    result = load(
+        serve(always_replies).url, "--rate", "600", "--duration", "1.5", "--session-requests", "3"
+    ).result
+    assert abs(result["requests"]["offered"] - 900) <= 4.5
+    assert result["requests"]["offered"] == result["requests"]["replied"]
+
+
+def test_session_rate_follows_from_the_mean_session_length(load, serve, write_log):
+    """A log of 1, 2 and 3 requests has mean length 2: 200 requests a second are 100 sessions a second."""
+    log = write_log("/a\n\n/b\n/b\n\n/c\n/c\n/c\n")
+    result = load(serve(always_replies).url, "--sessions", log, "--rate", "200", "--duration", "0.9").result
+    assert result["sessions"]["offered"] == 90
+    assert result["requests"]["offered"] == 180
+
+
+def test_server_that_never_replies_does_not_slow_arrivals(load, serve):
+    """With a closed loop a stalled server would get one request per connection; here all of them come."""
+    result = load(
+        serve(lambda connection: connection.stall()).url,
+        *("--rate", "300", "--duration", "1", "--timeout", "0.5"),
+    ).result
+    assert result["sessions"]["offered"] == 300
+    assert result["requests"]["timed_out_before_read"] == 300
+
+
+def test_poisson_arrivals_keep_the_mean_rate(load, serve):
+    """Within five standard deviations of a Poisson variable."""
+    result = load(
+        serve(always_replies).url,
+        *("--rate", "400", "--duration", "1", "--arrivals", "poisson", "--seed", "3"),
+    ).result
+    assert abs(result["sessions"]["offered"] - 400) < 5 * math.sqrt(400)
+
+
+def test_seed_repeats_poisson_arrivals(load, serve):
+    """The same seed offers the same number of sessions; this pair of seeds does not."""
+    server = serve(always_replies)
+    arguments = ("--rate", "200", "--duration", "0.5", "--arrivals", "poisson", "--seed")
+    offered = [load(server.url, *arguments, seed).result["sessions"]["offered"] for seed in "114"]
+    assert offered[0] == offered[1] != offered[2]
+
+
+def test_stall_of_the_server_shows_in_the_latency(load, serve):
+    """While the server pauses for 0.3 s, 60 of 400 arrivals wait: their wait is in the percentiles.
+
+    The pause begins with the 100th request, so that it falls inside the run on any machine.
+    """
+    running = threading.Event()
+    running.set()
+    lock = threading.Lock()
+    asked = 0
+
+    def resume(server):
+        server.over.wait(0.3)
+        running.set()
+
+    def script(connection):
+        nonlocal asked
+        connection.read_request()
+        with lock:
+            asked += 1
+            if asked == 100:
+                running.clear()
+                threading.Thread(target=resume, args=(connection.server,)).start()
+        running.wait()
+        connection.reply()
+
+    result = load(serve(script).url, "--rate", "200", "--duration", "2", "--timeout", "30").result
+    assert result["requests"]["replied"] == 400
+    assert result["latency_us"]["reply"]["p99"] >= 150_000
+    assert result["latency_us"]["reply"]["max"] >= 280_000
+
+
+def test_warmup_is_left_out_of_latencies_and_kept_in_classes(load, serve):
+    """Of 100 arrivals the 50 from the end of the warm-up on have latencies; the classes have all."""
+    result = load(
+        serve(always_replies).url, "--rate", "100", "--duration", "1", "--warmup", "0.5", "--timeout", "30"
+    ).result
+    assert result["latency_us"]["reply"]["count"] == 50
+    assert result["latency_us"]["connect"]["count"] == 50
+    assert sum(size_class["asked"] for size_class in result["size_classes"]) == 100
+
+
+def test_goodput_counts_completed_replies_inside_the_window(load, serve):
+    """Replies that take longer than the run are no goodput, though they are replied to."""
+
+    def script(connection):
+        connection.read_request()
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        connection.server.over.wait(1)
+        connection.send(bytes(1000))
+
+    result = load(serve(script).url, "--rate", "20", "--duration", "0.5", "--timeout", "30").result
+    assert result["requests"]["replied"] == 10
+    assert result["goodput_mbps"] == 0
+    assert result["reply_rate_rps"] == 0
+    assert result["bytes_received"] == 10 * (1000 + 41)
+
+
+def test_goodput_is_heads_and_bodies_per_second(load, serve):
+    """Goodput and reply rate describe the same replies."""
+    result = load(serve(always_replies).url, "--rate", "100", "--duration", "1").result
+    reply_bytes = result["bytes_received"] / result["requests"]["replied"]
+    assert math.isclose(result["goodput_mbps"], result["reply_rate_rps"] * reply_bytes * 8 / 1e6)
+    assert result["goodput_mbps"] > 0
+
+
+def test_progress_adds_up_to_the_result(load, serve):
+    """One line a second; its counts never exceed those of the result."""
+    outcome = load(serve(always_replies).url, "--rate", "100", "--duration", "2.5")
+    assert len(outcome.progress) >= 2
+    elapsed = [line["elapsed_s"] for line in outcome.progress]
+    assert elapsed == sorted(elapsed)
+    assert elapsed[0] >= 1
+    assert outcome.progress[-1]["requests_replied"] <= outcome.result["requests"]["replied"]
+    assert sum(line["reply_rate_rps"] > 0 for line in outcome.progress) >= 2
