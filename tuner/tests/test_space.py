@@ -157,7 +157,7 @@ def test_default_stays_allowed_outside_a_restricted_range():
         ({"name": "sendfile", "low": 1}, "sendfile: restricted by choices, not by low and high"),
         (
             {"name": "sendfile", "choices": ()},
-            "sendfile: choices is empty; expected some of one of nonblocking, blocking",
+            "sendfile: choices is empty; expected at least one of nonblocking, blocking",
         ),
         (
             {"name": "sendfile", "choices": ("off",)},

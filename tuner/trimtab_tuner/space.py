@@ -232,7 +232,7 @@ class Space(Frozen):
             if low is not None or high is not None:
                 raise SpaceError(name, f"{name}: restricted by choices, not by low and high")
             if not choices:
-                raise SpaceError(name, f"{name}: choices is empty; expected some of {knob.allowed}")
+                raise SpaceError(name, f"{name}: choices is empty; expected at least {knob.allowed}")
             for choice in choices:
                 if not knob.contains(choice):
                     raise SpaceError(name, f"{name}: choice {choice!r}: expected {knob.allowed}")
