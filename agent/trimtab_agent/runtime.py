@@ -3,14 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from trimtab_db import Repository, open_database
+from trimtab_db.records import RunState
 
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.errors import HostError
+from trimtab_agent.errors import HostError, RunConflict
 from trimtab_agent.host import describe_host
 from trimtab_agent.layout import CpuLayout, pin_this_process, process_layout
+from trimtab_agent.run.lock import RunLock
+from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.service import TuningService
 from trimtab_agent.settings import Settings
 
@@ -29,23 +33,41 @@ class Runtime:
 
 @contextmanager
 def open_repository(settings: Settings) -> Iterator[Repository]:
-    """The database, made or brought up to date if need be; raises HostError, DatabaseError."""
+    """The database, made or brought up to date if need be, and with no run in it that only seems to go on.
+
+    Raises HostError, DatabaseError.
+    """
     try:
         settings.var.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HostError(f"the directory {settings.var} cannot be made: {error.strerror}") from error
     repository = open_database(settings.database)
     try:
+        _mark_interrupted(repository, VarPaths(settings.var).lock)
         yield repository
     finally:
         repository.close()
+
+
+def _mark_interrupted(repository: Repository, lock_path: Path) -> None:
+    """Marks runs whose process has died as `interrupted`: they are `running`, but nobody holds the lock."""
+    if not any(line.run.state is RunState.RUNNING for line in repository.runs()):
+        return
+    try:
+        lock = RunLock(lock_path)
+    except RunConflict:
+        return  # it does go on, in another process
+    try:
+        repository.interrupt_running_runs()
+    finally:
+        lock.release()
 
 
 @contextmanager
 def open_runtime(settings: Settings) -> Iterator[Runtime]:
     """Pins this process to the generator's CPUs and starts to sample; at the end stops what is running.
 
-    Runs whose process has died are marked `interrupted` first.  Raises HostError, DatabaseError.
+    Raises HostError, DatabaseError.
     """
     layout = process_layout()
     with open_repository(settings) as repository:
@@ -61,7 +83,6 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
             host_id=host_id,
             layout=layout,
         )
-        service.mark_interrupted()
         pin_this_process(layout.generator)
         sampler.start()
         try:

@@ -28,7 +28,7 @@ from trimtab_agent import __version__
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.errors import RunConflict, RunNotFound, RunNotResumable, RunNotRunning
+from trimtab_agent.errors import RunNotFound, RunNotResumable, RunNotRunning
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.programs import require_built
 from trimtab_agent.run.lock import RunLock
@@ -133,17 +133,6 @@ class TuningService:
     def estimate(self, spec: RunSpec) -> Estimate:
         """How many trials such a run would take, and how long; raises SpecError."""
         return check(spec).estimate()
-
-    def mark_interrupted(self) -> tuple[int, ...]:
-        """Finds runs whose process has died, and marks them `interrupted`; which ones those were."""
-        try:
-            lock = RunLock(self._paths.lock)
-        except RunConflict:
-            return ()  # a run is going on in another process
-        try:
-            return self._repository.interrupt_running_runs()
-        finally:
-            lock.release()
 
     def close(self) -> None:
         """Stops the run that is going on, and waits until its children have ended."""

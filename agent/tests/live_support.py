@@ -1,0 +1,143 @@
+"""What the tests with real servers share: a tiny run, and ways to wait for what happens to it."""
+
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+from trimtab_agent.broadcast import Broadcaster, Event
+from trimtab_agent.settings import Settings
+from trimtab_agent.specification import KnobSpec, RunSpec
+
+WAIT_S = 60.0
+
+# A run of seconds: the calibration starts above saturation, so that it is over after a few steps.
+TINY: dict[str, Any] = {
+    "directories": 1,
+    "time_scale": 0.02,
+    "timeout_s": 0.5,
+    "calibration_start_rps": 2000.0,
+    "calibration_step_s": 0.3,
+    "rate_duration_s": 0.4,
+    "warmup_s": 0.1,
+    "ladder_points": 2,
+    "budget_trials": 3,
+    "confirmation_repeats": 2,
+}
+# Small loads at any speed of the machine: 50 connections saturate early.
+TINY_KNOBS = {
+    "workers": KnobSpec(low=1, high=2),
+    "max_connections": KnobSpec(low=20, high=200),
+    "sendfile": KnobSpec(fixed="nonblocking"),
+}
+
+
+def tiny_spec(**changes: Any) -> RunSpec:
+    """A run of a few seconds; `changes` override its settings."""
+    return RunSpec(knobs=TINY_KNOBS, settings={**TINY, **changes})
+
+
+def tiny_options(**changes: Any) -> list[str]:
+    """The same run as options of `trimtab tune`."""
+    options = [f"--set={name}={value}" for name, value in {**TINY, **changes}.items()]
+    return [*options, "--knob=workers=1:2", "--knob=max_connections=20:200", "--knob=sendfile=nonblocking"]
+
+
+class Listener:
+    """Collects the events of a broadcaster, and waits for particular ones."""
+
+    def __init__(self, broadcaster: Broadcaster) -> None:
+        self._arrived = threading.Event()
+        self._subscription = broadcaster.subscribe(self._arrived.set)
+        self.seen: list[Event] = []
+
+    def wait_for(self, name: str, matches: Callable[[dict[str, Any]], bool] = lambda _: True) -> Event:
+        """The next event of that name that matches; fails after a minute."""
+        deadline = time.monotonic() + WAIT_S
+        while time.monotonic() < deadline:
+            for event in self._subscription.drain():
+                self.seen.append(event)
+                if event.name == name and matches(event.data):
+                    return event
+            self._arrived.wait(1.0)
+            self._arrived.clear()
+        raise AssertionError(f"no event {name!r} came; seen: {[(e.name, e.data) for e in self.seen[-5:]]}")
+
+    def wait_for_rate(self, trial: int) -> None:
+        """Waits until that trial is driving a rate."""
+        self.wait_for(
+            "progress",
+            lambda data: data["trial"] == trial and data["rate_rps"] is not None,
+        )
+
+
+def children_named(name: str, parent: int | None = None) -> list[psutil.Process]:
+    """The processes of that name among the descendants of `parent` (this process if not given)."""
+    found = []
+    for child in psutil.Process(parent).children(recursive=True):
+        try:
+            if child.name() == name:
+                found.append(child)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def wait_until_gone(pids: list[int]) -> None:
+    """Waits until all these processes have ended (not necessarily been reaped); fails after a minute."""
+    deadline = time.monotonic() + WAIT_S
+    for pid in pids:
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        try:
+            ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
+            assert ready, f"process {pid} is still running"
+        finally:
+            os.close(descriptor)
+
+
+class Tune:
+    """`trimtab tune` (or another command) as a process of its own, its output read line by line."""
+
+    def __init__(self, settings: Settings, *arguments: str) -> None:
+        environment = {
+            **os.environ,
+            "TRIMTAB_VAR": str(settings.var),
+            "TRIMTAB_HTTPD_PATH": str(settings.httpd_path),
+            "TRIMTAB_LOAD_PATH": str(settings.load_path),
+            "PYTHONUNBUFFERED": "1",
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", "from trimtab_agent.cli import main; main()", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment,
+        )
+        self.lines: list[str] = []
+
+    def wait_for_line(self, part: str) -> str:
+        """Reads on until a line contains `part`."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+            if part in line:
+                return line
+        raise AssertionError(f"{part!r} was never printed:\n{''.join(self.lines)}")
+
+    def finish(self) -> tuple[int, str]:
+        """Waits for the end: exit code and all that was printed."""
+        assert self.process.stdout is not None
+        self.lines += self.process.stdout.readlines()
+        return self.process.wait(WAIT_S), "".join(self.lines)
+
+    def descendants(self) -> list[int]:
+        """The process ids of everything it has started."""
+        return [child.pid for child in psutil.Process(self.process.pid).children(recursive=True)]
