@@ -1,0 +1,134 @@
+"""A real, tiny tuning run through the API: started, watched on the live stream, stopped, resumed, exported.
+
+The server and the load generator of the checkout run; `make build` makes them.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import datetime
+
+import httpx
+import pytest
+from trimtab_agent.api import schemas
+
+RUN = {
+    "budget_trials": 2,
+    "knobs": {"workers": {"low": 1, "high": 2}, "max_connections": {"fixed": 512}},
+    "settings": {
+        "directories": 1,
+        "timeout_s": 0.5,
+        "calibration_step_s": 0.4,
+        "rate_duration_s": 0.5,
+        "warmup_s": 0.1,
+        "ladder_points": 2,
+        "confirmation_repeats": 2,
+    },
+}
+PAYLOADS = {
+    "progress": schemas.Progress,
+    "measurement": schemas.MeasurementLine,
+    "trial": schemas.TrialLine,
+    "run": schemas.RunChange,
+    "log": schemas.LogLine,
+}
+
+
+def await_state(client: httpx.Client, run_id: int) -> dict[str, object]:
+    """The run, once it is no longer running."""
+    pause = threading.Event()
+    while (run := client.get(f"/api/v1/runs/{run_id}").json())["state"] == "running":
+        pause.wait(0.1)
+    return run
+
+
+def events_of(response: httpx.Response) -> Iterator[tuple[str, dict[str, object]]]:
+    """Names and data of the events of a stream."""
+    name = ""
+    for line in response.iter_lines():
+        field, _, value = line.partition(": ")
+        if field == "event":
+            name = value
+        elif field == "data":
+            yield name, json.loads(value)
+
+
+@pytest.mark.timeout(240)
+def test_run_is_started_watched_and_exported_through_the_api(daemon):
+    """Everything the stream tells fits the documented schemas and is in the database afterwards."""
+    client = daemon.client
+    seen: list[tuple[str, dict[str, object]]] = []
+    with (
+        httpx.Client(base_url=client.base_url, timeout=60) as listener,
+        listener.stream("GET", "/api/v1/live", headers={"Last-Event-ID": "0"}) as stream,
+    ):
+        started = client.post("/api/v1/runs", json=RUN)
+        assert started.status_code == 201, started.text
+        run_id = started.json()["id"]
+        second = client.post("/api/v1/runs", json=RUN)
+        assert (second.status_code, second.json()["error"]["code"]) == (409, "run-conflict")
+        going_on = client.get(f"/api/v1/runs/{run_id}").json()
+        assert going_on["progress"]["run_id"] == run_id
+        for name, data in events_of(stream):
+            seen.append((name, data))
+            if name == "run" and data["state"] != "running":
+                break
+
+    run = await_state(client, run_id)
+    assert run["state"] == "finished", run
+    assert run["progress"] is None
+    for name, data in seen:
+        PAYLOADS[name].model_validate(data)
+    assert {name for name, _ in seen} >= {"progress", "measurement", "trial", "run"}
+    fractions = [data["fraction"] for name, data in seen if name == "progress"]
+    assert fractions == sorted(fractions)
+
+    trials = client.get(f"/api/v1/runs/{run_id}/trials").json()
+    assert [data["number"] for name, data in seen if name == "trial"] == [trial["number"] for trial in trials]
+    assert {trial["purpose"] for trial in trials} == {"calibration", "search", "confirmation"}
+    searched = next(trial for trial in trials if trial["purpose"] == "search")
+    assert [measurement["rate_rps"] for measurement in searched["measurements"]] == run["ladder"]
+    told = [
+        data["goodput_mbps"]
+        for name, data in seen
+        if name == "measurement" and data["trial"] == searched["number"]
+    ]
+    assert told == [measurement["goodput_mbps"] for measurement in searched["measurements"]]
+
+    detail = client.get(f"/api/v1/runs/{run_id}/trials/{searched['number']}").json()
+    (measurement, *_) = detail["measurements"]
+    classes = measurement["size_classes"]
+    assert sum(counts["asked"] for counts in classes) == measurement["requests"]["offered"]
+    assert "max_connections = 512" in detail["server_config"]
+
+    assert run["outcome"]["confirmed"] is True
+    exports = client.get(f"/api/v1/runs/{run_id}/exports").json()
+    assert {export["format"]: export["check_ok"] for export in exports} == {
+        "nginx": True,
+        "trimtab-httpd": True,
+    }
+    assert client.get("/api/v1/runs").json()["runs"][0]["trials"] == len(trials)
+
+
+@pytest.mark.timeout(240)
+def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(daemon):
+    """Stop is answered at once; nothing that was recorded is measured again."""
+    client = daemon.client
+    run_id = client.post("/api/v1/runs", json=RUN).json()["id"]
+    pause = threading.Event()
+    while not client.get(f"/api/v1/runs/{run_id}/trials").json():
+        pause.wait(0.1)
+    assert client.post(f"/api/v1/runs/{run_id}/stop").status_code == 202
+    stopped = await_state(client, run_id)
+    assert stopped["state"] == "stopped"
+    kept = client.get(f"/api/v1/runs/{run_id}/trials").json()
+    assert daemon.context.service.wait(timeout_s=20)
+
+    resumed = client.post(f"/api/v1/runs/{run_id}/resume")
+    assert (resumed.status_code, resumed.json()["state"]) == (202, "running")
+    run = await_state(client, run_id)
+    assert run["state"] == "finished", run
+    assert datetime.fromisoformat(run["started_at"]) > datetime.fromisoformat(run["created_at"])
+    trials = client.get(f"/api/v1/runs/{run_id}/trials").json()
+    assert trials[: len(kept)] == kept
+    assert len(trials) > len(kept)
