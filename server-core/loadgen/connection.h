@@ -8,9 +8,10 @@
  *                                   \------- THINKING <------------ think time ---------------/
  *
  * and always in one of two queues of timeouts: that of connects, then that of sessions. Sockets are
- * edge-triggered and registered once. A body is not copied: recv(2) with MSG_TRUNC lets the kernel discard
- * it. When the client has had all its replies, or a timeout is over, it closes, as a browser does: with FIN,
- * and with RST when the kernel still holds data nobody has read.
+ * edge-triggered and registered once. When the client has had all its replies, or a timeout is over, it
+ * closes, as a browser does: with FIN, and with RST when the kernel still holds data nobody has read.
+ *
+ * This file has the life of a session; exchange.h has a request and its reply.
  */
 #ifndef TRIMTAB_LOADGEN_CONNECTION_H
 #define TRIMTAB_LOADGEN_CONNECTION_H
@@ -24,10 +25,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct connection;
+enum connection_state { CONNECTING, ASKING, READING_BODY, THINKING };
 
-/* Room for most whole replies, so that they take one system call; longer bodies are discarded in the kernel.
- */
+struct connection {
+    struct timeout timeout;
+    struct alarm think;   /* in the heap while THINKING */
+    uint64_t intended_ns; /* of the session while CONNECTING, then of the request */
+    uint64_t body_left;   /* bytes still to be read, while READING_BODY */
+    struct reply_head head;
+    char *partial_head;     /* the beginning of a head that did not come in one piece, else NULL */
+    uint32_t partial_bytes; /* of it */
+    uint32_t request;       /* index of the present request in the plan */
+    uint32_t last_request;  /* of the session */
+    uint32_t sent;          /* bytes of the present request */
+    int descriptor;
+    enum connection_state state;
+    bool heard;       /* the server has sent something on this connection */
+    bool reply_begun; /* a byte of the present reply has come */
+    bool failed;      /* a request of the session has failed */
+};
+
+/* Room for most whole replies, so that they take one system call; longer bodies the kernel discards. */
 #define RECEIVE_BYTES 16384
 
 /* All open sessions, and what they share. */
@@ -64,6 +82,30 @@ void connections_expire(struct connections *all, uint64_t now_ns);
 
 /* Ends all sessions; the requests that they are at count as abandoned. */
 void connections_interrupt(struct connections *all);
+
+/* Ends a session: counts the requests from the present one on as abandoned, closes, frees `connection`. */
+void connection_end(struct connections *all, struct connection *connection, enum session_end end);
+
+/* Ends a session because its present request, or the connection that it needs, failed: for `reason`, with the
+ * detail that account_failure wants. */
+void connection_fail(struct connections *all, struct connection *connection, enum failure reason,
+                     unsigned detail);
+
+/* Likewise, for the reason that `error`, an errno of the socket, stands for. */
+void connection_fail_with_errno(struct connections *all, struct connection *connection, int error);
+
+/* Returns what a request asks for. */
+static inline const struct request_kind *connection_kind(const struct connections *all, uint32_t request)
+{
+    return &all->plan->kinds[all->plan->requests[request].kind];
+}
+
+/* Returns the size class of a request whose reply has not told its size. */
+static inline uint64_t connection_planned_size(const struct connections *all, uint32_t request)
+{
+    uint64_t size = connection_kind(all, request)->size;
+    return size == SIZE_UNKNOWN ? 0 : size;
+}
 
 /* Returns when connections_wake or connections_expire will have something to do, TIMER_NEVER if nothing. */
 uint64_t connections_due_ns(const struct connections *all);

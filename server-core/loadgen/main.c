@@ -6,7 +6,8 @@
  *     sessions.c         what is asked for
  *     arrivals.c         when sessions begin
  *     open_loop.c        the loop that starts them, on the timers of timers.c
- *     connection.c       one session: socket (network.c), request, reply (reply.c), timeouts
+ *     connection.c       the life of one session: its socket (network.c), its timeouts
+ *     exchange.c         one request and its reply (reply.c)
  *     accounting.c       what became of every request (size_classes.c), and how long it took
  *     health.c           whether the generator itself was the limit
  *     report.c           JSON lines; report_text.c the report for people

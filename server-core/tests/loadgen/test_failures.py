@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-TEN_SESSIONS_OF_THREE = ("--rate", "60", "--duration", "0.5", "--session-requests", "3", "--timeout", "0.5")
+TEN_SESSIONS_OF_THREE = ("--rate", "60", "--duration", "0.5", "--session-requests", "3", "--timeout", "1")
 
 
 def cells(result):
@@ -86,7 +86,7 @@ def test_timeout_while_thinking_abandons_the_rest(load, serve, write_log):
     """No request is outstanding when the timeout comes, so none has timed out."""
     log = write_log("/a think=30\n/b\n/c\n")
     result = load(
-        serve(always_replies).url, "--sessions", log, "--rate", "60", "--duration", ".5", "--timeout", ".3"
+        serve(always_replies).url, "--sessions", log, "--rate", "60", "--duration", ".5", "--timeout", "1"
     ).result
     assert cells(result) == {"replied": 10, "abandoned": 20}
     assert result["sessions"]["timed_out"] == 10

@@ -1,0 +1,215 @@
+/*
+ * See exchange.h.
+ */
+#include "exchange.h"
+
+#include "common/clock.h"
+#include "memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool exchange_send(struct connections *all, struct connection *c)
+{
+    const struct request_kind *kind = connection_kind(all, c->request);
+    ssize_t sent = send(c->descriptor, kind->text + c->sent, kind->text_length - c->sent, MSG_NOSIGNAL);
+
+    if (sent >= 0) {
+        c->sent += (uint32_t)sent;
+    } else if (errno != EAGAIN) {
+        connection_fail_with_errno(all, c, errno);
+        return false;
+    }
+    return true;
+}
+
+bool exchange_ask(struct connections *all, struct connection *c, uint64_t intended_ns)
+{
+    c->state = ASKING;
+    c->intended_ns = intended_ns;
+    c->sent = 0;
+    c->reply_begun = false;
+    return exchange_send(all, c);
+}
+
+/* A whole reply has been read. Returns false when the session has ended. */
+static bool finish_reply(struct connections *all, struct connection *c)
+{
+    uint64_t now_ns = clock_now_ns();
+    const struct request_kind *kind = connection_kind(all, c->request);
+    const struct reply_head *head = &c->head;
+    uint64_t size = kind->size != SIZE_UNKNOWN                     ? kind->size
+                    : head->content_length != REPLY_LENGTH_UNKNOWN ? head->content_length
+                                                                   : 0;
+
+    all->account.replies_by_status[head->status]++;
+    if (head->status < 200 || head->status > 299) {
+        account_failure(&all->account, FAILURE_STATUS, head->status,
+                        connection_planned_size(all, c->request));
+        c->failed = true;
+    } else if (kind->size != SIZE_UNKNOWN && head->content_length != kind->size) {
+        account_failure(&all->account, FAILURE_WRONG_LENGTH, 0, size);
+        c->failed = true;
+    } else {
+        account_reply(&all->account, c->intended_ns, now_ns, head->head_bytes + head->body_bytes, size);
+    }
+
+    uint32_t think_us = all->plan->requests[c->request].think_us;
+    if (c->request++ == c->last_request) {
+        connection_end(all, c, c->failed ? SESSION_FAILED : SESSION_COMPLETED);
+        return false;
+    }
+    /* Answered before it was sent completely, a request leaves its rest in the way of the next one. */
+    if (head->connection_close || c->sent < kind->text_length) {
+        connection_fail(all, c, FAILURE_CLOSED_EARLY, 0);
+        return false;
+    }
+    if (think_us == 0)
+        return exchange_ask(all, c, now_ns);
+    c->state = THINKING;
+    alarm_heap_add(&all->thinkers, &c->think, now_ns + think_us * NS_PER_US);
+    return true;
+}
+
+/* Receives up to `size` bytes, into `buffer`, or nowhere when that is NULL. Returns their number; 0 when
+ * nothing more is to be had now; and -1 when the session has ended. Called without libc's wrapper, as the
+ * sanitizers take that for writing to `buffer`, which MSG_TRUNC does not do (tcp(7)). */
+static ssize_t receive(struct connections *all, struct connection *c, void *buffer, size_t size)
+{
+    ssize_t got =
+        syscall(SYS_recvfrom, c->descriptor, buffer, size, buffer == NULL ? MSG_TRUNC : 0, NULL, NULL);
+
+    if (got > 0) {
+        all->account.bytes_received += (uint64_t)got;
+        c->heard = true;
+        return got;
+    }
+    if (got < 0 && errno == EAGAIN)
+        return 0;
+    if (got == 0)
+        connection_fail(all, c, FAILURE_CLOSED_EARLY, 0);
+    else
+        connection_fail_with_errno(all, c, errno);
+    return -1;
+}
+
+/* Keeps the beginning of a head until the rest comes. */
+static void keep_partial_head(struct connection *c, const char *data, size_t length)
+{
+    if (c->partial_head == NULL)
+        c->partial_head = memory_needed(malloc(REPLY_HEAD_MAX));
+    memcpy(c->partial_head, data, length);
+    c->partial_bytes = (uint32_t)length;
+}
+
+static void forget_partial_head(struct connection *c)
+{
+    free(c->partial_head);
+    c->partial_head = NULL;
+    c->partial_bytes = 0;
+}
+
+/* Says whether the `length` bytes of a head that have come, of which reply_parse_head thinks `parse`, are
+ * refused, and why. */
+static bool head_refused(enum reply_parse parse, size_t length, enum failure *reason)
+{
+    switch (parse) {
+    case REPLY_MALFORMED:
+        *reason = FAILURE_MALFORMED_HEAD;
+        return true;
+    case REPLY_TRANSFER_ENCODING:
+        *reason = FAILURE_TRANSFER_ENCODING;
+        return true;
+    case REPLY_NO_LENGTH:
+        *reason = FAILURE_NO_LENGTH;
+        return true;
+    default:
+        *reason = FAILURE_HEAD_TOO_LONG;
+        return length > REPLY_HEAD_MAX;
+    }
+}
+
+/* The read functions return what exchange_read does. */
+
+static bool read_head(struct connections *all, struct connection *c, bool until_empty)
+{
+    size_t room = RECEIVE_BYTES - c->partial_bytes;
+    if (c->partial_bytes > 0)
+        memcpy(all->received, c->partial_head, c->partial_bytes);
+    ssize_t got = receive(all, c, all->received + c->partial_bytes, room);
+    if (got <= 0)
+        return false;
+    if (!c->reply_begun) {
+        c->reply_begun = true;
+        account_first_byte(&all->account, c->intended_ns, clock_now_ns());
+    }
+
+    size_t length = c->partial_bytes + (size_t)got;
+    enum reply_parse parse =
+        reply_parse_head(all->received, length, connection_kind(all, c->request)->head, &c->head);
+    enum failure reason;
+    bool drained = (size_t)got < room && !until_empty;
+    if (head_refused(parse, parse == REPLY_INCOMPLETE ? length : c->head.head_bytes, &reason)) {
+        connection_fail(all, c, reason, 0);
+        return false;
+    }
+    if (parse == REPLY_INCOMPLETE) {
+        keep_partial_head(c, all->received, length);
+        return !drained;
+    }
+    forget_partial_head(c);
+
+    uint64_t of_body = length - c->head.head_bytes;
+    if (of_body > c->head.body_bytes) {
+        connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
+        return false;
+    }
+    c->body_left = c->head.body_bytes - of_body;
+    if (c->body_left > 0) {
+        c->state = READING_BODY;
+        return !drained;
+    }
+    return finish_reply(all, c) && !drained;
+}
+
+static bool read_body(struct connections *all, struct connection *c, bool until_empty)
+{
+    /* One byte more than wanted: a server that sends too much is found out. */
+    ssize_t got = receive(all, c, NULL, c->body_left + 1);
+    if (got <= 0)
+        return false;
+    bool drained = (uint64_t)got <= c->body_left && !until_empty;
+    if ((uint64_t)got > c->body_left) {
+        connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
+        return false;
+    }
+    c->body_left -= (uint64_t)got;
+    if (c->body_left > 0)
+        return !drained;
+    return finish_reply(all, c) && !drained;
+}
+
+/* Nothing is expected while the client thinks, but the server may close the connection. */
+static bool read_while_thinking(struct connections *all, struct connection *c)
+{
+    if (receive(all, c, all->received, RECEIVE_BYTES) > 0)
+        connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
+    return false;
+}
+
+bool exchange_read(struct connections *all, struct connection *c, bool until_empty)
+{
+    switch (c->state) {
+    case ASKING:
+        return read_head(all, c, until_empty);
+    case READING_BODY:
+        return read_body(all, c, until_empty);
+    case THINKING:
+        return read_while_thinking(all, c);
+    case CONNECTING:
+        break;
+    }
+    return false;
+}

@@ -1,0 +1,29 @@
+/*
+ * One request and its reply on a connection.
+ *
+ * DESIGN. A request is sent in one piece if the socket takes it. Of the reply, the head is received together
+ * with as much of the body as comes along, and parsed; the rest of the body is not copied: recv(2) with
+ * MSG_TRUNC lets the kernel discard it. Whatever goes wrong ends the session, and with it the connection:
+ * every function says whether there still is one.
+ */
+#ifndef TRIMTAB_LOADGEN_EXCHANGE_H
+#define TRIMTAB_LOADGEN_EXCHANGE_H
+
+#include "loadgen/connection.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Begins the present request of `connection`, meant for `intended_ns`. Returns false when the session has
+ * ended. */
+bool exchange_ask(struct connections *all, struct connection *connection, uint64_t intended_ns);
+
+/* Sends what is left of the present request. Returns false when the session has ended. */
+bool exchange_send(struct connections *all, struct connection *connection);
+
+/* Receives once, and goes on with the session when that completes a reply. `until_empty`: the end of the
+ * stream is known to follow, so a short read is not the last one. Returns whether to call again: more may be
+ * waiting, on a session that goes on. */
+bool exchange_read(struct connections *all, struct connection *connection, bool until_empty);
+
+#endif
