@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 from trimtab_agent.broadcast import Broadcaster, Event
+from trimtab_agent.runtime import Runtime
 from trimtab_agent.settings import Settings
 from trimtab_agent.specification import KnobSpec, RunSpec
 
@@ -40,6 +41,18 @@ TINY_KNOBS = {
 def tiny_spec(**changes: Any) -> RunSpec:
     """A run of a few seconds; `changes` override its settings."""
     return RunSpec(knobs=TINY_KNOBS, settings={**TINY, **changes})
+
+
+LADDER_RPS = (200.0, 400.0)
+
+
+def start_calibrated(runtime: Runtime, **changes: Any) -> int:
+    """Starts a tiny run whose ladder is known already, so that it is in its search at once."""
+    run_id = runtime.service.start(tiny_spec(**changes))
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    runtime.repository.set_run_ladder(run_id, LADDER_RPS)
+    return runtime.service.resume(run_id)
 
 
 def tiny_options(**changes: Any) -> list[str]:

@@ -152,7 +152,6 @@ class Climb:
         try:
             warm(ADDRESS, server.port, [path for path, _ in bench.file_set.files], bench.stop)
         except WarmingFailed as error:
-            self._explain_by_missing_files()
             if server.child.wait(0) is not None:
                 raise ServerDied(server.child.death_sentence()) from error
             raise ServerFailed(f"warming: {error}") from error
@@ -180,8 +179,8 @@ class Climb:
         )
         counters = bench.sampler.between(counters_before, bench.sampler.snapshot())
         stats_after = server.stats()
-        if any(name.startswith("status-404") or name == "wrong-length" for name in result.failures):
-            self._explain_by_missing_files()
+        if result.failures:
+            explain_by_missing_files(bench.file_set)
         restarts = server.worker_restarts()
         if restarts:
             raise WorkerDied(f"{server.child.name} lost {restarts} worker process{'es' * (restarts > 1)}")
@@ -189,11 +188,12 @@ class Climb:
             len(self.measurements) + 1, result, counted(stats_before, stats_after), counters
         )
 
-    def _explain_by_missing_files(self) -> None:
-        """Raises FileSetError if files are gone: then no configuration is to blame."""
-        missing = self._bench.file_set.missing_sentence()
-        if missing:
-            raise FileSetError(missing)
+
+def explain_by_missing_files(file_set: FileSet) -> None:
+    """Raises FileSetError if files are gone: then no configuration is to blame."""
+    missing = file_set.missing_sentence()
+    if missing:
+        raise FileSetError(missing)
 
 
 def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> records.Trial:
@@ -210,8 +210,10 @@ def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> recor
         climb.run()
         verdict, reason, trial_score = judge(bench, order, climb.measurements)
     except ConfigurationRejected as error:
+        explain_by_missing_files(bench.file_set)
         verdict, reason = Verdict.REJECTED, str(error)
     except (ServerDied, ServerFailed, GeneratorDied, WorkerDied) as error:
+        explain_by_missing_files(bench.file_set)
         verdict, reason = Verdict.CRASHED, str(error)
     except Stopped:
         verdict, reason = Verdict.ABORTED, "The run was stopped during this trial."
