@@ -4,7 +4,7 @@
 # --- the server and the load generator -------------------------------------------------------
 FROM debian:bookworm-slim AS server-core
 RUN apt-get update \
- && apt-get install -y --no-install-recommends gcc libc6-dev libinih-dev meson ninja-build \
+ && apt-get install -y --no-install-recommends gcc libc6-dev libinih-dev meson ninja-build pkg-config \
  && rm -rf /var/lib/apt/lists/*
 COPY server-core /src
 RUN meson setup /build /src -Dtests=disabled && ninja -C /build

@@ -28,7 +28,10 @@ SERVER_CPU, CLIENT_CPU = sorted(os.sched_getaffinity(0))[:2]
 """The two CPUs of every benchmark: one serves, the other asks."""
 
 MAX_CONNECTIONS = 12_000
-"""What every server is allowed to hold open: the 10,000 of the memory benchmark and some room."""
+"""What every server is allowed to hold open: the 10,000 of the memory benchmark and some room.
+
+lighttpd takes half its descriptors at most, so 10,000 here.
+"""
 
 
 @dataclass(frozen=True)
