@@ -171,7 +171,7 @@ static void finish_reply(struct worker *worker, struct connection *connection)
     histogram_record(worker->service_time, (worker->now_ns - connection->started_ns) / NS_PER_US);
     ++*metrics_replies(worker->counters, connection->status);
     drop_reply(connection);
-    if (connection->keep_alive)
+    if (connection->keep_alive && !worker->shutting_down)
         connection->state = READING;
     else
         finish_connection(worker, connection);

@@ -68,6 +68,7 @@ static void start_worker(struct master *master, unsigned index)
     const pid_t pid = fork();
 
     if (pid == 0) {
+        close(master->signals);
         control_socket_close_in_child();
         become_worker(master, index, master_pid);
     }
@@ -137,11 +138,11 @@ void master_shut_down(struct master *master)
     master_wake_workers(master);
 }
 
-static void read_signals(struct master *master, int signals)
+static void read_signals(struct master *master)
 {
     struct signalfd_siginfo signal;
 
-    while (read(signals, &signal, sizeof(signal)) == sizeof(signal)) {
+    while (read(master->signals, &signal, sizeof(signal)) == sizeof(signal)) {
         if (signal.ssi_signo == SIGCHLD)
             reap_workers(master);
         else
@@ -182,9 +183,9 @@ static bool any_worker_left(const struct master *master)
     return false;
 }
 
-static void serve(struct master *master, int signals)
+static void serve(struct master *master)
 {
-    struct pollfd polled[2 + CONTROL_CLIENTS_MAX] = {{.fd = signals, .events = POLLIN}};
+    struct pollfd polled[2 + CONTROL_CLIENTS_MAX] = {{.fd = master->signals, .events = POLLIN}};
 
     while (!master->shutting_down || any_worker_left(master)) {
         const int timeout_ms = manage_workers(master);
@@ -195,7 +196,7 @@ static void serve(struct master *master, int signals)
             master_shut_down(master);
         }
         if (polled[0].revents)
-            read_signals(master, signals);
+            read_signals(master);
         control_socket_serve(master, polled + 1, count - 1);
     }
 }
@@ -227,12 +228,12 @@ int master_run(struct config *config)
 {
     struct master master = {.config = config, .started_ns = clock_now_ns()};
     const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
-    const int signals = open_signals();
 
+    master.signals = open_signals();
     master.listener_count = config->values[KNOB_LISTEN].count;
     master.listeners = calloc(master.listener_count, sizeof(*master.listeners));
     master.shared = shared_create(config);
-    if (signals < 0 || !master.listeners || !master.shared || !open_worker_table(&master)) {
+    if (master.signals < 0 || !master.listeners || !master.shared || !open_worker_table(&master)) {
         log_errno("cannot start");
         return EXIT_RUNTIME;
     }
@@ -243,7 +244,7 @@ int master_run(struct config *config)
     for (unsigned i = 0; i < master.worker_count; i++)
         start_worker(&master, i);
     log_start(&master);
-    serve(&master, signals);
+    serve(&master);
     control_socket_close();
     return EXIT_SUCCESS;
 }

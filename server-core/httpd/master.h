@@ -25,6 +25,7 @@ struct master {
     size_t listener_count;
     struct worker_process *workers;
     unsigned worker_count;
+    int signals; /* signalfd */
     uint64_t worker_restarts;
     uint64_t started_ns;
     bool shutting_down;

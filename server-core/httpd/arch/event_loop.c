@@ -37,10 +37,10 @@ struct event_loop {
     bool listening; /* the listeners are in the event set */
     bool any_ready; /* the last wait reported a listener */
     bool ready[KNOB_ELEMENTS_MAX];
-    bool accept_failed;         /* since the last success; to say it once */
     unsigned accepts;           /* since the listeners were put into the set */
     size_t first_listener;      /* where the next accept phase begins */
     uint64_t back_off_until_ns; /* no accepts before */
+    uint64_t said_ns;           /* when a failure was last logged */
 };
 
 static bool can_accept(const struct event_loop *loop)
@@ -53,10 +53,13 @@ static bool can_accept(const struct event_loop *loop)
 
 static void back_off(struct event_loop *loop, const char *what)
 {
-    if (!loop->accept_failed)
-        log_errno("%s; trying again every %d ms", what, (int)(BACK_OFF_NS / NS_PER_MS));
-    loop->accept_failed = true;
-    loop->back_off_until_ns = loop->worker->now_ns + BACK_OFF_NS;
+    const uint64_t now_ns = loop->worker->now_ns;
+
+    if (loop->said_ns == 0 || now_ns - loop->said_ns >= NS_PER_S) {
+        log_errno("%s (trying again every %d ms)", what, (int)(BACK_OFF_NS / NS_PER_MS));
+        loop->said_ns = now_ns;
+    }
+    loop->back_off_until_ns = now_ns + BACK_OFF_NS;
 }
 
 static void set_listening(struct event_loop *loop, bool listening)
@@ -95,7 +98,6 @@ static bool accept_one(struct event_loop *loop, int listener)
 
     worker->counters->accept_calls++;
     if (fd >= 0) {
-        loop->accept_failed = false;
         loop->accepts++;
         connection_open(worker, fd, blocking);
         return true;
@@ -107,7 +109,7 @@ static bool accept_one(struct event_loop *loop, int listener)
     case ENFILE:
     case ENOBUFS:
     case ENOMEM:
-        back_off(loop, "cannot accept a connection");
+        back_off(loop, "cannot accept connections");
         file_cache_shed(worker->cache, SHED_FILES);
         return false;
     default:

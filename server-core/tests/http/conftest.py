@@ -1,0 +1,264 @@
+"""Black-box tests of trimtab-httpd: the real program, on a free port, over a root of its own.
+
+TRIMTAB_HTTPD names another binary to test, such as one built with sanitizers; what a sanitizer reports fails
+the test during which the server ran.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+BUILT = Path(__file__).parents[2] / "build" / "httpd" / "trimtab-httpd"
+BINARY = os.environ.get("TRIMTAB_HTTPD", str(BUILT))
+TIMEOUT_S = 30.0
+
+MODES = [
+    pytest.param((architecture, sendfile), id=f"{architecture}-{sendfile}")
+    for architecture, sendfile in itertools.product(["sped", "symped"], ["nonblocking", "blocking"])
+]
+
+
+def eventually(predicate: Callable[[], Any], what: str = "") -> Any:
+    """Await a state: return the first true value of the predicate."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not (value := predicate()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"never came true: {what or predicate}")
+        time.sleep(0.01)
+    return value
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A reply as it came over the wire; header names in small letters."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Connection:
+    """One client connection, speaking raw bytes."""
+
+    def __init__(self, address: tuple[str, int], receive_buffer: int = 0) -> None:
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self.socket = socket.socket(family)
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.settimeout(TIMEOUT_S)
+        self.socket.connect(address)
+        self.stream = self.socket.makefile("rb")
+
+    def send(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self.socket.sendall(data)
+
+    def ask(self, target: str, *headers: str, method: str = "GET", version: str = "1.1") -> None:
+        """Send a request with Host and the given headers."""
+        lines = [f"{method} {target} HTTP/{version}", "Host: test", *headers, "", ""]
+        self.send("\r\n".join(lines).encode())
+
+    def reply(self, method: str = "GET") -> Reply:
+        """Read one reply."""
+        line = self.stream.readline()
+        if not line:
+            pytest.fail("the server closed the connection instead of replying")
+        version, status, _reason = line.decode().split(" ", 2)
+        assert version == "HTTP/1.1"
+        headers: dict[str, str] = {}
+        while (line := self.stream.readline()) != b"\r\n":
+            name, value = line.decode().rstrip("\r\n").split(": ", 1)
+            assert name.lower() not in headers
+            headers[name.lower()] = value
+        length = 0 if method == "HEAD" else int(headers["content-length"])
+        body = self.stream.read(length)
+        assert len(body) == length
+        return Reply(int(status), headers, body)
+
+    def get(self, target: str, *headers: str, method: str = "GET", version: str = "1.1") -> Reply:
+        """Ask and read the reply."""
+        self.ask(target, *headers, method=method, version=version)
+        return self.reply(method)
+
+    def is_closed_by_server(self) -> bool:
+        """Await the next byte or the end of the stream; say whether it is the end."""
+        return self.stream.read(1) == b""
+
+    def close(self) -> None:
+        """Close both ways."""
+        self.stream.close()
+        self.socket.close()
+
+
+class StatsClient:
+    """A client of the stats socket."""
+
+    def __init__(self, path: Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(TIMEOUT_S)
+        try:
+            self.socket.connect(str(path))
+        except OSError:
+            self.socket.close()
+            raise
+        self.stream = self.socket.makefile("rb")
+
+    def command(self, line: str) -> Any:
+        """Send one command and return its document."""
+        self.socket.sendall(line.encode() + b"\n")
+        return json.loads(self.stream.readline())
+
+    def close(self) -> None:
+        """Disconnect."""
+        self.stream.close()
+        self.socket.close()
+
+
+class Server:
+    """A running trimtab-httpd."""
+
+    def __init__(self, directory: Path, knobs: dict[str, object]) -> None:
+        self.root = directory / "root"
+        self.root.mkdir(exist_ok=True)
+        self.log_path = directory / "log"
+        settings = {
+            "root": self.root,
+            "listen": "127.0.0.1:0",
+            "stats_socket": directory / "stats",
+            **knobs,
+        }
+        self.stats_path = Path(str(settings["stats_socket"]))
+        self.configuration = directory / "server.ini"
+        lines = [f"{name} = {value}" for name, value in settings.items()]
+        self.configuration.write_text("\n".join(["[server]", *lines, ""]))
+        with self.log_path.open("wb") as log:
+            self.process = subprocess.Popen([BINARY, "-c", self.configuration], stderr=log)
+        self.open_clients: list[Connection | StatsClient] = []
+        self.stats_client: StatsClient | None = None
+        eventually(self._is_ready, "the server is ready")
+        host, port = self.command("show info")["listen"][0].rsplit(":", 1)
+        self.address = (host.strip("[]"), int(port))
+
+    def _is_ready(self) -> bool:
+        if self.process.poll() is not None:
+            pytest.fail(f"the server ended: {self.log()}")
+        with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+            self.stats_client = self.connect_stats()
+            return True
+        return False
+
+    def log(self) -> str:
+        """Return what the server has written to stderr."""
+        return self.log_path.read_text()
+
+    def write(self, name: str, contents: bytes) -> Path:
+        """Make a file below the root."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(contents)
+        return path
+
+    def connect(self, receive_buffer: int = 0) -> Connection:
+        """Open a connection, which is closed with the server at the latest."""
+        connection = Connection(self.address, receive_buffer)
+        self.open_clients.append(connection)
+        return connection
+
+    def connect_stats(self) -> StatsClient:
+        """Open another connection to the stats socket."""
+        client = StatsClient(self.stats_path)
+        self.open_clients.append(client)
+        return client
+
+    def command(self, line: str) -> Any:
+        """Carry out a command of the stats socket."""
+        assert self.stats_client is not None
+        return self.stats_client.command(line)
+
+    def total(self) -> dict[str, Any]:
+        """Return the metrics in total."""
+        return self.command("show stats")["total"]
+
+    def await_total(self, **expected: int) -> None:
+        """Await that the named metrics have the given values."""
+
+        def reached() -> bool:
+            total = self.total()
+            return all(total[name] == value for name, value in expected.items())
+
+        eventually(reached, f"{expected}")
+
+    def worker_pids(self) -> list[int]:
+        """Return the process ids of the workers."""
+        return [worker["pid"] for worker in self.command("show info")["workers"]]
+
+    def disconnect_clients(self) -> None:
+        """Close all connections that tests opened."""
+        for client in self.open_clients:
+            client.close()
+        self.open_clients.clear()
+
+    def stop(self) -> None:
+        """End the server if it still runs, and fail if it complained about itself."""
+        self.disconnect_clients()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(TIMEOUT_S) in {0, -signal.SIGKILL}, self.log()
+        assert "Sanitizer" not in self.log(), self.log()
+        assert "runtime error" not in self.log(), self.log()
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """Return a function that starts a server with the given knobs; it is stopped after the test."""
+    servers: list[Server] = []
+
+    def start_server(**knobs: object) -> Server:
+        directory = tmp_path / f"server{len(servers)}"
+        directory.mkdir()
+        servers.append(Server(directory, knobs))
+        return servers[-1]
+
+    yield start_server
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Each architecture with each way of sending files."""
+    architecture, sendfile = request.param
+    return {"architecture": architecture, "sendfile": sendfile}
+
+
+@pytest.fixture
+def server(start: Callable[..., Server], mode: dict[str, str]) -> Server:
+    """Return a running server in each mode."""
+    return start(**mode)
+
+
+@pytest.fixture
+def binary() -> str:
+    """Return the path of the program under test."""
+    return BINARY
+
+
+@pytest.fixture
+def await_state() -> Callable[..., Any]:
+    """Return the function that awaits a state."""
+    return eventually

@@ -1,0 +1,174 @@
+"""The command line and the configuration file: what is taken, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def run(binary: str, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the program on a configuration text, in a directory that has `root`."""
+    (tmp_path / "root").mkdir()
+
+    def run_program(text: str | None, *arguments: str) -> subprocess.CompletedProcess[str]:
+        if text is not None:
+            (tmp_path / "f.ini").write_text(text)
+            arguments = ("-c", "f.ini", *arguments)
+        return subprocess.run(
+            [binary, *arguments], capture_output=True, text=True, check=False, timeout=30, cwd=tmp_path
+        )
+
+    return run_program
+
+
+GOOD = "[server]\nroot = root\nlisten = 127.0.0.1:8000\n"
+
+BAD = {
+    "integer-out-of-range": (
+        GOOD + "workers = 0\n",
+        "f.ini:4: workers = 0: expected an integer from 1 to 1024",
+    ),
+    "no-integer": (
+        GOOD + "workers = two\n",
+        "f.ini:4: workers = two: expected an integer from 1 to 1024",
+    ),
+    "no-choice": (
+        GOOD + "sendfile = maybe\n",
+        "f.ini:4: sendfile = maybe: expected one of nonblocking, blocking",
+    ),
+    "no-architecture": (
+        GOOD + "architecture = prefork\n",
+        "f.ini:4: architecture = prefork: expected one of sped, symped",
+    ),
+    "no-address": (
+        "[server]\nroot = root\nlisten = localhost:80\n",
+        "f.ini:3: listen = localhost:80: expected comma-separated addresses such as 127.0.0.1:8000",
+    ),
+    "no-seconds": (
+        GOOD + "keepalive_timeout = 0\n",
+        "f.ini:4: keepalive_timeout = 0: expected seconds, more than 0 and at most 86400",
+    ),
+    "unknown-key": (GOOD + "wrokers = 1\n", "f.ini:4: unknown key wrokers: expected one of root, listen, "),
+    "given-twice": (
+        GOOD + "workers = 1\nworkers = 2\n",
+        "f.ini:5: workers: given already in line 4",
+    ),
+    "no-section": ("root = root\n", "f.ini:1: root: expected in section [server]"),
+    "other-section": (GOOD + "[client]\n", "f.ini:4: [client]: expected the section [server]"),
+    "no-pair": (GOOD + "workers\n", "f.ini:4: workers: expected key = value"),
+    "no-root": (
+        "[server]\nlisten = 127.0.0.1:80\n",
+        "root is not set: expected directory whose files are served",
+    ),
+    "no-listen": ("[server]\nroot = root\n", "listen is not set: expected addresses to listen at"),
+    "sped-with-workers": (
+        GOOD + "architecture = sped\nworkers = 2\n",
+        "f.ini:5: workers = 2: architecture sped knows no such knob: expected 1",
+    ),
+    "fewer-connections-than-workers": (
+        GOOD + "workers = 8\nmax_connections = 7\n",
+        "f.ini:5: max_connections = 7: expected at least one for each of the 8 workers",
+    ),
+    "long-socket-path": (
+        GOOD + f"stats_socket = {'s' * 108}\n",
+        "expected a path of at most 107 bytes",
+    ),
+    "empty": ("", "root is not set"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("check", [[], ["-t"]], ids=["run", "check"])
+def test_bad_configuration_is_refused_with_file_line_and_key(run: Any, what: str, check: list[str]) -> None:
+    """Exit code 2, the sentence on stderr, nothing on stdout, whether checked or started."""
+    text, message = BAD[what]
+    finished = run(text, *check)
+    assert finished.returncode == 2
+    assert finished.stderr.startswith("trimtab-httpd: ")
+    assert message in finished.stderr
+    assert finished.stdout == ""
+
+
+def test_every_mistake_is_reported_at_once(run: Any) -> None:
+    """Nobody has to start the server three times to find three mistakes."""
+    finished = run("[server]\nworkers = 0\nbacklog = x\nspeed = high\n", "-t")
+    assert finished.returncode == 2
+    for line in (2, 3, 4):
+        assert f"f.ini:{line}: " in finished.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("root=missing", "root = missing: expected a directory: No such file or directory"),
+        ("root=f.ini", "root = f.ini: expected a directory, this is something else"),
+        ("affinity=1023", "affinity = 1023: CPU 1023 does not exist or is not ours to use"),
+        ("max_connections=1000000", "max_connections = 1000000: 1000000 connections a worker do not fit in"),
+    ],
+)
+def test_what_this_machine_cannot_do_ends_with_1(run: Any, setting: str, message: str) -> None:
+    """The configuration is well-formed, but not here."""
+    finished = run(GOOD, "--set", setting)
+    assert finished.returncode == 1
+    assert f"trimtab-httpd: --set: {message}" in finished.stderr
+
+
+def test_check_prints_a_configuration_that_is_taken_again(run: Any) -> None:
+    """The effective configuration has every knob and means itself."""
+    text = GOOD + "workers = 3\naffinity = 0, 0\naccept_limit = 7\nkeepalive_timeout = 1.5\n"
+    first = run(text, "-t", "--set", "workers=2", "--set", "stats_socket=/tmp/s")
+    assert first.returncode == 0, first.stderr
+    assert "workers = 2\n" in first.stdout
+    assert "affinity = 0,0\n" in first.stdout
+    assert "keepalive_timeout = 1.5\n" in first.stdout
+    assert "backlog = 1024\n" in first.stdout
+    second = run(first.stdout, "-t")
+    assert second.stdout == first.stdout
+
+
+def test_cache_is_capped_to_the_descriptors_that_are_left(run: Any) -> None:
+    """The checked configuration shows what will be used and what it takes."""
+    finished = run(GOOD, "-t", "--set", "cache_entries=1000000")
+    (entries,) = [line for line in finished.stdout.splitlines() if line.startswith("cache_entries")]
+    assert int(entries.split(" = ")[1]) < 1_000_000
+    assert "a worker needs up to" in finished.stdout.splitlines()[0]
+
+
+def test_missing_file_is_named(run: Any) -> None:
+    """A configuration that cannot be read is a bad configuration."""
+    finished = run(None, "-c", "missing.ini")
+    assert finished.returncode == 2
+    assert finished.stderr == "trimtab-httpd: missing.ini: cannot be read: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--set", "workers"], ["--set", "wrokers=1"], ["--set", "workers=0"], ["-x"], ["surplus"]]
+)
+def test_bad_command_line_ends_with_2(run: Any, arguments: list[str]) -> None:
+    """Usage errors have the code of bad configuration and say what is wrong."""
+    finished = run(GOOD, *arguments)
+    assert finished.returncode == 2
+    assert finished.stderr
+
+
+def test_version_names_architectures_and_event_mechanisms(run: Any) -> None:
+    """What this build can do."""
+    finished = run(None, "-V")
+    assert finished.returncode == 0
+    assert finished.stdout == "trimtab-httpd 0.1.0\narchitectures: sped symped\nevents: epoll-et\n"
+
+
+def test_help_explains_every_key(run: Any) -> None:
+    """The keys are those of the effective configuration."""
+    usage = run(None, "-h").stdout
+    effective = run(GOOD, "-t").stdout
+    for line in effective.splitlines():
+        if " = " in line:
+            assert f"  {line.split(' = ')[0]} " in usage

@@ -1,0 +1,192 @@
+"""Limits: of connections, of descriptors, of time."""
+
+from __future__ import annotations
+
+import os
+import resource
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def test_clients_beyond_max_connections_wait_and_are_served_when_others_leave(
+    start: Callable[..., Any], mode: dict[str, str]
+) -> None:
+    """At its limit the server neither accepts nor refuses: whoever waits gets in as places become free."""
+    server = start(**mode, max_connections=2)
+    server.write("file", b"contents")
+    first, second, third, fourth = (server.connect() for _ in range(4))
+    for connection in (third, fourth):
+        connection.ask("/file")
+    assert first.get("/file").status == 200
+    assert second.get("/file").status == 200
+    server.await_total(connections_open=2, connections_accepted=2, requests=2)
+    first.close()
+    second.close()
+    assert third.reply().body == b"contents"
+    assert fourth.reply().body == b"contents"
+    server.await_total(connections_open=2, connections_accepted=4)
+
+
+@pytest.mark.parametrize("max_connections", [4, 6])
+def test_all_clients_of_four_full_workers_are_served_eventually(
+    start: Callable[..., Any], max_connections: int
+) -> None:
+    """No wake-up is lost between workers that are full and workers that are free."""
+    server = start(workers=4, max_connections=max_connections, accept_limit=1)
+    server.write("file", b"contents")
+
+    def client(_number: int) -> bool:
+        connection = server.connect()
+        served = all(connection.get("/file").body == b"contents" for _ in range(3))
+        connection.close()
+        return served
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(client, range(400)))
+    server.await_total(connections_open=0, connections_accepted=400, requests=1200)
+
+
+def test_accept_limit_divides_a_burst_into_phases(start: Callable[..., Any], mode: dict[str, str]) -> None:
+    """With a limit of one, each accept phase takes one connection and none is forgotten."""
+    server = start(**mode, accept_limit=1)
+    server.write("file", b"contents")
+    connections = [server.connect() for _ in range(20)]
+    for connection in connections:
+        assert connection.get("/file").status == 200
+    total = server.total()
+    assert total["connections_accepted"] == 20
+    assert total["accept_phases"] >= 20
+    assert total["accept_calls"] == total["accept_phases"]
+
+
+def test_set_max_connections_lets_waiting_clients_in(start: Callable[..., Any], mode: dict[str, str]) -> None:
+    """A full worker that sleeps learns of its larger share."""
+    server = start(**mode, max_connections=1)
+    server.write("file", b"contents")
+    first, second = server.connect(), server.connect()
+    second.ask("/file")
+    assert first.get("/file").status == 200
+    server.await_total(connections_open=1)
+    assert server.command("set max_connections 2") == {"knob": "max_connections", "value": 2}
+    assert second.reply().status == 200
+
+
+def test_set_sendfile_takes_effect_on_open_connections(start: Callable[..., Any]) -> None:
+    """The next reply on the same connection is sent the new way, in both directions of change."""
+    server = start(sndbuf=16384)
+    body = os.urandom(2_000_000)
+    server.write("big", body)
+    connection = server.connect(receive_buffer=4096)
+    assert connection.get("/big").body == body
+    for sendfile in ("blocking", "nonblocking"):
+        server.command(f"set sendfile {sendfile}")
+        server.command("clear counters")
+        assert connection.get("/big").body == body
+        assert (server.total()["sendfile_calls"] == 1) == (sendfile == "blocking")
+
+
+def test_server_out_of_descriptors_recovers(
+    start: Callable[..., Any], mode: dict[str, str], await_state: Callable[..., Any]
+) -> None:
+    """When accept fails for want of descriptors, clients wait; they are served once there are some again."""
+    server = start(**mode)
+    server.write("file", b"contents")
+    assert server.connect().get("/file").status == 200
+    (pid,) = server.worker_pids()
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    descriptors = len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (descriptors, before[1]))
+    waiting = [server.connect() for _ in range(10)]
+    for connection in waiting:
+        connection.ask("/file")
+    await_state(
+        lambda: "cannot accept connections (trying again every 100 ms): Too many open files" in server.log()
+    )
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    for connection in waiting:
+        assert connection.reply().status in {200, 503}
+        assert connection.get("/file").body == b"contents"
+
+
+def test_idle_connection_is_closed_without_a_word(start: Callable[..., Any], mode: dict[str, str]) -> None:
+    """After keepalive_timeout the server hangs up, and counts it."""
+    server = start(**mode, keepalive_timeout=0.2)
+    server.write("file", b"contents")
+    connection = server.connect()
+    assert connection.get("/file").status == 200
+    assert connection.is_closed_by_server()
+    server.await_total(connections_timed_out=1, connections_open=0)
+
+
+def test_connection_that_never_asks_is_closed(start: Callable[..., Any], mode: dict[str, str]) -> None:
+    """Whoever connects and says nothing is cut off after request_timeout."""
+    server = start(**mode, request_timeout=0.2)
+    assert server.connect().is_closed_by_server()
+    server.await_total(connections_timed_out=1)
+
+
+def test_slow_request_head_yields_408(start: Callable[..., Any], mode: dict[str, str]) -> None:
+    """Sending a head byte by byte does not extend its time."""
+    server = start(**mode, request_timeout=0.4)
+    connection = server.connect()
+    stop = threading.Event()
+
+    def drip() -> None:
+        connection.send(b"GET / HTTP/1.1\r\nX: ")
+        while not stop.wait(0.05):
+            try:
+                connection.send(b"x")
+            except OSError:
+                return
+
+    dripping = threading.Thread(target=drip)
+    dripping.start()
+    reply = connection.reply()
+    stop.set()
+    dripping.join()
+    assert reply.status == 408
+    assert reply.headers["connection"] == "close"
+    server.await_total(connections_timed_out=1, replies_408=1, connections_open=0)
+
+
+def test_client_that_takes_nothing_is_dropped(start: Callable[..., Any], mode: dict[str, str]) -> None:
+    """A reply without progress for request_timeout is given up, and the worker serves others again."""
+    server = start(**mode, request_timeout=0.3, sndbuf=16384)
+    server.write("big", b"").write_bytes(bytes(20_000_000))
+    server.write("file", b"contents")
+    stalled = server.connect(receive_buffer=4096)
+    stalled.ask("/big")
+    server.await_total(connections_timed_out=1, connections_open=0)
+    assert server.connect().get("/file").body == b"contents"
+
+
+def test_set_request_timeout_applies_to_new_connections(
+    start: Callable[..., Any], mode: dict[str, str]
+) -> None:
+    """The live value replaces the configured one."""
+    server = start(**mode, request_timeout=3600)
+    server.command("set request_timeout 0.2")
+    assert server.connect().is_closed_by_server()
+    server.await_total(connections_timed_out=1)
+
+
+def test_cache_smaller_than_the_file_set_serves_every_file(
+    start: Callable[..., Any], mode: dict[str, str]
+) -> None:
+    """Entries are evicted and files opened again, and nobody notices."""
+    server = start(**mode, cache_entries=3)
+    bodies = {f"/{i}": os.urandom(100 + i) for i in range(10)}
+    for target, body in bodies.items():
+        server.write(target[1:], body)
+    connection = server.connect()
+    for _ in range(3):
+        for target, body in bodies.items():
+            assert connection.get(target).body == body
+    server.await_total(cache_misses=30, cache_evictions=27, cache_hits=0)

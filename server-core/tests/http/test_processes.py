@@ -1,0 +1,198 @@
+"""Processes: start, stop, death and replacement."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def is_running(pid: int) -> bool:
+    """Say whether a process exists and is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_killed_worker_is_replaced_and_counted(
+    start: Callable[..., Any], mode: dict[str, str], await_state: Callable[..., Any]
+) -> None:
+    """The replacement serves, goes on counting, and the lost connection is accounted for."""
+    server = start(**mode)
+    server.write("file", b"contents")
+    lost = server.connect()
+    assert lost.get("/file").status == 200
+    server.await_total(requests=1, connections_open=1)
+    (pid,) = server.worker_pids()
+    os.kill(pid, signal.SIGKILL)
+    await_state(lambda: server.command("show info")["worker_restarts"] == 1)
+    assert server.connect().get("/file").body == b"contents"
+    assert server.worker_pids() != [pid]
+    server.await_total(requests=2, connections_accepted=2, connections_open=1, connections_closed_by_server=1)
+    assert "worker 0 was killed by signal 9 (Killed)" in server.log()
+
+
+def test_worker_that_dies_again_and_again_is_replaced_after_a_growing_delay(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """The second death soon after the first is not answered at once."""
+    server = start()
+    for restarts in (1, 2, 3):
+        await_state(lambda: server.worker_pids() != [0])
+        os.kill(server.worker_pids()[0], signal.SIGKILL)
+        await_state(lambda: server.command("show info")["worker_restarts"] == restarts)  # noqa: B023
+    delays = [float(delay) for delay in re.findall(r"replaced in ([\d.]+) s", server.log())]
+    assert delays == [0.0, 0.1, 0.2]
+
+
+def test_worker_processes_do_not_outlive_a_killed_master(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """Whatever becomes of the master, no worker keeps the port."""
+    server = start(workers=3, max_connections=30)
+    pids = server.worker_pids()
+    assert len(set(pids)) == 3
+    server.process.kill()
+    server.process.wait()
+    await_state(lambda: not any(is_running(pid) for pid in pids))
+
+
+def test_workers_are_pinned_as_the_affinity_says(start: Callable[..., Any]) -> None:
+    """Worker i runs on element i modulo the number of elements."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    server = start(workers=3, affinity=",".join(map(str, cpus)))
+    for worker in server.command("show info")["workers"]:
+        assert worker["cpu"] == cpus[worker["worker"] % len(cpus)]
+        assert os.sched_getaffinity(worker["pid"]) == {worker["cpu"]}
+
+
+@pytest.mark.parametrize("stop_signal", [signal.SIGTERM, signal.SIGINT])
+def test_stopping_ends_idle_connections_and_leaves_nothing_behind(
+    start: Callable[..., Any], stop_signal: int
+) -> None:
+    """Exit code 0, no process, no socket."""
+    server = start(workers=2)
+    server.write("file", b"contents")
+    idle, fresh = server.connect(), server.connect()
+    assert idle.get("/file").status == 200
+    server.await_total(connections_open=2)
+    pids = server.worker_pids()
+    server.process.send_signal(stop_signal)
+    assert idle.is_closed_by_server()
+    assert fresh.is_closed_by_server()
+    assert server.process.wait(30) == 0
+    assert not any(is_running(pid) for pid in pids)
+    assert not server.stats_path.exists()
+
+
+def test_graceful_shutdown_finishes_the_reply_under_way(
+    start: Callable[..., Any], mode: dict[str, str], await_state: Callable[..., Any]
+) -> None:
+    """A client that is being served when the server is told to stop gets all its bytes."""
+    server = start(**mode, sndbuf=16384)
+    contents = os.urandom(4_000_000)
+    server.write("big", contents)
+    connection = server.connect(receive_buffer=65536)
+    connection.ask("/big")
+    server.await_total(connections_open=1, requests=1)
+    assert server.command("shutdown graceful") == {"shutdown": "graceful"}
+    assert connection.reply().body == contents
+    assert connection.is_closed_by_server()
+    assert server.process.wait(30) == 0
+
+
+def test_request_begun_before_the_stop_is_answered_and_the_connection_closed(
+    server: Any, await_state: Callable[..., Any]
+) -> None:
+    """The reply says that the connection closes."""
+    server.write("file", b"contents")
+    connection = server.connect()
+    assert connection.get("/file").status == 200
+    connection.send(b"GET /file HT")
+    await_state(lambda: server.total()["events_returned"] >= 3)
+    server.process.send_signal(signal.SIGTERM)
+    connection.send(b"TP/1.1\r\nHost: t\r\n\r\n")
+    reply = connection.reply()
+    assert reply.body == b"contents"
+    assert reply.headers["connection"] == "close"
+    assert server.process.wait(30) == 0
+
+
+def test_client_that_takes_nothing_cannot_delay_the_stop(server: Any) -> None:
+    """After two seconds what still runs is killed."""
+    server.write("big", bytes(50_000_000))
+    connection = server.connect(receive_buffer=4096)
+    connection.ask("/big")
+    server.await_total(requests=1)
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(30) == 0
+
+
+def start_again(server: Any, binary: str, *settings: str) -> subprocess.CompletedProcess[str]:
+    """Start a second server with the configuration of a running one."""
+    arguments = [argument for setting in settings for argument in ("--set", setting)]
+    return subprocess.run(
+        [binary, "-c", server.configuration, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+
+
+def test_port_in_use_is_said_and_ends_with_1(start: Callable[..., Any], binary: str, tmp_path: Path) -> None:
+    """The message names the address."""
+    server = start()
+    address = f"127.0.0.1:{server.address[1]}"
+    again = start_again(server, binary, f"listen={address}", f"stats_socket={tmp_path}/other")
+    assert again.returncode == 1
+    assert again.stderr == (
+        f"trimtab-httpd: cannot listen at {address}: the port is in use by another server\n"
+    )
+    assert server.command("show info")["pid"] == server.process.pid
+
+
+def test_stats_socket_of_a_live_server_is_not_taken(start: Callable[..., Any], binary: str) -> None:
+    """The second server refuses to start and the first one keeps its socket."""
+    server = start()
+    again = start_again(server, binary)
+    assert again.returncode == 1
+    assert "another server answers there" in again.stderr
+    assert server.connect_stats().command("show info")["pid"] == server.process.pid
+
+
+def test_stats_socket_of_a_dead_server_is_replaced(start: Callable[..., Any], tmp_path: Path) -> None:
+    """What a killed server left behind is in nobody's way."""
+    path = tmp_path / "stale"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(path))
+    server = start(stats_socket=path)
+    assert server.command("show info")["pid"] == server.process.pid
+
+
+def test_other_file_in_the_place_of_the_stats_socket_is_left_alone(
+    start: Callable[..., Any], binary: str, tmp_path: Path
+) -> None:
+    """The server does not delete what it did not make."""
+    path = tmp_path / "precious"
+    path.write_text("data")
+    again = start_again(start(), binary, f"stats_socket={path}")
+    assert again.returncode == 1
+    assert "something else has this name" in again.stderr
+    assert path.read_text() == "data"
+
+
+def test_stats_socket_is_for_its_owner_only(start: Callable[..., Any]) -> None:
+    """Mode 0600."""
+    assert stat.S_IMODE(start().stats_path.stat().st_mode) == 0o600

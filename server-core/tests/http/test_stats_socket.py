@@ -1,0 +1,241 @@
+"""The stats socket: documents, errors, live changes, and clients that misbehave."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "stats-socket.md"
+
+
+def test_statistics_are_exactly_what_the_client_saw(server: Any) -> None:
+    """Requests, replies by status, bytes, connections and look-ups add up."""
+    server.write("file", bytes(1000))
+    received = 0
+    for connection in (server.connect(), server.connect()):
+        for target, method in [("/file", "GET"), ("/file", "HEAD"), ("/missing", "GET"), ("/", "GET")]:
+            connection.ask(target, method=method)
+            reply = connection.reply(method)
+            lines = {"server", "date", "content-type", "content-length"}
+            assert set(reply.headers) == lines
+            reason = {200: "OK", 403: "Forbidden", 404: "Not Found"}[reply.status]
+            received += len(f"HTTP/1.1 {reply.status} {reason}\r\n\r\n") + len(reply.body)
+            received += sum(len(f"{name}: {value}\r\n") for name, value in reply.headers.items())
+        connection.close()
+    server.await_total(
+        connections_open=0,
+        connections_accepted=2,
+        connections_closed_by_client=2,
+        connections_closed_by_server=0,
+        connections_timed_out=0,
+        requests=8,
+        replies_200=4,
+        replies_403=2,
+        replies_404=2,
+        bytes_sent=received,
+        sendfile_calls=2,
+        sendfile_partial=0,
+        cache_hits=3,
+        cache_misses=5,
+    )
+    total = server.total()
+    replies = {name: value for name, value in total.items() if name.startswith("replies_")}
+    assert sum(replies.values()) == 8
+    assert total["service_time_us"]["count"] == 8
+
+
+def test_total_is_the_sum_of_the_workers(start: Callable[..., Any]) -> None:
+    """Every metric adds up over the workers."""
+    server = start(workers=3)
+    server.write("file", b"contents")
+    for _ in range(30):
+        assert server.connect().get("/file").status == 200
+    server.await_total(requests=30)
+    stats = server.command("show stats")
+    assert len(stats["workers"]) == 3
+    for metric, value in stats["total"].items():
+        if metric != "service_time_us":
+            assert sum(worker[metric] for worker in stats["workers"]) == value
+
+
+def test_schema_describes_each_metric_once(start: Callable[..., Any]) -> None:
+    """What show stats reports and what show schema describes are the same."""
+    server = start()
+    schema = server.command("show schema")
+    names = [row["name"] for row in schema]
+    assert len(set(names)) == len(names)
+    assert set(names) == set(server.total())
+    for row in schema:
+        assert set(row) == {"name", "unit", "kind", "aggregation", "help"}
+        assert row["kind"] in {"counter", "gauge", "histogram"}
+
+
+def test_info_tells_what_runs(start: Callable[..., Any]) -> None:
+    """Version, processes, addresses and root."""
+    server = start(workers=2)
+    info = server.command("show info")
+    assert info["name"] == "trimtab-httpd"
+    assert info["version"] == "0.1.0"
+    assert info["pid"] == server.process.pid
+    assert info["architecture"] == "symped"
+    assert info["events"] == "epoll-et"
+    assert [worker["worker"] for worker in info["workers"]] == [0, 1]
+    assert info["listen"] == [f"127.0.0.1:{server.address[1]}"]
+    assert info["root"] == str(server.root)
+    assert info["uptime_s"] > 0
+    assert info["worker_restarts"] == 0
+
+
+def test_config_shows_defaults_and_what_was_set(start: Callable[..., Any]) -> None:
+    """Integers are numbers, lists are strings, and the order is that of the documentation."""
+    config = start(workers=2, keepalive_timeout=2.5, cache_entries=50).command("show config")
+    assert config["workers"] == 2
+    assert config["keepalive_timeout"] == 2.5
+    assert config["cache_entries"] == 50
+    assert config["accept_limit"] == "inf"
+    assert config["affinity"] == "none"
+    assert config["max_connections"] == 1024
+
+
+@pytest.mark.parametrize(
+    ("knob", "text", "value"),
+    [
+        ("accept_limit", "16", 16),
+        ("accept_limit", "inf", "inf"),
+        ("max_connections", "7", 7),
+        ("sendfile", "blocking", "blocking"),
+        ("keepalive_timeout", "2.5", 2.5),
+        ("request_timeout", "3", 3),
+    ],
+)
+def test_set_changes_a_live_knob(start: Callable[..., Any], knob: str, text: str, value: object) -> None:
+    """The answer and the configuration show the new value."""
+    server = start()
+    assert server.command(f"set {knob} {text}") == {"knob": knob, "value": value}
+    assert server.command("show config")[knob] == value
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        ("", "unknown-command", "there is no command ; help lists them"),
+        ("shwo info", "unknown-command", "there is no command shwo info; help lists them"),
+        ("show information", "unknown-command", "there is no command show information; help lists them"),
+        ("show info now", "bad-arguments", "show info takes no arguments"),
+        ("set", "bad-arguments", "set takes KNOB VALUE"),
+        ("set wrokers 3", "unknown-knob", "there is no knob called wrokers; show config lists them"),
+        ("set workers 3", "not-live", "workers cannot be changed while the server runs"),
+        (
+            "set accept_limit 0",
+            "bad-value",
+            "accept_limit = 0: expected an integer from 1 to 1000000, or inf",
+        ),
+        ("set accept_limit", "bad-value", "accept_limit = : expected an integer from 1 to 1000000, or inf"),
+        (
+            "set max_connections 2",
+            "bad-value",
+            "max_connections = 2: expected at least one for each of the 3 workers",
+        ),
+        ("set sendfile off", "bad-value", "sendfile = off: expected one of nonblocking, blocking"),
+    ],
+)
+def test_bad_command_is_answered_by_code_and_sentence(
+    start: Callable[..., Any], command: str, code: str, message: str
+) -> None:
+    """Nothing is changed, and the client may go on."""
+    server = start(workers=3)
+    before = server.command("show config")
+    assert server.command(command) == {"error": {"code": code, "message": message}}
+    assert server.command("show config") == before
+
+
+def test_clear_counters_starts_from_zero_and_keeps_the_gauges(start: Callable[..., Any]) -> None:
+    """Counters and histogram forget; connections stay open; counting goes on."""
+    server = start()
+    server.write("file", b"contents")
+    connection = server.connect()
+    assert connection.get("/file").status == 200
+    server.await_total(requests=1)
+    assert server.command("clear counters") == {"cleared": True}
+    total = server.total()
+    gauges = {row["name"] for row in server.command("show schema") if row["kind"] == "gauge"}
+    assert gauges == {"connections_open"}
+    assert total.pop("connections_open") == 1
+    assert total.pop("service_time_us") == dict.fromkeys(
+        ("count", "mean", "p50", "p90", "p99", "p999", "max"), 0
+    )
+    assert set(total.values()) == {0}
+    assert connection.get("/file").status == 200
+    server.await_total(requests=1, replies_200=1, cache_hits=1)
+    assert server.total()["service_time_us"]["count"] == 1
+
+
+def test_help_lists_every_command(start: Callable[..., Any]) -> None:
+    """The commands that the documentation has, each with a sentence."""
+    server = start()
+    commands = server.command("help")
+    documented = DOCUMENTATION.read_text()
+    for command in commands:
+        assert f"`{command['command']}" in documented
+        assert command["help"]
+    assert {command["command"] for command in commands} >= {"help", "show stats", "set", "clear counters"}
+
+
+def test_each_metric_and_knob_is_documented(start: Callable[..., Any]) -> None:
+    """docs/stats-socket.md names everything that the socket reports."""
+    server = start()
+    documented = set(re.findall(r"`(\w+)`", DOCUMENTATION.read_text()))
+    names = {row["name"] for row in server.command("show schema")} | set(server.command("show config"))
+    undocumented = {name for name in names if not name.startswith("replies_")} - documented
+    assert not undocumented
+
+
+def test_commands_sent_together_are_answered_in_order(start: Callable[..., Any]) -> None:
+    """A client need not wait for one answer before the next command, nor end lines like Unix does."""
+    server = start()
+    client = server.connect_stats()
+    client.socket.sendall(b"show info\r\nshow schema\nbogus\nshow inf")
+    assert json.loads(client.stream.readline())["name"] == "trimtab-httpd"
+    assert isinstance(json.loads(client.stream.readline()), list)
+    assert json.loads(client.stream.readline())["error"]["code"] == "unknown-command"
+    client.socket.sendall(b"o\n")
+    assert json.loads(client.stream.readline())["name"] == "trimtab-httpd"
+
+
+def test_line_without_end_is_refused(start: Callable[..., Any]) -> None:
+    """A client cannot make the server remember more than a line."""
+    server = start()
+    client = server.connect_stats()
+    client.socket.sendall(b"x" * 1024)
+    assert json.loads(client.stream.readline())["error"]["code"] == "line-too-long"
+    assert client.stream.readline() == b""
+    assert server.command("show info")["name"] == "trimtab-httpd"
+
+
+def test_client_that_takes_no_answers_disturbs_nobody(start: Callable[..., Any]) -> None:
+    """Its commands are not carried out further; requests and other clients are served."""
+    server = start()
+    server.write("file", b"contents")
+    greedy = server.connect_stats()
+    greedy.socket.settimeout(0.5)
+    with pytest.raises(TimeoutError):
+        greedy.socket.sendall(b"show schema\n" * 1_000_000)
+    assert server.command("show info")["name"] == "trimtab-httpd"
+    assert server.connect().get("/file").body == b"contents"
+
+
+def test_client_that_is_silent_longest_gives_way_when_all_places_are_taken(start: Callable[..., Any]) -> None:
+    """However many clients hang about, a new one is heard."""
+    server = start()
+    silent = server.connect_stats()
+    assert silent.command("show info")
+    for _ in range(80):
+        assert server.connect_stats().command("show info")["name"] == "trimtab-httpd"
+    assert silent.stream.readline() == b""
