@@ -1,6 +1,6 @@
 """A real daemon for the API's tests: uvicorn on a free port, a SQLite file, the real tuning service.
 
-Only the counters are not sampled and no run is going on, unless a test starts one.
+Counters are not sampled and no run is going on, unless a test starts that.
 """
 
 import threading
@@ -40,6 +40,7 @@ class Daemon:
     client: httpx.Client
     app: FastAPI
     context: Context
+    sampler: Sampler
     settings: Settings
     server: DaemonServer
     thread: threading.Thread
@@ -68,11 +69,12 @@ def start_daemon(tmp_path: Path) -> Iterator[Callable[..., Daemon]]:
         broadcaster = Broadcaster()
         host_id = repository.register_host(describe_host())
         layout = CpuLayout(server=(0,), generator=(1,))
+        sampler = Sampler(repository, host_id, broadcaster)
         service = TuningService(
             settings=settings,
             repository=repository,
             broadcaster=broadcaster,
-            sampler=Sampler(repository, host_id, broadcaster),
+            sampler=sampler,
             host_id=host_id,
             layout=layout,
         )
@@ -91,7 +93,7 @@ def start_daemon(tmp_path: Path) -> Iterator[Callable[..., Daemon]]:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10)
-        daemon = Daemon(client, app, context, settings, server, thread)
+        daemon = Daemon(client, app, context, sampler, settings, server, thread)
         running.append(daemon)
         return daemon
 

@@ -10,22 +10,14 @@ from datetime import datetime
 
 import httpx
 import pytest
+from live_support import tiny_spec
 from trimtab_agent.api import schemas
 
-RUN = {
-    "budget_trials": 2,
-    "knobs": {"workers": {"low": 1, "high": 2}, "max_connections": {"fixed": 512}},
-    "settings": {
-        "directories": 1,
-        "timeout_s": 0.5,
-        "calibration_step_s": 0.4,
-        "rate_duration_s": 0.5,
-        "warmup_s": 0.1,
-        "ladder_points": 2,
-        "confirmation_repeats": 2,
-    },
-}
+# At so short a time anything may time out; what is tested here is not the verdict.
+LENIENT = {"all_files_limit": 1.0, "size_limit": 1.0, "size_over_mean_limit": 1.0, "failures_limit": 1.0}
+RUN = tiny_spec(thresholds=LENIENT).model_dump(mode="json", exclude_defaults=True)
 PAYLOADS = {
+    "sample": schemas.CounterValues,
     "progress": schemas.Progress,
     "measurement": schemas.MeasurementLine,
     "trial": schemas.TrialLine,
@@ -57,6 +49,7 @@ def events_of(response: httpx.Response) -> Iterator[tuple[str, dict[str, object]
 def test_run_is_started_watched_and_exported_through_the_api(daemon):
     """Everything the stream tells fits the documented schemas and is in the database afterwards."""
     client = daemon.client
+    daemon.sampler.start()
     seen: list[tuple[str, dict[str, object]]] = []
     with (
         httpx.Client(base_url=client.base_url, timeout=60) as listener,
@@ -75,17 +68,18 @@ def test_run_is_started_watched_and_exported_through_the_api(daemon):
                 break
 
     run = await_state(client, run_id)
+    daemon.sampler.stop()
     assert run["state"] == "finished", run
     assert run["progress"] is None
     for name, data in seen:
         PAYLOADS[name].model_validate(data)
-    assert {name for name, _ in seen} >= {"progress", "measurement", "trial", "run"}
+    assert {name for name, _ in seen} >= {"sample", "progress", "measurement", "trial", "run"}
     fractions = [data["fraction"] for name, data in seen if name == "progress"]
     assert fractions == sorted(fractions)
 
     trials = client.get(f"/api/v1/runs/{run_id}/trials").json()
     assert [data["number"] for name, data in seen if name == "trial"] == [trial["number"] for trial in trials]
-    assert {trial["purpose"] for trial in trials} == {"calibration", "search", "confirmation"}
+    assert {trial["purpose"] for trial in trials} >= {"calibration", "search"}
     searched = next(trial for trial in trials if trial["purpose"] == "search")
     assert [measurement["rate_rps"] for measurement in searched["measurements"]] == run["ladder"]
     told = [
@@ -99,15 +93,21 @@ def test_run_is_started_watched_and_exported_through_the_api(daemon):
     (measurement, *_) = detail["measurements"]
     classes = measurement["size_classes"]
     assert sum(counts["asked"] for counts in classes) == measurement["requests"]["offered"]
-    assert "max_connections = 512" in detail["server_config"]
+    assert f"workers = {searched['configuration']['workers']}\n" in detail["server_config"]
 
-    assert run["outcome"]["confirmed"] is True
+    assert run["outcome"]["sentence"]
     exports = client.get(f"/api/v1/runs/{run_id}/exports").json()
     assert {export["format"]: export["check_ok"] for export in exports} == {
         "nginx": True,
         "trimtab-httpd": True,
     }
     assert client.get("/api/v1/runs").json()["runs"][0]["trials"] == len(trials)
+
+    samples = client.get("/api/v1/counters").json()
+    told = [data for name, data in seen if name == "sample"]
+    assert [sample["values"] for sample in samples][: len(told)] == told
+    watched = [sample["values"] for sample in samples if sample["run_id"] == run_id]
+    assert any("server_processes" in values and "server" in values for values in watched)
 
 
 @pytest.mark.timeout(240)

@@ -1,7 +1,8 @@
 """Takes a sample of all counters once a second, for as long as the agent lives.
 
 Each sample is published at once, and written to the database in batches of ten, so that sampling costs a
-transaction only every ten seconds.  A database that cannot be written stops the recording, not the
+transaction only every ten seconds.  Once an hour samples are deleted that are older than a day and belong to
+no run.  A database that cannot be written stops the recording, not the
 watching: the failure is published once, and tried again with the next batch.
 """
 
@@ -26,6 +27,7 @@ from trimtab_agent.counters.source import CounterSet, Snapshot, Values
 
 INTERVAL_S = 1.0
 BATCH = 10
+PRUNE_EVERY_S = 3600.0
 
 
 class Sampler:
@@ -52,6 +54,7 @@ class Sampler:
         self._trial_number: int | None = None
         self._batch: list[CounterSample] = []
         self._failing = False
+        self._prune_due = time.monotonic() + PRUNE_EVERY_S
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="sampler", daemon=True)
 
@@ -109,6 +112,9 @@ class Sampler:
         try:
             self._repository.add_counter_samples(batch)
             self._failing = False
+            if time.monotonic() >= self._prune_due:
+                self._repository.prune_counter_samples(self._host_id)
+                self._prune_due = time.monotonic() + PRUNE_EVERY_S
         except DatabaseError as error:
             if not self._failing:
                 message = f"Counters are not being recorded: {error}"
