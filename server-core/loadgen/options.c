@@ -115,7 +115,7 @@ static const char *take(struct options *options, int option, const char *value)
     case OPTION_SOURCE:
         options->sources = value;
         return NULL;
-    default:
+    default: /* OPTION_TEXT; help and version are not taken */
         options->text = true;
         return NULL;
     }

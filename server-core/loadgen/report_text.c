@@ -33,8 +33,8 @@ static void write_failure(void *context, const char *name, uint64_t count)
 
 static void write_size_classes(FILE *out, const struct size_classes *classes)
 {
-    fprintf(out, "\nby file size %12s %12s %14s %14s %12s %12s\n", "asked", "replied", "timed out, not",
-            "timed out, read", "failed", "abandoned");
+    fprintf(out, "\nby file size %12s %12s %14s %15s %12s %12s\n", "asked", "replied", "timeout unread",
+            "timeout read", "failed", "abandoned");
     for (unsigned i = 0; i < classes->count; i++) {
         const struct size_class *class = &classes->classes[i];
         fprintf(out,
