@@ -28,11 +28,13 @@ interface ChartFigureProps {
   /** Made only when it is asked for. */
   table: () => ChartTable;
   height?: number;
+  /** In pixels; as wide as there is room when left out. */
+  maxWidth?: number;
   children: ReactNode;
 }
 
 export function ChartFigure(props: ChartFigureProps) {
-  const { label, legend = [], legendShape = 'line', table, height = 200, children } = props;
+  const { label, legend = [], legendShape = 'line', table, height = 200, maxWidth, children } = props;
   const [asTable, setAsTable] = useState(false);
   const id = useId();
   return (
@@ -63,7 +65,7 @@ export function ChartFigure(props: ChartFigureProps) {
           <span className="visually-hidden"> of {label}</span>
         </Button>
       </div>
-      <div id={id} style={{ height }} className={classes.body}>
+      <div id={id} style={{ height, maxWidth: asTable ? undefined : maxWidth }} className={classes.body}>
         {asTable ? (
           <DataTable caption={label} table={table()} />
         ) : (

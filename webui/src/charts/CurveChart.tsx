@@ -3,6 +3,7 @@
 import type { ChartData, ChartOptions } from 'chart.js';
 import { Line } from 'react-chartjs-2';
 import type { Point } from '../maths/decimate';
+import { tickText } from '../maths/ticks';
 import { ChartFigure } from './ChartFigure';
 import { seriesColour, seriesDash, useChartTheme } from './chartTheme';
 
@@ -59,7 +60,7 @@ export function CurveChart({ label, xName, curves, formatX, formatY, height }: C
           color: theme.dimmed,
           maxTicksLimit: 5,
           maxRotation: 0,
-          callback: (value) => formatX(Number(value)),
+          callback: (value) => tickText(formatX(Number(value))),
         },
       },
       y: {
@@ -67,7 +68,11 @@ export function CurveChart({ label, xName, curves, formatX, formatY, height }: C
         beginAtZero: true,
         border: { display: false },
         grid: { color: theme.grid },
-        ticks: { color: theme.dimmed, maxTicksLimit: 6, callback: (value) => formatY(Number(value)) },
+        ticks: {
+          color: theme.dimmed,
+          maxTicksLimit: 6,
+          callback: (value) => tickText(formatY(Number(value))),
+        },
       },
     },
   };

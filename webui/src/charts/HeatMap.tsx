@@ -25,6 +25,8 @@ interface HeatMapProps {
 const ROW_HEIGHT_PX = 44;
 const AXIS_HEIGHT_PX = 52;
 const GAP_PX = 3;
+const WIDEST_CELL_PX = 120;
+const Y_AXIS_PX = 80;
 const NO_SCORE_COLOUR = 'transparent';
 
 export function HeatMap(props: HeatMapProps) {
@@ -37,6 +39,7 @@ export function HeatMap(props: HeatMapProps) {
     <ChartFigure
       label={label}
       height={AXIS_HEIGHT_PX + ys.length * ROW_HEIGHT_PX}
+      maxWidth={Y_AXIS_PX + xs.length * WIDEST_CELL_PX}
       table={() => ({
         columns: [xName, yName, 'Score', 'Trials'],
         rows: [...panel.cells.values()].map((cell) => [

@@ -4,9 +4,10 @@ import type { ChartData, ChartOptions } from 'chart.js';
 import { useMemo } from 'react';
 import { Line } from 'react-chartjs-2';
 import type { Point } from '../maths/decimate';
-import { formatSecondsAgo, timeTicks } from '../maths/ticks';
+import { byteTicks, formatSecondsAgo, tickText, timeTicks } from '../maths/ticks';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, seriesColour, seriesDash, useChartTheme } from './chartTheme';
+import classes from './TimeChart.module.css';
 
 export interface TimeSeries {
   label: string;
@@ -23,18 +24,22 @@ interface TimeChartProps {
   stacked?: boolean;
   /** Upper end of the axis; by the data when left out. */
   max?: number;
+  /** The values are bytes: marks are powers of two apart. */
+  bytes?: boolean;
   height?: number;
+  /** Said in place of the chart while there is no value in the window. */
+  empty?: string;
 }
 
 const latest = (points: readonly Point[]): number =>
   points.findLast(({ y }) => !Number.isNaN(y))?.y ?? Number.NaN;
 
 export function TimeChart(props: TimeChartProps) {
-  const { label, series, windowSeconds, format, stacked = false, max, height } = props;
+  const { label, series, windowSeconds, format, stacked = false, max, bytes = false, height = 180 } = props;
   const theme = useChartTheme();
   const options = useMemo(
-    () => chartOptions(theme, windowSeconds, stacked, max, format),
-    [theme, windowSeconds, stacked, max, format],
+    () => chartOptions({ theme, windowSeconds, stacked, max, bytes, format }),
+    [theme, windowSeconds, stacked, max, bytes, format],
   );
   const data: ChartData<'line', Point[]> = {
     datasets: series.map(({ label: name, points }, index) => ({
@@ -49,13 +54,20 @@ export function TimeChart(props: TimeChartProps) {
       fill: stacked ? (index === 0 ? 'origin' : '-1') : false,
     })),
   };
+  if (props.empty && !series.some(({ points }) => points.some(({ y }) => !Number.isNaN(y)))) {
+    return (
+      <p className={classes.empty} style={{ minHeight: height }}>
+        {props.empty}
+      </p>
+    );
+  }
   const shown = series.map((one) => ({ label: one.label, value: format(latest(one.points)) }));
   return (
     <ChartFigure
       label={`${label}. Now: ${shown.map((one) => `${one.label} ${one.value}`).join(', ')}.`}
       legend={shown}
       legendShape={stacked ? 'area' : 'line'}
-      height={height ?? 180}
+      height={height}
       table={() => ({
         columns: ['Time', ...series.map((one) => one.label)],
         rows: tableRows(series, format),
@@ -77,13 +89,16 @@ function tableRows(series: readonly TimeSeries[], format: (value: number) => str
     .reverse();
 }
 
-function chartOptions(
-  theme: ChartTheme,
-  windowSeconds: number,
-  stacked: boolean,
-  max: number | undefined,
-  format: (value: number) => string,
-): ChartOptions<'line'> {
+interface Look {
+  theme: ChartTheme;
+  windowSeconds: number;
+  stacked: boolean;
+  max: number | undefined;
+  bytes: boolean;
+  format: (value: number) => string;
+}
+
+function chartOptions({ theme, windowSeconds, stacked, max, bytes, format }: Look): ChartOptions<'line'> {
   return {
     parsing: false,
     normalized: true,
@@ -115,7 +130,14 @@ function chartOptions(
         ...(max === undefined ? {} : { max }),
         grid: { color: theme.grid },
         border: { display: false },
-        ticks: { color: theme.dimmed, maxTicksLimit: 5, callback: (value) => format(Number(value)) },
+        afterBuildTicks: (axis) => {
+          if (bytes) axis.ticks = byteTicks(axis.max).map((value) => ({ value }));
+        },
+        ticks: {
+          color: theme.dimmed,
+          maxTicksLimit: 5,
+          callback: (value) => tickText(format(Number(value))),
+        },
       },
     },
   };

@@ -102,7 +102,7 @@ export const cellMarks: Plugin<'matrix'> = {
       if (cell.current) strokeInside(context, box, 3, [5, 3]);
       else if (cell.selected) strokeInside(context, box, 3, []);
       if (box.width < NARROW_PX) return;
-      context.font = `600 ${box.width < SMALL_PX ? 10 : 12}px 'Inter Variable', system-ui, sans-serif`;
+      context.font = `600 ${cell.text.length === 1 ? 16 : box.width < SMALL_PX ? 10 : 12}px 'Inter Variable', system-ui, sans-serif`;
       context.fillStyle = cell.textColour;
       context.fillText(cell.text, box.x + box.width / 2, box.y + box.height / 2);
     });

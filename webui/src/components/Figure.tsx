@@ -9,8 +9,13 @@ interface FigureProps {
   detail?: ReactNode;
 }
 
-export function FigureList({ children }: { children: ReactNode }) {
-  return <dl className={classes.list}>{children}</dl>;
+/** `narrow`: for a column beside the main one. */
+export function FigureList({ children, narrow }: { children: ReactNode; narrow?: boolean }) {
+  return (
+    <dl className={classes.list} data-narrow={narrow}>
+      {children}
+    </dl>
+  );
 }
 
 export function Figure({ label, value, detail }: FigureProps) {

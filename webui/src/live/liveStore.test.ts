@@ -31,6 +31,16 @@ describe('LiveStore', () => {
     expect(store.missing).toEqual({ memory: 'permission denied' });
   });
 
+  it('leaves a gap where no samples were taken', () => {
+    const store = new LiveStore();
+    store.addHistory([at(100), at(110)]);
+    expect(store.points('runQueue', 110, 60)).toEqual([
+      { x: -10, y: 2 },
+      { x: -1, y: Number.NaN },
+      { x: 0, y: 2 },
+    ]);
+  });
+
   it('counts nice time as user time', () => {
     const store = new LiveStore();
     store.addHistory([at(100)]);

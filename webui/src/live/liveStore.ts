@@ -12,6 +12,8 @@ export const LONGEST_WINDOW_S = 900;
 const CAPACITY = LONGEST_WINDOW_S + 60;
 const MAX_POINTS = 300;
 const LOAD_COLUMNS = ['goodput', 'replyRate', 'p50', 'p99', 'sessions'] as const;
+/** After so long without a row a curve has a gap instead of a line across it. */
+const SAMPLE_PAUSE_S = 3.5;
 const LOAD_PAUSE_S = 2.5;
 
 export type LoadColumn = (typeof LOAD_COLUMNS)[number];
@@ -96,11 +98,13 @@ export class LiveStore {
       this.columns = new Map(names.map((name, index) => [name, index]));
       this.samples = new RingBuffer(CAPACITY, names.length);
     }
+    const pause = this.samples.length > 0 ? sample.time - this.samples.lastTime : 0;
+    if (pause > SAMPLE_PAUSE_S) this.samples.push(sample.time - 1, []);
     if (!this.samples.push(sample.time, sampleRow(sample, cpus))) return false;
     this.newestAt = this.clock();
     this.missing = sample.missing;
     if (this.loadRunning && sample.time - this.load.lastTime > LOAD_PAUSE_S) {
-      this.load.push(sample.time, []); // a gap in the curves, not a line across the pause
+      this.load.push(sample.time, []);
       this.loadRunning = false;
     }
     return true;

@@ -1,4 +1,4 @@
-// Time axes that count back from now.
+// Texts and places of the marks on axes.
 
 /** A window's time axis: seconds before now, most negative first, in steps people count in. */
 export function timeTicks(windowSeconds: number): number[] {
@@ -13,4 +13,16 @@ export function formatSecondsAgo(seconds: number): string {
   if (seconds === 0) return 'now';
   const whole = Math.round(Math.abs(seconds));
   return `−${Math.floor(whole / 60)}:${(whole % 60).toString().padStart(2, '0')}`;
+}
+
+/** A formatted number without the zeros that only show precision: `0.500 /s` → `0.5 /s`, `1.00` → `1`. */
+export function tickText(formatted: string): string {
+  return formatted.replace(/(\.\d*?)0+(?!\d)/, '$1').replace(/\.(?!\d)/, '');
+}
+
+/** Marks for bytes from 0 up to `max`, a power of two apart, at most `count` steps. */
+export function byteTicks(max: number, count = 4): number[] {
+  if (!(max > 0) || !Number.isFinite(max)) return [0];
+  const step = 2 ** Math.ceil(Math.log2(max / count));
+  return Array.from({ length: Math.floor(max / step) + 1 }, (_, i) => i * step);
 }

@@ -127,7 +127,12 @@ function Check({ file }: { file: Export }) {
         <code>{file.check_command}</code>
         <CopyText text={file.check_command} label="Copy command" />
       </span>
-      {file.check_output && <pre className={classes.output}>{file.check_output}</pre>}
+      {file.check_output && (
+        <details className={classes.output}>
+          <summary>What the check said</summary>
+          <pre>{file.check_output}</pre>
+        </details>
+      )}
     </div>
   );
 }

@@ -81,13 +81,14 @@ export function HomePage() {
         <Loadable query={host} what="The host" height={64}>
           {(data) => (
             <FigureList>
-              <Figure label="Name" value={data.name} detail={data.kernel} />
+              <Figure label="Name" value={data.name} detail={`Linux ${data.kernel}`} />
               <Figure label="CPUs" value={formatCount(data.cpus)} detail={data.cpu_model} />
               <Figure label="Memory" value={formatBytes(data.memory_bytes)} />
+              <Figure label="Server" value={cpuList(data.layout.server)} detail="while a run measures" />
               <Figure
-                label="Who runs where"
-                value={`Server on ${cpuList(data.layout.server)}`}
-                detail={data.layout_sentence}
+                label="Load generator"
+                value={cpuList(data.layout.generator)}
+                detail="shared with the agent"
               />
             </FigureList>
           )}
@@ -122,7 +123,7 @@ function QuickStart() {
               At most {formatCount(estimate.data.trials)} trials, {formatDuration(estimate.data.duration_s)}.{' '}
             </>
           )}
-          <TextLink to="/tune" size="sm">
+          <TextLink to="/tune" size="sm" underline="always">
             Set up another run
           </TextLink>
         </span>

@@ -13,7 +13,11 @@ interface PanelSpec {
   label: string;
   format: (value: number) => string;
   series: readonly { column: string; label: string }[];
+  empty?: string;
+  bytes?: boolean;
 }
+
+const NO_SERVER = 'No server has been running in this window.';
 
 const PANELS: readonly PanelSpec[] = [
   {
@@ -22,6 +26,7 @@ const PANELS: readonly PanelSpec[] = [
     label: 'Open connections of the server',
     format: count,
     series: [{ column: 'connections', label: 'open' }],
+    empty: NO_SERVER,
   },
   {
     title: 'Requests and accepts',
@@ -32,9 +37,11 @@ const PANELS: readonly PanelSpec[] = [
       { column: 'requests', label: 'requests' },
       { column: 'accepts', label: 'accepts' },
     ],
+    empty: NO_SERVER,
   },
   {
     title: 'Context switches and interrupts',
+    description: 'Of the whole host.',
     label: 'Context switches and interrupts per second',
     format: perSecond,
     series: [
@@ -44,7 +51,7 @@ const PANELS: readonly PanelSpec[] = [
   },
   {
     title: 'Run queue',
-    description: 'Tasks that run or could run, and tasks that wait for a disk.',
+    description: 'Tasks that could run, and tasks that wait for a disk.',
     label: 'Runnable and blocked tasks',
     format: tasks,
     series: [
@@ -54,16 +61,18 @@ const PANELS: readonly PanelSpec[] = [
   },
   {
     title: 'Page cache',
+    description: 'Memory that caches files, and memory that could be had.',
     label: 'Memory that caches files, and memory available',
     format: formatBytes,
     series: [
       { column: 'pageCache', label: 'page cache' },
       { column: 'available', label: 'available' },
     ],
+    bytes: true,
   },
   {
     title: 'Listen queue',
-    description: 'Connections lost because the queue of a listening port was full.',
+    description: 'Connections that met a full accept queue.',
     label: 'Listen queue overflows and drops per second',
     format: perSecond,
     series: [
@@ -75,7 +84,7 @@ const PANELS: readonly PanelSpec[] = [
 
 /** Counters of the kernel and of the server, one chart a subject. */
 export function HostPanels({ store, now, window }: View) {
-  return PANELS.map(({ title, description, label, format, series }) => (
+  return PANELS.map(({ title, description, label, format, series, empty, bytes }) => (
     <Panel key={title} title={title} description={description}>
       <TimeChart
         label={label}
@@ -83,6 +92,8 @@ export function HostPanels({ store, now, window }: View) {
         windowSeconds={window}
         format={format}
         height={150}
+        empty={empty}
+        bytes={bytes}
       />
     </Panel>
   ));

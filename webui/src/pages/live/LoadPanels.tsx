@@ -18,10 +18,10 @@ export function LoadPanels({ store, now, window, running }: View & { running: bo
       <Panel title="Throughput and latency" wide>
         <Message
           title={
-            running ? 'No load is being driven at the moment.' : 'No load has been driven in this window.'
+            running ? 'The load generator has not reported yet.' : 'No load has been driven in this window.'
           }
         >
-          Goodput, reply rate and latency appear here while a run measures.
+          While a run measures, it reports goodput, reply rate and latency once a second.
         </Message>
       </Panel>
     );
@@ -36,7 +36,7 @@ export function LoadPanels({ store, now, window, running }: View & { running: bo
           format={mbps}
         />
       </Panel>
-      <Panel title="Reply rate">
+      <Panel title="Reply rate" description="Replies of any kind, as the load generator sees them.">
         <TimeChart
           label="Replies per second"
           series={[{ label: 'replies', points: points('replyRate') }]}
@@ -44,7 +44,7 @@ export function LoadPanels({ store, now, window, running }: View & { running: bo
           format={perSecond}
         />
       </Panel>
-      <Panel title="Latency" description="Of whole replies, from the moment a request was meant to be sent.">
+      <Panel title="Latency" description="Of whole replies, from the intended start of the request.">
         <TimeChart
           label="Latency of replies"
           series={[

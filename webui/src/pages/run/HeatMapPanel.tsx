@@ -112,7 +112,7 @@ function AxisSelect(props: {
   return (
     <Select
       size="xs"
-      w={150}
+      w={190}
       aria-label={`Knob on the axis: ${props.label}`}
       leftSection={<span className={classes.dimmed}>{props.label}</span>}
       leftSectionWidth={56}
@@ -129,7 +129,7 @@ const RAMP = Array.from({ length: 16 }, (_, step) => cssColour(sequentialColour(
 function Legend({ range }: { range: { low: number; high: number } | null }) {
   return (
     <div className={classes.scale}>
-      {range && (
+      {range && range.high > range.low && (
         <span className={classes.ramp}>
           {formatNumber(range.low)}
           <span className={classes.rampBar} aria-hidden>

@@ -1,7 +1,7 @@
 import { Accordion, NumberInput } from '@mantine/core';
 import type { Preset } from '../../api/generated';
 import classes from './Tune.module.css';
-import { ADVANCED_SETTINGS, numberField, type SettingName, type TuneForm } from './tuneForm';
+import { ADVANCED_SETTINGS, numberField, type SettingName, type TuneForm, WRAPPER_ORDER } from './tuneForm';
 
 interface AdvancedSettingsProps {
   preset: Preset;
@@ -22,6 +22,7 @@ export function AdvancedSettings({ preset, values, errorOf, onChange }: Advanced
               <NumberInput
                 key={name}
                 label={label}
+                inputWrapperOrder={WRAPPER_ORDER}
                 description={help}
                 suffix={unit && ` ${unit}`}
                 min={0}

@@ -38,7 +38,7 @@ export function EstimatePanel({ spec, estimate, settled }: EstimatePanelProps) {
           <Loadable query={estimate} what="The estimate" height={180}>
             {(data) => (
               <div data-stale={!current || undefined} className={classes.estimate}>
-                <FigureList>
+                <FigureList narrow>
                   <Figure label="Duration" value={formatDuration(data.duration_s)} />
                   <Figure label="Trials" value={formatCount(data.trials)} />
                 </FigureList>

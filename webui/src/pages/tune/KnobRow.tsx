@@ -68,6 +68,7 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
           leftSection={<span className={classes.bound}>from</span>}
           leftSectionWidth={44}
           allowDecimal={false}
+          thousandSeparator={'\u202f'}
           value={form.low}
           error={invalid}
           onChange={(value) => onChange({ low: numberField(value) })}
@@ -78,6 +79,7 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
           leftSection={<span className={classes.bound}>to</span>}
           leftSectionWidth={32}
           allowDecimal={false}
+          thousandSeparator={'\u202f'}
           value={form.high}
           error={invalid}
           onChange={(value) => onChange({ high: numberField(value) })}
@@ -115,6 +117,7 @@ function FixedControl({ knob, form, onChange, invalid }: ControlProps) {
         size="xs"
         aria-label={`${knob.name}: value`}
         allowDecimal={false}
+        thousandSeparator={'\u202f'}
         value={form.value}
         error={invalid}
         onChange={(value) => onChange({ value: numberField(value) })}

@@ -12,7 +12,7 @@ import { AdvancedSettings } from './AdvancedSettings';
 import { EstimatePanel } from './EstimatePanel';
 import { KnobRow } from './KnobRow';
 import classes from './Tune.module.css';
-import { concerns, type KnobForm, numberField, runSpec, type TuneForm } from './tuneForm';
+import { concerns, type KnobForm, numberField, runSpec, type TuneForm, WRAPPER_ORDER } from './tuneForm';
 
 interface TuneEditorProps {
   catalogue: Catalogue;
@@ -117,6 +117,7 @@ export function TuneEditor({
             />
             <NumberInput
               label="Budget"
+              inputWrapperOrder={WRAPPER_ORDER}
               description="The search measures at most so many configurations."
               suffix=" trials"
               min={1}
@@ -127,6 +128,7 @@ export function TuneEditor({
             />
             <NumberInput
               label="Seed"
+              inputWrapperOrder={WRAPPER_ORDER}
               description="The same seed offers the same sessions and searches in the same order."
               min={0}
               allowDecimal={false}
@@ -160,6 +162,7 @@ function NamedSelect({ label, options, value, error, onChange }: NamedSelectProp
   return (
     <Select
       label={label}
+      inputWrapperOrder={WRAPPER_ORDER}
       description={options.find(({ name }) => name === value)?.help}
       data={options.map(({ name }) => name)}
       value={value}

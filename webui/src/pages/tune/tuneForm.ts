@@ -6,6 +6,14 @@
 import type { Knob, KnobSpec, Preset, RunSpec, Settings, Space } from '../../api/generated';
 import type { KnobValue } from '../../maths/knobDiff';
 
+/** What a field consists of, from top to bottom: fields in a row stay level however long the description. */
+export const WRAPPER_ORDER: ('label' | 'input' | 'description' | 'error')[] = [
+  'label',
+  'input',
+  'error',
+  'description',
+];
+
 /** A number field; empty while its user has cleared it. */
 export type NumberField = number | '';
 

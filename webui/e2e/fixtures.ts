@@ -1,0 +1,85 @@
+// What every browser test checks besides its own subject: nothing is asked of another host, no error reaches the
+// console, nothing breaks the Content-Security-Policy. And the steps that several tests share.
+
+import { mkdirSync } from 'node:fs';
+import AxeBuilder from '@axe-core/playwright';
+import { test as base, expect, type Page } from '@playwright/test';
+
+interface Watched {
+  /** Console errors and requests that a test expects, as patterns; the watch lets them pass. */
+  expected: RegExp[];
+}
+
+export const test = base.extend<Watched>({
+  expected: [[], { option: false }],
+  page: async ({ page, baseURL, expected }, use) => {
+    const wrong: string[] = [];
+    page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
+    page.on('pageerror', (error) => wrong.push(error.message));
+    page.on('request', (request) => {
+      if (!request.url().startsWith(baseURL ?? '')) wrong.push(`request to ${request.url()}`);
+    });
+    await page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', (event) =>
+        reportError(new Error(`policy violation: ${event.violatedDirective} ${event.sourceFile}`)),
+      );
+    });
+    // Stricter than the daemon's own header: the UI needs no inline style either.
+    await page.route('**/*', async (route) => {
+      if (route.request().resourceType() !== 'document') return route.fallback();
+      const response = await route.fetch();
+      const headers = { ...response.headers(), 'content-security-policy': "default-src 'self'" };
+      return route.fulfill({ response, headers });
+    });
+    await use(page);
+    expect(wrong.filter((text) => !expected.some((pattern) => pattern.test(text)))).toEqual([]);
+  },
+});
+
+export type { APIRequestContext } from '@playwright/test';
+export { expect };
+
+const SCREENSHOTS = 'test-results/screenshots';
+mkdirSync(SCREENSHOTS, { recursive: true });
+
+/** Keeps pictures of the page in both colour schemes, and lets axe look for what keeps people out. */
+export async function inspect(page: Page, name: string): Promise<void> {
+  for (const scheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', scheme);
+    await page.screenshot({ path: `${SCREENSHOTS}/${name}-${scheme}.png`, fullPage: true });
+    const { violations } = await new AxeBuilder({ page })
+      .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
+      .analyze();
+    expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual(
+      [],
+    );
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+/** Opens the Tune page and sets up a run of a few seconds. */
+export async function setUpTinyRun(page: Page, budget: number): Promise<void> {
+  await page.goto('/tune');
+  await page.getByRole('textbox', { name: 'Budget' }).fill(String(budget));
+  await page.getByRole('button', { name: 'Advanced settings' }).click();
+  const tiny = {
+    'Time per rate': '0.4',
+    'Warm-up per rate': '0.1',
+    'Client timeout': '0.3',
+    'Rates in the ladder': '2',
+    'Confirmation repeats': '2',
+    'File set': '1',
+    'Calibration step': '0.4',
+  };
+  for (const [label, value] of Object.entries(tiny)) {
+    await page.getByRole('textbox', { name: label, exact: true }).fill(value);
+  }
+}
+
+/** Starts what the Tune page shows; returns the run's number. */
+export async function startRun(page: Page): Promise<number> {
+  await page.getByRole('button', { name: 'Start the run' }).click();
+  await page.waitForURL(/\/runs\/\d+$/);
+  return Number(new URL(page.url()).pathname.split('/').at(-1));
+}

@@ -1,0 +1,48 @@
+// Browser tests: Debian's Chromium against the real daemon, which tunes the real server under real load.
+//
+// The daemon gets a directory of its own in test-results/ that is made anew for every run of the tests. One
+// worker and a fixed order: a host has one tuning run at a time.
+
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { defineConfig } from '@playwright/test';
+
+const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
+// Workers load this file again: the directory of the first load is handed on.
+process.env.TRIMTAB_E2E_VAR ??= mkdtempSync(join(tmpdir(), 'trimtab-e2e-'));
+
+export default defineConfig({
+  testDir: './e2e',
+  outputDir: './test-results/traces',
+  workers: 1,
+  fullyParallel: false,
+  forbidOnly: true,
+  timeout: 90_000,
+  expect: { timeout: 15_000 },
+  reporter: [['list']],
+  use: {
+    baseURL: `http://127.0.0.1:${PORT}`,
+    viewport: { width: 1360, height: 900 },
+    trace: 'retain-on-failure',
+    launchOptions: {
+      executablePath: process.env.TRIMTAB_CHROMIUM ?? '/usr/bin/chromium',
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    },
+  },
+  webServer: {
+    command: `../.venv/bin/trimtab up --port ${PORT} --var ${process.env.TRIMTAB_E2E_VAR}`,
+    url: `http://127.0.0.1:${PORT}/api/v1/health`,
+    reuseExistingServer: false,
+    gracefulShutdown: { signal: 'SIGTERM', timeout: 10_000 },
+    timeout: 60_000,
+  },
+});
