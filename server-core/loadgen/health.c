@@ -18,20 +18,32 @@ static void add_reason(struct health *health, const char *format, ...)
     va_end(arguments);
 }
 
+/* Returns how many of the recorded values are larger than `limit`, to the precision of the buckets. */
+static uint64_t count_beyond(const struct histogram *histogram, uint64_t limit)
+{
+    uint32_t position = 0;
+    uint64_t value, count, beyond = 0;
+
+    while (histogram_next(histogram, &position, &value, &count))
+        beyond += value > limit ? count : 0;
+    return beyond;
+}
+
 void health_judge(struct health *health, const struct account *account, double cpu_share)
 {
     const uint64_t *dropped = account->sessions_dropped;
+    uint64_t too_late = count_beyond(account->lateness_us, HEALTH_LATENESS_LIMIT_US);
 
     *health = (struct health){
         .lateness_p99_us = histogram_quantile(account->lateness_us, 0.99),
         .lateness_max_us = histogram_max(account->lateness_us),
         .cpu_share = cpu_share,
     };
-    if (health->lateness_p99_us > HEALTH_LATENESS_P99_LIMIT_US)
+    if (too_late >= HEALTH_LATE_COUNT_MIN && too_late * 100 > account->sessions_started)
         add_reason(health,
-                   "The 99th percentile of the lateness of arrivals is %" PRIu64
-                   " us, more than the limit of %d us.",
-                   health->lateness_p99_us, HEALTH_LATENESS_P99_LIMIT_US);
+                   "%" PRIu64 " of %" PRIu64
+                   " arrivals were more than %d us late; the limit is one in a hundred.",
+                   too_late, account->sessions_started, HEALTH_LATENESS_LIMIT_US);
     if (cpu_share >= HEALTH_CPU_SHARE_LIMIT && health->lateness_p99_us > HEALTH_LATE_US)
         add_reason(health,
                    "The generator used %.0f %% of its CPU while more than 1 %% of the arrivals were over %d "
