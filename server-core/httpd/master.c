@@ -12,6 +12,7 @@
 #include "httpd/control_socket.h"
 #include "httpd/listeners.h"
 #include "httpd/log.h"
+#include "httpd/stats.h"
 #include "httpd/worker.h"
 
 #include <errno.h>
@@ -48,7 +49,7 @@ static void become_worker(const struct master *master, unsigned index, pid_t mas
     struct worker *worker = calloc(1, sizeof(*worker));
 
     if (!worker)
-        _exit(EXIT_RUNTIME);
+        exit(EXIT_RUNTIME);
     worker->config = master->config;
     worker->index = index;
     worker->master = master_pid;
@@ -58,7 +59,7 @@ static void become_worker(const struct master *master, unsigned index, pid_t mas
     worker->listeners = master->listeners;
     worker->listener_count = master->listener_count;
     worker->wake_fd = master->workers[index].wake_fd;
-    _exit(worker_run(worker));
+    exit(worker_run(worker));
 }
 
 static void start_worker(struct master *master, unsigned index)
@@ -224,27 +225,40 @@ static void log_start(const struct master *master)
              master->worker_count == 1 ? "" : "s", "ready");
 }
 
+/* Opens everything, in the order that users rely on: who can connect to the stats socket finds the listeners
+ * open. Logs what is wrong and returns false. */
+static bool open_all(struct master *master)
+{
+    struct config *config = master->config;
+    const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
+
+    master->signals = open_signals();
+    master->listener_count = config->values[KNOB_LISTEN].count;
+    master->listeners = calloc(master->listener_count, sizeof(*master->listeners));
+    master->shared = shared_create(config);
+    if (master->signals < 0 || !master->listeners || !master->shared || !open_worker_table(master)) {
+        log_errno("cannot start");
+        return false;
+    }
+    return listeners_open(config, master->listeners) == 0 &&
+           (!socket_path || control_socket_open(socket_path) == 0);
+}
+
 int master_run(struct config *config)
 {
     struct master master = {.config = config, .started_ns = clock_now_ns()};
-    const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
+    const bool opened = open_all(&master);
 
-    master.signals = open_signals();
-    master.listener_count = config->values[KNOB_LISTEN].count;
-    master.listeners = calloc(master.listener_count, sizeof(*master.listeners));
-    master.shared = shared_create(config);
-    if (master.signals < 0 || !master.listeners || !master.shared || !open_worker_table(&master)) {
-        log_errno("cannot start");
-        return EXIT_RUNTIME;
+    if (opened) {
+        for (unsigned i = 0; i < master.worker_count; i++)
+            start_worker(&master, i);
+        log_start(&master);
+        serve(&master);
+        control_socket_close();
     }
-    if (listeners_open(config, master.listeners) != 0)
-        return EXIT_RUNTIME;
-    if (socket_path && control_socket_open(socket_path) != 0)
-        return EXIT_RUNTIME;
-    for (unsigned i = 0; i < master.worker_count; i++)
-        start_worker(&master, i);
-    log_start(&master);
-    serve(&master);
-    control_socket_close();
-    return EXIT_SUCCESS;
+    /* Descriptors and mappings end with the process. */
+    stats_release(&master);
+    free(master.listeners);
+    free(master.workers);
+    return opened ? EXIT_SUCCESS : EXIT_RUNTIME;
 }

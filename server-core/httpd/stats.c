@@ -155,24 +155,30 @@ void stats_write_schema(struct json_writer *json)
     json_close_array(json);
 }
 
+void stats_release(const struct master *master)
+{
+    for (unsigned i = 0; baselines && i < master->worker_count; i++)
+        free(baselines[i].service_time);
+    free(baselines);
+    baselines = NULL;
+}
+
+/* Makes the baselines, all zero. Returns false when there is no memory. */
+static bool make_baselines(const struct master *master)
+{
+    baselines = calloc(master->worker_count, sizeof(*baselines));
+    for (unsigned i = 0; baselines && i < master->worker_count; i++) {
+        baselines[i].service_time = histogram_new(SERVICE_TIME_PRECISION_BITS);
+        if (!baselines[i].service_time)
+            stats_release(master);
+    }
+    return baselines != NULL;
+}
+
 bool stats_clear(const struct master *master)
 {
-    if (!baselines) {
-        struct baseline *made = calloc(master->worker_count, sizeof(*made));
-
-        for (unsigned i = 0; made && i < master->worker_count; i++) {
-            made[i].service_time = histogram_new(SERVICE_TIME_PRECISION_BITS);
-            if (!made[i].service_time) {
-                while (i-- > 0)
-                    free(made[i].service_time);
-                free(made);
-                made = NULL;
-            }
-        }
-        if (!made)
-            return false;
-        baselines = made;
-    }
+    if (!baselines && !make_baselines(master))
+        return false;
     for (unsigned i = 0; i < master->worker_count; i++) {
         baselines[i].counters = *shared_counters(master->shared, i);
         memcpy(baselines[i].service_time, shared_service_time(master->shared, i),

@@ -15,4 +15,7 @@ void stats_write_schema(struct json_writer *json);
 /* Lets the counters start from zero, in what stats_write() says. Returns false when there is no memory. */
 bool stats_clear(const struct master *master);
 
+/* Frees what stats_clear() remembers. */
+void stats_release(const struct master *master);
+
 #endif

@@ -68,13 +68,15 @@ def test_worker_processes_do_not_outlive_a_killed_master(
     await_state(lambda: not any(is_running(pid) for pid in pids))
 
 
-def test_workers_are_pinned_as_the_affinity_says(start: Callable[..., Any]) -> None:
+def test_workers_are_pinned_as_the_affinity_says(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
     """Worker i runs on element i modulo the number of elements."""
     cpus = sorted(os.sched_getaffinity(0))[:2]
     server = start(workers=3, affinity=",".join(map(str, cpus)))
     for worker in server.command("show info")["workers"]:
         assert worker["cpu"] == cpus[worker["worker"] % len(cpus)]
-        assert os.sched_getaffinity(worker["pid"]) == {worker["cpu"]}
+        await_state(lambda: os.sched_getaffinity(worker["pid"]) == {worker["cpu"]})  # noqa: B023
 
 
 @pytest.mark.parametrize("stop_signal", [signal.SIGTERM, signal.SIGINT])
