@@ -56,60 +56,77 @@ class Daemon:
         return self.client.base_url.port or 0
 
 
+def launch(directory: Path, **changes: object) -> Daemon:
+    """Starts a daemon that keeps its files in `directory`."""
+    var = directory / "var"
+    var.mkdir(exist_ok=True)
+    settings = Settings(**{"port": 0, "var": var, "webui": directory / "dist", **changes})
+    repository = open_database(settings.database)
+    broadcaster = Broadcaster()
+    host_id = repository.register_host(describe_host())
+    layout = CpuLayout(server=(0,), generator=(1,))
+    sampler = Sampler(repository, host_id, broadcaster)
+    service = TuningService(
+        settings=settings,
+        repository=repository,
+        broadcaster=broadcaster,
+        sampler=sampler,
+        host_id=host_id,
+        layout=layout,
+    )
+    listener = listen(settings)
+    port = listener.getsockname()[1]
+    context = Context(
+        service=service,
+        repository=repository,
+        broadcaster=broadcaster,
+        host_id=host_id,
+        layout=layout,
+        access=Access(settings, port),
+    )
+    app = create_app(settings, context)
+    server = DaemonServer(Config(app, log_config=None, access_log=False), context.closing)
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10)
+    return Daemon(client, app, context, sampler, settings, server, thread)
+
+
+def end(daemon: Daemon) -> None:
+    """Ends a daemon, and the run it may be in."""
+    daemon.client.close()
+    daemon.server.should_exit = True
+    daemon.thread.join()
+    daemon.context.service.close()
+    daemon.context.repository.close()
+
+
 @pytest.fixture
 def start_daemon(tmp_path: Path) -> Iterator[Callable[..., Daemon]]:
-    """Starts a daemon with the settings given; it ends with the test."""
+    """Starts daemons with the settings given; they end with the test."""
     running: list[Daemon] = []
 
     def start(**changes: object) -> Daemon:
-        var = tmp_path / "var"
-        var.mkdir(exist_ok=True)
-        settings = Settings(**{"port": 0, "var": var, "webui": tmp_path / "dist", **changes})
-        repository = open_database(settings.database)
-        broadcaster = Broadcaster()
-        host_id = repository.register_host(describe_host())
-        layout = CpuLayout(server=(0,), generator=(1,))
-        sampler = Sampler(repository, host_id, broadcaster)
-        service = TuningService(
-            settings=settings,
-            repository=repository,
-            broadcaster=broadcaster,
-            sampler=sampler,
-            host_id=host_id,
-            layout=layout,
-        )
-        listener = listen(settings)
-        port = listener.getsockname()[1]
-        context = Context(
-            service=service,
-            repository=repository,
-            broadcaster=broadcaster,
-            host_id=host_id,
-            layout=layout,
-            access=Access(settings, port),
-        )
-        app = create_app(settings, context)
-        server = DaemonServer(Config(app, log_config=None, access_log=False), context.closing)
-        thread = threading.Thread(target=server.run, args=([listener],))
-        thread.start()
-        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10)
-        daemon = Daemon(client, app, context, sampler, settings, server, thread)
-        running.append(daemon)
-        return daemon
+        running.append(launch(tmp_path, **changes))
+        return running[-1]
 
     yield start
     for daemon in running:
-        daemon.client.close()
-        daemon.server.should_exit = True
-        daemon.thread.join()
-        daemon.context.service.close()
-        daemon.context.repository.close()
+        end(daemon)
 
 
 @pytest.fixture
 def daemon(start_daemon: Callable[..., Daemon]) -> Daemon:
     """A daemon on the loopback address, without a token."""
     return start_daemon()
+
+
+@pytest.fixture(scope="module")
+def empty_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """The same, shared by tests whose requests are refused or only read, and that leave nothing behind."""
+    daemon = launch(tmp_path_factory.mktemp("empty"), extra_hosts="tuner.example, proxy.example:444")
+    yield daemon
+    end(daemon)
 
 
 def configuration(**changed: int | str) -> dict[str, int | str]:

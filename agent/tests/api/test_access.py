@@ -25,11 +25,10 @@ TOKEN = "0123456789abcdef" * 2
         ("", 400),
     ],
 )
-def test_only_names_of_the_daemon_are_answered(start_daemon, host, status):
+def test_only_names_of_the_daemon_are_answered(empty_daemon, host, status):
     """A page whose own name points to 127.0.0.1 gets nothing, neither from the API nor of the UI."""
-    daemon = start_daemon(extra_hosts="tuner.example, proxy.example:444")
     for path in ("/api/v1/health", "/"):
-        response = daemon.client.get(path, headers={"Host": host.format(port=daemon.port)})
+        response = empty_daemon.client.get(path, headers={"Host": host.format(port=empty_daemon.port)})
         assert (response.status_code == 400) == (status == 400)
         if status == 400:
             assert response.json()["error"]["code"] == "unknown-host"
@@ -48,10 +47,10 @@ def test_only_names_of_the_daemon_are_answered(start_daemon, host, status):
         ("GET", "/api/v1/health", "https://evil.example", False),
     ],
 )
-def test_other_origins_change_nothing_and_watch_nothing(daemon, method, path, origin, refused):
+def test_other_origins_change_nothing_and_watch_nothing(empty_daemon, method, path, origin, refused):
     """A page of another site may send requests; those with an effect and the stream are refused."""
-    headers = {} if origin is None else {"Origin": origin.format(port=daemon.port)}
-    response = daemon.client.request(method, path, headers=headers)
+    headers = {} if origin is None else {"Origin": origin.format(port=empty_daemon.port)}
+    response = empty_daemon.client.request(method, path, headers=headers)
     assert (response.status_code == 403) == refused
     assert "access-control-allow-origin" not in response.headers
     if refused:
@@ -59,9 +58,9 @@ def test_other_origins_change_nothing_and_watch_nothing(daemon, method, path, or
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/health", "/api/v1/nothing", "/api/v1/runs?limit=x"])
-def test_every_answer_carries_the_security_headers(daemon, path):
+def test_every_answer_carries_the_security_headers(empty_daemon, path):
     """Successes, refusals and pages alike."""
-    headers = daemon.client.get(path).headers
+    headers = empty_daemon.client.get(path).headers
     policy = headers["content-security-policy"]
     assert "default-src 'self'" in policy
     assert "frame-ancestors 'none'" in policy

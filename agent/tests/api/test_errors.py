@@ -38,15 +38,15 @@ def error_of(response) -> dict[str, str | None]:
         ("GET", "/api/v1/counters?seconds=soon", 422, "bad-request"),
     ],
 )
-def test_refused_request_has_status_and_code(daemon, method, path, status, code):
+def test_refused_request_has_status_and_code(empty_daemon, method, path, status, code):
     """Also a browser, which would rather have a page, gets the error from the API."""
-    response = daemon.client.request(method, path, headers={"Accept": "text/html"})
+    response = empty_daemon.client.request(method, path, headers={"Accept": "text/html"})
     assert (response.status_code, error_of(response)["code"]) == (status, code)
 
 
-def test_method_that_is_not_allowed_comes_with_those_that_are(daemon):
+def test_method_that_is_not_allowed_comes_with_those_that_are(empty_daemon):
     """405 carries the Allow header."""
-    response = daemon.client.delete("/api/v1/runs/1/stop")
+    response = empty_daemon.client.delete("/api/v1/runs/1/stop")
     assert (response.status_code, response.headers["allow"]) == (405, "POST")
 
 
@@ -67,20 +67,20 @@ def test_method_that_is_not_allowed_comes_with_those_that_are(daemon):
     ],
 )
 @pytest.mark.parametrize("path", ["/api/v1/runs", "/api/v1/runs/estimate"])
-def test_bad_specification_names_its_field(daemon, path, body, field, message):
+def test_bad_specification_names_its_field(empty_daemon, path, body, field, message):
     """422 says which field, which value, and what was expected; nothing is recorded."""
-    response = daemon.client.post(path, content=body, headers={"Content-Type": "application/json"})
+    response = empty_daemon.client.post(path, content=body, headers={"Content-Type": "application/json"})
     error = error_of(response)
     assert (response.status_code, error["field"]) == (422, field)
     assert message in error["message"]
-    assert daemon.repository.count_runs() == 0
+    assert empty_daemon.repository.count_runs() == 0
 
 
-def test_body_beyond_a_mebibyte_is_refused(daemon):
+def test_body_beyond_a_mebibyte_is_refused(empty_daemon):
     """Nobody can fill the daemon's memory."""
-    announced = daemon.client.post("/api/v1/runs", json={"preset": "x" * (1 << 20)})
+    announced = empty_daemon.client.post("/api/v1/runs", json={"preset": "x" * (1 << 20)})
     assert (announced.status_code, error_of(announced)["code"]) == (413, "body-too-large")
-    chunked = daemon.client.post(
+    chunked = empty_daemon.client.post(
         "/api/v1/runs",
         content=(b" " * 65536 for _ in range(17)),
         headers={"Content-Type": "application/json"},
