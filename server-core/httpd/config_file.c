@@ -138,15 +138,20 @@ static char *feed(char *buffer, int size, void *stream)
 bool config_read_file(struct config *config, const char *path)
 {
     struct reading reading = {.config = config, .path = path, .ok = true};
+    int result;
 
     reading.file = fopen(path, "re");
     if (!reading.file) {
         log_line("%s: cannot be read: %s", path, strerror(errno));
         return false;
     }
-    if (ini_parse_stream(feed, &reading, take_pair, &reading) < 0)
-        reading.ok = false;
+    result = ini_parse_stream(feed, &reading, take_pair, &reading);
     finish_pair(&reading);
+    if (result != 0 && reading.ok) { /* check_line() has not seen why */
+        log_line("%s: %s", path,
+                 result > 0 ? "not everything in it is understood" : "there is no memory to read it");
+        reading.ok = false;
+    }
     if (ferror(reading.file)) {
         log_line("%s: cannot be read: it is no text file or the disk fails", path);
         reading.ok = false;

@@ -22,17 +22,55 @@
 #ifndef TRIMTAB_HTTPD_CONNECTION_H
 #define TRIMTAB_HTTPD_CONNECTION_H
 
+#include "httpd/file_cache.h"
+#include "httpd/timers.h"
 #include "httpd/worker.h"
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-struct connection;
+struct leftover;
+
+enum connection_state { READING, SENDING, LINGERING, CLOSED };
+
+enum close_reason { CLOSED_BY_CLIENT, CLOSED_BY_SERVER, CLOSED_BY_TIMEOUT };
+
+struct connection {
+    struct timer timer; /* runs as long as the connection is open */
+    int fd;
+    uint16_t status;   /* of the reply */
+    uint8_t state;     /* enum connection_state */
+    bool readable;     /* the socket may hold bytes that no read has shown to be the last */
+    bool peer_closed;  /* and its end is known to come */
+    bool writable_too; /* the event set watches for writability */
+    bool blocking;     /* mode of the socket */
+    bool keep_alive;   /* after the reply */
+    bool linger;       /* if not: the peer may be sending what we shall not read */
+    bool reading_head; /* the timer runs for a request head and not for idleness */
+    struct leftover *leftover;
+
+    /* The reply under way: the rest of its head, then the rest of its file. */
+    char *head; /* a copy of our own, made only when a send did not take all of it */
+    uint32_t head_sent, head_length;
+    struct cached_file *file;
+    off_t offset, end;
+    uint64_t started_ns; /* when its request was complete */
+    struct connection *next_free;
+};
 
 /* Takes over an accepted socket. `blocking`: the mode that the socket is in. */
 void connection_open(struct worker *worker, int fd, bool blocking);
 
 /* Runs the connection as far as it goes after an event (flags of io/events.h). */
 void connection_run(struct worker *worker, struct connection *connection, uint32_t event_flags);
+
+/* Closes the socket and gives the structure back. It stays readable until the next connection is opened, so
+ * callers further up see the state CLOSED. */
+void connection_close(struct worker *worker, struct connection *connection, enum close_reason reason);
+
+/* Ends a connection whose last reply is out: closes it, or lingers if the peer may still be sending. */
+void connection_finish(struct worker *worker, struct connection *connection);
 
 /* Called by timers_expire() with the worker. */
 void connection_expired(void *worker, struct timer *timer);

@@ -220,9 +220,9 @@ static void log_start(const struct master *master)
     char addresses[512];
 
     knob_format(&KNOBS[KNOB_LISTEN], &config->values[KNOB_LISTEN], addresses, sizeof(addresses));
-    log_line("%s at %s: %s, %u worker%s, %s", config_text(config, KNOB_ROOT), addresses,
+    log_line("ready: %s at %s, %s, %u worker%s", config_text(config, KNOB_ROOT), addresses,
              architecture_at((size_t)config_integer(config, KNOB_ARCHITECTURE))->name, master->worker_count,
-             master->worker_count == 1 ? "" : "s", "ready");
+             master->worker_count == 1 ? "" : "s");
 }
 
 /* Opens everything, in the order that users rely on: who can connect to the stats socket finds the listeners

@@ -167,6 +167,26 @@ def test_client_that_takes_nothing_is_dropped(start: Callable[..., Any], mode: d
     assert server.connect().get("/file").body == b"contents"
 
 
+def test_request_that_came_while_the_worker_was_held_up_is_not_taken_for_idleness(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """A blocking sendfile outlasts the idle time of another connection, whose request waits: it is served."""
+    server = start(sendfile="blocking", sndbuf=16384, keepalive_timeout=0.2, request_timeout=60)
+    big = os.urandom(2_000_000)
+    server.write("big", big)
+    server.write("file", b"contents")
+    other = server.connect()
+    slow = server.connect(receive_buffer=4096)
+    assert other.get("/file").status == 200
+    slow.ask("/big")
+    server.await_total(requests=2)
+    other.ask("/file")
+    uptime_s = server.command("show info")["uptime_s"]
+    await_state(lambda: server.command("show info")["uptime_s"] > uptime_s + 0.5)
+    assert slow.reply().body == big
+    assert other.reply().body == b"contents"
+
+
 def test_set_request_timeout_applies_to_new_connections(
     start: Callable[..., Any], mode: dict[str, str]
 ) -> None:

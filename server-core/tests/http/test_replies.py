@@ -154,6 +154,8 @@ def test_directory_without_slash_redirects_to_the_one_with_it(server: Any) -> No
     reply = connection.get("//x/../a%20dir?q=1")
     assert reply.status == 301
     assert reply.headers["location"] == "/a%20dir/?q=1"
+    query = "?" + "q" * 8000
+    assert connection.get(f"/a%20dir{query}").headers["location"] == f"/a%20dir/{query}"
 
 
 @pytest.mark.parametrize(

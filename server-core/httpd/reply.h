@@ -1,0 +1,28 @@
+/*
+ * Replies: what is said to a request, and getting it out.
+ *
+ * A reply is a head, and a file or nothing behind it. The usual head lies finished in the cache; others are
+ * put together on the stack. Either is given to the socket at once, and only what the socket does not take is
+ * copied to the connection.
+ */
+#ifndef TRIMTAB_HTTPD_REPLY_H
+#define TRIMTAB_HTTPD_REPLY_H
+
+#include "httpd/connection.h"
+#include "httpd/http/request.h"
+
+/* Begins the reply to a complete request whose head begins at `data`, and sends what can be sent. Leaves the
+ * connection READING (the reply is out), SENDING (the socket is full), LINGERING or CLOSED. */
+void reply_begin(struct worker *worker, struct connection *connection, const struct request *request,
+                 const char *data);
+
+/* Sends on a connection that is SENDING, with the same outcomes. */
+void reply_continue(struct worker *worker, struct connection *connection);
+
+/* Tells the peer that its request took too long (RFC 9110 §15.5.9), without waiting for anything. */
+void reply_timeout(struct worker *worker, struct connection *connection);
+
+/* Releases what the reply under way holds. */
+void reply_drop(struct connection *connection);
+
+#endif
