@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from trimtab_agent import priority
 from trimtab_agent.errors import BinaryMissing
 
 STOP_GRACE_S = 3.0
@@ -28,7 +29,8 @@ class Child:
     """A running program.
 
     `cpus` are the CPUs it may use.  Its standard error goes to the file `log`, its standard output as well,
-    unless `capture` asks for a pipe (`stdout`).  Raises BinaryMissing if it cannot be started.
+    unless `capture` asks for a pipe (`stdout`).  With `realtime` it gets the priority of priority.py.
+    Raises BinaryMissing if it cannot be started.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Child:
         cpus: Sequence[int],
         log: Path,
         capture: bool = False,
+        realtime: bool = False,
     ) -> None:
         self.name = Path(command[0]).name
         self.log = log
@@ -47,7 +50,14 @@ class Child:
             os.sched_setaffinity(0, cpus)
             try:
                 self._process = subprocess.Popen(
-                    ["setpriv", "--pdeathsig", "KILL", "--", *command],
+                    [
+                        "setpriv",
+                        "--pdeathsig",
+                        "KILL",
+                        "--",
+                        *(priority.COMMAND if realtime else ()),
+                        *command,
+                    ],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE if capture else log_file,
                     stderr=log_file,

@@ -11,6 +11,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from trimtab_agent.priority import realtime_allowed
+
 
 @dataclass(frozen=True)
 class CpuLayout:
@@ -24,12 +26,18 @@ class CpuLayout:
         """Whether server and generator compete for a CPU."""
         return bool(set(self.server) & set(self.generator))
 
+    @property
+    def realtime_generator(self) -> bool:
+        """Whether the generator gets real-time priority: never on a CPU that the server needs."""
+        return not self.shared and realtime_allowed()
+
     def sentence(self) -> str:
         """The layout in words."""
         if self.shared:
             return f"server and generator share CPU {format_cpus(self.server)}"
         server, generator = format_cpus(self.server), format_cpus(self.generator)
-        return f"server on CPU {server}, generator and agent on CPU {generator}"
+        priority = " (real-time priority)" if self.realtime_generator else ""
+        return f"server on CPU {server}, generator{priority} and agent on CPU {generator}"
 
 
 def format_cpus(cpus: tuple[int, ...]) -> str:

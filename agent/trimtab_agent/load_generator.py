@@ -123,6 +123,7 @@ class LoadOrder:
     sessions: Path
     seed: int
     cpus: Sequence[int]
+    realtime: bool
     log: Path
 
     def command(self) -> tuple[str, ...]:
@@ -163,7 +164,9 @@ def drive(
     `on_progress` gets every progress line.  Ends the generator and raises ServerDied as soon as the server
     ends, Stopped as soon as a stop is requested, GeneratorDied when it ends without a result or hangs.
     """
-    with Child(order.command(), cpus=order.cpus, log=order.log, capture=True) as generator:
+    with Child(
+        order.command(), cpus=order.cpus, log=order.log, capture=True, realtime=order.realtime
+    ) as generator:
         pipe = generator.stdout.fileno()
         limit_s = order.duration_s + 2 * order.timeout_s + HANG_MARGIN_S
         pending = b""

@@ -171,6 +171,7 @@ class Climb:
                 # Every trial meets the same arrivals; the rates differ among themselves.
                 seed=bench.seed + len(self.measurements),
                 cpus=bench.layout.generator,
+                realtime=bench.layout.realtime_generator,
                 log=bench.directory / f"trial-{order.number}.load.log",
             ),
             server.child,
