@@ -30,7 +30,8 @@ interface ChartFigureProps {
   height?: number;
   /** In pixels; as wide as there is room when left out. */
   maxWidth?: number;
-  children: ReactNode;
+  /** The chart; its canvas has the role of an image and takes the label. */
+  children: (label: string) => ReactNode;
 }
 
 export function ChartFigure(props: ChartFigureProps) {
@@ -69,9 +70,7 @@ export function ChartFigure(props: ChartFigureProps) {
         {asTable ? (
           <DataTable caption={label} table={table()} />
         ) : (
-          <div role="img" aria-label={label} className={classes.canvas}>
-            {children}
-          </div>
+          <div className={classes.canvas}>{children(label)}</div>
         )}
       </div>
     </figure>

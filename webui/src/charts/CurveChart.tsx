@@ -93,7 +93,7 @@ export function CurveChart({ label, xName, curves, formatX, formatY, height }: C
         ]),
       })}
     >
-      <Line data={data} options={options} updateMode="none" />
+      {(described) => <Line aria-label={described} data={data} options={options} updateMode="none" />}
     </ChartFigure>
   );
 }

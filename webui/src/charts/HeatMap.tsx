@@ -50,28 +50,31 @@ export function HeatMap(props: HeatMapProps) {
         ]),
       })}
     >
-      <Chart
-        type="matrix"
-        updateMode="none"
-        data={{
-          datasets: [
-            {
-              label,
-              // The controller places points by category labels, which its types do not foresee.
-              data: cells as unknown as { x: number; y: number }[],
-              backgroundColor: ({ dataIndex }: { dataIndex: number }) => {
-                const colour = cells[dataIndex]?.colour;
-                return colour ? cssColour(colour) : NO_SCORE_COLOUR;
+      {(described) => (
+        <Chart
+          aria-label={described}
+          type="matrix"
+          updateMode="none"
+          data={{
+            datasets: [
+              {
+                label,
+                // The controller places points by category labels, which its types do not foresee.
+                data: cells as unknown as { x: number; y: number }[],
+                backgroundColor: ({ dataIndex }: { dataIndex: number }) => {
+                  const colour = cells[dataIndex]?.colour;
+                  return colour ? cssColour(colour) : NO_SCORE_COLOUR;
+                },
+                width: ({ chart }: { chart: ChartInstance }) => cellSide(chart.chartArea?.width, xs.length),
+                height: ({ chart }: { chart: ChartInstance }) => cellSide(chart.chartArea?.height, ys.length),
+                borderWidth: 0,
               },
-              width: ({ chart }: { chart: ChartInstance }) => cellSide(chart.chartArea?.width, xs.length),
-              height: ({ chart }: { chart: ChartInstance }) => cellSide(chart.chartArea?.height, ys.length),
-              borderWidth: 0,
-            },
-          ],
-        }}
-        options={mapOptions(theme, [xName, xs], [yName, ys], cells, format, onSelect)}
-        plugins={[cellMarks]}
-      />
+            ],
+          }}
+          options={mapOptions(theme, [xName, xs], [yName, ys], cells, format, onSelect)}
+          plugins={[cellMarks]}
+        />
+      )}
     </ChartFigure>
   );
 }

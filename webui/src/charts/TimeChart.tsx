@@ -73,7 +73,7 @@ export function TimeChart(props: TimeChartProps) {
         rows: tableRows(series, format),
       })}
     >
-      <Line data={data} options={options} updateMode="none" />
+      {(described) => <Line aria-label={described} data={data} options={options} updateMode="none" />}
     </ChartFigure>
   );
 }

@@ -1,9 +1,19 @@
-// Before every test file: matchers for the DOM, and the browser functions jsdom does not have.
+// Before every test file of components: matchers for the DOM, the API's stand-in, and the browser functions jsdom does not have.
 import '@testing-library/jest-dom/vitest';
 import { cleanup } from '@testing-library/react';
-import { afterEach, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, vi } from 'vitest';
+import { client } from '../api/generated/client.gen';
+import { api } from './render';
 
-afterEach(cleanup);
+// Node's fetch knows no page to be relative to.
+client.setConfig({ baseUrl: window.location.origin });
+
+beforeAll(() => api.listen({ onUnhandledRequest: 'error' }));
+afterEach(() => {
+  cleanup();
+  api.resetHandlers();
+});
+afterAll(() => api.close());
 
 window.matchMedia ??= (query: string) =>
   ({

@@ -1,0 +1,20 @@
+import { screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import { renderInApp } from '../test/render';
+import { ConnectionMark, DisconnectedBanner } from './Connection';
+
+it('says in a word whether the page is live', async () => {
+  await renderInApp(<ConnectionMark state={{ status: 'open' }} />);
+  expect(screen.getByRole('status')).toHaveTextContent('Live');
+});
+
+it('warns with the time since which the page may be out of date', async () => {
+  const since = new Date(2026, 10, 21, 14, 3, 22).getTime();
+  await renderInApp(<DisconnectedBanner state={{ status: 'lost', since }} />);
+  expect(screen.getByRole('alert')).toHaveTextContent('lost at 14:03:22');
+});
+
+it('shows no banner while the stream is open', async () => {
+  await renderInApp(<DisconnectedBanner state={{ status: 'open' }} />);
+  expect(screen.queryByRole('alert')).toBeNull();
+});

@@ -1,0 +1,42 @@
+import { screen } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { HttpResponse, http } from 'msw';
+import { expect, it } from 'vitest';
+import { run } from '../../test/records';
+import { api, renderInApp, url } from '../../test/render';
+import { RunActions } from './RunActions';
+
+it('asks a running run to stop and says that it is stopping', async () => {
+  let asked = 0;
+  api.use(
+    http.post(url('/runs/7/stop'), () => {
+      asked += 1;
+      return HttpResponse.json(run(), { status: 202 });
+    }),
+  );
+  await renderInApp(<RunActions run={run()} />);
+  expect(screen.queryByRole('button', { name: 'Resume' })).toBeNull();
+  await userEvent.click(screen.getByRole('button', { name: 'Stop' }));
+  expect(await screen.findByRole('button', { name: 'Stopping' })).toBeDisabled();
+  expect(asked).toBe(1);
+});
+
+it('offers to resume what was interrupted, and says why when it cannot', async () => {
+  api.use(
+    http.post(url('/runs/7/resume'), () =>
+      HttpResponse.json(
+        { error: { code: 'run-conflict', message: 'run 8 is running', field: null } },
+        { status: 409 },
+      ),
+    ),
+  );
+  await renderInApp(<RunActions run={run({ state: 'interrupted' })} />);
+  await userEvent.click(screen.getByRole('button', { name: 'Resume' }));
+  expect(await screen.findByRole('alert')).toHaveTextContent('run 8 is running');
+});
+
+it('has neither for a finished run, only the way to its exports', async () => {
+  await renderInApp(<RunActions run={run({ state: 'finished' })} />);
+  expect(screen.queryAllByRole('button')).toEqual([]);
+  expect(screen.getByRole('link', { name: 'Exports' })).toHaveAttribute('href', '/runs/7/export');
+});

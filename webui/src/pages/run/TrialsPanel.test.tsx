@@ -1,0 +1,53 @@
+import { screen, within } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { expect, it, vi } from 'vitest';
+import { defaultConfiguration, run, trial } from '../../test/records';
+import { renderInApp } from '../../test/render';
+import { TrialsPanel } from './TrialsPanel';
+
+const trials = [
+  trial(1, { score: 500 }),
+  trial(2, { score: 800, configuration: { ...defaultConfiguration, workers: 4 } }),
+  trial(3, { score: null, verdict: 'crashed', reason: 'The server was killed by signal 9.' }),
+];
+
+const numbers = () =>
+  within(screen.getByRole('region', { name: 'Table of trials' }))
+    .getAllByRole('row')
+    .slice(1)
+    .map((row) => within(row).getAllByRole('cell')[0]?.textContent);
+
+it('lists trials newest first and sorts by score, those without one last', async () => {
+  await renderInApp(
+    <TrialsPanel run={run()} trials={trials} standardScore={500} selected={undefined} onSelect={vi.fn()} />,
+  );
+  expect(numbers()).toEqual(['3', '2', '1']);
+  await userEvent.click(screen.getByRole('button', { name: 'Score' }));
+  expect(screen.getByRole('columnheader', { name: 'Score' })).toHaveAttribute('aria-sort', 'descending');
+  expect(numbers()).toEqual(['2', '1', '3']);
+  await userEvent.click(screen.getByRole('button', { name: 'Score' }));
+  expect(numbers()).toEqual(['1', '2', '3']);
+});
+
+it('says the gain over the default, the reason of a failure, and how many got which verdict', async () => {
+  await renderInApp(
+    <TrialsPanel run={run()} trials={trials} standardScore={500} selected={undefined} onSelect={vi.fn()} />,
+  );
+  expect(screen.getByRole('cell', { name: '+60.0 %' })).toBeVisible();
+  expect(screen.getByText('The server was killed by signal 9.')).toBeVisible();
+  const counts = within(screen.getByRole('list', { name: 'Verdicts' })).getAllByRole('listitem');
+  expect(counts.map((item) => item.textContent)).toEqual(['2verified', '1crashed']);
+});
+
+it('reports the trial whose curve is asked for', async () => {
+  const onSelect = vi.fn();
+  await renderInApp(
+    <TrialsPanel run={run()} trials={trials} standardScore={500} selected={1} onSelect={onSelect} />,
+  );
+  expect(screen.getByRole('button', { name: 'Show the curve of trial 1' })).toHaveAttribute(
+    'aria-pressed',
+    'true',
+  );
+  await userEvent.click(screen.getByRole('button', { name: 'Show the curve of trial 2' }));
+  expect(onSelect).toHaveBeenCalledWith(2);
+});

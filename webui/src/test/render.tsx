@@ -1,0 +1,50 @@
+// Renders a component inside what every page has: theme, cache, router. Requests meet `api`, an msw server.
+
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import {
+  createMemoryHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  RouterProvider,
+} from '@tanstack/react-router';
+import { render, screen } from '@testing-library/react';
+import { setupServer } from 'msw/node';
+import type { ReactNode } from 'react';
+import { theme } from '../app/theme';
+
+export const api = setupServer();
+
+export const url = (path: string) => `${window.location.origin}/api/v1${path}`;
+
+/** Renders and waits for the router's first draw; other addresses show their path. */
+export async function renderInApp(
+  ui: ReactNode,
+  client = new QueryClient({ defaultOptions: { queries: { retry: false } } }),
+) {
+  const root = createRootRoute();
+  const here = createRoute({
+    getParentRoute: () => root,
+    path: '/',
+    component: () => <div data-testid="app">{ui}</div>,
+  });
+  const elsewhere = createRoute({
+    getParentRoute: () => root,
+    path: '/runs/$id',
+    component: () => <p>run page</p>,
+  });
+  const router = createRouter({
+    routeTree: root.addChildren([here, elsewhere]),
+    history: createMemoryHistory({ initialEntries: ['/'] }),
+  });
+  render(
+    <MantineProvider theme={theme} env="test">
+      <QueryClientProvider client={client}>
+        <RouterProvider router={router as never} />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  await screen.findByTestId('app');
+  return { router, client };
+}
