@@ -53,6 +53,7 @@ class Sampler:
         self._run_id: int | None = None
         self._trial_number: int | None = None
         self._batch: list[CounterSample] = []
+        self._batch_lock = threading.Lock()
         self._failing = False
         self._prune_due = time.monotonic() + PRUNE_EVERY_S
         self._end = threading.Event()
@@ -66,7 +67,7 @@ class Sampler:
         """Ends the thread and writes what has not been written yet."""
         self._end.set()
         self._thread.join()
-        self._write()
+        self.write()
 
     def watch_trial(self, run_id: int | None, trial_number: int | None) -> None:
         """Samples from now on belong to this trial; to none when both are None."""
@@ -95,20 +96,22 @@ class Sampler:
             sample = self.between(earlier, later)
             earlier = later
             self._broadcaster.publish("sample", sample)
-            self._batch.append(
-                CounterSample(
-                    host_id=self._host_id,
-                    taken_at=datetime.fromtimestamp(later.time, UTC),
-                    values=sample,
-                    run_id=self._run_id,
-                    trial_number=self._trial_number,
-                )
+            record = CounterSample(
+                host_id=self._host_id,
+                taken_at=datetime.fromtimestamp(later.time, UTC),
+                values=sample,
+                run_id=self._run_id,
+                trial_number=self._trial_number,
             )
+            with self._batch_lock:
+                self._batch.append(record)
             if len(self._batch) >= BATCH:
-                self._write()
+                self.write()
 
-    def _write(self) -> None:
-        batch, self._batch = self._batch, []
+    def write(self) -> None:
+        """Writes the samples that still wait for their batch to fill; a run that ends wants its last ones."""
+        with self._batch_lock:
+            batch, self._batch = self._batch, []
         try:
             self._repository.add_counter_samples(batch)
             self._failing = False

@@ -118,6 +118,7 @@ class Runner:
         except Exception as failure:
             log.exception("run %d failed", self._run.id)
             state, error = RunState.FAILED, f"internal error: {type(failure).__name__}: {failure}"
+        self._bench.sampler.write()
         try:
             self._record_end(state, error)
         except DatabaseError as failure:
