@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -136,6 +137,9 @@ void master_shut_down(struct master *master)
     master->shutting_down = true;
     master->kill_ns = clock_now_ns() + GRACE_NS;
     shared_settings(master->shared)->shutting_down = true;
+    /* Ends the listening for all processes that share the sockets: whoever comes now is refused at once. */
+    for (size_t i = 0; i < master->listener_count; i++)
+        shutdown(master->listeners[i], SHUT_RD);
     master_wake_workers(master);
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -131,13 +132,22 @@ def test_request_begun_before_the_stop_is_answered_and_the_connection_closed(
     assert server.process.wait(30) == 0
 
 
-def test_client_that_takes_nothing_cannot_delay_the_stop(server: Any) -> None:
-    """After two seconds what still runs is killed."""
+def test_client_that_takes_nothing_cannot_delay_the_stop(
+    server: Any, await_state: Callable[..., Any]
+) -> None:
+    """New clients are refused at once; after two seconds what still runs is killed."""
+
+    def is_refused() -> bool:
+        with socket.socket() as newcomer:
+            return newcomer.connect_ex(server.address) == errno.ECONNREFUSED
+
     server.write("big", bytes(50_000_000))
     connection = server.connect(receive_buffer=4096)
     connection.ask("/big")
     server.await_total(requests=1)
     server.process.send_signal(signal.SIGTERM)
+    await_state(is_refused)
+    assert server.process.poll() is None
     assert server.process.wait(30) == 0
 
 
