@@ -1,7 +1,8 @@
 """Which rates a run measures: a calibration on the default configuration, then a ladder fixed for the run.
 
 The calibration raises the offered rate geometrically until the replies no longer follow it, then narrows the
-knee down. It is a state machine without clock or network: the caller drives each `next_rate()` for a second
+knee down. The first rate that is not followed is driven once more before it counts: a host that was busy with
+something else for a second would otherwise set the ladder of the whole run, far below the knee. It is a state machine without clock or network: the caller drives each `next_rate()` for a second
 or two and tells what was measured.
 
     calibration = Calibration()
@@ -35,11 +36,12 @@ class Calibration:
     """
 
     start_rate_rps: float = 2000.0
-    max_steps: int = 12
+    max_steps: int = 14
     steps: int = 0
     generator_limited: bool = False
     _followed: float = 0.0  # highest offered rate that the replies followed
     _lost: float = math.inf  # lowest offered rate that they did not
+    _doubted: float | None = None  # the rate that was not followed and is driven once more
     _refined: int = 0
     _reply_rates: list[float] = field(default_factory=list)
 
@@ -55,6 +57,8 @@ class Calibration:
             return self.start_rate_rps
         if self.steps >= self.max_steps or self.generator_limited or self._refined >= REFINEMENTS:
             return None
+        if self._doubted is not None:
+            return self._doubted
         if math.isinf(self._lost):
             return self._followed * RISE
         if self._followed == 0.0:
@@ -82,7 +86,11 @@ class Calibration:
         self._reply_rates.append(replies)
         if replies >= FOLLOWS * rate:
             self._followed = max(self._followed, rate)
+            self._doubted = None
+        elif math.isinf(self._lost) and self._doubted is None:
+            self._doubted = rate
         else:
+            self._doubted = None
             self._lost = min(self._lost, rate)
         self._refined += bracketed
 
@@ -99,7 +107,7 @@ class Calibration:
         if self.next_rate() is None:
             return self.steps
         if math.isinf(self._lost):
-            return max(8, min(self.steps + REFINEMENTS + 1, self.max_steps))
+            return max(9, min(self.steps + REFINEMENTS + 1, self.max_steps))
         return min(self.steps + REFINEMENTS - self._refined, self.max_steps)
 
 

@@ -134,7 +134,7 @@ def estimate(settings: Settings, space: Space) -> Estimate:
     starts = settings.ladder_points if settings.restart_between_rates else 1
     warm_s = settings.directories * DIRECTORY_BYTES / WARM_BYTES_PER_S
     trial_s = settings.ladder_points * rate_s + starts * PROCESS_START_S + warm_s
-    calibration_steps = 8
+    calibration_steps = 9
     step_s = settings.calibration_step_s + settings.timeout_s
     finalists = 2 + settings.runners_up
     confirmations = finalists * settings.confirmation_repeats
