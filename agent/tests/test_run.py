@@ -9,7 +9,7 @@ from trimtab_agent.errors import RunNotResumable
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.paths import VarPaths
-from trimtab_agent.runtime import open_runtime
+from trimtab_agent.runtime import open_repository, open_runtime
 from trimtab_agent.settings import Settings
 from trimtab_agent.specification import make_workload
 from trimtab_db.records import RunPhase, RunState, TrialPurpose
@@ -28,7 +28,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory, programs: Settings):
         run_id = runtime.service.start(tiny_spec())
         runtime.service.wait()
         listener.wait_for("run", lambda data: data["state"] != "running")
-        yield settings, runtime.repository, run_id, listener.seen
+    with open_repository(settings) as repository:
+        yield settings, repository, run_id, listener.seen
 
 
 def test_run_finishes_and_says_what_it_found(finished):

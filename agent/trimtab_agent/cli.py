@@ -28,7 +28,6 @@ from trimtab_db.records import RunState
 from trimtab_tuner.space import Space
 
 from trimtab_agent import __version__
-from trimtab_agent.daemon import run_daemon
 from trimtab_agent.errors import HostError, RunNotFound, SpecError, TrimtabError
 from trimtab_agent.exporter import export_run
 from trimtab_agent.filesets import FileSet
@@ -99,6 +98,9 @@ def up(
     var: Var = None,
 ) -> None:
     """Start the daemon with its API and web UI."""
+    # The web framework takes half a second to load, which the other commands need not pay.
+    from trimtab_agent.daemon import run_daemon
+
     run_daemon(_settings(var=var, host=host, port=port))
 
 

@@ -37,6 +37,7 @@ class Follower:
         self._subscription = broadcaster.subscribe(self._arrived.set)
         self._signals = 0
         self._last_plain = 0.0
+        self._last_phase = ""
         self._bar: Progress | None = None
         self._task = TaskID(0)
 
@@ -119,14 +120,20 @@ class Follower:
                 eta=_clock(data["eta_s"]),
                 what=escape(self._what(data)),
             )
-        elif (
-            time.monotonic() - self._last_plain >= PLAIN_INTERVAL_S or data["state"] != RunState.RUNNING.value
-        ):
-            self._last_plain = time.monotonic()
+        elif self._plain_line_due(data):
+            self._last_plain, self._last_phase = time.monotonic(), data["phase"]
             share, eta = data["fraction"] * 100, _clock(data["eta_s"])
             self._console.print(
                 f"{share:3.0f} % {data['phase']}, ETA {eta}, {self._what(data)}", markup=False
             )
+
+    def _plain_line_due(self, data: dict[str, Any]) -> bool:
+        """At intervals, whenever the phase changes, and at the end."""
+        return (
+            time.monotonic() - self._last_plain >= PLAIN_INTERVAL_S
+            or data["phase"] != self._last_phase
+            or data["state"] != RunState.RUNNING.value
+        )
 
     def _what(self, data: dict[str, Any]) -> str:
         parts = []

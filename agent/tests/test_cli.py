@@ -1,0 +1,204 @@
+"""The command line as a process: exit codes, signals, what is printed."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+from live_support import Tune, tiny_options, wait_until_gone
+from trimtab_agent.cli import main
+from trimtab_agent.runtime import open_repository
+from trimtab_db.records import RunState
+
+# Slow enough to be met in the middle, and no longer than needed to get there.
+SLOW = {"rate_duration_s": 5.0, "calibration_step_s": 5.0}
+
+
+def state_of(settings, run_id):
+    """The recorded state of a run."""
+    with open_repository(settings) as repository:
+        return repository.run(run_id).state
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_stops_the_run_and_leaves_no_children(trimtab, settings, number):
+    """Ctrl-C and SIGTERM: exit code 130, children gone, the run stopped and resumable."""
+    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command.wait_for_line("calibrating, ETA")
+    children = command.descendants()
+    command.process.send_signal(number)
+    code, output = command.finish()
+    assert code == 130
+    assert "Stopping: finished trials are kept" in output
+    assert "Resume with: trimtab tune --resume 1" in output
+    wait_until_gone(children)
+    assert state_of(settings, 1) is RunState.STOPPED
+
+
+def test_second_ctrl_c_ends_at_once(trimtab, settings):
+    """Whoever cannot wait is not made to; the kernel ends the children."""
+    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command.wait_for_line("calibrating, ETA")
+    children = command.descendants()
+    os.kill(command.process.pid, signal.SIGSTOP)  # so that both arrive before the first has had its effect
+    command.process.send_signal(signal.SIGINT)
+    command.process.send_signal(signal.SIGTERM)
+    os.kill(command.process.pid, signal.SIGCONT)
+    code, _ = command.finish()
+    assert code in (-signal.SIGINT, -signal.SIGTERM)
+    wait_until_gone(children)
+    assert state_of(settings, 1) is RunState.INTERRUPTED
+
+
+def test_killed_tune_leaves_no_children_and_an_interrupted_run_that_resumes(trimtab, settings):
+    """kill -9 of the agent: its children die with it, its run is found `interrupted` and goes on."""
+    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command.wait_for_line("calibrating, ETA")
+    children = command.descendants()
+    command.process.kill()
+    command.process.wait()
+    wait_until_gone(children)
+    listed: Tune = trimtab("runs", "--json")
+    code, output = listed.finish()
+    (line,) = json.loads(output)
+    assert (code, line["state"]) == (0, "interrupted")
+    resumed: Tune = trimtab("tune", "--resume", "1")
+    resumed.wait_for_line("calibrating, ETA")
+    resumed.process.send_signal(signal.SIGINT)
+    assert resumed.finish()[0] == 130
+
+
+def test_second_tune_is_a_conflict_that_names_the_run(trimtab):
+    """Exit code 3, from another process as well."""
+    first: Tune = trimtab("tune", *tiny_options(**SLOW))
+    first.wait_for_line("calibrating, ETA")
+    code, output = trimtab("tune", *tiny_options()).finish()
+    assert code == 3
+    assert f"run 1 is running on this host (process {first.process.pid})" in output
+    first.process.send_signal(signal.SIGINT)
+    first.finish()
+
+
+@pytest.fixture
+def trimtab_here(settings, monkeypatch, capfd):
+    """The command line in this process, for what ends before anything has been started."""
+    monkeypatch.setenv("TRIMTAB_VAR", str(settings.var))
+    allowed = os.sched_getaffinity(0)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["trimtab", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capfd.readouterr()
+        return end.value.code, captured.out, captured.err
+
+    yield run
+    os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--preset", "fast"], "preset = 'fast': expected one of quick, standard"),
+        (["--budget", "0"], "budget_trials = 0: too small for one trial"),
+        (["--seed", "-1"], "seed = -1: "),
+        (["--set", "directories=0"], "directories = 0: "),
+        (["--set", "directory=3"], "directory: no such setting"),
+        (["--knob", "workers=5:2"], "workers: low 5 is above high 2"),
+        (["--knob", "workers=two"], "workers = 'two': expected an integer from 1"),
+        (["--knob", "threads=5"], "threads"),
+        (["--knob", "workers"], "--knob workers: expected NAME=LOW:HIGH"),
+        (["--resume", "9"], "run 9 does not exist"),
+    ],
+)
+def test_bad_input_is_named_and_ends_with_2(trimtab_here, options, sentence):
+    """Every mistake names the offending thing and what was expected."""
+    code, _, errors = trimtab_here("tune", *options)
+    assert (code, errors.startswith("trimtab: ")) == (2, True)
+    assert sentence in errors
+
+
+def test_bad_input_with_json_is_the_error_body(trimtab_here):
+    """Programs get the API's shape."""
+    code, output, _ = trimtab_here("tune", "--preset", "fast", "--json")
+    error = json.loads(output)["error"]
+    assert (code, error["code"], error["field"]) == (2, "bad-specification", "preset")
+
+
+def test_show_of_an_unknown_run_ends_with_2(trimtab_here):
+    """The sentence says how to find the runs there are."""
+    code, _, errors = trimtab_here("show", "4")
+    assert (code, "`trimtab runs` lists the runs" in errors) == (2, True)
+
+
+def test_read_only_database_is_named(trimtab_here, monkeypatch, settings):
+    """The sentence names the file; nothing is started."""
+    assert trimtab_here("db", "upgrade")[0] == 0
+    monkeypatch.setenv("TRIMTAB_DATABASE_URL", f"sqlite:///file:{settings.var}/trimtab.db?mode=ro&uri=true")
+    code, _, errors = trimtab_here("tune", *tiny_options())
+    assert (code, "trimtab.db" in errors, "is read-only" in errors) == (1, True, True)
+
+
+def test_daemons_port_in_use_is_named(trimtab_here):
+    """Two daemons cannot have one port."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, _, errors = trimtab_here("up", "--port", str(port))
+    assert (code, f"port {port} on 127.0.0.1 cannot be listened on" in errors) == (1, True)
+
+
+def test_daemon_starts_answers_and_ends_on_sigterm(trimtab):
+    """`trimtab up` says where it is, and ends cleanly."""
+    daemon: Tune = trimtab("up", "--port", "0")
+    line = daemon.wait_for_line("Trimtab is at http://")
+    url = line.split()[3].rstrip(",")
+    assert httpx.get(f"{url}/api/v1/health").json()["status"] == "ok"
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.finish()[0] == 0
+
+
+def test_host_describes_cpus_and_layout(trimtab_here):
+    """Machine-readable, with the division of the CPUs."""
+    code, output, _ = trimtab_here("host", "--json")
+    document = json.loads(output)
+    assert (code, document["cpus"]) == (0, os.cpu_count())
+    assert document["layout"]["server"]
+
+
+def test_run_is_shown_and_exported_from_the_database(trimtab_here, tmp_path):
+    """One tiny run through `tune --json`, `show` and `export`."""
+    code, output, errors = trimtab_here("tune", "--json", *tiny_options(budget_trials=1))
+    assert code == 0, errors
+    document = json.loads(output)
+    assert document["run"]["state"] == "finished"
+    assert "100 % done" in errors
+    shown = " ".join(trimtab_here("show", "1")[1].split())  # lines are wrapped
+    assert document["run"]["outcome"]["sentence"] in shown
+    assert "(default)" in shown
+    code, output, _ = trimtab_here("export", "1", "--format", "trimtab-httpd", "--output", str(tmp_path))
+    assert (code, "trimtab-httpd.ini: accepted" in output) == (0, True)
+    (export,) = [e for e in document["exports"] if e["format"] == "trimtab-httpd"]
+    assert (tmp_path / "trimtab-httpd.ini").read_text() == export["text"]
+
+
+def test_disk_without_room_for_the_file_set_is_told_so(settings):
+    """On a file system of 70 MB: the sentence says how much is needed and what to ask for instead."""
+    script = 'mount -t tmpfs -o size=70m none "$1" && shift && exec "$@"'
+    settings.var.mkdir()
+    sandbox = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(settings.var)]
+    if subprocess.run([*sandbox, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this machine does not let tests mount a small file system")
+    command = [sys.executable, "-c", "from trimtab_agent.cli import main; main()", "tune"]
+    done = subprocess.run(
+        [*sandbox, *command, "--var", str(settings.var), *tiny_options(directories=10)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "run 1 failed: the file set needs" in done.stderr
+    assert "--set directories=N" in done.stderr

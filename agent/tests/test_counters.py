@@ -1,0 +1,164 @@
+"""Counters from recorded kernel text, and from this machine."""
+
+import time
+from pathlib import Path
+
+import pytest
+from trimtab_agent.counters import cpu, memory, network, paging, pressure, process
+from trimtab_agent.counters.source import CounterSet
+
+STAT = """cpu  100 0 50 800 10 0 20 0 0 0
+cpu0 60 0 30 380 10 0 20 0 0 0
+cpu1 40 0 20 420 0 0 0 0 0 0
+intr 1000 5 0
+ctxt 2000
+btime 1795250820
+processes 300
+procs_running 3
+procs_blocked 1
+softirq 400 0 100
+"""
+STAT_LATER = """cpu  150 0 70 860 10 0 50 10 0 0
+cpu0 100 0 40 390 10 0 50 10 0 0
+cpu1 50 0 30 470 0 0 0 0 0 0
+intr 1500 5 0
+ctxt 2600
+btime 1795250820
+processes 301
+procs_running 2
+procs_blocked 0
+softirq 900 0 100
+"""
+NETSTAT = """TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPSynRetrans
+TcpExt: 0 {overflows} {drops} 4
+IpExt: InNoRoutes InTruncatedPkts
+IpExt: 0 0
+"""
+SNMP = """Tcp: RtoAlgorithm MaxConn ActiveOpens RetransSegs
+Tcp: 1 -1 {opens} 12
+"""
+SOCKSTAT = """sockets: used 30
+TCP: inuse 12 orphan 0 tw 34 alloc 13 mem 304
+UDP: inuse 0 mem 0
+"""
+
+
+def test_cpu_time_is_split_into_percent_of_each_cpu():
+    """Percentages are those of the ticks that passed, per CPU and in total."""
+    source = cpu.CpuSource()
+    values = source.values(cpu.parse(STAT), cpu.parse(STAT_LATER), 2.0)
+    first, second = values["cpus"]
+    assert (first["cpu"], first["user"], first["softirq"], first["steal"]) == (0, 40.0, 30.0, 10.0)
+    assert second["idle"] == pytest.approx(71.43, abs=0.01)
+    assert sum(values["total"].values()) == pytest.approx(100, abs=0.1)
+
+
+def test_switches_and_interrupts_are_rates_and_queues_are_gauges():
+    """Counters are divided by the interval; the run queue is as of the later reading."""
+    values = cpu.CpuSource().values(cpu.parse(STAT), cpu.parse(STAT_LATER), 2.0)
+    assert (values["context_switches_per_s"], values["interrupts_per_s"]) == (300.0, 250.0)
+    assert (values["run_queue"], values["blocked"]) == (2, 0)
+
+
+def test_iowait_that_runs_backwards_counts_as_nothing():
+    """The kernel's own caveat: iowait may decrease."""
+    shares = cpu.percentages((0, 0, 0, 100, 10, 0, 0, 0), (10, 0, 0, 190, 8, 0, 0, 0))
+    assert (shares["user"], shares["iowait"], shares["idle"]) == (10.0, 0.0, 90.0)
+
+
+def test_memory_is_in_bytes():
+    """The kernel's kB are KiB."""
+    text = (
+        "MemTotal:       24684096 kB\nMemAvailable:   24233732 kB\nCached:  401028 kB\nHugePages_Total:  0\n"
+    )
+    values = memory.MemorySource().values({}, memory.parse(text), 1.0)
+    assert values == {
+        "total_bytes": 24684096 * 1024,
+        "available_bytes": 24233732 * 1024,
+        "page_cache_bytes": 401028 * 1024,
+    }
+
+
+def test_blocks_in_and_out_are_rates():
+    """/proc/vmstat counts since boot; an old kernel's missing counters are left out."""
+    earlier = paging.parse("pgpgin 1000\npgpgout 500\nnr_free_pages 77\n")
+    later = paging.parse("pgpgin 3000\npgpgout 500\nnr_free_pages 78\n")
+    values = paging.PagingSource().values(earlier, later, 2.0)
+    assert values == {"read_kib_per_s": 1000.0, "written_kib_per_s": 0.0}
+
+
+def write_net(directory: Path, *, overflows: int, drops: int, opens: int, softnet: str) -> None:
+    """A /proc/net with these counters."""
+    (directory / "netstat").write_text(NETSTAT.format(overflows=overflows, drops=drops))
+    (directory / "snmp").write_text(SNMP.format(opens=opens))
+    (directory / "sockstat").write_text(SOCKSTAT)
+    (directory / "softnet_stat").write_text(softnet)
+
+
+def test_listen_overflows_and_softnet_drops_are_rates(tmp_path):
+    """netstat by name, softnet by CPU number (column 13), in hexadecimal."""
+    zeros = "00000000 " * 9
+    source = network.NetworkSource(tmp_path)
+    write_net(
+        tmp_path,
+        overflows=5,
+        drops=7,
+        opens=100,
+        softnet=f"00000010 00000000 00000000 {zeros}00000001 00000000\n",
+    )
+    earlier = source.read()
+    write_net(
+        tmp_path,
+        overflows=25,
+        drops=27,
+        opens=300,
+        softnet=f"00000110 00000004 00000002 {zeros}00000001 00000000\n",
+    )
+    values = source.values(earlier, source.read(), 2.0)
+    assert (values["listen_overflows_per_s"], values["listen_drops_per_s"]) == (10.0, 10.0)
+    assert values["active_opens_per_s"] == 100.0
+    assert (values["tcp_in_use"], values["tcp_time_wait"]) == (12, 34)
+    assert values["softnet"] == [
+        {"cpu": 1, "processed_per_s": 128.0, "dropped_per_s": 2.0, "squeezed_per_s": 1.0}
+    ]
+
+
+def test_pressure_is_the_share_of_the_interval():
+    """From the running totals in microseconds, not from the kernel's own averages."""
+    line = "some avg10=0.03 avg60=0.93 avg300=2.47 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+    earlier = {f"cpu_{k}": v for k, v in pressure.parse(line.format(1_000_000)).items()}
+    later = {f"cpu_{k}": v for k, v in pressure.parse(line.format(1_500_000)).items()}
+    values = pressure.PressureSource().values(earlier, later, 2.0)
+    assert values == {"cpu_some": 25.0, "cpu_full": 0.0}
+
+
+def test_process_name_with_parentheses_and_spaces_is_parsed():
+    """The name is whatever the program calls itself."""
+    rest = "S 1 2 2 0 -1 4194560 100 0 7 0 250 50 0 0 20 0 1 0 100 1000000 25 18446744073709551615"
+    reading = process.parse(f"123 (a (b) c) {rest}")
+    assert (reading.minor_faults, reading.major_faults) == (100, 7)
+    assert (reading.user_ticks, reading.system_ticks) == (250, 50)
+    assert reading.resident_bytes == 25 * process.PAGE_BYTES
+
+
+def test_missing_source_is_reported_as_missing_and_not_as_zero(tmp_path):
+    """A kernel without PSI shows no pressure rather than none."""
+    counters = CounterSet([pressure.PressureSource(tmp_path / "pressure"), memory.MemorySource()])
+    sample = counters.between(counters.take(), counters.take())
+    assert "pressure" not in sample
+    assert sample["missing"] == {"pressure": f"{tmp_path}/pressure/cpu: No such file or directory"}
+    assert sample["memory"]["total_bytes"] > 0
+
+
+def test_this_machines_cpu_time_adds_up():
+    """The real /proc/stat: work done between two readings shows as user time of some CPU."""
+    source = cpu.CpuSource()
+    earlier = source.read()
+    deadline = time.process_time() + 0.2
+    while time.process_time() < deadline:
+        pass
+    values = source.values(earlier, source.read(), 0.2)
+    assert values["total"]["user"] > 0
+    assert all(
+        sum(v for k, v in c.items() if k != "cpu") == pytest.approx(100, abs=0.1) for c in values["cpus"]
+    )

@@ -1,0 +1,172 @@
+"""Parts of a run that need no server: lock, progress, conclusion, quiet, exporter's evidence."""
+
+import os
+from datetime import UTC, datetime
+
+import pytest
+from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.counters.cpu import CpuReading
+from trimtab_agent.errors import RunConflict
+from trimtab_agent.exporter import single_knob_gains
+from trimtab_agent.run.calibrating import ladder_from
+from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
+from trimtab_agent.run.history import as_result
+from trimtab_agent.run.lock import RunLock
+from trimtab_agent.run.progress import RunProgress
+from trimtab_agent.run.quiet import busy_percent
+from trimtab_agent.specification import RunSpec, check
+from trimtab_db.records import RunPhase, RunState, Trial, TrialPurpose
+from trimtab_tuner.ladder import Calibration
+from trimtab_tuner.records import Measurement
+from trimtab_tuner.space import configuration_hash
+
+PLAN = check(RunSpec())
+SPACE = PLAN.space
+DEFAULT = SPACE.default()
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def trial(number, purpose, configuration, score, verdict="verified", block=0, reason=""):
+    """A recorded trial."""
+    return Trial(
+        run_id=1,
+        number=number,
+        purpose=purpose,
+        block=block,
+        configuration=configuration,
+        configuration_hash=configuration_hash(configuration),
+        verdict=verdict,
+        reason=reason,
+        score=score,
+        server_config="",
+        started_at=NOW,
+        finished_at=NOW,
+    )
+
+
+def confirmation(scores, other):
+    """Four blocks of default and other."""
+    trials = []
+    for block, (a, b) in enumerate(scores, start=1):
+        trials.append(trial(2 * block, TrialPurpose.CONFIRMATION, DEFAULT, a, block=block))
+        trials.append(trial(2 * block + 1, TrialPurpose.CONFIRMATION, other, b, block=block))
+    return trials
+
+
+def test_lock_is_exclusive_and_names_run_and_process(tmp_path):
+    """Whoever comes second learns who was first."""
+    lock = RunLock(tmp_path / "var" / "run.lock")
+    lock.name_run(12)
+    with pytest.raises(RunConflict, match=rf"run 12 is running on this host \(process {os.getpid()}\)"):
+        RunLock(tmp_path / "var" / "run.lock")
+    lock.release()
+    RunLock(tmp_path / "var" / "run.lock").release()
+
+
+def test_clear_winner_is_recommended_with_its_gain():
+    """Ranked first, alone in its group."""
+    other = {**DEFAULT, "workers": 4}
+    trials = confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
+    outcome = confirmed_outcome(SPACE, (DEFAULT, other), trials)
+    assert outcome.confirmed
+    assert outcome.best == other
+    assert outcome.gain is not None
+    assert outcome.gain.gain == pytest.approx(0.205, abs=0.01)
+    assert [(r.rank, r.is_default) for r in outcome.ranking] == [(1, False), (2, True)]
+    assert outcome.ranking[0].scores_mbps == (120, 122, 119, 121)
+    assert outcome.verdicts == {"verified": 8}
+
+
+def test_no_significant_gain_keeps_the_default():
+    """An honest outcome: both share a rank."""
+    other = {**DEFAULT, "workers": 4}
+    outcome = confirmed_outcome(
+        SPACE, (DEFAULT, other), confirmation([(100, 90), (90, 100), (95, 96), (96, 94)], other)
+    )
+    assert outcome.best == DEFAULT
+    assert {r.rank for r in outcome.ranking} == {1}
+    assert "No significant gain" in outcome.sentence
+
+
+def test_nothing_verified_says_which_rule_failed_and_what_to_lower():
+    """The most frequent verdict, an example, and advice."""
+    reason = "At 8000 requests/s, 4.2 % of the requests for files of 921600 B timed out."
+    trials = [
+        trial(1, TrialPurpose.SEARCH, DEFAULT, None, "failed-verification", reason=reason),
+        trial(2, TrialPurpose.SEARCH, {**DEFAULT, "workers": 2}, None, "crashed", reason="x"),
+        trial(3, TrialPurpose.SEARCH, {**DEFAULT, "workers": 4}, None, "failed-verification", reason=reason),
+    ]
+    outcome = confirmed_outcome(SPACE, (), trials)
+    assert outcome.best is None
+    assert "2 of 3 trials: failed-verification, for instance trial 1" in outcome.sentence
+    assert "921600 B" in outcome.sentence
+    assert "--knob max_connections" in outcome.sentence
+
+
+def test_unfinished_run_has_an_outcome_only_with_a_verified_trial():
+    """Best so far, not confirmed."""
+    best = trial(2, TrialPurpose.SEARCH, {**DEFAULT, "workers": 4}, 120.0)
+    outcome = unfinished_outcome(SPACE, as_result(best), [best])
+    assert outcome is not None
+    assert outcome.sentence == "Best so far is workers=4 with 120.0 Mbps in one trial; not confirmed."
+    assert unfinished_outcome(SPACE, None, []) is None
+
+
+def test_ladder_ends_where_the_generator_gave_out():
+    """Rates that cannot be offered are not measured."""
+    calibration = Calibration(start_rate_rps=1000)
+    calibration.tell(Measurement(rate_rps=1000, goodput_mbps=1, reply_rate_rps=1000))
+    calibration.tell(Measurement(rate_rps=1600, goodput_mbps=1, reply_rate_rps=1500, generator_limited=True))
+    assert calibration.next_rate() is None
+    assert ladder_from(calibration, 4)[-1] == pytest.approx(1500, abs=1)
+
+
+def test_progress_counts_down_and_never_back():
+    """ETA follows the trials left; the fraction only grows; the end is 1."""
+    progress = RunProgress(Broadcaster(), 1, PLAN.estimate(), trials_recorded=0, seconds_before=0.0)
+    fractions, etas = [], []
+
+    def note():
+        fractions.append(progress.data["fraction"])
+        etas.append(progress.data["eta_s"])
+
+    for phase in (RunPhase.PREPARING, RunPhase.CALIBRATING, RunPhase.SEARCHING):
+        progress.enter_phase(phase)
+        note()
+    progress.expect(RunPhase.SEARCHING, 10)
+    progress.trial_started(2, DEFAULT, 4)
+    progress.rate_started(100.0)
+    progress.rate_started(200.0)
+    assert (progress.data["rate_index"], progress.data["rates"]) == (1, 4)
+    progress.expect(RunPhase.SEARCHING, 20)
+    note()
+    progress.trial_finished()
+    note()
+    progress.enter_phase(RunPhase.CONFIRMING)
+    progress.end(RunState.FINISHED)
+    note()
+    assert fractions == sorted(fractions)
+    assert (fractions[-1], etas[-1]) == (1.0, 0.0)
+    assert etas[0] > etas[1] > etas[2]
+
+
+def test_busy_share_is_that_of_the_cpus_asked_for():
+    """Other CPUs do not matter."""
+    before = CpuReading({0: (0,) * 8, 1: (0,) * 8}, {})
+    after = CpuReading({0: (3, 0, 1, 6, 0, 0, 0, 0), 1: (0, 0, 0, 10, 0, 0, 0, 0)}, {})
+    assert busy_percent(before, after, (0,)) == 40.0
+    assert busy_percent(before, after, (0, 1)) == 20.0
+    assert busy_percent(before, before, (0,)) == 0.0
+
+
+def test_single_knobs_have_gains_only_where_the_search_compared_them():
+    """Against the trial that differs in that knob alone."""
+    best = {**DEFAULT, "workers": 4, "sendfile": "blocking"}
+    trials = [
+        trial(1, TrialPurpose.SEARCH, DEFAULT, 80.0),
+        trial(2, TrialPurpose.SEARCH, best, 120.0),
+        trial(3, TrialPurpose.SEARCH, {**best, "workers": DEFAULT["workers"]}, 100.0),
+    ]
+    gains = single_knob_gains(SPACE, best, trials)
+    assert set(gains) == {"workers"}
+    assert gains["workers"].gain == pytest.approx(0.2)

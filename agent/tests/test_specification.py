@@ -1,0 +1,71 @@
+"""What a run may be asked to do, and what is refused, by field."""
+
+import pytest
+from trimtab_agent.errors import SpecError
+from trimtab_agent.specification import KnobSpec, RunSpec, check
+from trimtab_tuner.presets import PRESETS
+
+
+def test_bare_specification_is_the_quick_preset():
+    """Everything has a default."""
+    plan = check(RunSpec())
+    assert plan.settings.budget_trials == PRESETS["quick"].settings.budget_trials
+    assert {knob.name for knob in plan.space.free} == {"sendfile", "workers", "max_connections"}
+    assert plan.estimate().duration_s > 0
+
+
+def test_own_range_of_a_knob_goes_before_the_presets():
+    """The preset narrows only what the user has no opinion on."""
+    plan = check(RunSpec(knobs={"workers": KnobSpec(low=2, high=500)}))
+    knobs = {knob.name: knob for knob in plan.space.free}
+    assert (knobs["workers"].low, knobs["workers"].high) == (2, 500)
+    assert knobs["max_connections"].high == PRESETS["quick"].settings.ranges["max_connections"].high
+
+
+def test_fixed_knob_leaves_the_search():
+    """Its value holds for every trial."""
+    plan = check(RunSpec(knobs={"sendfile": KnobSpec(fixed="blocking")}))
+    assert "sendfile" not in {knob.name for knob in plan.space.free}
+    assert plan.space.default()["sendfile"] == "blocking"
+
+
+def test_architecture_decides_which_knobs_are_free():
+    """A sped server has one worker by definition."""
+    plan = check(RunSpec(knobs={"architecture": KnobSpec(fixed="sped")}))
+    assert {knob.name for knob in plan.space.free} == {"sendfile", "max_connections"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "sentence"),
+    [
+        ({"preset": "fast"}, "preset", "expected one of quick"),
+        ({"target": "iis"}, "target", "expected one of core"),
+        ({"workload": "wc98"}, "workload", "expected one of specweb99"),
+        ({"objective": "mean"}, "objective", "expected one of condensed-area"),
+        ({"strategy": "luck"}, "strategy", "expected one of coarse-to-fine"),
+        ({"budget_trials": -1}, "budget_trials", "at least 1"),
+        ({"settings": {"timeout_s": 0}}, "settings.timeout_s", "timeout_s = 0"),
+        ({"settings": {"warmup_s": 9}}, "settings.warmup_s", "expected less than rate_duration_s"),
+        ({"settings": {"colour": 1}}, "settings.colour", "no such setting"),
+        ({"knobs": {"workers": KnobSpec(low=0)}}, "knobs.workers", "expected an integer from 1"),
+        ({"knobs": {"sendfile": KnobSpec(choices=("fast",))}}, "knobs.sendfile", "expected one of"),
+        ({"knobs": {"threads": KnobSpec(fixed=1)}}, "knobs.threads", "threads"),
+        (
+            {
+                "knobs": {
+                    "workers": KnobSpec(fixed=1),
+                    "sendfile": KnobSpec(fixed="blocking"),
+                    "max_connections": KnobSpec(fixed=9),
+                }
+            },
+            "knobs",
+            "at least one knob",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_field(fields, field, sentence):
+    """The error names the field, and says what was expected."""
+    with pytest.raises(SpecError) as refusal:
+        check(RunSpec(**fields))
+    assert refusal.value.field == field
+    assert sentence in refusal.value.sentence

@@ -1,0 +1,193 @@
+"""One start of the server, its stats socket, warming, one driven rate: with the real programs."""
+
+import os
+import threading
+
+import pytest
+from live_support import children_named
+from trimtab_agent.children import Child, StopSignal
+from trimtab_agent.errors import BinaryMissing
+from trimtab_agent.filesets import FileSet
+from trimtab_agent.load_generator import GeneratorDied, LoadOrder, Stopped, drive
+from trimtab_agent.stats_socket import StatsSocket, StatsSocketError
+from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
+from trimtab_agent.warming import WarmingFailed, warm
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.workloads.specweb99 import Specweb99
+
+CPUS = tuple(sorted(os.sched_getaffinity(0)))
+
+
+@pytest.fixture(scope="module")
+def file_set(tmp_path_factory):
+    """A small file set, written once."""
+    files = FileSet(tmp_path_factory.mktemp("files"), Specweb99(1, time_scale=0.01))
+    files.prepare(lambda done, total: None, StopSignal())
+    return files
+
+
+@pytest.fixture
+def order(settings, tmp_path, file_set):
+    """Makes orders for the server, the default configuration with some knobs changed."""
+
+    def make(**changed):
+        return ServerOrder(
+            program=settings.httpd_path,
+            target=TARGETS["core"],
+            configuration={**TARGETS["core"].space().default(), **changed},
+            root=file_set.root,
+            cpus=CPUS[:1],
+            directory=tmp_path,
+            name="trial-1",
+        )
+
+    return make
+
+
+@pytest.fixture
+def server(order):
+    """A server with two workers that answers."""
+    with TargetServer(order(workers=2), StopSignal()) as running:
+        yield running
+
+
+def load_order(settings, server, file_set, tmp_path, **changed):
+    """A short rate."""
+    fields = {
+        "program": settings.load_path,
+        "url": server.url,
+        "rate_rps": 300.0,
+        "duration_s": 0.4,
+        "warmup_s": 0.1,
+        "timeout_s": 1.0,
+        "sessions": file_set.sessions,
+        "seed": 1,
+        "cpus": CPUS[-1:],
+        "realtime": False,
+        "log": tmp_path / "load.log",
+    }
+    return LoadOrder(**{**fields, **changed})
+
+
+def test_server_answers_with_the_configuration_it_was_given(server):
+    """Its stats socket shows what it runs with; its pids are the master's and the workers'."""
+    with StatsSocket(server.stats_socket) as stats:
+        shown = stats.ask("show config")
+        info = stats.ask("show info")
+    assert shown["workers"] == 2
+    assert server.pids == (info["pid"], *(worker["pid"] for worker in info["workers"]))
+    assert len(server.pids) == 3
+
+
+def test_server_runs_on_its_cpus_only(server):
+    """Workers inherit the mask of the master."""
+    for pid in server.pids:
+        assert os.sched_getaffinity(pid) == set(CPUS[:1])
+
+
+def test_stopped_server_leaves_nothing_behind(order):
+    """Neither processes nor socket."""
+    server = TargetServer(order(workers=3), StopSignal())
+    server.stop()
+    server.stop()
+    assert not server.stats_socket.exists()
+    assert not children_named("trimtab-httpd")
+
+
+def test_refused_configuration_is_the_servers_own_sentence(order):
+    """The check before the start names the knob."""
+    with pytest.raises(ConfigurationRejected, match="workers = 5000"):
+        TargetServer(order(workers=5000), StopSignal())
+
+
+def test_server_that_cannot_start_says_why(order, tmp_path, settings):
+    """A program that accepts its configuration and then ends at once."""
+    script = tmp_path / "trimtab-httpd"
+    script.write_text("#!/bin/sh\n[ \"$1\" = -t ] && exit 0\necho 'no listening today' >&2\nexit 1\n")
+    script.chmod(0o755)
+    broken = order()
+    object.__setattr__(broken, "program", script)
+    with pytest.raises(ServerFailed, match="ended with exit code 1: no listening today"):
+        TargetServer(broken, StopSignal())
+
+
+def test_stop_is_heard_while_waiting_for_the_server(order, tmp_path):
+    """A server that never answers does not hold up a stop."""
+    script = tmp_path / "trimtab-httpd"
+    script.write_text('#!/bin/sh\n[ "$1" = -t ] && exit 0\nexec sleep 60\n')
+    script.chmod(0o755)
+    silent = order()
+    object.__setattr__(silent, "program", script)
+    stop = StopSignal()
+    threading.Timer(0.2, stop.request).start()
+    with pytest.raises(Stopped):
+        TargetServer(silent, stop)
+    assert not children_named("sleep")
+
+
+def test_stats_socket_error_is_the_servers_sentence(server):
+    """Unknown commands are refused with a message."""
+    with StatsSocket(server.stats_socket) as stats, pytest.raises(StatsSocketError, match="bogus"):
+        stats.ask("bogus")
+
+
+def test_socket_nobody_listens_on_is_named(tmp_path):
+    """The path stands in the sentence."""
+    with pytest.raises(StatsSocketError, match=str(tmp_path / "none.sock")):
+        StatsSocket(tmp_path / "none.sock")
+
+
+def test_warming_asks_for_every_file(server, file_set):
+    """As many requests as there are files, and no content sent."""
+    before = server.stats()
+    warm(ADDRESS, server.port, [path for path, _ in file_set.files], StopSignal())
+    after = server.stats()
+    assert after["requests"] - before["requests"] == 36
+    assert after["bytes_sent"] - before["bytes_sent"] < 36 * 1024
+
+
+def test_warming_stops_at_a_file_that_is_not_there(server):
+    """The answer and the path are named."""
+    with pytest.raises(WarmingFailed, match="404 for /nothing"):
+        warm(ADDRESS, server.port, ["/nothing"], StopSignal())
+
+
+def test_driven_rate_is_the_generators_result(settings, server, file_set, tmp_path):
+    """Numbers add up, and both sides agree."""
+    order = load_order(settings, server, file_set, tmp_path)
+    result = drive(order, server.child, StopSignal(), lambda line: None)
+    assert result.rate_rps == 300.0
+    assert result.requests.replied > 0
+    assert result.requests.failed == 0
+    assert server.stats()["requests"] >= result.requests.replied
+
+
+def test_missing_session_log_is_the_generators_sentence(settings, server, file_set, tmp_path):
+    """A generator that ends without a result says why."""
+    order = load_order(settings, server, file_set, tmp_path, sessions=tmp_path / "none.log")
+    with pytest.raises(GeneratorDied, match=r"exit code 2.*none\.log"):
+        drive(order, server.child, StopSignal(), lambda line: None)
+
+
+def test_stop_is_heard_while_a_rate_is_driven(settings, server, file_set, tmp_path):
+    """The generator is gone afterwards."""
+    stop = StopSignal()
+    order = load_order(settings, server, file_set, tmp_path, duration_s=30.0)
+    with pytest.raises(Stopped):
+        drive(order, server.child, stop, lambda line: stop.request())
+    assert not children_named("trimtab-load")
+
+
+def test_program_that_is_not_there_is_named(tmp_path):
+    """setpriv's message becomes the child's end."""
+    with Child([str(tmp_path / "none")], cpus=CPUS, log=tmp_path / "log") as child:
+        assert child.wait(10) not in (None, 0)
+        assert str(tmp_path / "none") in child.death_sentence()
+
+
+def test_log_directory_that_is_gone_does_not_change_our_cpus(tmp_path):
+    """Whatever goes wrong at a start, the thread gets its own CPUs back."""
+    before = os.sched_getaffinity(0)
+    with pytest.raises((BinaryMissing, OSError)):
+        Child(["true"], cpus=CPUS[:1], log=tmp_path / "gone" / "log")
+    assert os.sched_getaffinity(0) == before
