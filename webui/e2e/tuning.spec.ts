@@ -37,8 +37,8 @@ test('a run is set up, watched and exported, and the export is what the server r
   await expect(page.getByRole('button', { name: 'Start the quick run' })).toBeVisible();
   await inspect(page, 'home-empty');
 
-  await setUpTinyRun(page, 4);
-  await expect(page.getByRole('row', { name: /^searching 4 / })).toBeVisible();
+  await setUpTinyRun(page, 5);
+  await expect(page.getByRole('row', { name: /^searching 5 / })).toBeVisible();
   await expect(page.getByRole('row', { name: /^confirming 4 / })).toBeVisible();
   await inspect(page, 'tune');
 
@@ -46,31 +46,31 @@ test('a run is set up, watched and exported, and the export is what the server r
   await expect(page.getByRole('progressbar', { name: /Progress of the run/ })).toBeVisible();
   const map = page.getByRole('img', { name: /^Map of scores .*: [1-9]\d* cells/ });
   await expect(map.first()).toBeVisible({ timeout: 45_000 });
-  await inspect(page, 'run-searching');
-
   await page.reload();
   await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1 })).toBeVisible();
   await expect(map.first()).toBeVisible();
+  await expect(page.getByRole('progressbar')).toBeVisible();
+  await inspect(page, 'run-searching');
 
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Live' }).click();
   await expect(page.getByRole('img', { name: /^Use of CPU 0 by state/ })).toBeVisible();
-  await page.getByRole('link', { name: new RegExp(`^Run ${id} ·`) }).click();
+  await page.goto(`/runs/${id}`);
 
   await expect(page.getByRole('heading', { name: 'Outcome' })).toBeVisible({ timeout: 60_000 });
   await expect(page.getByRole('progressbar')).toHaveCount(0);
   const trials = await get<Trial[]>(request, `/runs/${id}/trials`);
   const searched = trials.filter(({ purpose }) => purpose === 'search');
   const cells = new Set(searched.map(({ configuration }) => JSON.stringify(configuration)));
-  const asTable = page.getByRole('button', { name: /^Table of Map/ });
-  while ((await asTable.count()) > 0) await asTable.first().click();
-  const shown = page.getByRole('table', { name: /^Map of scores/ }).locator('tbody tr');
-  await expect(shown).toHaveCount(cells.size);
   await expect(page.getByRole('region', { name: 'Table of trials' }).locator('tbody tr')).toHaveCount(
     trials.length,
   );
   await page.getByRole('button', { name: 'Show the curve of trial 2' }).click();
   await expect(page).toHaveURL(/trial=2/);
   await inspect(page, 'run-finished');
+  const asTable = page.getByRole('button', { name: /^Table of Map/ });
+  while ((await asTable.count()) > 0) await asTable.first().click();
+  const shown = page.getByRole('table', { name: /^Map of scores/ }).locator('tbody tr');
+  await expect(shown).toHaveCount(cells.size);
 
   await page.getByRole('link', { name: 'Exports' }).click();
   const text = await page.getByRole('region', { name: 'Text of trimtab-httpd' }).locator('pre').textContent();

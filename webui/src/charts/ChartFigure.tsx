@@ -34,6 +34,9 @@ interface ChartFigureProps {
   children: (label: string) => ReactNode;
 }
 
+/** A table may be higher than its chart when that shows only a few rows. */
+const LOWEST_TABLE_PX = 200;
+
 export function ChartFigure(props: ChartFigureProps) {
   const { label, legend = [], legendShape = 'line', table, height = 200, maxWidth, children } = props;
   const [asTable, setAsTable] = useState(false);
@@ -66,7 +69,11 @@ export function ChartFigure(props: ChartFigureProps) {
           <span className="visually-hidden"> of {label}</span>
         </Button>
       </div>
-      <div id={id} style={{ height, maxWidth: asTable ? undefined : maxWidth }} className={classes.body}>
+      <div
+        id={id}
+        style={asTable ? { maxHeight: Math.max(height, LOWEST_TABLE_PX) } : { height, maxWidth }}
+        className={classes.body}
+      >
         {asTable ? (
           <DataTable caption={label} table={table()} />
         ) : (
