@@ -48,8 +48,10 @@ async def follow_live(
             yield _event("progress", progress)
         while not context.closing.is_set():
             arrival = asyncio.create_task(arrived.wait())
-            await asyncio.wait((arrival, closing), return_when=asyncio.FIRST_COMPLETED)
-            arrival.cancel()
+            try:
+                await asyncio.wait((arrival, closing), return_when=asyncio.FIRST_COMPLETED)
+            finally:  # also when the listener has gone
+                arrival.cancel()
             arrived.clear()
             events = subscription.drain()
             if subscription.lost > lost:
