@@ -3,14 +3,16 @@
 // The daemon gets a directory of its own in test-results/ that is made anew for every run of the tests. One
 // worker and a fixed order: a host has one tuning run at a time.
 
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { defineConfig } from '@playwright/test';
 
 const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
-// Workers load this file again: the directory of the first load is handed on.
-process.env.TRIMTAB_E2E_VAR ??= mkdtempSync(join(tmpdir(), 'trimtab-e2e-'));
+// Workers load this file again: only the first load empties the directory.
+if (process.env.TRIMTAB_E2E_VAR === undefined) {
+  process.env.TRIMTAB_E2E_VAR = resolve(import.meta.dirname, 'test-results/var');
+  rmSync(process.env.TRIMTAB_E2E_VAR, { recursive: true, force: true });
+}
 
 export default defineConfig({
   testDir: './e2e',
