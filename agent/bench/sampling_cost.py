@@ -6,7 +6,6 @@ happens in the process meanwhile. CPU time is that of all threads of the process
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 import psutil
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.layout import host_record
+from trimtab_agent.host import describe_host
 from trimtab_db import open_database, sqlite_url
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server-core" / "bench"))
@@ -34,8 +33,10 @@ def main() -> None:
         (root / "1k.bin").write_bytes(bytes(1024))
         repository = open_database(sqlite_url(folder / "trimtab.db"))
         with servers.running("trimtab-httpd", folder / "server", root, "/1k.bin") as server:
-            sampler = Sampler(repository, repository.register_host(host_record()), Broadcaster())
-            sampler.watch_server(tuple(process.pid for process in server.processes()), folder / "server" / "stats")
+            sampler = Sampler(repository, repository.register_host(describe_host()), Broadcaster())
+            sampler.watch_server(
+                tuple(process.pid for process in server.processes()), folder / "server" / "stats"
+            )
             sampler.start()
             shares = []
             for _ in range(WINDOWS):
@@ -47,9 +48,8 @@ def main() -> None:
     print("## Cost of sampling\n")
     shown = ", ".join(f"{share * 100:.2f} %" for share in shares)
     print(
-        f"All counters of the host ({psutil.cpu_count()} CPUs, {len(psutil.pids())} processes) and of a running "
-        f"server once a second, published and recorded: {shown} of one core in {WINDOWS} windows of {WINDOW_S} s "
-        f"(process {os.getpid()} with nothing else to do)."
+        f"All counters of the host ({psutil.cpu_count()} CPUs) and of a running server once a second, "
+        f"published and recorded: {shown} of one core in {WINDOWS} windows of {WINDOW_S} s."
     )
 
 
