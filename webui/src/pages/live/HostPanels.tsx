@@ -1,9 +1,9 @@
 import { TimeChart } from '../../charts/TimeChart';
 import { Panel } from '../../components/Panel';
-import { formatBytes, formatNumber, formatSi } from '../../maths/format';
+import { formatBytes, formatCount, formatNumber, formatSi } from '../../maths/format';
 import type { View } from './view';
 
-const count = (value: number) => formatSi(value);
+const count = (value: number) => (value < 1000 ? formatCount(value) : formatSi(value));
 const perSecond = (value: number) => formatSi(value, '/s');
 const tasks = (value: number) => formatNumber(value, 2);
 
