@@ -128,11 +128,11 @@ class Follower:
             )
 
     def _plain_line_due(self, data: dict[str, Any]) -> bool:
-        """At intervals, whenever the phase changes, and at the end."""
+        """At intervals, whenever the phase changes, and when the run ends before its last phase."""
         return (
             time.monotonic() - self._last_plain >= PLAIN_INTERVAL_S
             or data["phase"] != self._last_phase
-            or data["state"] != RunState.RUNNING.value
+            or data["state"] not in (RunState.RUNNING.value, RunState.FINISHED.value)
         )
 
     def _what(self, data: dict[str, Any]) -> str:
