@@ -143,6 +143,7 @@ def test_progress_counts_down_and_never_back():
     progress.trial_finished()
     note()
     progress.enter_phase(RunPhase.CONFIRMING)
+    progress.enter_phase(RunPhase.DONE)
     progress.end(RunState.FINISHED)
     note()
     assert fractions == sorted(fractions)

@@ -59,6 +59,8 @@ class RunProgress:
     def enter_phase(self, phase: RunPhase) -> None:
         """The run goes on to its next phase."""
         self._phase_done = 0.0
+        if phase is RunPhase.DONE:
+            self._fraction = 1.0
         self._publish(phase=phase.value)
 
     def phase_done(self, share: float) -> None:
@@ -107,8 +109,6 @@ class RunProgress:
     def end(self, state: RunState) -> None:
         """The run has ended."""
         self._left = dict.fromkeys(self._left, 0)
-        if state is RunState.FINISHED:
-            self._fraction = 1.0
         self._publish(state=state.value)
 
     def _remaining_s(self) -> float:
