@@ -2,8 +2,9 @@
 
 The calibration raises the offered rate geometrically until the replies no longer follow it, then narrows the
 knee down. The first rate that is not followed is driven once more before it counts: a host that was busy with
-something else for a second would otherwise set the ladder of the whole run, far below the knee. It is a state machine without clock or network: the caller drives each `next_rate()` for a second
-or two and tells what was measured.
+something else for a second would otherwise set the ladder of the whole run, far below the knee. It is a state
+machine without clock or network: the caller drives each `next_rate()` for a second or two and tells what was
+measured.
 
     calibration = Calibration()
     while (rate_rps := calibration.next_rate()) is not None:
