@@ -138,6 +138,9 @@ class LoadOrder:
             f"--timeout={self.timeout_s:g}",
             f"--sessions={self.sessions}",
             f"--seed={self.seed}",
+            # A run makes hundreds of thousands of connections: closed with FIN they would fill the table of
+            # a host that tracks connections (nf_conntrack), which then drops SYNs (docs/load-generator.md).
+            "--close=reset",
         )
 
 

@@ -82,6 +82,7 @@ static bool prepare(struct connections *all, struct session_plan *plan, const st
         !make_plan(plan, options, &url, error, error_size) ||
         !url_resolve(&url, &all->network.server, &all->network.address_length, error, error_size))
         return false;
+    all->network.close_with_reset = options->close_with_reset;
     if (options->sources != NULL)
         return network_set_sources(&all->network, options->sources, error, error_size);
     network_set_default_sources(&all->network);

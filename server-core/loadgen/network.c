@@ -104,6 +104,14 @@ static int bind_source(struct network *network, int descriptor)
     return bind(descriptor, (const struct sockaddr *)source, network->address_length);
 }
 
+/* socket(7): with a linger time of 0, close(2) sends RST and forgets the connection at once. */
+static int arm_reset(int descriptor)
+{
+    const struct linger linger = {.l_onoff = 1, .l_linger = 0};
+
+    return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+}
+
 enum connect_status network_connect(struct network *network, int *descriptor)
 {
     const struct sockaddr *server = (const struct sockaddr *)&network->server;
@@ -113,7 +121,8 @@ enum connect_status network_connect(struct network *network, int *descriptor)
     *descriptor = -1;
     if (made < 0)
         return classify(errno);
-    if ((network->source_count == 0 || bind_source(network, made) == 0) &&
+    if ((!network->close_with_reset || arm_reset(made) == 0) &&
+        (network->source_count == 0 || bind_source(network, made) == 0) &&
         (connect(made, server, network->address_length) == 0 || errno == EINPROGRESS)) {
         *descriptor = made;
         return CONNECT_UNDER_WAY;

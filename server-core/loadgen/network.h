@@ -17,6 +17,7 @@ struct network {
     struct sockaddr_storage sources[NETWORK_SOURCES_MAX];
     size_t source_count;
     size_t next_source;
+    bool close_with_reset; /* connections end with RST instead of FIN */
 };
 
 enum connect_status {

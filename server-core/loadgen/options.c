@@ -24,6 +24,7 @@ static const char usage[] =
     "  --arrivals KIND         deterministic or poisson (deterministic)\n"
     "  --seed N                of the Poisson arrivals (1)\n"
     "  --source ADDR[,ADDR...] local addresses to connect from, in turn\n"
+    "  --close HOW             how a session ends: fin, or reset, which leaves no TIME_WAIT behind (fin)\n"
     "  --text                  a report for people instead of JSON\n"
     "  --help, --version\n";
 
@@ -38,6 +39,7 @@ enum {
     OPTION_ARRIVALS,
     OPTION_SEED,
     OPTION_SOURCE,
+    OPTION_CLOSE,
     OPTION_TEXT,
     OPTION_HELP,
     OPTION_VERSION,
@@ -54,6 +56,7 @@ static const struct option long_options[] = {
     {"arrivals", required_argument, NULL, OPTION_ARRIVALS},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"source", required_argument, NULL, OPTION_SOURCE},
+    {"close", required_argument, NULL, OPTION_CLOSE},
     {"text", no_argument, NULL, OPTION_TEXT},
     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},
@@ -115,6 +118,9 @@ static const char *take(struct options *options, int option, const char *value)
     case OPTION_SOURCE:
         options->sources = value;
         return NULL;
+    case OPTION_CLOSE:
+        options->close_with_reset = strcmp(value, "reset") == 0;
+        return options->close_with_reset || strcmp(value, "fin") == 0 ? NULL : "fin or reset";
     default: /* OPTION_TEXT; help and version are not taken */
         options->text = true;
         return NULL;

@@ -18,8 +18,9 @@ struct options {
     uint32_t session_requests;
     uint64_t seed;
     bool poisson;
-    const char *sources; /* comma-separated local addresses, or NULL */
-    bool text;           /* a report for people instead of JSON lines */
+    const char *sources;   /* comma-separated local addresses, or NULL */
+    bool close_with_reset; /* RST instead of FIN at a session's end */
+    bool text;             /* a report for people instead of JSON lines */
 };
 
 enum options_result {

@@ -1,5 +1,6 @@
 """Session logs at work: order, pauses, size classes, and the connections that they go over."""
 
+import queue
 from itertools import pairwise
 
 import pytest
@@ -55,6 +56,25 @@ def test_think_time_separates_requests(load, serve, write_log):
         gaps = [after.received_s - before.received_s for before, after in pairwise(requests)]
         assert gaps[0] >= 0.3
         assert gaps[2] >= 0.2
+
+
+@pytest.mark.parametrize(("how", "expected"), [("fin", "end of stream"), ("reset", "reset")])
+def test_session_ends_as_asked(load, serve, how, expected):
+    """The server sees the end of the stream, or a reset with `--close reset`."""
+    ends = queue.Queue()
+
+    def script(connection):
+        connection.read_request()
+        connection.reply()
+        try:
+            ends.put("end of stream" if connection.socket.recv(1) == b"" else "more")
+        except ConnectionResetError:
+            ends.put("reset")
+
+    server = serve(script)
+    ran = load(server.url, "--rate", "20", "--duration", "0.28", "--close", how)
+    assert ran.result["sessions"]["completed"] == 6
+    assert [ends.get(timeout=5) for _ in range(6)] == [expected] * 6
 
 
 def test_burst_goes_one_request_at_a_time(load, serve, write_log):
