@@ -23,6 +23,7 @@ def run_daemon(settings: Settings) -> None:
                 service=runtime.service,
                 repository=runtime.repository,
                 broadcaster=runtime.broadcaster,
+                sampler=runtime.sampler,
                 host_id=runtime.host_id,
                 layout=runtime.layout,
                 access=access,

@@ -26,6 +26,7 @@ class Runtime:
     settings: Settings
     repository: Repository
     broadcaster: Broadcaster
+    sampler: Sampler
     service: TuningService
     host_id: int
     layout: CpuLayout
@@ -90,6 +91,7 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
                 settings=settings,
                 repository=repository,
                 broadcaster=broadcaster,
+                sampler=sampler,
                 service=service,
                 host_id=host_id,
                 layout=layout,

@@ -80,6 +80,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
         service=service,
         repository=repository,
         broadcaster=broadcaster,
+        sampler=sampler,
         host_id=host_id,
         layout=layout,
         access=Access(settings, port),

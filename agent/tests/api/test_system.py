@@ -1,5 +1,6 @@
 """Health, host, counters, and what can be chosen for a run."""
 
+import threading
 from datetime import UTC, datetime, timedelta
 
 from trimtab_agent.counters.cpu import CpuSource
@@ -46,6 +47,19 @@ def test_real_counters_come_back_as_they_were_sampled(daemon):
     samples = daemon.client.get("/api/v1/counters", params={"seconds": 300}).json()
     assert [sample["values"] for sample in samples] == [values, values]
     assert "pressure" not in samples[0]["values"]
+
+
+def test_counters_reach_up_to_the_live_stream(start_daemon):
+    """A sample that the live stream has shown is in the reply, also while its batch waits to be written."""
+    daemon = start_daemon()
+    shown = threading.Event()
+    subscription = daemon.context.broadcaster.subscribe(shown.set)
+    daemon.sampler.start()
+    assert shown.wait(10)
+    samples = daemon.client.get("/api/v1/counters").json()
+    daemon.sampler.stop()
+    subscription.close()
+    assert len(samples) >= 1
 
 
 def test_space_of_a_target_is_what_the_tuner_searches(daemon):

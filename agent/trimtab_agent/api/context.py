@@ -9,6 +9,7 @@ from trimtab_db import Repository
 
 from trimtab_agent.api.access import Access
 from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.service import TuningService
 
@@ -20,6 +21,7 @@ class Context:
     service: TuningService
     repository: Repository
     broadcaster: Broadcaster
+    sampler: Sampler
     host_id: int
     layout: CpuLayout
     access: Access

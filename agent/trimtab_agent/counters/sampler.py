@@ -95,7 +95,6 @@ class Sampler:
             later = self.snapshot()
             sample = self.between(earlier, later)
             earlier = later
-            self._broadcaster.publish("sample", sample)
             record = CounterSample(
                 host_id=self._host_id,
                 taken_at=datetime.fromtimestamp(later.time, UTC),
@@ -105,6 +104,7 @@ class Sampler:
             )
             with self._batch_lock:
                 self._batch.append(record)
+            self._broadcaster.publish("sample", sample)
             if len(self._batch) >= BATCH:
                 self.write()
 

@@ -45,6 +45,7 @@ def get_host(context: ContextDep) -> object:
 def get_counters(
     context: ContextDep, seconds: Annotated[int, Query(ge=1, le=LONGEST_WINDOW_S)] = 300
 ) -> tuple[CounterSample, ...]:
-    """The stored samples of the last seconds, oldest first. The newest are on the live stream first."""
+    """The samples of the last seconds, oldest first; the live stream goes on from there without a gap."""
+    context.sampler.write()
     since = datetime.now(UTC) - timedelta(seconds=seconds)
     return context.repository.counter_samples(context.host_id, since)
