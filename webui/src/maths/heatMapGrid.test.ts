@@ -53,6 +53,12 @@ describe('heatMapGrid', () => {
     expect(grid.range).toBeNull();
   });
 
+  it('does not spread differences that are noise over the whole colour scale', () => {
+    const trials = [trial(1, 1, 64, 99.9), trial(2, 2, 64, 100)];
+    const grid = heatMapGrid(trials, 'max_connections', 'workers', []);
+    expect(grid.range).toEqual({ low: 95, high: 100 });
+  });
+
   it('makes room for the configuration under way without giving it a cell', () => {
     const grid = heatMapGrid([trial(1, 1, 64, 5)], 'max_connections', 'workers', ['sendfile'], {
       sendfile: 'nonblocking',

@@ -107,11 +107,19 @@ export function heatMapGrid(
     xs: distinct(places.map((configuration) => configuration[xKnob] as KnobValue)),
     ys: distinct(places.map((configuration) => configuration[yKnob] as KnobValue)),
     panels: [...panels.entries()].sort(([a], [b]) => a.localeCompare(b)).map(([, panel]) => panel),
-    range: scores.length === 0 ? null : { low: Math.min(...scores), high: Math.max(...scores) },
+    range: scores.length === 0 ? null : rangeOf(scores),
   };
 }
 
 /** Place of a score on the colour scale: 0 = lowest of the map, 1 = highest; 1 when all are equal. */
 export function scorePosition(score: number, range: { low: number; high: number }): number {
   return range.high > range.low ? (score - range.low) / (range.high - range.low) : 1;
+}
+
+/** Scores closer together than this share of the best are noise, and must not span the whole colour scale. */
+const NARROWEST_RANGE = 0.05;
+
+function rangeOf(scores: readonly number[]): { low: number; high: number } {
+  const high = Math.max(...scores);
+  return { low: Math.min(...scores, high * (1 - NARROWEST_RANGE)), high };
 }
