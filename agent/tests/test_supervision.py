@@ -1,6 +1,7 @@
 """One start of the server, its stats socket, warming, one driven rate: with the real programs."""
 
 import os
+import subprocess
 import threading
 
 import pytest
@@ -191,3 +192,15 @@ def test_log_directory_that_is_gone_does_not_change_our_cpus(tmp_path):
     with pytest.raises((BinaryMissing, OSError)):
         Child(["true"], cpus=CPUS[:1], log=tmp_path / "gone" / "log")
     assert os.sched_getaffinity(0) == before
+
+
+def test_server_and_tuner_know_the_same_knobs_and_defaults(settings, tmp_path):
+    """What the server says of an empty configuration is the default that the tuner starts from."""
+    (tmp_path / "least.ini").write_text(f"[server]\nroot = {tmp_path}\nlisten = 127.0.0.1:8000\n")
+    command = [settings.httpd_path, "-t", "-c", tmp_path / "least.ini"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    server = dict(line.split(" = ", 1) for line in said.splitlines() if " = " in line)
+    tuner = {name: str(value) for name, value in TARGETS["core"].space().default().items()}
+    # The server caps its cache to the descriptors that it may open here.
+    assert int(server.pop("cache_entries")) <= int(tuner.pop("cache_entries"))
+    assert {name: server[name] for name in server.keys() - {"root", "listen", "stats_socket"}} == tuner
