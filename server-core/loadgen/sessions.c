@@ -157,7 +157,7 @@ static bool read_request(struct reader *reader, char *text, bool indented)
 
     if (indented && !reader->in_burst)
         return refuse(
-            reader, "the line starts with white space, but no line of this session begins a burst before it");
+            reader, "the line starts with white space, but no line of the session begins a burst before it");
     if (*uri != '/')
         return refuse(reader, "%s: expected a URI that starts with /", uri);
     for (const char *c = uri; *c != '\0'; c++)

@@ -144,7 +144,7 @@ static void test_indented_line_without_burst_is_refused(void **state)
     (void)state;
     assert_refused(
         "/a\n /b\n\n /c\n",
-        "log:4: the line starts with white space, but no line of this session begins a burst before it");
+        "log:4: the line starts with white space, but no line of the session begins a burst before it");
 }
 
 /* A log without requests can offer nothing. */
