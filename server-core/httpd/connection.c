@@ -269,10 +269,19 @@ void connection_run(struct worker *worker, struct connection *connection, uint32
         return;
     }
     if (connection->state == SENDING) {
-        reply_continue(worker, connection);
-        if (connection->state == READING)
-            serve_leftover(worker, connection);
+        connection_sent(worker, connection, reply_send(connection, worker->counters));
+        return;
     }
+    receive(worker, connection);
+    if (connection->state == READING)
+        await_request(worker, connection);
+}
+
+void connection_sent(struct worker *worker, struct connection *connection, enum send_outcome outcome)
+{
+    reply_settle(worker, connection, outcome);
+    if (connection->state == READING)
+        serve_leftover(worker, connection);
     receive(worker, connection);
     if (connection->state == READING)
         await_request(worker, connection);

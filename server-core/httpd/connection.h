@@ -23,6 +23,7 @@
 #define TRIMTAB_HTTPD_CONNECTION_H
 
 #include "httpd/file_cache.h"
+#include "httpd/io/sendfile.h"
 #include "httpd/timers.h"
 #include "httpd/worker.h"
 
@@ -64,6 +65,9 @@ void connection_open(struct worker *worker, int fd, bool blocking);
 
 /* Runs the connection as far as it goes after an event (flags of io/events.h). */
 void connection_run(struct worker *worker, struct connection *connection, uint32_t event_flags);
+
+/* Goes on after an attempt to send the rest of the reply, made here or by another thread (reply_send()). */
+void connection_sent(struct worker *worker, struct connection *connection, enum send_outcome outcome);
 
 /* Closes the socket and gives the structure back. It stays readable until the next connection is opened, so
  * callers further up see the state CLOSED. */

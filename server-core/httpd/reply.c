@@ -37,7 +37,7 @@ static void finish_reply(struct worker *worker, struct connection *connection)
 }
 
 /* Sends as much of `head` as the socket takes. Returns the number of bytes, or -1 with errno. */
-static ssize_t send_head(struct worker *worker, struct connection *connection, const char *head,
+static ssize_t send_head(struct counters *counters, const struct connection *connection, const char *head,
                          size_t length)
 {
     /* MSG_MORE: the body follows at once, let both go out in the same segments. */
@@ -45,15 +45,15 @@ static ssize_t send_head(struct worker *worker, struct connection *connection, c
     const ssize_t sent = send(connection->fd, head, length, MSG_NOSIGNAL | more);
 
     if (sent > 0)
-        worker->counters->bytes_sent += (uint64_t)sent;
+        counters->bytes_sent += (uint64_t)sent;
     return sent;
 }
 
 /* Sends the part of the head that an earlier send left. Returns as sendfile_range() does. */
-static enum send_outcome send_rest_of_head(struct worker *worker, struct connection *connection)
+static enum send_outcome send_rest_of_head(struct counters *counters, struct connection *connection)
 {
     while (connection->head && connection->head_sent < connection->head_length) {
-        const ssize_t sent = send_head(worker, connection, connection->head + connection->head_sent,
+        const ssize_t sent = send_head(counters, connection, connection->head + connection->head_sent,
                                        connection->head_length - connection->head_sent);
 
         if (sent < 0 && errno == EAGAIN)
@@ -66,13 +66,18 @@ static enum send_outcome send_rest_of_head(struct worker *worker, struct connect
     return SEND_COMPLETE;
 }
 
-void reply_continue(struct worker *worker, struct connection *connection)
+enum send_outcome reply_send(struct connection *connection, struct counters *counters)
 {
-    enum send_outcome outcome = send_rest_of_head(worker, connection);
+    const enum send_outcome outcome = send_rest_of_head(counters, connection);
 
-    if (outcome == SEND_COMPLETE && connection->offset < connection->end)
-        outcome = sendfile_range(connection->fd, connection->blocking, connection->file->fd,
-                                 &connection->offset, connection->end, worker->counters);
+    if (outcome != SEND_COMPLETE || connection->offset >= connection->end)
+        return outcome;
+    return sendfile_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
+                          connection->end, counters);
+}
+
+void reply_settle(struct worker *worker, struct connection *connection, enum send_outcome outcome)
+{
     switch (outcome) {
     case SEND_COMPLETE:
         finish_reply(worker, connection);
@@ -97,6 +102,23 @@ void reply_continue(struct worker *worker, struct connection *connection)
     }
 }
 
+void reply_continue(struct worker *worker, struct connection *connection)
+{
+    reply_settle(worker, connection, reply_send(connection, worker->counters));
+}
+
+/* Copies what has not been sent of a head, which lies in bytes that others use too. Returns false when there
+ * is no memory. */
+static bool keep_head(struct connection *connection, const char *head, size_t length)
+{
+    connection->head_sent = 0;
+    connection->head_length = (uint32_t)length;
+    connection->head = malloc(length);
+    if (connection->head)
+        memcpy(connection->head, head, length);
+    return connection->head != NULL;
+}
+
 /*
  * Begins a reply: `head`, then connection->file from offset to end if there is one. What the first send does
  * not take of the head is copied, for the caller's bytes are shared.
@@ -111,7 +133,7 @@ static void start_sending(struct worker *worker, struct connection *connection, 
         connection->blocking = !connection->blocking;
         sendfile_set_blocking(connection->fd, connection->blocking);
     }
-    sent = send_head(worker, connection, head, length);
+    sent = worker->hands_over_replies ? 0 : send_head(worker->counters, connection, head, length);
     if (sent != (ssize_t)length) {
         if (sent < 0 && errno != EAGAIN && errno != EINTR) {
             connection_close(worker, connection, CLOSED_BY_CLIENT);
@@ -119,16 +141,13 @@ static void start_sending(struct worker *worker, struct connection *connection, 
         }
         if (sent < 0)
             sent = 0;
-        connection->head_sent = 0;
-        connection->head_length = (uint32_t)(length - (size_t)sent);
-        connection->head = malloc(connection->head_length);
-        if (!connection->head) {
+        if (!keep_head(connection, head + sent, length - (size_t)sent)) {
             connection_close(worker, connection, CLOSED_BY_SERVER);
             return;
         }
-        memcpy(connection->head, head + sent, connection->head_length);
     }
-    reply_continue(worker, connection);
+    if (!worker->hands_over_replies)
+        reply_continue(worker, connection);
 }
 
 /* Replies with an error or a redirect. */

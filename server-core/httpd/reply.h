@@ -10,14 +10,24 @@
 
 #include "httpd/connection.h"
 #include "httpd/http/request.h"
+#include "httpd/io/sendfile.h"
 
 /* Begins the reply to a complete request whose head begins at `data`, and sends what can be sent. Leaves the
- * connection READING (the reply is out), SENDING (the socket is full), LINGERING or CLOSED. */
+ * connection READING (the reply is out), SENDING (the socket is full), LINGERING or CLOSED. A worker that
+ * hands replies over (worker.h) sends nothing and leaves it SENDING. */
 void reply_begin(struct worker *worker, struct connection *connection, const struct request *request,
                  const char *data);
 
 /* Sends on a connection that is SENDING, with the same outcomes. */
 void reply_continue(struct worker *worker, struct connection *connection);
+
+/*
+ * The two halves of reply_continue(), for architectures in which one thread sends what another has prepared.
+ * reply_send() touches nothing but the reply of this connection and `counters`; reply_settle() draws the
+ * conclusion, with the outcomes of reply_begin(), in the thread whose worker the connection belongs to.
+ */
+enum send_outcome reply_send(struct connection *connection, struct counters *counters);
+void reply_settle(struct worker *worker, struct connection *connection, enum send_outcome outcome);
 
 /* Tells the peer that its request took too long (RFC 9110 §15.5.9), without waiting for anything. */
 void reply_timeout(struct worker *worker, struct connection *connection);

@@ -35,6 +35,10 @@ struct worker {
     size_t listener_count;
     int wake_fd; /* eventfd: the settings have changed */
 
+    /* Set by an architecture in which other threads send: a reply is only prepared (reply_begin()), and
+     * connection_sent() takes it back. */
+    bool hands_over_replies;
+
     /* Made by worker_run(). */
     const struct event_mechanism *mechanism;
     struct event_set *events;
