@@ -309,6 +309,7 @@ class OsChange(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"))
+    boot_id: Mapped[str] = mapped_column(server_default="")
     path: Mapped[str]
     value_before: Mapped[str]
     value_after: Mapped[str]

@@ -260,10 +260,14 @@ class CounterSample:
 
 @dataclass(frozen=True, kw_only=True)
 class OsChange:
-    """A write-ahead entry: an operating-system setting, its value before, and how far the change has come."""
+    """A write-ahead entry: an operating-system setting, its value before, and how far the change has come.
+
+    `boot_id` tells in which boot of the machine it was touched; "" where that is not known.
+    """
 
     id: int
     run_id: int | None
+    boot_id: str
     path: str
     value_before: str
     value_after: str

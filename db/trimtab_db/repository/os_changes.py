@@ -18,12 +18,19 @@ class OsChangeRepository(RepositoryPart):
     """Queries about the journal."""
 
     def record_os_change(
-        self, path: str, value_before: str, value_after: str, run_id: int | None = None
+        self,
+        path: str,
+        value_before: str,
+        value_after: str,
+        run_id: int | None = None,
+        *,
+        boot_id: str = "",
     ) -> int:
         """Announce that the setting `path` is about to change; the id is for the two marks below."""
         with self.database.writing() as session:
             row = models.OsChange(
                 run_id=run_id,
+                boot_id=boot_id,
                 path=path,
                 value_before=value_before,
                 value_after=value_after,

@@ -1,0 +1,199 @@
+"""Settings are journalled before they are touched, and always put back."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from trimtab_agent.affinity.journal import AffinityJournal, Change
+from trimtab_agent.affinity.os_settings import DirectAccess, SettingRefused, check_mask, check_path
+from trimtab_db import open_database, sqlite_url
+
+from .conftest import SETTINGS
+
+CHANGES = [
+    Change(path="/proc/irq/24/smp_affinity", mask="00000002", why="eth0 queue 0 to CPU 1"),
+    Change(path="/sys/class/net/eth0/queues/rx-0/rps_cpus", mask="00000001", why="steer eth0 to CPU 0"),
+]
+
+
+def test_applied_settings_are_put_back_as_they_were(journal, values):
+    """Apply, then restore, leaves everything as before, and the journal empty."""
+    before = values()
+    assert [line.state for line in journal.apply(CHANGES)] == ["applied", "applied"]
+    assert values() == before | {change.path: change.mask for change in CHANGES}
+    assert [line.state for line in journal.restore()] == ["restored", "restored"]
+    assert [int(mask, 16) for mask in values().values()] == [int(mask, 16) for mask in before.values()]
+    assert journal.in_force() == ()
+
+
+def test_a_preview_touches_nothing(journal, values):
+    """It says what would be done."""
+    before = values()
+    assert [(line.state, line.before) for line in journal.preview(CHANGES)] == [
+        ("planned", "00000003"),
+        ("planned", "00000000"),
+    ]
+    assert values() == before
+    assert journal.in_force() == ()
+
+
+def test_a_setting_that_has_the_value_already_is_left_alone(journal):
+    """Nothing to write, nothing to journal."""
+    (line,) = journal.apply([Change(path="/proc/irq/25/smp_affinity", mask="1", why="")])
+    assert line.state == "unchanged"
+    assert journal.in_force() == ()
+
+
+def test_what_is_not_there_is_refused_with_the_reason_and_the_rest_is_applied(journal):
+    """One refusal does not end the others."""
+    missing = Change(path="/proc/irq/99/smp_affinity", mask="00000001", why="")
+    refused, applied = journal.apply([missing, CHANGES[0]])
+    assert (refused.state, applied.state) == ("refused", "applied")
+    assert "not there" in refused.reason
+
+
+class Stubborn(DirectAccess):
+    """A kernel that makes something else of one mask, as drivers with managed interrupts do."""
+
+    def write(self, path: str, mask: str) -> None:
+        """Keeps CPU 0 in, whatever is written to interrupt 24."""
+        super().write(path, "00000001" if path.endswith("24/smp_affinity") and mask == "00000002" else mask)
+
+
+def test_a_mask_that_the_kernel_changes_is_refused_and_put_back(kernel, repository, values):
+    """Read-back decides, not the write."""
+    before = values()
+    journal = AffinityJournal(repository, Stubborn(kernel), boot_id="this-boot")
+    (line,) = journal.apply(CHANGES[:1])
+    assert line.state == "refused"
+    assert "made 00000001 of it" in line.reason
+    assert values() == before
+    assert journal.in_force() == ()
+
+
+def test_drift_names_the_setting_that_somebody_else_changed(journal, kernel):
+    """As irqbalance would."""
+    journal.apply(CHANGES)
+    assert journal.drift() == ()
+    (kernel / "proc/irq/24/smp_affinity").write_text("00000003\n")
+    assert journal.drift() == ("/proc/irq/24/smp_affinity was set to 00000002 and is 00000003 now",)
+
+
+def test_a_setting_touched_twice_ends_with_its_first_value(journal, values):
+    """Lines are put back latest first."""
+    journal.apply([Change(path="/proc/irq/24/smp_affinity", mask="00000001", why="")])
+    journal.apply([Change(path="/proc/irq/24/smp_affinity", mask="00000002", why="")])
+    journal.restore()
+    assert values()["/proc/irq/24/smp_affinity"] == "00000003"
+
+
+def test_only_the_lines_after_a_given_one_are_put_back_when_asked_so(journal, values):
+    """A trial takes back its own changes and leaves the operator's."""
+    journal.apply(CHANGES[:1])
+    mark = journal.in_force()[0].id
+    journal.apply(CHANGES[1:])
+    assert len(journal.restore(down_to=mark)) == 1
+    assert values()["/proc/irq/24/smp_affinity"] == "00000002"
+
+
+def test_a_line_from_before_a_reboot_is_struck_out_without_writing(kernel, repository, values, journal):
+    """The settings were lost with the boot; what is there now is the machine's own."""
+    journal.apply(CHANGES[:1])
+    (line,) = AffinityJournal(repository, DirectAccess(kernel), boot_id="next-boot").restore()
+    assert line.state == "rebooted"
+    assert values()["/proc/irq/24/smp_affinity"] == "00000002"
+
+
+def test_a_device_that_has_gone_leaves_no_line_behind(journal, kernel):
+    """There is nothing to put back."""
+    journal.apply(CHANGES[1:])
+    (kernel / "sys/class/net/eth0/queues/rx-0/rps_cpus").unlink()
+    assert [line.state for line in journal.restore()] == ["gone"]
+    assert journal.in_force() == ()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/passwd",
+        "/proc/irq/24/../../sys/kernel/core_pattern",
+        "/proc/irq/24/smp_affinity\n",
+        "/proc/irq/x/smp_affinity",
+        "/sys/class/net/../net/queues/rx-0/rps_cpus",
+        "/sys/class/net/eth0/queues/rx-0/rps_cpus/",
+        "/proc/irq/²/smp_affinity",
+        "",
+    ],
+)
+def test_no_other_file_is_ever_touched(path, journal):
+    """Whatever is in the change."""
+    with pytest.raises(SettingRefused, match="none of the settings"):
+        check_path(path)
+    (line,) = journal.apply([Change(path=path, mask="00000001", why="")])
+    assert line.state == "refused"
+
+
+@pytest.mark.parametrize("mask", ["", "x", "3\n", "-1", "000000001", "1,1", "1 1", "0x3"])
+def test_only_masks_are_written(mask):
+    """In the kernel's own form."""
+    with pytest.raises(SettingRefused, match="is no CPU mask"):
+        check_mask(mask)
+
+
+APPLY_AND_RESTORE_FOR_EVER = """
+import sys
+from pathlib import Path
+from trimtab_agent.affinity.journal import AffinityJournal, Change
+from trimtab_agent.affinity.os_settings import DirectAccess
+from trimtab_db import open_database, sqlite_url
+
+root, database = map(Path, sys.argv[1:3])
+journal = AffinityJournal(open_database(sqlite_url(database)), DirectAccess(root), boot_id="this-boot")
+journal.restore()
+paths = sys.argv[3:]
+print("ready", flush=True)
+while True:
+    journal.apply([Change(path=path, mask="00000002", why="") for path in paths])
+    journal.restore()
+"""
+
+
+def test_a_kill_at_any_instant_is_made_good_at_the_next_start(kernel, tmp_path, values):
+    """Killed with -9 at ten random instants; every touched file has its value again after the next start."""
+    before = {path: int(mask, 16) for path, mask in values().items()}
+    database, chance = tmp_path / "killed.db", random.Random(4)
+    for _ in range(10):
+        with subprocess.Popen(
+            [sys.executable, "-c", APPLY_AND_RESTORE_FOR_EVER, str(kernel), str(database), *SETTINGS],
+            stdout=subprocess.PIPE,
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(chance.uniform(0.005, 0.2))
+            os.kill(process.pid, signal.SIGKILL)
+        repository = open_database(sqlite_url(database))
+        AffinityJournal(repository, DirectAccess(kernel), boot_id="this-boot").restore()
+        assert repository.unrestored_os_changes() == ()
+        repository.close()
+        assert {path: int(mask, 16) for path, mask in values().items()} == before
+
+
+def test_a_real_steering_mask_is_set_and_put_back(repository):
+    """On this kernel: the receive steering of the loopback device."""
+    path = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
+    if not os.access(path, os.W_OK):
+        pytest.skip(f"{path} cannot be written here")
+    before = path.read_text()
+    journal = AffinityJournal(repository, DirectAccess())
+    try:
+        (line,) = journal.apply([Change(path=str(path), mask="00000001", why="test")])
+        assert line.state in ("applied", "unchanged")
+        assert int(path.read_text().replace(",", ""), 16) == 1
+    finally:
+        journal.restore()
+    assert path.read_text() == before

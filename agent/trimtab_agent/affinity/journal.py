@@ -1,0 +1,168 @@
+"""Applies settings under the write-ahead journal of the database, and puts them back.
+
+    apply    for each setting: read it; write "was A, becomes B" to the journal, and only then B to the
+             kernel; read it back; what the kernel refused, or turned into something else, is put back at once
+    drift    reads everything again: what no longer has the value that we gave it was changed by somebody else
+    restore  latest first: write A, read it back, strike the line out
+
+A kill between any two steps loses nothing: the next start finds the line and restores it, whether or not B
+had been written. Two cases are struck out without writing: the machine has been booted since (the settings
+live in the kernel only; the boot id of /proc/sys/kernel/random/boot_id tells), and the device has gone.
+A value that somebody else has set meanwhile is put back like any other: A is what the machine had before us.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trimtab_db import Repository
+from trimtab_db.records import OsChange
+
+from trimtab_agent.affinity.os_settings import SettingAccess, SettingGone, SettingRefused, same_mask
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A setting that shall get a new mask; `why` is the part of the plan behind it, for people."""
+
+    path: str
+    mask: str
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Applied:
+    """What became of a change. `state`: `applied`, `unchanged` (it had that value), `refused`, `planned`."""
+
+    path: str
+    why: str
+    before: str | None
+    after: str
+    state: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restored:
+    """What became of a line of the journal; `state`: `restored`, `gone`, `rebooted` or `failed`."""
+
+    path: str
+    mask: str
+    state: str
+    reason: str = ""
+
+
+class AffinityJournal:
+    """Settings of this host, changed and put back. Safe to call from one thread at a time."""
+
+    def __init__(self, repository: Repository, access: SettingAccess, boot_id: str | None = None) -> None:
+        self._repository = repository
+        self._access = access
+        self._boot_id = boot_id if boot_id is not None else BOOT_ID.read_text().strip()
+
+    def preview(self, changes: Sequence[Change]) -> tuple[Applied, ...]:
+        """What `apply` would touch, without touching anything."""
+        return tuple(self._preview(change) for change in changes)
+
+    def apply(
+        self,
+        changes: Sequence[Change],
+        run_id: int | None = None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> tuple[Applied, ...]:
+        """Applies what can be applied, and says of each what became of it; none is an error.
+
+        `stopped` is asked before each change; what follows is left alone then.
+        """
+        return tuple(self._apply(change, run_id) for change in changes if not stopped())
+
+    def in_force(self) -> tuple[OsChange, ...]:
+        """The lines that have not been put back, latest first."""
+        return self._repository.unrestored_os_changes()
+
+    def drift(self) -> tuple[str, ...]:
+        """A sentence for each setting that no longer has the value we gave it."""
+        sentences = []
+        seen: set[str] = set()
+        for line in self.in_force():
+            if line.applied_at is None or line.path in seen:
+                continue
+            seen.add(line.path)  # only the latest line of a setting is in force
+            try:
+                now = self._access.read(line.path)
+            except SettingRefused as error:
+                sentences.append(f"{line.path}: {error}")
+                continue
+            if not same_mask(now, line.value_after):
+                sentences.append(f"{line.path} was set to {line.value_after} and is {now} now")
+        return tuple(sentences)
+
+    def restore(self, down_to: int = 0) -> tuple[Restored, ...]:
+        """Puts back every line whose id is greater than `down_to`, latest first.
+
+        What cannot be put back stays in the journal, with the reason in the answer.
+        """
+        return tuple(self._restore(line) for line in self.in_force() if line.id > down_to)
+
+    def _preview(self, change: Change) -> Applied:
+        try:
+            before = self._access.read(change.path)
+        except SettingRefused as error:
+            return _outcome(change, None, "refused", str(error))
+        return _outcome(change, before, "unchanged" if same_mask(before, change.mask) else "planned")
+
+    def _apply(self, change: Change, run_id: int | None) -> Applied:
+        planned = self._preview(change)
+        if planned.state != "planned" or planned.before is None:
+            return planned
+        line = self._repository.record_os_change(
+            change.path, planned.before, change.mask, run_id, boot_id=self._boot_id
+        )
+        try:
+            self._access.write(change.path, change.mask)
+            now = self._access.read(change.path)
+            if not same_mask(now, change.mask):
+                raise SettingRefused(f"the kernel made {now} of it")
+        except SettingRefused as error:
+            reason = str(error)
+            back = self._put_back(change.path, planned.before)
+            if back is None:
+                self._repository.mark_os_change_restored(line)
+            else:
+                reason = f"{reason}; and it could not be put back: {back}"
+            return _outcome(change, planned.before, "refused", reason)
+        self._repository.mark_os_change_applied(line)
+        return _outcome(change, planned.before, "applied")
+
+    def _put_back(self, path: str, mask: str) -> SettingRefused | None:
+        """Writes the old value unless the setting has it; the refusal if that fails."""
+        try:
+            if not same_mask(self._access.read(path), mask):
+                self._access.write(path, mask)
+                now = self._access.read(path)
+                if not same_mask(now, mask):
+                    return SettingRefused(f"it is {now} after {mask} was written")
+        except SettingRefused as error:
+            return error
+        return None
+
+    def _restore(self, line: OsChange) -> Restored:
+        def became(state: str, reason: str = "") -> Restored:
+            return Restored(path=line.path, mask=line.value_before, state=state, reason=reason)
+
+        if line.boot_id and line.boot_id != self._boot_id:
+            self._repository.mark_os_change_restored(line.id)
+            return became("rebooted", "the machine has been booted since")
+        failure = self._put_back(line.path, line.value_before)
+        if failure is None or isinstance(failure, SettingGone):
+            self._repository.mark_os_change_restored(line.id)
+            return became("restored") if failure is None else became("gone", str(failure))
+        return became("failed", str(failure))
+
+
+def _outcome(change: Change, before: str | None, state: str, reason: str = "") -> Applied:
+    return Applied(
+        path=change.path, why=change.why, before=before, after=change.mask, state=state, reason=reason
+    )
