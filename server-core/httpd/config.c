@@ -36,7 +36,7 @@ void config_release(struct config *config)
 
 static void log_unknown_knob(const char *name, const char *origin)
 {
-    char known[1024] = "";
+    char known[2048] = "";
     size_t length = 0;
 
     for (enum knob_id id = 0; id < KNOB_COUNT && length < sizeof(known); id++)
@@ -64,8 +64,7 @@ bool config_set(struct config *config, const char *name, const char *text, const
     return true;
 }
 
-/* Logs a mistake in the value of a knob: "FILE:7: workers = 4: …". Returns false. */
-static bool refuse(const struct config *config, enum knob_id id, const char *sentence)
+bool config_refuse(const struct config *config, enum knob_id id, const char *sentence)
 {
     const struct knob_value *value = &config->values[id];
     char text[512];
@@ -85,8 +84,8 @@ static bool equals_default(enum knob_id id, const struct knob_value *value)
 
 bool config_check(const struct config *config)
 {
-    const struct architecture *architecture =
-        architecture_at((size_t)config_integer(config, KNOB_ARCHITECTURE));
+    const struct architecture *architecture = architecture_of(config);
+    const unsigned serving = architecture_layout(config).serving;
     const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
     const size_t path_max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
     bool ok = true;
@@ -102,38 +101,37 @@ bool config_check(const struct config *config)
         if (value->given && !architecture_understands(architecture, id) && !equals_default(id, value)) {
             snprintf(sentence, sizeof(sentence), "architecture %s knows no such knob: expected %s",
                      architecture->name, KNOBS[id].default_text);
-            ok = refuse(config, id, sentence);
+            ok = config_refuse(config, id, sentence);
         }
     }
-    if (config_integer(config, KNOB_MAX_CONNECTIONS) < config_integer(config, KNOB_WORKERS)) {
-        snprintf(sentence, sizeof(sentence), "expected at least one for each of the %" PRId64 " workers",
-                 config_integer(config, KNOB_WORKERS));
-        ok = refuse(config, KNOB_MAX_CONNECTIONS, sentence);
+    if (config_integer(config, KNOB_MAX_CONNECTIONS) < serving) {
+        snprintf(sentence, sizeof(sentence), "expected at least one for each of the %u workers", serving);
+        ok = config_refuse(config, KNOB_MAX_CONNECTIONS, sentence);
     }
     if (socket_path && strlen(socket_path) > path_max) {
         snprintf(sentence, sizeof(sentence), "expected a path of at most %zu bytes", path_max);
-        ok = refuse(config, KNOB_STATS_SOCKET, sentence);
+        ok = config_refuse(config, KNOB_STATS_SOCKET, sentence);
     }
-    return ok;
+    return (!architecture->check || architecture->check(config)) && ok;
 }
 
-/* Connections of the worker that has the most. */
-static uint64_t connections_per_worker(const struct config *config)
+/* Connections in the descriptor table that has the most. */
+static uint64_t connections_per_table(const struct config *config)
 {
     return (uint64_t)config_share(config_integer(config, KNOB_MAX_CONNECTIONS),
-                                  config_integer(config, KNOB_WORKERS), 0);
+                                  architecture_layout(config).descriptor_tables, 0);
 }
 
 uint64_t config_descriptors(const struct config *config)
 {
-    return connections_per_worker(config) + (uint64_t)config_integer(config, KNOB_CACHE_ENTRIES) +
+    return connections_per_table(config) + (uint64_t)config_integer(config, KNOB_CACHE_ENTRIES) +
            DESCRIPTORS_RESERVED;
 }
 
 static bool fit_descriptors(struct config *config)
 {
     struct rlimit limit;
-    const uint64_t connections = connections_per_worker(config);
+    const uint64_t connections = connections_per_table(config);
     int64_t *cache_entries = &config->values[KNOB_CACHE_ENTRIES].integer;
     char sentence[256];
 
@@ -151,7 +149,7 @@ static bool fit_descriptors(struct config *config)
                  "%" PRIu64
                  " connections a worker do not fit in %ju descriptors (ulimit -Hn) less %d for other uses",
                  connections, (uintmax_t)limit.rlim_cur, DESCRIPTORS_RESERVED);
-        return refuse(config, KNOB_MAX_CONNECTIONS, sentence);
+        return config_refuse(config, KNOB_MAX_CONNECTIONS, sentence);
     }
     *cache_entries = (int64_t)(limit.rlim_cur - connections - DESCRIPTORS_RESERVED);
     return true;
@@ -166,15 +164,15 @@ bool config_check_host(struct config *config)
 
     if (stat(config_text(config, KNOB_ROOT), &root) != 0) {
         snprintf(sentence, sizeof(sentence), "expected a directory: %s", strerror(errno));
-        ok = refuse(config, KNOB_ROOT, sentence);
+        ok = config_refuse(config, KNOB_ROOT, sentence);
     } else if (!S_ISDIR(root.st_mode)) {
-        ok = refuse(config, KNOB_ROOT, "expected a directory, this is something else");
+        ok = config_refuse(config, KNOB_ROOT, "expected a directory, this is something else");
     }
     for (size_t i = 0; i < cpus->count; i++) {
         if (!affinity_cpu_usable(cpus->cpus[i])) {
             snprintf(sentence, sizeof(sentence), "CPU %d does not exist or is not ours to use",
                      cpus->cpus[i]);
-            ok = refuse(config, KNOB_AFFINITY, sentence);
+            ok = config_refuse(config, KNOB_AFFINITY, sentence);
         }
     }
     return fit_descriptors(config) && ok;

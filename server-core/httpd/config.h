@@ -35,6 +35,9 @@ bool config_read_file(struct config *config, const char *path);
  */
 bool config_set(struct config *config, const char *name, const char *text, const char *origin);
 
+/* Logs a mistake in the value of a knob: "FILE:7: workers = 4: …". Returns false. */
+bool config_refuse(const struct config *config, enum knob_id id, const char *sentence);
+
 /* Checks what concerns several knobs. Logs every mistake; returns false if there was any. */
 bool config_check(const struct config *config);
 
@@ -45,7 +48,7 @@ bool config_check(const struct config *config);
  */
 bool config_check_host(struct config *config);
 
-/* Descriptors that one worker needs at most: connections, cached files and a few of its own. */
+/* Descriptors that one process needs at most: connections, cached files and a few of its own. */
 uint64_t config_descriptors(const struct config *config);
 
 /* Writes the effective configuration as an INI file. */

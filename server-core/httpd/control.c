@@ -70,12 +70,15 @@ static void show_workers(const struct master *master, struct json_writer *json)
 
     json_open_array(json);
     for (unsigned i = 0; i < master->worker_count; i++) {
+        const struct row_description about = architecture_row(master->config, i);
+
         json_open_object(json);
         json_member_unsigned(json, "worker", i);
+        json_member_string(json, "role", about.role);
         json_member_signed(json, "pid", master->workers[i].pid);
         json_key(json, "cpu");
         if (cpus->count)
-            json_signed(json, cpus->cpus[i % cpus->count]);
+            json_signed(json, cpus->cpus[about.cpu_position % cpus->count]);
         else
             json_null(json);
         json_close_object(json);
@@ -93,8 +96,7 @@ static void show_info(struct master *master, char *arguments, struct json_writer
     json_member_string(json, "name", "trimtab-httpd");
     json_member_string(json, "version", TRIMTAB_VERSION);
     json_member_signed(json, "pid", getpid());
-    json_member_string(json, "architecture",
-                       architecture_at((size_t)config_integer(config, KNOB_ARCHITECTURE))->name);
+    json_member_string(json, "architecture", master->architecture->name);
     json_member_string(json, "events", event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS))->name);
     json_key(json, "workers");
     show_workers(master, json);
@@ -144,7 +146,7 @@ static void set_knob(struct master *master, char *arguments, struct json_writer 
     const char *text = arguments ? arguments : "";
     const enum knob_id id = knob_find(name);
     struct knob_value *value = id < KNOB_COUNT ? &master->config->values[id] : NULL;
-    int64_t workers = master->worker_count;
+    int64_t workers = master->layout.serving;
     char expected[256], message[768];
     struct knob_value changed = {0};
 

@@ -36,6 +36,28 @@ static const char *sendfile_choice(size_t index)
     return names[index];
 }
 
+static const char *cache_lock_choice(size_t index)
+{
+    static const char *const names[] = {[CACHE_LOCK_MUTEX] = "mutex", [CACHE_LOCK_RW] = "rw", NULL};
+
+    return names[index];
+}
+
+static const char *switch_choice(size_t index)
+{
+    static const char *const names[] = {[SWITCH_OFF] = "off", [SWITCH_ON] = "on", NULL};
+
+    return names[index];
+}
+
+static const char *large_transfer_choice(size_t index)
+{
+    static const char *const names[] = {
+        [LARGE_TRANSFER_THREAD] = "thread", [LARGE_TRANSFER_CONTINUATION] = "continuation", NULL};
+
+    return names[index];
+}
+
 /* clang-format off */
 const struct knob KNOBS[KNOB_COUNT] = {
     [KNOB_ROOT] = {.name = "root", .kind = KNOB_PATH, .required = true,
@@ -52,7 +74,8 @@ const struct knob KNOBS[KNOB_COUNT] = {
         .default_text = "nonblocking", .live = true,
         .help = "whether sendfile returns when the socket buffer is full or holds the process to the last byte"},
     [KNOB_WORKERS] = {.name = "workers", .kind = KNOB_INTEGER, .low = 1, .high = 1024,
-        .default_text = "1", .help = "serving processes"},
+        .default_text = "1",
+        .help = "serving processes, kernel threads or writers, whichever the architecture multiplies"},
     [KNOB_MAX_CONNECTIONS] = {.name = "max_connections", .kind = KNOB_INTEGER, .low = 1, .high = 1000000,
         .default_text = "1024", .live = true,
         .help = "connections open at once over all workers, divided among them as evenly as possible"},
@@ -66,6 +89,24 @@ const struct knob KNOBS[KNOB_COUNT] = {
         .default_text = "none", .help = "CPUs to pin workers to: worker i gets element i modulo the number of elements"},
     [KNOB_CACHE_ENTRIES] = {.name = "cache_entries", .kind = KNOB_INTEGER, .low = 1, .high = 1000000,
         .default_text = "30000", .help = "open files with their headers kept by each worker"},
+    [KNOB_CACHE_MB] = {.name = "cache_mb", .kind = KNOB_INTEGER, .low = 1, .high = 1 << 20,
+        .default_text = "64", .help = "MiB of file contents kept in memory by each cache, where sendfile is not used"},
+    [KNOB_CACHE_LOCK] = {.name = "cache_lock", .kind = KNOB_CHOICE, .choice = cache_lock_choice,
+        .default_text = "rw",
+        .help = "how a cache that is shared is locked: one mutex, or a readers-writer lock for the table"},
+    [KNOB_REUSEPORT] = {.name = "reuseport", .kind = KNOB_CHOICE, .choice = switch_choice,
+        .default_text = "off",
+        .help = "whether each worker or copy has listening sockets of its own (SO_REUSEPORT), among which "
+                "the kernel divides the connections"},
+    [KNOB_COPIES] = {.name = "copies", .kind = KNOB_INTEGER, .low = 1, .high = 1024,
+        .default_text = "1", .help = "copies of the whole server, usually one for each CPU"},
+    [KNOB_HELPERS] = {.name = "helpers", .kind = KNOB_INTEGER, .low = 1, .high = 1024,
+        .default_text = "4", .help = "helper processes for what may block, for each event loop"},
+    [KNOB_POLL_DELAY_US] = {.name = "poll_delay_us", .kind = KNOB_INTEGER, .low = 0, .high = 1000000,
+        .default_text = "0", .help = "microseconds that a polling stage waits before it polls, so that it finds more"},
+    [KNOB_LARGE_TRANSFER] = {.name = "large_transfer", .kind = KNOB_CHOICE, .choice = large_transfer_choice,
+        .default_text = "continuation",
+        .help = "who sends what did not fit the socket at first: the thread, woken each time, or the scheduler"},
     [KNOB_KEEPALIVE_TIMEOUT] = {.name = "keepalive_timeout", .kind = KNOB_SECONDS, .low = 0, .high = 86400,
         .default_text = "15", .live = true, .help = "seconds that a connection may be idle between requests"},
     [KNOB_REQUEST_TIMEOUT] = {.name = "request_timeout", .kind = KNOB_SECONDS, .low = 0, .high = 86400,

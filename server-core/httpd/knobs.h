@@ -27,6 +27,13 @@ enum knob_id {
     KNOB_SNDBUF,
     KNOB_AFFINITY,
     KNOB_CACHE_ENTRIES,
+    KNOB_CACHE_MB,
+    KNOB_CACHE_LOCK,
+    KNOB_REUSEPORT,
+    KNOB_COPIES,
+    KNOB_HELPERS,
+    KNOB_POLL_DELAY_US,
+    KNOB_LARGE_TRANSFER,
     KNOB_KEEPALIVE_TIMEOUT,
     KNOB_REQUEST_TIMEOUT,
     KNOB_COUNT
@@ -46,6 +53,9 @@ enum knob_kind {
 #define KNOB_ELEMENTS_MAX 1024      /* of a list: addresses or CPUs */
 
 enum sendfile_mode { SENDFILE_NONBLOCKING, SENDFILE_BLOCKING };
+enum cache_lock { CACHE_LOCK_MUTEX, CACHE_LOCK_RW };
+enum switch_position { SWITCH_OFF, SWITCH_ON };
+enum large_transfer { LARGE_TRANSFER_THREAD, LARGE_TRANSFER_CONTINUATION };
 
 struct knob {
     const char *name;

@@ -44,7 +44,7 @@ static void warn_of_capped_backlog(int backlog)
         fclose(file);
 }
 
-static int open_listener(const struct config *config, struct listen_address *address)
+static int open_listener(const struct config *config, struct listen_address *address, bool shares_port)
 {
     const int send_buffer = (int)config_integer(config, KNOB_SNDBUF);
     struct sockaddr *socket_address = (struct sockaddr *)&address->socket_address;
@@ -53,6 +53,7 @@ static int open_listener(const struct config *config, struct listen_address *add
     if (fd < 0)
         return -1;
     if (set_option(fd, SOL_SOCKET, SO_REUSEADDR, 1) != 0 ||
+        (shares_port && set_option(fd, SOL_SOCKET, SO_REUSEPORT, 1) != 0) ||
         set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1) != 0 ||
         (socket_address->sa_family == AF_INET6 && set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != 0) ||
         (send_buffer > 0 && set_send_buffer(fd, send_buffer) != 0) ||
@@ -68,24 +69,41 @@ static int open_listener(const struct config *config, struct listen_address *add
     return fd;
 }
 
-int listeners_open(struct config *config, int *sockets)
+/* SO_REUSEPORT would let us join another server of the same user at its port, and take half its clients. */
+static bool port_is_free(const struct config *config, struct listen_address *address)
+{
+    struct listen_address probed = *address;
+    const int fd = open_listener(config, &probed, false);
+
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
+}
+
+int listeners_open(struct config *config, unsigned sets, int *sockets)
 {
     struct knob_value *addresses = &config->values[KNOB_LISTEN];
+    const size_t total = sets * addresses->count;
 
-    for (size_t i = 0; i < addresses->count; i++) {
-        sockets[i] = open_listener(config, &addresses->addresses[i]);
+    for (size_t i = 0; i < total; i++) {
+        struct listen_address *address = &addresses->addresses[i % addresses->count];
+
+        sockets[i] = -1;
+        if (sets == 1 || i >= addresses->count || port_is_free(config, address))
+            sockets[i] = open_listener(config, address, sets > 1);
         if (sockets[i] < 0) {
             char text[ADDRESS_TEXT_MAX];
             const int error = errno;
 
-            address_format(&addresses->addresses[i], text);
+            address_format(address, text);
             log_line("cannot listen at %s: %s", text,
                      error == EADDRINUSE ? "the port is in use by another server" : strerror(error));
             return -1;
         }
     }
     warn_of_capped_backlog((int)config_integer(config, KNOB_BACKLOG));
-    listeners_set_send_timeout(sockets, addresses->count, config_seconds(config, KNOB_REQUEST_TIMEOUT));
+    listeners_set_send_timeout(sockets, total, config_seconds(config, KNOB_REQUEST_TIMEOUT));
     return 0;
 }
 

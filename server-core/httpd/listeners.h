@@ -13,10 +13,12 @@
 #include <stddef.h>
 
 /*
- * Opens a socket for each address of the configuration; sockets[] has room for as many. A port 0 in the
- * configuration is replaced by the one that the kernel chose. Logs what is wrong and returns -1, or 0.
+ * Opens `sets` sockets for each address of the configuration: sockets[] has room for `sets` times as many and
+ * gets one set behind the other. Several sets share the ports (SO_REUSEPORT), and the kernel divides the
+ * connections among them. A port 0 in the configuration is replaced by the one that the kernel chose. Logs
+ * what is wrong and returns -1, or 0.
  */
-int listeners_open(struct config *config, int *sockets);
+int listeners_open(struct config *config, unsigned sets, int *sockets);
 
 /* Sets how long a blocking send on connections accepted from now on may wait for the peer. */
 void listeners_set_send_timeout(const int *sockets, size_t count, double seconds);

@@ -8,7 +8,6 @@
 #include "httpd/master.h"
 
 #include "common/clock.h"
-#include "httpd/arch/architecture.h"
 #include "httpd/control_socket.h"
 #include "httpd/listeners.h"
 #include "httpd/log.h"
@@ -44,6 +43,15 @@ static int open_signals(void)
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
+static void choose_listeners(const struct master *master, struct worker *worker)
+{
+    worker->listener_count = master->listener_count / master->layout.listener_sets;
+    worker->listeners =
+        master->listeners + worker->process % master->layout.listener_sets * worker->listener_count;
+    if (master->architecture->choose_listeners)
+        master->architecture->choose_listeners(master, worker);
+}
+
 /* Runs in the new process and never returns. */
 static void become_worker(const struct master *master, unsigned index, pid_t master_pid)
 {
@@ -52,14 +60,15 @@ static void become_worker(const struct master *master, unsigned index, pid_t mas
     if (!worker)
         exit(EXIT_RUNTIME);
     worker->config = master->config;
-    worker->index = index;
+    worker->architecture = master->architecture;
+    worker->layout = master->layout;
+    worker->common = master->common;
+    worker->shared = master->shared;
     worker->master = master_pid;
-    worker->settings = shared_settings(master->shared);
-    worker->counters = shared_counters(master->shared, index);
-    worker->service_time = shared_service_time(master->shared, index);
-    worker->listeners = master->listeners;
-    worker->listener_count = master->listener_count;
+    worker->process = index;
+    worker_take_row(worker, index);
     worker->wake_fd = master->workers[index].wake_fd;
+    choose_listeners(master, worker);
     exit(worker_run(worker));
 }
 
@@ -208,7 +217,7 @@ static void serve(struct master *master)
 
 static bool open_worker_table(struct master *master)
 {
-    master->worker_count = (unsigned)config_integer(master->config, KNOB_WORKERS);
+    master->worker_count = master->layout.processes;
     master->workers = calloc(master->worker_count, sizeof(*master->workers));
     for (unsigned i = 0; master->workers && i < master->worker_count; i++) {
         master->workers[i].wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -224,9 +233,8 @@ static void log_start(const struct master *master)
     char addresses[512];
 
     knob_format(&KNOBS[KNOB_LISTEN], &config->values[KNOB_LISTEN], addresses, sizeof(addresses));
-    log_line("ready: %s at %s, %s, %u worker%s", config_text(config, KNOB_ROOT), addresses,
-             architecture_at((size_t)config_integer(config, KNOB_ARCHITECTURE))->name, master->worker_count,
-             master->worker_count == 1 ? "" : "s");
+    log_line("ready: %s at %s, %s, %u process%s", config_text(config, KNOB_ROOT), addresses,
+             master->architecture->name, master->worker_count, master->worker_count == 1 ? "" : "es");
 }
 
 /* Opens everything, in the order that users rely on: who can connect to the stats socket finds the listeners
@@ -237,20 +245,26 @@ static bool open_all(struct master *master)
     const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
 
     master->signals = open_signals();
-    master->listener_count = config->values[KNOB_LISTEN].count;
+    master->listener_count = master->layout.listener_sets * config->values[KNOB_LISTEN].count;
     master->listeners = calloc(master->listener_count, sizeof(*master->listeners));
-    master->shared = shared_create(config);
+    master->shared = shared_create(config, master->layout.rows);
     if (master->signals < 0 || !master->listeners || !master->shared || !open_worker_table(master)) {
         log_errno("cannot start");
         return false;
     }
-    return listeners_open(config, master->listeners) == 0 &&
+    return listeners_open(config, master->layout.listener_sets, master->listeners) == 0 &&
+           (!master->architecture->prepare || master->architecture->prepare(master)) &&
            (!socket_path || control_socket_open(socket_path) == 0);
 }
 
 int master_run(struct config *config)
 {
-    struct master master = {.config = config, .started_ns = clock_now_ns()};
+    struct master master = {
+        .config = config,
+        .architecture = architecture_of(config),
+        .layout = architecture_layout(config),
+        .started_ns = clock_now_ns(),
+    };
     const bool opened = open_all(&master);
 
     if (opened) {

@@ -4,7 +4,7 @@
 #ifndef TRIMTAB_HTTPD_MASTER_H
 #define TRIMTAB_HTTPD_MASTER_H
 
-#include "httpd/config.h"
+#include "httpd/arch/architecture.h"
 #include "httpd/shared.h"
 
 #include <stdbool.h>
@@ -20,12 +20,15 @@ struct worker_process {
 
 struct master {
     struct config *config;
+    const struct architecture *architecture;
+    struct layout layout;
     struct shared *shared;
-    int *listeners;
-    size_t listener_count;
+    void *common;          /* what the architecture's prepare() made */
+    int *listeners;        /* one set behind the other (listeners.h) */
+    size_t listener_count; /* of all sets */
     struct worker_process *workers;
-    unsigned worker_count;
-    int signals; /* signalfd */
+    unsigned worker_count; /* processes; their first rows of counters have the same numbers */
+    int signals;           /* signalfd */
     uint64_t worker_restarts;
     uint64_t started_ns;
     bool shutting_down;

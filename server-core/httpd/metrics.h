@@ -32,7 +32,17 @@
     X(events_returned, "1", "counter", "sum", "events that those calls returned")                            \
     X(cache_hits, "1", "counter", "sum", "look-ups answered by the open-file cache")                         \
     X(cache_misses, "1", "counter", "sum", "look-ups that had to open a file, found or not")                 \
-    X(cache_evictions, "1", "counter", "sum", "cache entries evicted to make room or to free descriptors")
+    X(cache_evictions, "1", "counter", "sum", "cache entries evicted to make room or to free descriptors")   \
+    X(lock_waits, "1", "counter", "sum", "times that a lock was held by another and had to be waited for")   \
+    X(queue_items, "1", "counter", "sum", "items taken from the queue of this stage or helper")              \
+    X(queue_batches, "1", "counter", "sum", "times that the queue was emptied or worked on in one go")       \
+    X(queue_length, "1", "gauge", "sum", "items waiting in the queue of this stage or helper now")           \
+    X(queue_length_max, "1", "maximum", "max", "items that have waited in that queue at most")               \
+    X(helper_requests, "1", "counter", "sum",                                                                \
+      "requests handed to a helper because serving them could block")                                        \
+    X(connections_forwarded, "1", "counter", "sum", "connections handed to another process")                 \
+    X(user_switches, "1", "counter", "sum", "switches between user-level threads")                           \
+    X(kernel_threads_added, "1", "counter", "sum", "kernel threads added because one was blocked")
 
 struct counters {
 #define METRIC_FIELD(name, unit, kind, aggregation, help) uint64_t name;

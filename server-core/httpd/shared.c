@@ -9,8 +9,8 @@
 
 struct shared {
     struct live_settings settings;
-    size_t stride; /* bytes from one worker's part to the next: whole cache lines */
-    _Alignas(CACHE_LINE_BYTES) unsigned char workers[];
+    size_t stride; /* bytes from one row to the next: whole cache lines */
+    _Alignas(CACHE_LINE_BYTES) unsigned char rows[];
 };
 
 static size_t whole_lines(size_t bytes)
@@ -18,18 +18,17 @@ static size_t whole_lines(size_t bytes)
     return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
 }
 
-struct shared *shared_create(const struct config *config)
+struct shared *shared_create(const struct config *config, unsigned rows)
 {
-    const unsigned workers = (unsigned)config_integer(config, KNOB_WORKERS);
     const size_t stride =
         whole_lines(sizeof(struct counters)) + whole_lines(histogram_bytes(SERVICE_TIME_PRECISION_BITS));
-    struct shared *shared = mmap(NULL, sizeof(*shared) + workers * stride, PROT_READ | PROT_WRITE,
+    struct shared *shared = mmap(NULL, sizeof(*shared) + rows * stride, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     if (shared == MAP_FAILED)
         return NULL;
     shared->stride = stride;
-    for (unsigned i = 0; i < workers; i++)
+    for (unsigned i = 0; i < rows; i++)
         histogram_init(shared_service_time(shared, i), SERVICE_TIME_PRECISION_BITS);
     shared_apply(shared, config);
     return shared;
@@ -51,13 +50,12 @@ void shared_apply(struct shared *shared, const struct config *config)
     settings->request_timeout_ns = clock_seconds_to_ns(config_seconds(config, KNOB_REQUEST_TIMEOUT));
 }
 
-struct counters *shared_counters(struct shared *shared, unsigned index)
+struct counters *shared_counters(struct shared *shared, unsigned row)
 {
-    return (struct counters *)(shared->workers + index * shared->stride);
+    return (struct counters *)(shared->rows + row * shared->stride);
 }
 
-struct histogram *shared_service_time(struct shared *shared, unsigned index)
+struct histogram *shared_service_time(struct shared *shared, unsigned row)
 {
-    return (struct histogram *)(shared->workers + index * shared->stride +
-                                whole_lines(sizeof(struct counters)));
+    return (struct histogram *)(shared->rows + row * shared->stride + whole_lines(sizeof(struct counters)));
 }

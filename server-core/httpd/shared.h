@@ -1,7 +1,7 @@
 /*
  * The memory that the master and its workers share: settings that may change while the server runs (written
- * by the master), and for each worker its counters and its histogram of service times (written by that
- * worker).
+ * by the master), and rows of counters with a histogram of service times each. Every process, and every
+ * thread that counts, has a row of its own (arch/architecture.h), which only it writes.
  *
  * Nobody ever waits for anybody here. The memory belongs to the master, so counters survive the death of a
  * worker, and its replacement goes on counting in the same place.
@@ -33,17 +33,17 @@ struct live_settings {
 
 struct shared;
 
-/* Maps the memory for `workers` workers and takes the settings over from the configuration. Returns NULL with
- * errno set on failure. */
-struct shared *shared_create(const struct config *config);
+/* Maps the memory for `rows` rows of counters and takes the settings over from the configuration. Returns
+ * NULL with errno set on failure. */
+struct shared *shared_create(const struct config *config, unsigned rows);
 
 struct live_settings *shared_settings(struct shared *shared);
 
 /* Copies the live knobs of the configuration into the settings. */
 void shared_apply(struct shared *shared, const struct config *config);
 
-/* Of worker `index`. */
-struct counters *shared_counters(struct shared *shared, unsigned index);
-struct histogram *shared_service_time(struct shared *shared, unsigned index);
+/* Of row `row`. */
+struct counters *shared_counters(struct shared *shared, unsigned row);
+struct histogram *shared_service_time(struct shared *shared, unsigned row);
 
 #endif

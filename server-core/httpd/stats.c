@@ -8,11 +8,12 @@
 #include "httpd/stats.h"
 
 #include "common/clock.h"
+#include "httpd/arch/architecture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Per worker: what its counters and its histogram were when they were last cleared. NULL: never. */
+/* Per row: what its counters and its histogram were when they were last cleared. NULL: never. */
 struct baseline {
     struct counters counters;
     struct histogram *service_time;
@@ -20,9 +21,18 @@ struct baseline {
 
 static struct baseline *baselines;
 
-static bool is_gauge(size_t metric)
+static bool is_counter(size_t metric)
 {
-    return strcmp(METRIC_TABLE[metric].kind, "gauge") == 0;
+    return strcmp(METRIC_TABLE[metric].kind, "counter") == 0;
+}
+
+/* Adds the value of a row to the total, as the metric's aggregation says. */
+static void aggregate(uint64_t *total, size_t metric, uint64_t value)
+{
+    if (strcmp(METRIC_TABLE[metric].aggregation, "max") != 0)
+        *total += value;
+    else if (value > *total)
+        *total = value;
 }
 
 /* The counters as an array, in the order of METRIC_TABLE. */
@@ -31,15 +41,15 @@ static const uint64_t *values(const struct counters *counters)
     return (const uint64_t *)counters;
 }
 
-/* Reads a worker's counters less its baseline. */
-static void read_counters(const struct master *master, unsigned worker, uint64_t result[METRIC_COUNT])
+/* Reads the counters of a row less its baseline. */
+static void read_counters(const struct master *master, unsigned row, uint64_t result[METRIC_COUNT])
 {
-    const uint64_t *now = values(shared_counters(master->shared, worker));
+    const uint64_t *now = values(shared_counters(master->shared, row));
 
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         result[i] = __atomic_load_n(&now[i], __ATOMIC_RELAXED);
-        if (baselines && !is_gauge(i))
-            result[i] -= values(&baselines[worker].counters)[i];
+        if (baselines && is_counter(i))
+            result[i] -= values(&baselines[row].counters)[i];
     }
 }
 
@@ -70,12 +80,12 @@ static void write_service_time(const struct master *master, struct json_writer *
         json_null(json);
         return;
     }
-    for (unsigned i = 0; i < master->worker_count; i++)
+    for (unsigned i = 0; i < master->layout.rows; i++)
         histogram_merge(total, shared_service_time(master->shared, i));
     if (baselines) {
         struct histogram *before = histogram_new(SERVICE_TIME_PRECISION_BITS);
 
-        for (unsigned i = 0; before && i < master->worker_count; i++)
+        for (unsigned i = 0; before && i < master->layout.rows; i++)
             histogram_merge(before, baselines[i].service_time);
         if (before)
             subtract(total, before);
@@ -108,15 +118,18 @@ void stats_write(const struct master *master, struct json_writer *json)
     json_member_number(json, "uptime_s", (double)(clock_now_ns() - master->started_ns) / 1e9);
     json_key(json, "workers");
     json_open_array(json);
-    for (unsigned worker = 0; worker < master->worker_count; worker++) {
-        read_counters(master, worker, result);
+    for (unsigned row = 0; row < master->layout.rows; row++) {
+        const struct row_description about = architecture_row(master->config, row);
+
+        read_counters(master, row, result);
         json_open_object(json);
-        json_member_unsigned(json, "worker", worker);
-        json_member_signed(json, "pid", master->workers[worker].pid);
+        json_member_unsigned(json, "worker", row);
+        json_member_string(json, "role", about.role);
+        json_member_signed(json, "pid", master->workers[about.process].pid);
         write_metrics(json, result);
         json_close_object(json);
         for (size_t i = 0; i < METRIC_COUNT; i++)
-            total[i] += result[i];
+            aggregate(&total[i], i, result[i]);
     }
     json_close_array(json);
     json_key(json, "total");
@@ -157,7 +170,7 @@ void stats_write_schema(struct json_writer *json)
 
 void stats_release(const struct master *master)
 {
-    for (unsigned i = 0; baselines && i < master->worker_count; i++)
+    for (unsigned i = 0; baselines && i < master->layout.rows; i++)
         free(baselines[i].service_time);
     free(baselines);
     baselines = NULL;
@@ -166,8 +179,8 @@ void stats_release(const struct master *master)
 /* Makes the baselines, all zero. Returns false when there is no memory. */
 static bool make_baselines(const struct master *master)
 {
-    baselines = calloc(master->worker_count, sizeof(*baselines));
-    for (unsigned i = 0; baselines && i < master->worker_count; i++) {
+    baselines = calloc(master->layout.rows, sizeof(*baselines));
+    for (unsigned i = 0; baselines && i < master->layout.rows; i++) {
         baselines[i].service_time = histogram_new(SERVICE_TIME_PRECISION_BITS);
         if (!baselines[i].service_time)
             stats_release(master);
@@ -179,7 +192,7 @@ bool stats_clear(const struct master *master)
 {
     if (!baselines && !make_baselines(master))
         return false;
-    for (unsigned i = 0; i < master->worker_count; i++) {
+    for (unsigned i = 0; i < master->layout.rows; i++) {
         baselines[i].counters = *shared_counters(master->shared, i);
         memcpy(baselines[i].service_time, shared_service_time(master->shared, i),
                histogram_bytes(SERVICE_TIME_PRECISION_BITS));

@@ -5,7 +5,6 @@
 
 #include "common/affinity.h"
 #include "common/clock.h"
-#include "httpd/arch/architecture.h"
 #include "httpd/log.h"
 
 #include <signal.h>
@@ -34,14 +33,43 @@ static int isolate(const struct worker *worker)
     return 0;
 }
 
-static void pin(const struct worker *worker)
+void worker_take_row(struct worker *worker, unsigned row)
+{
+    worker->row = row;
+    worker->settings = shared_settings(worker->shared);
+    worker->counters = shared_counters(worker->shared, row);
+    worker->service_time = shared_service_time(worker->shared, row);
+}
+
+struct worker *worker_new(const struct worker *like, unsigned row)
+{
+    struct worker *worker = calloc(1, sizeof(*worker));
+
+    if (!worker)
+        return NULL;
+    worker->config = like->config;
+    worker->architecture = like->architecture;
+    worker->layout = like->layout;
+    worker->common = like->common;
+    worker->shared = like->shared;
+    worker->master = like->master;
+    worker->process = like->process;
+    worker->listeners = like->listeners;
+    worker->listener_count = like->listener_count;
+    worker->wake_fd = like->wake_fd;
+    worker_take_row(worker, row);
+    return worker;
+}
+
+void worker_pin(const struct worker *worker)
 {
     const struct knob_value *cpus = &worker->config->values[KNOB_AFFINITY];
+    const unsigned position = architecture_row(worker->config, worker->row).cpu_position;
 
     if (cpus->count == 0)
         return;
-    if (affinity_pin(cpus->cpus[worker->index % cpus->count]) != 0)
-        log_errno("cannot be pinned to CPU %d", cpus->cpus[worker->index % cpus->count]);
+    if (affinity_pin(cpus->cpus[position % cpus->count]) != 0)
+        log_errno("cannot be pinned to CPU %d", cpus->cpus[position % cpus->count]);
 }
 
 void worker_refresh(struct worker *worker)
@@ -50,8 +78,10 @@ void worker_refresh(struct worker *worker)
 
     worker->now_ns = clock_now_ns();
     http_date_update(&worker->date, time(NULL));
-    worker->max_connections = config_share(atomic_load(&settings->max_connections),
-                                           config_integer(worker->config, KNOB_WORKERS), worker->index);
+    worker->max_connections =
+        worker->row < worker->layout.serving
+            ? config_share(atomic_load(&settings->max_connections), worker->layout.serving, worker->row)
+            : 0;
     worker->accept_limit = atomic_load(&settings->accept_limit);
     worker->sendfile = (enum sendfile_mode)atomic_load(&settings->sendfile);
     worker->keepalive_timeout_ns = atomic_load(&settings->keepalive_timeout_ns);
@@ -59,40 +89,56 @@ void worker_refresh(struct worker *worker)
     worker->shutting_down = atomic_load(&settings->shutting_down);
 }
 
-int worker_run(struct worker *worker)
+bool worker_open(struct worker *worker)
 {
-    const struct architecture *architecture =
-        architecture_at((size_t)config_integer(worker->config, KNOB_ARCHITECTURE));
-    char name[32];
-    int exit_code;
-
-    snprintf(name, sizeof(name), "worker %u", worker->index);
-    log_set_process(name);
-    if (isolate(worker) != 0)
-        return EXIT_RUNTIME;
-    pin(worker);
-
-    /* What the process that was here before had open is lost with it. */
-    worker->counters->connections_closed_by_server += worker->counters->connections_open;
-    worker->counters->connections_open = 0;
-
     worker->mechanism = event_mechanism_at((size_t)config_integer(worker->config, KNOB_EVENTS));
     worker->events = worker->mechanism->create();
     if (!worker->events) {
         log_errno("cannot make an event set");
-        return EXIT_RUNTIME;
+        return false;
     }
     worker->cache =
         file_cache_create(config_text(worker->config, KNOB_ROOT),
                           (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES), worker->counters);
     if (!worker->cache) {
         log_errno("cannot open the root %s", config_text(worker->config, KNOB_ROOT));
-        return EXIT_RUNTIME;
+        worker->mechanism->destroy(worker->events);
+        return false;
     }
     worker_refresh(worker);
     timers_init(&worker->timers, worker->now_ns);
-    exit_code = architecture->run(worker);
+    return true;
+}
+
+void worker_close(struct worker *worker)
+{
     file_cache_destroy(worker->cache);
     worker->mechanism->destroy(worker->events);
-    return exit_code;
+}
+
+/* What the process that was here before had open is lost with it. */
+static void forget_predecessor(const struct worker *worker)
+{
+    for (unsigned row = 0; row < worker->layout.rows; row++) {
+        struct counters *counters = shared_counters(worker->shared, row);
+
+        if (architecture_row(worker->config, row).process != worker->process)
+            continue;
+        counters->connections_closed_by_server += counters->connections_open;
+        counters->connections_open = 0;
+        counters->queue_length = 0;
+    }
+}
+
+int worker_run(struct worker *worker)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "%s %u", architecture_row(worker->config, worker->row).role, worker->row);
+    log_set_process(name);
+    if (isolate(worker) != 0)
+        return EXIT_RUNTIME;
+    worker_pin(worker);
+    forget_predecessor(worker);
+    return worker->architecture->run(worker);
 }

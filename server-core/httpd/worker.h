@@ -1,13 +1,14 @@
 /*
- * A worker: everything that one serving process of an architecture works with.
+ * A worker: everything that one serving process, or one thread of it, works with.
  *
- * The master fills in the first part before it forks; worker_run() makes the rest in the new process, and
- * hands it to the architecture.
+ * The master fills in the first part before it forks. The architecture's run() makes the rest in the new
+ * process by worker_open(), once for each event loop; one with several threads gives each of them a struct
+ * worker of its own, made by worker_new().
  */
 #ifndef TRIMTAB_HTTPD_WORKER_H
 #define TRIMTAB_HTTPD_WORKER_H
 
-#include "httpd/config.h"
+#include "httpd/arch/architecture.h"
 #include "httpd/file_cache.h"
 #include "httpd/io/events.h"
 #include "httpd/shared.h"
@@ -26,12 +27,17 @@ struct connection;
 struct worker {
     /* From the master. */
     const struct config *config;
-    unsigned index;
+    const struct architecture *architecture;
+    struct layout layout;
+    void *common; /* what the architecture's prepare() made */
+    struct shared *shared;
     pid_t master;
+    unsigned process; /* which of layout.processes */
+    unsigned row;     /* of counters; a worker with row < layout.serving has a share of max_connections */
     const struct live_settings *settings;
     struct counters *counters;
     struct histogram *service_time;
-    const int *listeners; /* listening sockets, shared by all workers */
+    const int *listeners; /* listening sockets, shared with other processes */
     size_t listener_count;
     int wake_fd; /* eventfd: the settings have changed */
 
@@ -39,7 +45,7 @@ struct worker {
      * connection_sent() takes it back. */
     bool hands_over_replies;
 
-    /* Made by worker_run(). */
+    /* Made by worker_open(). */
     const struct event_mechanism *mechanism;
     struct event_set *events;
     struct file_cache *cache;
@@ -60,10 +66,25 @@ struct worker {
 };
 
 /*
- * The life of a worker process: dies with its master, ignores the signals meant for the master, pins itself,
- * makes what it needs and runs the architecture. Returns the exit code of the process.
+ * The life of a worker process: dies with its master, ignores the signals meant for the master, pins itself
+ * and runs the architecture. Returns the exit code of the process.
  */
 int worker_run(struct worker *worker);
+
+/* Makes a further worker for a thread of the same process, with a row of counters of its own. The thread pins
+ * itself with worker_pin() if it should be. Returns NULL when there is no memory; free() it. */
+struct worker *worker_new(const struct worker *like, unsigned row);
+
+/* Has the worker count in row `row`. */
+void worker_take_row(struct worker *worker, unsigned row);
+
+/* Pins the calling process or thread to the CPU that `affinity` has for the worker's row, if any. */
+void worker_pin(const struct worker *worker);
+
+/* Makes the event set, the cache and the timers, and reads the settings. Logs what is wrong and returns
+ * false. worker_close() gives everything back. */
+bool worker_open(struct worker *worker);
+void worker_close(struct worker *worker);
 
 /* Reads the clocks and the live settings. */
 void worker_refresh(struct worker *worker);

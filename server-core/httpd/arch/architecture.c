@@ -21,6 +21,38 @@ const struct architecture *architecture_at(size_t index)
     return index < sizeof(ARCHITECTURES) / sizeof(*ARCHITECTURES) ? ARCHITECTURES[index] : NULL;
 }
 
+const struct architecture *architecture_of(const struct config *config)
+{
+    return architecture_at((size_t)config_integer(config, KNOB_ARCHITECTURE));
+}
+
+struct layout architecture_layout(const struct config *config)
+{
+    const struct architecture *architecture = architecture_of(config);
+    const unsigned workers = (unsigned)config_integer(config, KNOB_WORKERS);
+    const bool reuseport = config_integer(config, KNOB_REUSEPORT) == SWITCH_ON;
+    struct layout layout = {
+        .processes = workers,
+        .rows = workers,
+        .serving = workers,
+        .descriptor_tables = workers,
+        .listener_sets = reuseport ? workers : 1,
+    };
+
+    if (architecture->lay_out)
+        architecture->lay_out(config, &layout);
+    return layout;
+}
+
+struct row_description architecture_row(const struct config *config, unsigned row)
+{
+    const struct architecture *architecture = architecture_of(config);
+
+    if (architecture->describe_row)
+        return architecture->describe_row(config, row);
+    return (struct row_description){.role = "worker", .process = row, .cpu_position = row};
+}
+
 static bool contains(const enum knob_id *knobs, enum knob_id id)
 {
     for (; *knobs != KNOB_COUNT; knobs++) {

@@ -80,8 +80,7 @@ static void set_listening(struct event_loop *loop, bool listening)
 static void update_listening(struct event_loop *loop)
 {
     const bool wanted = can_accept(loop);
-    const bool to_the_end_of_the_line =
-        config_integer(loop->worker->config, KNOB_WORKERS) > 1 && loop->accepts >= ACCEPTS_PER_TURN;
+    const bool to_the_end_of_the_line = loop->worker->layout.serving > 1 && loop->accepts >= ACCEPTS_PER_TURN;
 
     if (loop->listening && (!wanted || to_the_end_of_the_line))
         set_listening(loop, false);
@@ -195,6 +194,8 @@ int event_loop_run(struct worker *worker)
     struct event events[EVENTS_MAX];
     bool retired = false;
 
+    if (!worker_open(worker))
+        return EXIT_RUNTIME;
     if (worker->mechanism->add_connection(worker->events, worker->wake_fd, TAG_WAKE) != 0) {
         log_errno("cannot watch the wake-up");
         return EXIT_RUNTIME;
@@ -218,5 +219,6 @@ int event_loop_run(struct worker *worker)
             retired = true;
         }
     }
+    worker_close(worker);
     return EXIT_SUCCESS;
 }

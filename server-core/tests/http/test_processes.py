@@ -208,3 +208,33 @@ def test_other_file_in_the_place_of_the_stats_socket_is_left_alone(
 def test_stats_socket_is_for_its_owner_only(start: Callable[..., Any]) -> None:
     """Mode 0600."""
     assert stat.S_IMODE(start().stats_path.stat().st_mode) == 0o600
+
+
+def test_reuseport_gives_each_worker_a_listener_of_its_own(start: Callable[..., Any]) -> None:
+    """The kernel divides connections over as many listening sockets as there are workers."""
+    server = start(workers=4, reuseport="on")
+    server.write("file", b"contents")
+    for _ in range(64):
+        connection = server.connect()
+        assert connection.get("/file").body == b"contents"
+        connection.close()
+    server.await_total(connections_accepted=64, connections_open=0)
+    accepted = [worker["connections_accepted"] for worker in server.command("show stats")["workers"]]
+    assert len(accepted) == 4
+    assert sum(count > 0 for count in accepted) > 1
+    listening = [
+        line
+        for line in Path("/proc/net/tcp").read_text().splitlines()
+        if f":{server.address[1]:04X} 00000000:0000 0A" in line
+    ]
+    assert len(listening) == 4
+
+
+def test_reuseport_does_not_join_another_server(start: Callable[..., Any], binary: str) -> None:
+    """A port that another server of ours shares with nobody but itself is in use."""
+    server = start(workers=2, reuseport="on")
+    listen = f"listen={server.address[0]}:{server.address[1]}"
+    command = [binary, "-c", server.configuration, "--set", listen, "--set", "stats_socket=/tmp/none"]
+    second = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert second.returncode == 1
+    assert "the port is in use by another server" in second.stderr

@@ -52,17 +52,19 @@ def test_statistics_are_exactly_what_the_client_saw(server: Any) -> None:
 
 
 def test_total_is_the_sum_of_the_workers(start: Callable[..., Any]) -> None:
-    """Every metric adds up over the workers."""
+    """Every metric adds up over the workers, or is the largest of them."""
     server = start(workers=3)
     server.write("file", b"contents")
     for _ in range(30):
         assert server.connect().get("/file").status == 200
     server.await_total(requests=30)
     stats = server.command("show stats")
+    aggregation = {row["name"]: row["aggregation"] for row in server.command("show schema")}
     assert len(stats["workers"]) == 3
     for metric, value in stats["total"].items():
         if metric != "service_time_us":
-            assert sum(worker[metric] for worker in stats["workers"]) == value
+            add_up = max if aggregation[metric] == "max" else sum
+            assert add_up(worker[metric] for worker in stats["workers"]) == value
 
 
 def test_schema_describes_each_metric_once(start: Callable[..., Any]) -> None:
@@ -74,7 +76,7 @@ def test_schema_describes_each_metric_once(start: Callable[..., Any]) -> None:
     assert set(names) == set(server.total())
     for row in schema:
         assert set(row) == {"name", "unit", "kind", "aggregation", "help"}
-        assert row["kind"] in {"counter", "gauge", "histogram"}
+        assert row["kind"] in {"counter", "gauge", "maximum", "histogram"}
 
 
 def test_info_tells_what_runs(start: Callable[..., Any]) -> None:
@@ -166,7 +168,7 @@ def test_clear_counters_starts_from_zero_and_keeps_the_gauges(start: Callable[..
     assert server.command("clear counters") == {"cleared": True}
     total = server.total()
     gauges = {row["name"] for row in server.command("show schema") if row["kind"] == "gauge"}
-    assert gauges == {"connections_open"}
+    assert gauges == {"connections_open", "queue_length"}
     assert total.pop("connections_open") == 1
     assert total.pop("service_time_us") == dict.fromkeys(
         ("count", "mean", "p50", "p90", "p99", "p999", "max"), 0

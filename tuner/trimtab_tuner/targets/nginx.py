@@ -33,6 +33,8 @@ _ARCHITECTURE = {
     "sped": "The same in nginx: a single worker.",
 }
 
+_WITHOUT_EQUIVALENT = ("cache_mb", "cache_lock", "copies", "helpers", "poll_delay_us", "large_transfer")
+
 Lines = list[str]
 """Directives and comments, each ending in a line break."""
 
@@ -171,6 +173,7 @@ class _File:
             self._about("keepalive_timeout", "trimtab-httpd has no limit of requests per connection.")
             + f"keepalive_timeout {value['keepalive_timeout']}s;\nkeepalive_requests 1000000;\n",
             self._about("request_timeout") + f"client_header_timeout {seconds}s;\nsend_timeout {seconds}s;\n",
+            "".join(self._about(knob, "nginx has no such setting.") for knob in _WITHOUT_EQUIVALENT),
             _block("server", self._server()),
         ]
 
@@ -178,10 +181,13 @@ class _File:
         options = f"backlog={self._configuration['backlog']}"
         if self._configuration["sndbuf"]:
             options += f" sndbuf={self._configuration['sndbuf']}"
+        if self._configuration["reuseport"] == "on":
+            options += " reuseport"
         listens = "".join(f"listen {address} {options};\n" for address in self._context.listen)
         return [
             self._about("backlog", _verify("ss -ltn, column Send-Q of the listening address"))
             + self._about("sndbuf")
+            + self._about("reuseport")
             + listens,
             f"root {_quoted(self._context.root)};\nindex index.html;\n",
         ]
