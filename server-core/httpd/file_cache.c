@@ -17,118 +17,47 @@
 #define INDEX_NAME "index.html"
 
 struct file_cache {
-    int root;
-    struct counters *counters;
-    size_t capacity, count;
-    uint32_t mask; /* number of buckets - 1 */
-    struct cached_file *newest, *oldest;
-    struct cached_file *buckets[];
+    struct file_table *table;
+    bool joined; /* the table belongs to somebody else */
+    struct file_table_user user;
 };
 
-struct file_cache *file_cache_create(const char *root, size_t capacity, struct counters *counters)
+struct file_cache *file_cache_join(struct file_table *table, unsigned holder, struct counters *counters)
 {
-    struct file_cache *cache;
-    size_t buckets = 16;
+    struct file_cache *cache = calloc(1, sizeof(*cache));
 
-    while (buckets < capacity)
-        buckets *= 2;
-    cache = calloc(1, sizeof(*cache) + buckets * sizeof(*cache->buckets));
-    if (!cache)
-        return NULL;
-    cache->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (cache->root < 0) {
-        free(cache);
-        return NULL;
-    }
-    cache->counters = counters;
-    cache->capacity = capacity;
-    cache->mask = (uint32_t)buckets - 1;
+    if (cache)
+        *cache = (struct file_cache){.table = table, .joined = true, .user = {holder, counters}};
     return cache;
 }
 
-/* FNV-1a, 32 bits: short keys, no seed needed because only names of existing files are ever inserted. */
-static uint32_t hash_path(const char *path, size_t length)
+struct file_cache *file_cache_create(const char *root, size_t capacity, struct counters *counters)
 {
-    uint32_t hash = 2166136261u;
+    struct file_table *table = file_table_create(root, capacity);
+    struct file_cache *cache = table ? file_cache_join(table, 0, counters) : NULL;
 
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)path[i]) * 16777619u;
-    return hash;
-}
-
-void file_cache_release(struct cached_file *file)
-{
-    if (--file->references > 0)
-        return;
-    close(file->fd);
-    free(file);
-}
-
-static void unlink_order(struct file_cache *cache, struct cached_file *file)
-{
-    *(file->newer ? &file->newer->older : &cache->newest) = file->older;
-    *(file->older ? &file->older->newer : &cache->oldest) = file->newer;
-}
-
-static void link_newest(struct file_cache *cache, struct cached_file *file)
-{
-    file->newer = NULL;
-    file->older = cache->newest;
-    *(cache->newest ? &cache->newest->newer : &cache->oldest) = file;
-    cache->newest = file;
-}
-
-/* Takes an entry out of the table and gives back the table's reference. */
-static void remove_file(struct file_cache *cache, struct cached_file *file)
-{
-    struct cached_file **link = &cache->buckets[file->hash & cache->mask];
-
-    while (*link != file)
-        link = &(*link)->chain;
-    *link = file->chain;
-    unlink_order(cache, file);
-    cache->count--;
-    file_cache_release(file);
+    if (cache)
+        cache->joined = false;
+    else if (table)
+        file_table_destroy(table);
+    return cache;
 }
 
 void file_cache_destroy(struct file_cache *cache)
 {
-    while (cache->oldest)
-        remove_file(cache, cache->oldest);
-    close(cache->root);
+    if (!cache->joined)
+        file_table_destroy(cache->table);
     free(cache);
+}
+
+void file_cache_release(struct cached_file *file)
+{
+    file_table_release(file);
 }
 
 size_t file_cache_shed(struct file_cache *cache, size_t count)
 {
-    size_t shed = 0;
-
-    for (struct cached_file *file = cache->oldest; file && shed < count;) {
-        struct cached_file *next = file->newer;
-
-        if (file->references == 1) {
-            remove_file(cache, file);
-            cache->counters->cache_evictions++;
-            shed++;
-        }
-        file = next;
-    }
-    return shed;
-}
-
-static void insert_file(struct file_cache *cache, struct cached_file *file)
-{
-    struct cached_file **bucket = &cache->buckets[file->hash & cache->mask];
-
-    if (cache->count == cache->capacity) {
-        remove_file(cache, cache->oldest);
-        cache->counters->cache_evictions++;
-    }
-    file->chain = *bucket;
-    *bucket = file;
-    link_newest(cache, file);
-    file->references++;
-    cache->count++;
+    return file_table_shed(cache->table, &cache->user, count);
 }
 
 static bool same_file(const struct cached_file *file, const struct stat *status)
@@ -145,19 +74,9 @@ static bool still_current(struct file_cache *cache, struct cached_file *file, ti
 {
     struct stat status;
 
-    if (file->checked == now)
+    if (atomic_exchange_explicit(&file->checked, now, memory_order_relaxed) == now)
         return true;
-    file->checked = now;
-    return fstatat(cache->root, file->path, &status, 0) == 0 && same_file(file, &status);
-}
-
-static struct cached_file *find(struct file_cache *cache, const char *path, uint32_t hash)
-{
-    struct cached_file *file = cache->buckets[hash & cache->mask];
-
-    while (file && (file->hash != hash || strcmp(file->path, path) != 0))
-        file = file->chain;
-    return file;
+    return fstatat(file_table_root(cache->table), file->path, &status, 0) == 0 && same_file(file, &status);
 }
 
 static enum http_status status_of_errno(int error)
@@ -184,42 +103,34 @@ static enum http_status status_of_errno(int error)
 /* Opens a file; when the descriptors have run out, gives back some that only the cache holds. */
 static int open_file(struct file_cache *cache, const char *path)
 {
-    int fd = file_open_beneath(cache->root, path);
+    const int root = file_table_root(cache->table);
+    int fd = file_open_beneath(root, path);
 
     if (fd < 0 && (errno == EMFILE || errno == ENFILE) && file_cache_shed(cache, 16) > 0)
-        fd = file_open_beneath(cache->root, path);
+        fd = file_open_beneath(root, path);
     return fd;
 }
 
-static struct cached_file *make_entry(const char *path, size_t length, int fd, const struct stat *status)
+static struct cached_file *insert(struct file_cache *cache, const char *path, int fd,
+                                  const struct stat *status, time_t now)
 {
     char head[RESPONSE_HEAD_MAX];
-    size_t date_offset;
-    const size_t head_length =
-        response_file_head(head, mime_type(path), (uint64_t)status->st_size, &date_offset);
-    struct cached_file *file = malloc(sizeof(*file) + length + 1 + head_length);
-
-    if (!file)
-        return NULL;
-    *file = (struct cached_file){
+    struct cached_file file = {
         .fd = fd,
         .size = (uint64_t)status->st_size,
-        .head_length = head_length,
-        .head = file->path + length + 1,
-        .references = 1,
+        .checked = now,
         .device = status->st_dev,
         .inode = status->st_ino,
         .modified = status->st_mtim,
         .changed = status->st_ctim,
     };
-    memcpy(file->path, path, length + 1);
-    memcpy(file->head, head, head_length);
-    file->date = file->head + date_offset;
-    return file;
+
+    file.head_length = response_file_head(head, mime_type(path), file.size, &file.date_offset);
+    return file_table_insert(cache->table, &cache->user, path, &file, head);
 }
 
-/* Opens the file at `path` and makes an entry that is not in the table yet. */
-static enum http_status load(struct file_cache *cache, const char *path, size_t length,
+/* Opens the file at `path` and puts it into the table. */
+static enum http_status load(struct file_cache *cache, const char *path, time_t now,
                              struct cached_file **file)
 {
     enum http_status failure;
@@ -234,7 +145,7 @@ static enum http_status load(struct file_cache *cache, const char *path, size_t 
         failure = HTTP_MOVED_PERMANENTLY;
     else if (!S_ISREG(status.st_mode))
         failure = HTTP_FORBIDDEN;
-    else if ((*file = make_entry(path, length, fd, &status)) == NULL)
+    else if ((*file = insert(cache, path, fd, &status, now)) == NULL)
         failure = HTTP_SERVICE_UNAVAILABLE;
     else
         return HTTP_OK;
@@ -258,47 +169,34 @@ enum http_status file_cache_get(struct file_cache *cache, const char *path, cons
 {
     char index_path[PATH_BYTES_MAX + sizeof(INDEX_NAME)];
     const char *directory = NULL;
-    size_t length = strlen(path);
+    const size_t length = strlen(path);
+    struct counters *counters = cache->user.counters;
     struct cached_file *file;
     enum http_status status;
-    uint32_t hash;
 
     if (length == 0 || path[length - 1] == '/') {
         directory = path;
         memcpy(index_path, path, length);
         memcpy(index_path + length, INDEX_NAME, sizeof(INDEX_NAME));
         path = index_path;
-        length += sizeof(INDEX_NAME) - 1;
     }
-    hash = hash_path(path, length);
-    file = find(cache, path, hash);
+    file = file_table_find(cache->table, &cache->user, path);
     if (file && !still_current(cache, file, date->second)) {
-        remove_file(cache, file);
+        file_table_remove(cache->table, &cache->user, file);
+        file_cache_release(file);
         file = NULL;
     }
     if (file) {
-        cache->counters->cache_hits++;
-        if (file != cache->newest) {
-            unlink_order(cache, file);
-            link_newest(cache, file);
-        }
-        file->references++;
+        counters->cache_hits++;
     } else {
-        cache->counters->cache_misses++;
-        status = load(cache, path, length, &file);
+        counters->cache_misses++;
+        status = load(cache, path, date->second, &file);
         if (status == HTTP_NOT_FOUND && directory)
             return missing_index(cache, directory);
         if (status == HTTP_MOVED_PERMANENTLY && directory)
             return HTTP_FORBIDDEN; /* index.html is itself a directory */
         if (status != HTTP_OK)
             return status;
-        file->hash = hash;
-        file->checked = date->second;
-        insert_file(cache, file);
-    }
-    if (file->date_second != date->second) {
-        memcpy(file->date, date->text, HTTP_DATE_LENGTH);
-        file->date_second = date->second;
     }
     *found = file;
     return HTTP_OK;

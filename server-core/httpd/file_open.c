@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -63,7 +64,7 @@ int file_open_walking(int root, const char *path)
 
 int file_open_beneath(int root, const char *path)
 {
-    static bool unavailable;
+    static atomic_bool unavailable;
     const struct open_how how = {
         .flags = OPEN_FLAGS,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,

@@ -168,21 +168,17 @@ static void reply_with_file(struct worker *worker, struct connection *connection
 {
     const char *header = response_connection_header(connection->keep_alive, request->minor_version);
     const size_t header_length = strlen(header);
+    const size_t before = file->head_length - 2; /* the empty line comes behind the added header */
+    char head[RESPONSE_HEAD_MAX + 64];
 
     connection->status = HTTP_OK;
     connection->file = file;
     connection->end = request->method == METHOD_HEAD ? 0 : (off_t)file->size;
-    if (header_length == 0) {
-        start_sending(worker, connection, file->head, file->head_length);
-    } else {
-        char head[RESPONSE_HEAD_MAX + 64];
-        const size_t before = file->head_length - 2; /* the empty line comes behind the added header */
-
-        memcpy(head, file->head, before);
-        memcpy(head + before, header, header_length);
-        memcpy(head + before + header_length, "\r\n", 2);
-        start_sending(worker, connection, head, before + header_length + 2);
-    }
+    memcpy(head, file->head, before);
+    memcpy(head + file->date_offset, worker->date.text, HTTP_DATE_LENGTH);
+    memcpy(head + before, header, header_length);
+    memcpy(head + before + header_length, "\r\n", 2);
+    start_sending(worker, connection, head, before + header_length + 2);
 }
 
 /* Redirects from a directory without trailing slash to the same with one; relative links would break else. */

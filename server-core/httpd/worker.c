@@ -57,6 +57,7 @@ struct worker *worker_new(const struct worker *like, unsigned row)
     worker->listeners = like->listeners;
     worker->listener_count = like->listener_count;
     worker->wake_fd = like->wake_fd;
+    worker->table = like->table;
     worker_take_row(worker, row);
     return worker;
 }
@@ -97,9 +98,12 @@ bool worker_open(struct worker *worker)
         log_errno("cannot make an event set");
         return false;
     }
-    worker->cache =
-        file_cache_create(config_text(worker->config, KNOB_ROOT),
-                          (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES), worker->counters);
+    if (worker->table)
+        worker->cache = file_cache_join(worker->table, worker->row, worker->counters);
+    else
+        worker->cache =
+            file_cache_create(config_text(worker->config, KNOB_ROOT),
+                              (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES), worker->counters);
     if (!worker->cache) {
         log_errno("cannot open the root %s", config_text(worker->config, KNOB_ROOT));
         worker->mechanism->destroy(worker->events);

@@ -41,6 +41,10 @@ struct worker {
     size_t listener_count;
     int wake_fd; /* eventfd: the settings have changed */
 
+    /* Set by an architecture whose processes or threads share a cache; NULL: this worker makes its own. Row
+     * `row` is user `row` of the table. */
+    struct file_table *table;
+
     /* Set by an architecture in which other threads send: a reply is only prepared (reply_begin()), and
      * connection_sent() takes it back. */
     bool hands_over_replies;

@@ -1,0 +1,365 @@
+/*
+ * See file_table.h.
+ *
+ * An entry of a shared table is given back by whoever used it last, who does not hold the lock. So it is put
+ * on a list (a push needs one compare-and-swap), and the next insertion, which has the lock, frees it.
+ */
+#include "httpd/file_table.h"
+
+#include "httpd/http/path.h"
+#include "httpd/http/response.h"
+#include "httpd/shared.h"
+#include "httpd/shared_pool.h"
+#include "httpd/table_lock.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What is reserved for each entry: far more than an average path and head take. */
+#define POOL_BYTES_PER_ENTRY 2048
+#define POOL_BYTES_MIN (4096 * (size_t)(sizeof(struct cached_file) + PATH_BYTES_MAX + RESPONSE_HEAD_MAX))
+
+struct file_table {
+    int root;
+    size_t capacity, count;
+    struct cached_file *newest, *oldest;
+    uint32_t mask; /* number of buckets - 1 */
+    struct cached_file **buckets;
+
+    /* Of a shared table; NULL in a private one. */
+    struct table_lock *lock;
+    struct shared_pool *pool;
+    _Atomic(struct cached_file *) unused; /* to be freed */
+    size_t mapped;                        /* bytes */
+};
+
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+}
+
+static uint32_t bucket_count(size_t capacity)
+{
+    uint32_t buckets = 16;
+
+    while (buckets < capacity)
+        buckets *= 2;
+    return buckets;
+}
+
+static bool open_root(struct file_table *table, const char *root, size_t capacity)
+{
+    table->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    table->capacity = capacity;
+    table->mask = bucket_count(capacity) - 1;
+    return table->root >= 0;
+}
+
+struct file_table *file_table_create(const char *root, size_t capacity)
+{
+    struct file_table *table =
+        calloc(1, whole_lines(sizeof(*table)) + bucket_count(capacity) * sizeof(*table->buckets));
+
+    if (!table)
+        return NULL;
+    table->buckets = (struct cached_file **)((char *)table + whole_lines(sizeof(*table)));
+    if (!open_root(table, root, capacity)) {
+        free(table);
+        return NULL;
+    }
+    return table;
+}
+
+struct file_table *file_table_create_shared(const char *root, size_t capacity, enum cache_lock lock,
+                                            unsigned holders)
+{
+    const size_t lock_at = whole_lines(sizeof(struct file_table));
+    const size_t buckets_at = lock_at + whole_lines(table_lock_bytes(lock, holders));
+    const size_t bytes = buckets_at + bucket_count(capacity) * sizeof(struct cached_file *);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct file_table *table = (struct file_table *)memory;
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    table->lock = table_lock_init(memory + lock_at, lock, holders);
+    table->buckets = (struct cached_file **)(memory + buckets_at);
+    table->mapped = bytes;
+    table->pool = shared_pool_create(POOL_BYTES_MIN + capacity * POOL_BYTES_PER_ENTRY);
+    if (!table->pool || !open_root(table, root, capacity)) {
+        if (table->pool)
+            shared_pool_destroy(table->pool);
+        munmap(table, bytes);
+        return NULL;
+    }
+    return table;
+}
+
+int file_table_root(const struct file_table *table)
+{
+    return table->root;
+}
+
+static void lock_read(struct file_table *table, const struct file_table_user *user)
+{
+    if (table->lock && table_lock_read(table->lock, user->holder))
+        user->counters->lock_waits++;
+}
+
+static void unlock_read(struct file_table *table, const struct file_table_user *user)
+{
+    if (table->lock)
+        table_unlock_read(table->lock, user->holder);
+}
+
+static void lock_write(struct file_table *table, const struct file_table_user *user)
+{
+    if (table->lock && table_lock_write(table->lock, user->holder))
+        user->counters->lock_waits++;
+}
+
+static void unlock_write(struct file_table *table, const struct file_table_user *user)
+{
+    if (table->lock)
+        table_unlock_write(table->lock, user->holder);
+}
+
+/* FNV-1a, 32 bits: short keys, no seed needed because only names of existing files are ever inserted. */
+static uint32_t hash_path(const char *path)
+{
+    uint32_t hash = 2166136261u;
+
+    for (; *path; path++)
+        hash = (hash ^ (unsigned char)*path) * 16777619u;
+    return hash;
+}
+
+void file_table_release(struct cached_file *file)
+{
+    struct file_table *table = file->table;
+
+    if (atomic_fetch_sub(&file->references, 1) > 1)
+        return;
+    close(file->fd);
+    if (!table->pool) {
+        free(file);
+        return;
+    }
+    file->chain = atomic_load(&table->unused);
+    while (!atomic_compare_exchange_weak(&table->unused, &file->chain, file)) {
+    }
+}
+
+static void unlink_order(struct file_table *table, struct cached_file *file)
+{
+    *(file->newer ? &file->newer->older : &table->newest) = file->older;
+    *(file->older ? &file->older->newer : &table->oldest) = file->newer;
+}
+
+static void link_newest(struct file_table *table, struct cached_file *file)
+{
+    file->newer = NULL;
+    file->older = table->newest;
+    *(table->newest ? &table->newest->newer : &table->oldest) = file;
+    table->newest = file;
+}
+
+static void link_file(struct file_table *table, struct cached_file *file)
+{
+    struct cached_file **bucket = &table->buckets[file->hash & table->mask];
+
+    file->chain = *bucket;
+    *bucket = file;
+    link_newest(table, file);
+    table->count++;
+}
+
+/* Takes an entry out of the table and gives back the table's reference. */
+static void remove_file(struct file_table *table, struct cached_file *file)
+{
+    struct cached_file **link = &table->buckets[file->hash & table->mask];
+
+    while (*link != file)
+        link = &(*link)->chain;
+    *link = file->chain;
+    unlink_order(table, file);
+    table->count--;
+    file->listed = false;
+    file_table_release(file);
+}
+
+static struct cached_file *find(struct file_table *table, const char *path, uint32_t hash)
+{
+    struct cached_file *file = table->buckets[hash & table->mask];
+
+    while (file && (file->hash != hash || strcmp(file->path, path) != 0))
+        file = file->chain;
+    return file;
+}
+
+/* Notes a use in the order. */
+static void note_use(struct file_table *table, struct cached_file *file)
+{
+    if (table->lock && !table_lock_excludes_readers(table->lock)) {
+        if (!atomic_load_explicit(&file->used, memory_order_relaxed))
+            atomic_store_explicit(&file->used, true, memory_order_relaxed);
+    } else if (file != table->newest) {
+        unlink_order(table, file);
+        link_newest(table, file);
+    }
+}
+
+struct cached_file *file_table_find(struct file_table *table, const struct file_table_user *user,
+                                    const char *path)
+{
+    const uint32_t hash = hash_path(path);
+    struct cached_file *file;
+
+    lock_read(table, user);
+    file = find(table, path, hash);
+    if (file) {
+        note_use(table, file);
+        atomic_fetch_add(&file->references, 1);
+    }
+    unlock_read(table, user);
+    return file;
+}
+
+static void evict_one(struct file_table *table, const struct file_table_user *user)
+{
+    /* Ends: each turn takes a mark away, and nobody can set one meanwhile. */
+    while (atomic_exchange_explicit(&table->oldest->used, false, memory_order_relaxed)) {
+        struct cached_file *file = table->oldest;
+
+        unlink_order(table, file);
+        link_newest(table, file);
+    }
+    remove_file(table, table->oldest);
+    user->counters->cache_evictions++;
+}
+
+static struct cached_file *allocate(struct file_table *table, size_t bytes)
+{
+    struct cached_file *file;
+
+    if (!table->pool)
+        return calloc(1, bytes);
+    file = atomic_exchange(&table->unused, NULL);
+    while (file) {
+        struct cached_file *next = file->chain;
+
+        shared_pool_free(table->pool, file);
+        file = next;
+    }
+    return shared_pool_allocate(table->pool, bytes);
+}
+
+/* Makes an entry with one reference, of the table, and puts it in. */
+static struct cached_file *add_file(struct file_table *table, const struct file_table_user *user,
+                                    const char *path, uint32_t hash, const struct cached_file *made_from,
+                                    const char *head)
+{
+    const size_t path_bytes = strlen(path) + 1;
+    struct cached_file *file;
+
+    if (table->count == table->capacity)
+        evict_one(table, user);
+    file = allocate(table, sizeof(*file) + path_bytes + made_from->head_length);
+    if (!file)
+        return NULL;
+    *file = *made_from;
+    file->table = table;
+    file->hash = hash;
+    file->head = file->path + path_bytes;
+    memcpy(file->path, path, path_bytes);
+    memcpy(file->head, head, file->head_length);
+    file->references = 1;
+    file->listed = true;
+    link_file(table, file);
+    return file;
+}
+
+struct cached_file *file_table_insert(struct file_table *table, const struct file_table_user *user,
+                                      const char *path, const struct cached_file *file, const char *head)
+{
+    const uint32_t hash = hash_path(path);
+    struct cached_file *entry;
+
+    lock_write(table, user);
+    entry = table->lock ? find(table, path, hash) : NULL;
+    if (entry)
+        close(file->fd);
+    else
+        entry = add_file(table, user, path, hash, file, head);
+    if (entry)
+        atomic_fetch_add(&entry->references, 1);
+    unlock_write(table, user);
+    return entry;
+}
+
+void file_table_remove(struct file_table *table, const struct file_table_user *user, struct cached_file *file)
+{
+    lock_write(table, user);
+    if (file->listed)
+        remove_file(table, file);
+    unlock_write(table, user);
+}
+
+size_t file_table_shed(struct file_table *table, const struct file_table_user *user, size_t count)
+{
+    size_t shed = 0;
+
+    lock_write(table, user);
+    for (struct cached_file *file = table->oldest; file && shed < count;) {
+        struct cached_file *next = file->newer;
+
+        if (atomic_load(&file->references) == 1) {
+            remove_file(table, file);
+            user->counters->cache_evictions++;
+            shed++;
+        }
+        file = next;
+    }
+    unlock_write(table, user);
+    return shed;
+}
+
+void file_table_destroy(struct file_table *table)
+{
+    while (table->oldest)
+        remove_file(table, table->oldest);
+    close(table->root);
+    if (!table->pool) {
+        free(table);
+        return;
+    }
+    shared_pool_destroy(table->pool);
+    munmap(table, table->mapped);
+}
+
+/* An entry of the table goes back into it. One that is not in it is being sent, or waits to be freed; only a
+ * block that had not become an entry yet is free. */
+static int keep_or_free(void *user, void *block)
+{
+    struct file_table *table = user;
+    struct cached_file *file = block;
+
+    if (file->table != table)
+        return 0;
+    if (file->listed)
+        link_file(table, file);
+    return 1;
+}
+
+void file_table_recover(struct file_table *table, unsigned holder)
+{
+    if (!table_lock_inherit(table->lock, holder))
+        return;
+    memset(table->buckets, 0, (table->mask + 1) * sizeof(*table->buckets));
+    table->newest = table->oldest = NULL;
+    table->count = 0;
+    shared_pool_recover(table->pool, keep_or_free, table);
+    table_unlock_write(table->lock, holder);
+}

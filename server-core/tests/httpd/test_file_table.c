@@ -1,0 +1,147 @@
+/*
+ * The shared table of open files: several threads, and processes that are killed while they use it.
+ */
+#include "httpd/file_table.h"
+#include "tests/unit.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HOLDERS  4
+#define CAPACITY 8
+#define PATHS    24 /* more than fit */
+#define ROUNDS   3000
+
+static const enum cache_lock KINDS[] = {CACHE_LOCK_MUTEX, CACHE_LOCK_RW};
+
+static struct file_table *table;
+static struct counters counters[HOLDERS];
+
+static int open_descriptors(void)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* What the cache does for a request, with /dev/null for every file; its size says which one it stands for. */
+static void use(unsigned holder, unsigned path_number)
+{
+    const struct file_table_user user = {holder, &counters[holder]};
+    struct cached_file *file;
+    char path[32];
+
+    snprintf(path, sizeof(path), "file%u", path_number);
+    file = file_table_find(table, &user, path);
+    if (!file) {
+        const struct cached_file made = {
+            .fd = open("/dev/null", O_RDONLY | O_CLOEXEC), .size = path_number, .head_length = 4};
+
+        assert_true(made.fd >= 0);
+        file = file_table_insert(table, &user, path, &made, "head");
+        assert_non_null(file);
+    }
+    assert_string_equal(file->path, path);
+    assert_int_equal(file->size, path_number);
+    assert_memory_equal(file->head, "head", 4);
+    if (path_number % 5 == 0)
+        file_table_remove(table, &user, file);
+    file_table_release(file);
+}
+
+static void *use_many(void *argument)
+{
+    const unsigned holder = (unsigned)(uintptr_t)argument;
+    unsigned seed = holder;
+
+    for (int i = 0; i < ROUNDS; i++)
+        use(holder, (unsigned)rand_r(&seed) % PATHS);
+    return NULL;
+}
+
+static void test_threads_find_what_others_inserted_and_leave_no_descriptor_open(void **state)
+{
+    const int before = open_descriptors();
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        pthread_t threads[HOLDERS];
+
+        table = file_table_create_shared("/", CAPACITY, KINDS[k], HOLDERS);
+        assert_non_null(table);
+        for (uintptr_t i = 0; i < HOLDERS; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, use_many, (void *)i), 0);
+        for (size_t i = 0; i < HOLDERS; i++)
+            pthread_join(threads[i], NULL);
+        file_table_destroy(table);
+        assert_int_equal(open_descriptors(), before);
+    }
+}
+
+static void test_marked_entries_get_a_second_chance_under_the_rw_lock(void **state)
+{
+    const struct file_table_user user = {0, &counters[0]};
+    struct cached_file *file;
+
+    (void)state;
+    table = file_table_create_shared("/", 2, CACHE_LOCK_RW, 1);
+    assert_non_null(table);
+    use(0, 1);
+    use(0, 2);
+    use(0, 1); /* marks the older one */
+    use(0, 3); /* evicts the other */
+    file = file_table_find(table, &user, "file1");
+    assert_non_null(file);
+    file_table_release(file);
+    assert_null(file_table_find(table, &user, "file2"));
+    file_table_destroy(table);
+}
+
+static void test_table_serves_on_after_users_were_killed_at_any_moment(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        table = file_table_create_shared("/", CAPACITY, KINDS[k], HOLDERS);
+        assert_non_null(table);
+        for (int death = 0; death < 50; death++) {
+            /* A process that shares our descriptors, as fork(2) does not make. */
+            const pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+
+            assert_true(pid >= 0);
+            if (pid == 0) {
+                for (unsigned i = 0;; i++)
+                    use(1, i * 7 % PATHS);
+            }
+            for (int i = 0; i < 50 + death; i++)
+                use(0, (unsigned)(i * 5 + death) % PATHS);
+            kill(pid, SIGKILL);
+            assert_int_equal(waitpid(pid, NULL, 0), pid);
+            file_table_recover(table, 1);
+            for (unsigned i = 0; i < PATHS; i++)
+                use(0, i);
+        }
+        file_table_destroy(table);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads_find_what_others_inserted_and_leave_no_descriptor_open),
+        cmocka_unit_test(test_marked_entries_get_a_second_chance_under_the_rw_lock),
+        cmocka_unit_test(test_table_serves_on_after_users_were_killed_at_any_moment),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
