@@ -82,6 +82,18 @@ class RunNotResumable(TrimtabError):
         self.run_id = run_id
 
 
+class TrialNotRepeatable(TrimtabError):
+    """A calibration was to be repeated, which has no rates of the ladder."""
+
+    exit_code = 3
+    code = "trial-not-repeatable"
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"trial {number} is a calibration; only trials of search and confirmation can be repeated"
+        )
+
+
 class BinaryMissing(TrimtabError):
     """A program is not there; the sentence says which command makes it."""
 

@@ -7,12 +7,14 @@ broadcaster and `progress()`.
 Data of the events on the broadcaster (`data` of broadcast.Event):
     progress     {"run_id", "state", "phase", "trial", "trials_expected", "configuration", "rate_rps",
                   "rate_index", "rates", "best": {"configuration", "score"} | None, "elapsed_s", "eta_s",
-                  "fraction", "load": trimtab-load's last progress line | None}
+                  "fraction", "pause": "no" | "requested" | "yes",
+                  "load": trimtab-load's last progress line | None}
     measurement  {"run_id", "trial", "purpose", "configuration", "rate_rps", "goodput_mbps",
                   "reply_rate_rps", "timed_out", "generator_limited"}
     trial        the recorded trial, as `GET runs/{id}/trials` has it, without its measurements
     run          {"run_id", "state", "phase"}
-    sample       one second of counters: {"time", "interval_s", "missing": {source: reason}, source: {…}…}
+    sample       one second of counters: {"time", "interval_s", "missing": {source: reason}, source: {…}…},
+                  with "load" (the generator's last line, and of which run, trial and rate) while one drives
     log          {"run_id", "level", "message"}
 """
 
@@ -21,18 +23,19 @@ from typing import Any
 
 from trimtab_db import Repository, records
 from trimtab_db.errors import RecordNotFoundError
-from trimtab_db.records import RunState
+from trimtab_db.records import RunState, TrialPurpose
 from trimtab_tuner.presets import Estimate
 
 from trimtab_agent import __version__
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.errors import RunNotFound, RunNotResumable, RunNotRunning
+from trimtab_agent.errors import RunNotFound, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.programs import require_built
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
+from trimtab_agent.run.pause import PauseSwitch
 from trimtab_agent.run.runner import RunEnd, Runner
 from trimtab_agent.settings import Settings
 from trimtab_agent.specification import Plan, RunSpec, check, workload_parameters
@@ -60,10 +63,11 @@ class TuningService:
         self._host_id = host_id
         self._layout = layout
         self._paths = VarPaths(settings.var)
-        self._guard = threading.Lock()  # over the four below
+        self._guard = threading.Lock()  # over the five below
         self._runner: Runner | None = None
         self._run_id: int | None = None
         self._stop: StopSignal | None = None
+        self._pause: PauseSwitch | None = None
         self._thread: threading.Thread | None = None
         self.last_end: RunEnd | None = None
 
@@ -86,12 +90,15 @@ class TuningService:
             return run.id
 
     def resume(self, run_id: int) -> int:
-        """Goes on with a run that has not reached its end; returns its number.
+        """Goes on with a run that has not reached its end, or that is paused; returns its number.
 
         Raises RunNotFound, RunNotResumable, and what `start` raises.
         """
         run = self._existing(run_id)
         with self._guard:
+            if self._run_id == run_id and self._pause is not None and self._pause.requested:
+                self._go_on()
+                return run_id
             lock = RunLock(self._paths.lock)
             try:
                 if run.state is RunState.RUNNING:
@@ -116,6 +123,47 @@ class TuningService:
             if self._run_id != run_id or self._stop is None:
                 raise RunNotRunning(run_id)
             self._stop.request()
+            self._go_on()
+
+    def pause(self, run_id: int) -> None:
+        """Asks a run to pause, and returns at once; it does when its present trial has finished.
+
+        Raises RunNotFound, RunNotRunning.
+        """
+        self._existing(run_id)
+        with self._guard:
+            if self._run_id != run_id or self._pause is None or self._runner is None:
+                raise RunNotRunning(run_id)
+            if not self._pause.requested:
+                self._pause.request()
+                self._runner.progress.pause_changed("requested")
+
+    def repeat(self, run_id: int, number: int) -> int:
+        """Measures the configuration of a trial once more, in the background; the run's number.
+
+        Raises RunNotFound, TrialNotRepeatable, RunConflict while a run is going on, RecordNotFoundError.
+        """
+        run = self._existing(run_id)
+        trial = self._repository.trial(run_id, number)
+        if trial.purpose is TrialPurpose.CALIBRATION:
+            raise TrialNotRepeatable(number)
+        with self._guard:
+            lock = RunLock(self._paths.lock)
+            try:
+                if run.state is RunState.RUNNING:
+                    self._repository.interrupt_running_runs()
+                self._launch(run_id, lock, trial)
+            except BaseException:
+                lock.release()
+                raise
+        return run_id
+
+    def _go_on(self) -> None:
+        """Ends a pause; `_guard` is held."""
+        if self._pause is not None and self._pause.requested:
+            self._pause.release()
+            if self._runner is not None:
+                self._runner.progress.pause_changed("no")
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until no run is going on in this process; False if one still is after `timeout_s`."""
@@ -139,6 +187,7 @@ class TuningService:
         with self._guard:
             if self._stop is not None:
                 self._stop.request()
+            self._go_on()
         self.wait()
 
     def _existing(self, run_id: int) -> records.Run:
@@ -174,10 +223,13 @@ class TuningService:
             )
         )
 
-    def _launch(self, run_id: int, lock: RunLock) -> None:
-        """Starts the thread of a recorded run; it gives the lock back at its end."""
+    def _launch(self, run_id: int, lock: RunLock, repeated: records.Trial | None = None) -> None:
+        """Starts the thread of a recorded run, or of the repeat of one of its trials.
+
+        The thread gives the lock back at its end.
+        """
         lock.name_run(run_id)
-        stop = StopSignal()
+        stop, pause = StopSignal(), PauseSwitch()
         runner = Runner(
             run_id=run_id,
             agent=self._settings,
@@ -185,15 +237,16 @@ class TuningService:
             broadcaster=self._broadcaster,
             sampler=self._sampler,
             stop=stop,
+            pause=pause,
         )
-        self._runner, self._run_id, self._stop = runner, run_id, stop
+        self._runner, self._run_id, self._stop, self._pause = runner, run_id, stop, pause
 
         def body() -> None:
             try:
-                self.last_end = runner.execute()
+                self.last_end = runner.execute() if repeated is None else runner.repeat(repeated)
             finally:
                 with self._guard:
-                    self._runner = self._run_id = self._stop = None
+                    self._runner = self._run_id = self._stop = self._pause = None
                     lock.release()
                     stop.close()
 

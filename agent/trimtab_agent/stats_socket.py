@@ -63,5 +63,9 @@ class StatsSocket:
 
     def total(self) -> dict[str, float]:
         """The plain counters and gauges of `show stats`, added up over the workers."""
-        total: dict[str, Any] = self.ask("show stats")["total"]
-        return {name: value for name, value in total.items() if isinstance(value, int | float)}
+        return plain_metrics(self.ask("show stats")["total"])
+
+
+def plain_metrics(metrics: dict[str, Any]) -> dict[str, float]:
+    """The counters and gauges among the metrics of a worker or of all; histograms are left out."""
+    return {name: value for name, value in metrics.items() if isinstance(value, int | float)}

@@ -32,6 +32,19 @@ def test_window_holds_both_its_ends_and_its_host_only(repository, make_host):
     )
 
 
+def test_samples_of_a_trial_are_those_taken_while_it_was_measured(repository, make_run):
+    """Oldest first, and none of the trial before."""
+    run = make_run(repository)
+    newest = datetime.now(UTC)
+    own = make_samples(run.host_id, newest, 3, run_id=run.id, trial_number=2)
+    earlier = make_samples(
+        run.host_id, own[0].taken_at - timedelta(seconds=1), 3, run_id=run.id, trial_number=1
+    )
+    repository.add_counter_samples(earlier + own)
+    assert repository.trial_counter_samples(run.id, 2) == tuple(own)
+    assert repository.trial_counter_samples(run.id, 3) == ()
+
+
 def test_no_samples_are_no_transaction(repository):
     """An empty batch is fine."""
     repository.add_counter_samples([])

@@ -167,3 +167,12 @@ def test_exporting_again_replaces_the_text_of_that_format_only(repository, make_
     again = make_export(run_id, text="worker_processes 4;\n", check_ok=False)
     repository.record_export(again)
     assert repository.exports(run_id) == (again, core)
+
+
+def test_notes_and_tags_are_replaced_each_on_its_own(repository, make_run):
+    """What is not given stays as it was."""
+    run_id = make_run(repository).id
+    assert (repository.run(run_id).notes, repository.run(run_id).tags) == ("", ())
+    repository.set_run_notes(run_id, notes="with the new kernel", tags=("kernel", "näher"))
+    repository.set_run_notes(run_id, tags=("kernel",))
+    assert (repository.run(run_id).notes, repository.run(run_id).tags) == ("with the new kernel", ("kernel",))

@@ -79,6 +79,7 @@ def test_no_question_reads_a_whole_table(sqlite_file, make_run, make_trial):
     repository.events(run.id)
     repository.exports(run.id)
     repository.counter_samples(run.host_id, run.created_at)
+    repository.trial_counter_samples(run.id, 1)
     repository.prune_counter_samples(run.host_id)
     repository.interrupt_running_runs()
     repository.close()

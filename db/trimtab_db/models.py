@@ -78,6 +78,7 @@ class Base(DeclarativeBase):
         datetime: UtcDateTime,
         dict[str, Any]: JSON(none_as_null=True),
         list[float]: JSON,
+        list[str]: JSON,
     }
 
 
@@ -144,6 +145,7 @@ class Run(Base):
     phase: Mapped[RunPhase] = mapped_column(_words(RunPhase, "phase"))
     error: Mapped[str]
     notes: Mapped[str]
+    tags: Mapped[list[str]] = mapped_column(server_default="[]")
     created_at: Mapped[datetime]
     started_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]

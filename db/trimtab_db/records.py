@@ -75,6 +75,7 @@ class NewRun:
     budget_trials: int
     layout: JsonObject
     notes: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +102,7 @@ class Run:
     phase: RunPhase
     error: str
     notes: str
+    tags: tuple[str, ...]
     created_at: datetime
     started_at: datetime
     finished_at: datetime | None
@@ -206,7 +208,8 @@ class TrialSummary:
     """One configuration measured up the ladder. `number` counts from 1 in the run, over all purposes.
 
     `verdict` is one of the tuner's words; `score` is None unless the verdict is `verified`; `block` is the
-    block of the confirmation (0 elsewhere); `proposal_number` names the proposal that asked for the trial.
+    block of the confirmation (0 elsewhere, and for a
+    repeat that somebody asked for); `proposal_number` names the proposal that asked for the trial.
     """
 
     run_id: int

@@ -1,11 +1,12 @@
 """The routes about runs, on records of a run that has finished; `test_tuning.py` has one that is going on."""
 
 import os
+from dataclasses import replace
 
 import pytest
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
-from trimtab_db.records import RunState
+from trimtab_db.records import CounterSample, RunState
 
 
 def test_list_of_runs_shows_score_and_gain(daemon, recorded_run):
@@ -117,3 +118,52 @@ def test_second_run_is_refused_while_one_is_going_on(start_daemon):
     assert (response.status_code, response.json()["error"]["code"]) == (409, "run-conflict")
     assert f"run 12 is running on this host (process {os.getpid()})" in response.json()["error"]["message"]
     assert daemon.repository.count_runs() == 0
+
+
+def test_notes_and_tags_are_kept_and_bounded(daemon, recorded_run):
+    """A field that is left out stays; what is too long is refused by name."""
+    path = f"/api/v1/runs/{recorded_run.id}"
+    noted = daemon.client.patch(path, json={"notes": "after the upgrade", "tags": ["kernel 6.18"]})
+    assert (noted.json()["notes"], noted.json()["tags"]) == ("after the upgrade", ["kernel 6.18"])
+    assert daemon.client.patch(path, json={"notes": ""}).json()["tags"] == ["kernel 6.18"]
+    refused = daemon.client.patch(path, json={"tags": ["x" * 41]})
+    assert (refused.status_code, refused.json()["error"]["field"]) == (422, "tags.0")
+    assert daemon.client.patch("/api/v1/runs/4711", json={"notes": "x"}).status_code == 404
+
+
+def test_trial_says_where_it_exceeded_the_thresholds_of_its_run(daemon, recorded_run):
+    """Every violation, not only the worst."""
+    trial = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/trials/1").json()
+    assert trial["thresholds"]["size_limit"] == 0.02
+    assert trial["violations"] == []
+    (measurement,) = daemon.repository.trial(recorded_run.id, 1).measurements
+    (counts,) = measurement.size_classes
+    slow = replace(counts, replied=1500, timed_out_after_read=495)
+    bad = replace(
+        daemon.repository.trial(recorded_run.id, 1),
+        number=3,
+        verdict="failed-verification",
+        measurements=(replace(measurement, size_classes=(slow,)),),
+    )
+    daemon.repository.record_trial(bad)
+    violations = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/trials/3").json()["violations"]
+    assert [(v["rule"], v["size_bytes"], v["count"]) for v in violations] == [
+        ("all-files", None, 495),
+        ("file-size", 102, 495),
+    ]
+
+
+def test_counters_of_a_trial_are_those_of_its_time(daemon, recorded_run):
+    """By its number in the run; a trial that does not exist is not found."""
+    sample = CounterSample(
+        host_id=daemon.context.host_id,
+        taken_at=recorded_run.started_at,
+        values={"time": 1.0, "interval_s": 1.0, "missing": {}},
+        run_id=recorded_run.id,
+        trial_number=2,
+    )
+    daemon.repository.add_counter_samples([sample])
+    path = f"/api/v1/runs/{recorded_run.id}/trials"
+    assert len(daemon.client.get(f"{path}/2/counters").json()) == 1
+    assert daemon.client.get(f"{path}/1/counters").json() == []
+    assert daemon.client.get(f"{path}/9/counters").status_code == 404

@@ -104,10 +104,19 @@ def test_run_is_started_watched_and_exported_through_the_api(daemon):
     assert client.get("/api/v1/runs").json()["runs"][0]["trials"] == len(trials)
 
     samples = client.get("/api/v1/counters").json()
-    told = [data for name, data in seen if name == "sample"]
+    not_stored = "server_workers"
+    told = [
+        {key: value for key, value in data.items() if key != not_stored}
+        for name, data in seen
+        if name == "sample"
+    ]
     assert [sample["values"] for sample in samples][: len(told)] == told
     watched = [sample["values"] for sample in samples if sample["run_id"] == run_id]
     assert any("server_processes" in values and "server" in values for values in watched)
+    own = client.get(f"/api/v1/runs/{run_id}/trials/{searched['number']}/counters").json()
+    assert {sample["trial_number"] for sample in own} <= {searched["number"]}
+    workers = measurement["counters"]["server_workers"]["workers"]
+    assert [worker["worker"] for worker in workers] == list(range(searched["configuration"]["workers"]))
 
 
 @pytest.mark.timeout(240)
@@ -132,3 +141,39 @@ def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(daemon):
     trials = client.get(f"/api/v1/runs/{run_id}/trials").json()
     assert trials[: len(kept)] == kept
     assert len(trials) > len(kept)
+
+
+@pytest.mark.timeout(240)
+def test_paused_run_measures_nothing_until_it_goes_on_and_trials_can_be_repeated(daemon):
+    """A pause falls between two trials; a repeat adds a trial to a finished run and nothing else."""
+    client = daemon.client
+    run_id = client.post("/api/v1/runs", json=RUN).json()["id"]
+    path = f"/api/v1/runs/{run_id}"
+    assert client.post(f"{path}/trials/1/repeat").status_code in (404, 409)
+    assert client.post(f"{path}/pause").status_code == 202
+    wait = threading.Event()
+    while (progress := client.get(path).json()["progress"])["pause"] != "yes":
+        assert progress["pause"] == "requested"
+        wait.wait(0.1)
+    paused = client.get(f"{path}/trials").json()
+    assert client.get(path).json()["state"] == "running"
+    assert client.get(f"{path}/trials").json() == paused
+    resumed = client.post(f"{path}/resume")
+    assert (resumed.status_code, resumed.json()["progress"]["pause"]) == (202, "no")
+    run = await_state(client, run_id)
+    assert run["state"] == "finished", run
+    assert daemon.context.service.wait(timeout_s=20)
+
+    trials = client.get(f"{path}/trials").json()
+    first = next(trial for trial in trials if trial["purpose"] == "search")
+    calibration = client.post(f"{path}/trials/1/repeat")
+    assert (calibration.status_code, calibration.json()["error"]["code"]) == (409, "trial-not-repeatable")
+    repeated = client.post(f"{path}/trials/{first['number']}/repeat")
+    assert (repeated.status_code, repeated.json()["repeats"]) == (202, first["number"])
+    assert daemon.context.service.wait(timeout_s=60)
+    again = client.get(f"{path}/trials").json()
+    assert again[:-1] == trials
+    assert (again[-1]["purpose"], again[-1]["block"]) == ("confirmation", 0)
+    assert again[-1]["configuration"] == first["configuration"]
+    assert [m["rate_rps"] for m in again[-1]["measurements"]] == run["ladder"]
+    assert client.get(path).json() == {**run, "trials": len(again)}

@@ -6,9 +6,9 @@ of `POST /runs` is a `RunSpec`. Units are in the names.
 """
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from trimtab_db.records import (
     Measurement,
     MeasurementSummary,
@@ -19,6 +19,7 @@ from trimtab_db.records import (
 from trimtab_tuner.records import Configuration, Verdict
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
+from trimtab_tuner.verification import Thresholds, Violation
 
 from trimtab_agent.outcome import Outcome
 
@@ -104,6 +105,7 @@ class RunSummary(Reply):
     phase: RunPhase
     error: str
     notes: str
+    tags: tuple[str, ...]
     created_at: datetime
     started_at: datetime
     finished_at: datetime | None
@@ -138,7 +140,13 @@ class LoadProgress(Reply):
     reply_rate_rps: float
     goodput_mbps: float
     reply_p50_us: float | None
+    reply_p90_us: float | None = None
     reply_p99_us: float | None
+    reply_p999_us: float | None = None
+
+
+Pause = Literal["no", "requested", "yes"]
+"""`requested`: the run pauses when the trial under way has finished."""
 
 
 class Progress(Reply):
@@ -157,7 +165,19 @@ class Progress(Reply):
     elapsed_s: float
     eta_s: float | None
     fraction: float
+    pause: Pause
     load: LoadProgress | None
+
+
+class RunNotes(BaseModel):
+    """What a user writes about a run; a field that is left out stays as it is."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    notes: Annotated[str, Field(max_length=10_000)] | None = None
+    tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=40)]], Field(max_length=20)] | None = (
+        None
+    )
 
 
 class RunDetail(RunSummary):
@@ -197,10 +217,22 @@ class TrialSummary(TrialLine):
 
 
 class TrialDetail(TrialLine):
-    """A trial with all it measured and the configuration file the server ran with."""
+    """A trial with all it measured and the configuration file the server ran with.
+
+    `thresholds` are the verification's, `violations` where the trial exceeded them.
+    """
 
     server_config: str
     measurements: tuple[Measurement, ...]
+    thresholds: Thresholds
+    violations: tuple[Violation, ...]
+
+
+class RepeatReply(Reply):
+    """The trial `repeats` is being measured again; the new trial is announced when it is recorded."""
+
+    run_id: int
+    repeats: int
 
 
 class CpuShares(Reply):
@@ -249,6 +281,34 @@ class NetworkCounters(Reply):
     softnet: tuple[SoftnetCounters, ...]
 
 
+class WorkerCounters(Reply):
+    """One worker of the server; `cpu` is in percent of one CPU, None where workers are threads."""
+
+    model_config = ConfigDict(extra="allow")
+
+    worker: int
+    pid: int
+    connections_open: int | None = None
+    connections_accepted_per_s: float | None = None
+    requests_per_s: float | None = None
+    bytes_sent_per_s: float | None = None
+    cpu: float | None = None
+
+
+class ServerWorkers(Reply):
+    """The workers of the server; only in the live stream and in measurements, not in stored samples."""
+
+    workers: tuple[WorkerCounters, ...]
+
+
+class LoadSample(LoadProgress):
+    """What the load generator last reported, and for which rate of which trial."""
+
+    run_id: int | None
+    trial: int | None
+    rate_rps: float
+
+
 class CounterValues(Reply):
     """One second of counters, by source. A source that could not be read is in `missing` with the reason.
 
@@ -267,6 +327,8 @@ class CounterValues(Reply):
     pressure: dict[str, float] | None = None
     server_processes: dict[str, float] | None = None
     server: dict[str, float] | None = None
+    server_workers: ServerWorkers | None = None
+    load: LoadSample | None = None
 
 
 class CounterSampleReply(Reply):

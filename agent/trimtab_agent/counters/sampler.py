@@ -8,8 +8,10 @@ watching: the failure is published once, and tried again with the next batch.
 
 import threading
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from trimtab_db.errors import DatabaseError
 from trimtab_db.records import CounterSample
@@ -22,11 +24,13 @@ from trimtab_agent.counters.network import NetworkSource
 from trimtab_agent.counters.paging import PagingSource
 from trimtab_agent.counters.pressure import PressureSource
 from trimtab_agent.counters.process import ProcessSource
-from trimtab_agent.counters.server import ServerSource
+from trimtab_agent.counters.server import ServerSource, WorkersSource
 from trimtab_agent.counters.source import CounterSet, Snapshot, Values
 
 INTERVAL_S = 1.0
 BATCH = 10
+# With a hundred workers these would be most of the database; each measurement keeps its own.
+NOT_STORED = ("server_workers",)
 PRUNE_EVERY_S = 3600.0
 
 
@@ -48,10 +52,12 @@ class Sampler:
                 PressureSource(),
                 self._processes,
                 self._server,
+                WorkersSource(self._server),
             ]
         )
         self._run_id: int | None = None
         self._trial_number: int | None = None
+        self._load: Values | None = None
         self._batch: list[CounterSample] = []
         self._batch_lock = threading.Lock()
         self._failing = False
@@ -78,6 +84,15 @@ class Sampler:
         self._processes.watch(pids)
         self._server.watch(stats_socket)
 
+    def load_progressed(self, rate_rps: float, line: Mapping[str, Any]) -> None:
+        """The load generator drives `rate_rps` and has reported `line`; the next sample tells it too."""
+        self._load = {
+            "run_id": self._run_id,
+            "trial": self._trial_number,
+            "rate_rps": rate_rps,
+            **{name: value for name, value in line.items() if name != "type"},
+        }
+
     def snapshot(self) -> Snapshot:
         """All counters now, for `between`."""
         return self._counters.take()
@@ -95,10 +110,13 @@ class Sampler:
             later = self.snapshot()
             sample = self.between(earlier, later)
             earlier = later
+            load, self._load = self._load, None
+            if load is not None:
+                sample["load"] = load
             record = CounterSample(
                 host_id=self._host_id,
                 taken_at=datetime.fromtimestamp(later.time, UTC),
-                values=sample,
+                values={name: value for name, value in sample.items() if name not in NOT_STORED},
                 run_id=self._run_id,
                 trial_number=self._trial_number,
             )

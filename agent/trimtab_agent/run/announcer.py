@@ -14,7 +14,7 @@ class Announcer:
         self._repository = repository
         self._broadcaster = broadcaster
         self._run_id = run_id
-        self._phase = RunPhase.PREPARING
+        self._phase = repository.run(run_id).phase
 
     def phase(self, phase: RunPhase) -> None:
         """The run has entered a phase."""

@@ -38,7 +38,9 @@ def confirmed_outcome(
     scores = [
         ConfirmedScore(configuration=trial.configuration, block=trial.block, score=trial.score)
         for trial in trials
-        if trial.purpose is records.TrialPurpose.CONFIRMATION and trial.verdict != Verdict.ABORTED
+        if trial.purpose is records.TrialPurpose.CONFIRMATION
+        and trial.block > 0  # 0: somebody asked for a repeat
+        and trial.verdict != Verdict.ABORTED
     ]
     concluded = conclude(space, finalists, scores)
     ranks = {member: group.rank for group in concluded.groups for member in group.members}

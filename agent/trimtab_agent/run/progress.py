@@ -4,8 +4,9 @@ The remaining time starts from the tuner's estimate and is corrected by what tri
 fraction never runs backwards, even when a strategy finds that it needs more trials than it thought.
 """
 
+import threading
 import time
-from typing import Any
+from typing import Any, Literal
 
 from trimtab_db.records import RunPhase, RunState
 from trimtab_tuner.presets import Estimate
@@ -19,7 +20,7 @@ TIMED_PHASES = ("preparing", "calibrating", "searching", "confirming", "exportin
 class RunProgress:
     """Progress of one run; every change is published as an event `progress`.
 
-    Changed by the runner's thread only; `data` may be read from any.
+    Changed by the runner's thread, and by whoever asks for a pause; `data` may be read from any.
     """
 
     def __init__(
@@ -32,6 +33,7 @@ class RunProgress:
         seconds_before: float,
     ) -> None:
         self._broadcaster = broadcaster
+        self._lock = threading.Lock()  # over what `_publish` changes
         self._started = time.monotonic() - seconds_before
         self._phase_s: dict[str, float] = {phase.phase: phase.duration_s for phase in estimate.breakdown}
         trials = {phase.phase: phase.trials for phase in estimate.breakdown}
@@ -39,6 +41,7 @@ class RunProgress:
         self._trial_s = self._phase_s["searching"] / max(1, trials["searching"])
         self._measured_s: list[float] = []
         self._trial_started: float | None = None
+        self._paused_at: float | None = None
         self._phase_done = 0.0
         self._recorded = trials_recorded
         self._fraction = 0.0
@@ -53,6 +56,7 @@ class RunProgress:
             "rates": 0,
             "best": None,
             "load": None,
+            "pause": "no",
         }
         self._publish()
 
@@ -106,6 +110,15 @@ class RunProgress:
         """The best so far is this one."""
         self._publish(best={"configuration": configuration, "score": score})
 
+    def pause_changed(self, pause: Literal["no", "requested", "yes"]) -> None:
+        """A pause was asked for, has begun, or is over; its time does not count as elapsed."""
+        if pause == "yes":
+            self._paused_at = time.monotonic()
+        elif self._paused_at is not None:
+            self._started += time.monotonic() - self._paused_at
+            self._paused_at = None
+        self._publish(pause=pause)
+
     def end(self, state: RunState) -> None:
         """The run has ended."""
         self._left = dict.fromkeys(self._left, 0)
@@ -128,17 +141,18 @@ class RunProgress:
         return left_s
 
     def _publish(self, **changes: object) -> None:
-        elapsed_s = time.monotonic() - self._started
-        self.data = {**self.data, **changes}
-        eta_s = self._remaining_s()
-        if eta_s > 0:
-            self._fraction = max(self._fraction, elapsed_s / (elapsed_s + eta_s))
-        running = 1 if self._trial_started is not None and self.data["phase"] == "calibrating" else 0
-        self.data = {
-            **self.data,
-            "trials_expected": self._recorded + running + sum(self._left.values()),
-            "elapsed_s": round(elapsed_s, 1),
-            "eta_s": round(eta_s, 1),
-            "fraction": round(self._fraction, 4),
-        }
-        self._broadcaster.publish("progress", self.data)
+        with self._lock:
+            elapsed_s = (self._paused_at or time.monotonic()) - self._started
+            self.data = {**self.data, **changes}
+            eta_s = self._remaining_s()
+            if eta_s > 0:
+                self._fraction = max(self._fraction, elapsed_s / (elapsed_s + eta_s))
+            running = 1 if self._trial_started is not None and self.data["phase"] == "calibrating" else 0
+            self.data = {
+                **self.data,
+                "trials_expected": self._recorded + running + sum(self._left.values()),
+                "elapsed_s": round(elapsed_s, 1),
+                "eta_s": round(eta_s, 1),
+                "fraction": round(self._fraction, 4),
+            }
+            self._broadcaster.publish("progress", self.data)

@@ -40,6 +40,7 @@ from trimtab_agent.run.calibrating import calibrate, calibration_sentence, ladde
 from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
 from trimtab_agent.run.history import History, as_result
 from trimtab_agent.run.paths import VarPaths
+from trimtab_agent.run.pause import PauseSwitch
 from trimtab_agent.run.progress import RunProgress
 from trimtab_agent.run.trial import Bench, TrialListener, TrialOrder, run_trial
 from trimtab_agent.settings import Settings as AgentSettings
@@ -72,10 +73,12 @@ class Runner:
         broadcaster: Broadcaster,
         sampler: Sampler,
         stop: StopSignal,
+        pause: PauseSwitch,
     ) -> None:
         self._run = run = repository.run(run_id)
         self._repository = repository
         self._stop = stop
+        self._pause = pause
         self._paths = VarPaths(agent.var.resolve())
         self._settings = Settings.model_validate(run.settings)
         self._space = Space.model_validate(run.space)
@@ -106,19 +109,7 @@ class Runner:
 
     def execute(self) -> RunEnd:
         """Runs to the end, and records which one it was."""
-        state, error = RunState.FINISHED, ""
-        try:
-            self._go_through_phases()
-        except Stopped:
-            state = RunState.STOPPED
-        except (TrimtabError, DatabaseError, CalibrationError, RenderError) as failure:
-            state, error = RunState.FAILED, str(failure)
-        except OSError as failure:
-            state, error = RunState.FAILED, f"{failure.strerror or failure}: {failure.filename}"
-        except Exception as failure:
-            log.exception("run %d failed", self._run.id)
-            state, error = RunState.FAILED, f"internal error: {type(failure).__name__}: {failure}"
-        self._bench.sampler.write()
+        state, error = self._end_of(self._go_through_phases)
         try:
             self._record_end(state, error)
         except DatabaseError as failure:
@@ -127,6 +118,45 @@ class Runner:
         self.progress.end(state)
         self._announcer.state(state)
         return RunEnd(self._run.id, state, error)
+
+    def repeat(self, trial: records.Trial) -> RunEnd:
+        """Measures the configuration of `trial` once more, up the same rates, apart from the run's phases.
+
+        The run stays in the state it is in. The new trial has the purpose `confirmation` and the block 0,
+        which no outcome is computed from.
+        """
+
+        def measure_again() -> None:
+            self._bench.directory.mkdir(parents=True, exist_ok=True)
+            self._prepare()
+            rates = self._run.ladder or [m.rate_rps for m in trial.measurements]
+            order = self._ladder_order(TrialPurpose.CONFIRMATION, trial.configuration, rates)
+            self._announcer.note("info", f"Trial {order.number} repeats trial {trial.number}.")
+            self._carry_out(order)
+
+        state, error = self._end_of(measure_again)
+        if error:
+            self._announcer.note("error", f"Trial {trial.number} could not be repeated: {error}")
+        self.progress.end(self._run.state)
+        self._announcer.state(self._run.state)
+        return RunEnd(self._run.id, state, error)
+
+    def _end_of(self, work: Callable[[], None]) -> tuple[RunState, str]:
+        """Does the work; how it ended, and the sentence of a failure."""
+        try:
+            work()
+        except Stopped:
+            return RunState.STOPPED, ""
+        except (TrimtabError, DatabaseError, CalibrationError, RenderError) as failure:
+            return RunState.FAILED, str(failure)
+        except OSError as failure:
+            return RunState.FAILED, f"{failure.strerror or failure}: {failure.filename}"
+        except Exception as failure:
+            log.exception("run %d failed", self._run.id)
+            return RunState.FAILED, f"internal error: {type(failure).__name__}: {failure}"
+        finally:
+            self._bench.sampler.write()
+        return RunState.FINISHED, ""
 
     def _record_end(self, state: RunState, error: str) -> None:
         if state is not RunState.FINISHED:
@@ -254,6 +284,7 @@ class Runner:
         on_measured: Callable[[records.Measurement], None] | None = None,
     ) -> records.Trial:
         """Runs a trial and records it; raises Stopped after recording one that was cut short."""
+        self._wait_while_paused()
         if self._stop.requested:
             raise Stopped
 
@@ -280,6 +311,13 @@ class Runner:
         if trial.verdict == Verdict.CRASHED:
             self._announcer.note("warning", f"Trial {trial.number} crashed: {trial.reason}")
         return trial
+
+    def _wait_while_paused(self) -> None:
+        if self._pause.requested:
+            self._announcer.note("info", "Paused.")
+            self.progress.pause_changed("yes")
+            self._pause.wait()
+            self.progress.pause_changed("no")
 
     def _rebuilt_strategy(self) -> Strategy:
         settings = self._settings

@@ -158,6 +158,11 @@ class Climb:
 
     def _measure(self, server: TargetServer, rate_rps: float) -> records.Measurement:
         bench, order = self._bench, self._order
+
+        def progressed(line: dict[str, Any]) -> None:
+            bench.sampler.load_progressed(rate_rps, line)
+            self._listener.load_progress(line)
+
         stats_before, counters_before = server.stats(), bench.sampler.snapshot()
         result = drive(
             LoadOrder(
@@ -176,7 +181,7 @@ class Climb:
             ),
             server.child,
             bench.stop,
-            self._listener.load_progress,
+            progressed,
         )
         counters = bench.sampler.between(counters_before, bench.sampler.snapshot())
         stats_after = server.stats()

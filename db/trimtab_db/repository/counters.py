@@ -41,6 +41,19 @@ class CounterRepository(RepositoryPart):
         with self.database.reading() as session:
             return tuple(record_of(records.CounterSample, row) for row in session.scalars(query))
 
+    def trial_counter_samples(self, run_id: int, trial_number: int) -> tuple[records.CounterSample, ...]:
+        """The samples taken while a trial was measured, oldest first."""
+        query = (
+            select(models.CounterSample)
+            .where(
+                models.CounterSample.run_id == run_id,
+                models.CounterSample.trial_number == trial_number,
+            )
+            .order_by(models.CounterSample.taken_at)
+        )
+        with self.database.reading() as session:
+            return tuple(record_of(records.CounterSample, row) for row in session.scalars(query))
+
     def prune_counter_samples(self, host_id: int) -> int:
         """Delete the host's samples that are older than RETENTION and belong to no run; how many those were.
 

@@ -72,7 +72,8 @@ class RunRepository(RepositoryPart):
         started_at = now()
         with self.database.writing() as session:
             row = models.Run(
-                **columns_of(new),
+                **columns_of(new, without=["tags"]),
+                tags=list(new.tags),
                 ladder=[],
                 state=RunState.RUNNING,
                 phase=RunPhase.PREPARING,
@@ -133,6 +134,17 @@ class RunRepository(RepositoryPart):
         """Record what the run found."""
         with self.database.writing() as session:
             _run_row(session, run_id).outcome = outcome
+
+    def set_run_notes(
+        self, run_id: int, *, notes: str | None = None, tags: Sequence[str] | None = None
+    ) -> None:
+        """Replace what its user has written about the run; None leaves it as it is."""
+        with self.database.writing() as session:
+            row = _run_row(session, run_id)
+            if notes is not None:
+                row.notes = notes
+            if tags is not None:
+                row.tags = list(tags)
 
     def interrupt_running_runs(self) -> tuple[int, ...]:
         """Mark every run that is still `running` as interrupted, and say which.
@@ -217,4 +229,5 @@ def _run_record(row: models.Run) -> records.Run:
         workload=row.workload.name,
         workload_parameters=row.workload.parameters,
         ladder=tuple(row.ladder),
+        tags=tuple(row.tags),
     )

@@ -44,7 +44,9 @@ export function loadProgress(change: Partial<LoadProgress> = {}): LoadProgress {
     reply_rate_rps: 5000,
     goodput_mbps: 600,
     reply_p50_us: 300,
+    reply_p90_us: 900,
     reply_p99_us: 2100,
+    reply_p999_us: 5000,
     ...change,
   };
 }
@@ -175,6 +177,7 @@ export function progress(change: Partial<Progress> = {}): Progress {
     eta_s: 180,
     fraction: 0.25,
     load: null,
+    pause: 'no',
     ...change,
   };
 }
@@ -195,6 +198,7 @@ export function run(change: Partial<RunDetail> = {}): RunDetail {
     phase: 'searching',
     error: '',
     notes: '',
+    tags: [],
     created_at: '2026-11-21T10:00:00Z',
     started_at: '2026-11-21T10:00:00Z',
     finished_at: null,

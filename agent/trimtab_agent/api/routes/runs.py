@@ -1,4 +1,4 @@
-"""Runs: estimate, start, watch, stop, resume; their trials and what happened in them."""
+"""Runs: estimate, start, watch, pause, stop, resume; their trials and what happened in them."""
 
 from typing import Annotated
 
@@ -7,14 +7,13 @@ from trimtab_db import records
 from trimtab_tuner.presets import Estimate
 
 from trimtab_agent.api.context import Context, ContextDep
-from trimtab_agent.api.schemas import RunDetail, RunList, RunSummary, TrialDetail, TrialSummary
+from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary, TrialSummary
 from trimtab_agent.specification import RunSpec
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 
 # Numbers beyond 64 bits cannot be asked of any database.
 RunId = Annotated[int, Path(ge=1, le=2**31 - 1)]
-Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 @router.post("/estimate", response_model=Estimate)
@@ -58,8 +57,22 @@ def stop_run(run_id: RunId, context: ContextDep) -> RunDetail:
 
 @router.post("/{run_id}/resume", status_code=202)
 def resume_run(run_id: RunId, context: ContextDep) -> RunDetail:
-    """Goes on with a run that was stopped, failed or was interrupted."""
+    """Goes on with a run that was stopped, failed, was interrupted, or is paused."""
     return _detail(context, context.service.resume(run_id))
+
+
+@router.post("/{run_id}/pause", status_code=202)
+def pause_run(run_id: RunId, context: ContextDep) -> RunDetail:
+    """Asks a run to pause; it does when its present trial has finished, and goes on by `resume`."""
+    context.service.pause(run_id)
+    return _detail(context, run_id)
+
+
+@router.patch("/{run_id}")
+def note_run(run_id: RunId, body: RunNotes, context: ContextDep) -> RunDetail:
+    """Replaces the notes and tags that its user has given a run."""
+    context.repository.set_run_notes(run_id, notes=body.notes, tags=body.tags)
+    return _detail(context, run_id)
 
 
 @router.get("/{run_id}/trials", response_model=list[TrialSummary])
@@ -72,12 +85,6 @@ def list_trials(
     """The recorded trials by number, each with its measurements."""
     context.repository.run(run_id)
     return context.repository.trial_summaries(run_id, after=after, limit=limit)
-
-
-@router.get("/{run_id}/trials/{number}", response_model=TrialDetail)
-def get_trial(run_id: RunId, number: Number, context: ContextDep) -> records.Trial:
-    """One trial with its size classes, counters and the configuration file it ran with."""
-    return context.repository.trial(run_id, number)
 
 
 @router.get("/{run_id}/events", response_model=list[records.Event])

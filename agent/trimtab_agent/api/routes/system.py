@@ -10,6 +10,7 @@ from trimtab_agent import __version__
 from trimtab_agent.api.access import COOKIE
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.schemas import CounterSampleReply, Health, HostReply, SessionRequest
+from trimtab_agent.counters.thinning import thinned
 
 router = APIRouter(tags=["system"])
 LONGEST_WINDOW_S = 24 * 3600
@@ -43,9 +44,11 @@ def get_host(context: ContextDep) -> object:
 
 @router.get("/counters", response_model=list[CounterSampleReply], response_model_exclude_unset=True)
 def get_counters(
-    context: ContextDep, seconds: Annotated[int, Query(ge=1, le=LONGEST_WINDOW_S)] = 300
+    context: ContextDep,
+    seconds: Annotated[int, Query(ge=1, le=LONGEST_WINDOW_S)] = 300,
+    step_s: Annotated[int, Query(ge=1, le=3600, description="Mean of so many seconds for each sample.")] = 1,
 ) -> tuple[CounterSample, ...]:
     """The samples of the last seconds, oldest first; the live stream goes on from there without a gap."""
     context.sampler.write()
     since = datetime.now(UTC) - timedelta(seconds=seconds)
-    return context.repository.counter_samples(context.host_id, since)
+    return thinned(context.repository.counter_samples(context.host_id, since), step_s)
