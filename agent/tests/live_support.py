@@ -15,6 +15,8 @@ from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.runtime import Runtime
 from trimtab_agent.settings import Settings
 from trimtab_agent.specification import KnobSpec, RunSpec
+from trimtab_agent.workload_choice import make_workload, parameters, sized
+from trimtab_tuner.workloads import WORKLOADS, Workload
 
 WAIT_S = 60.0
 
@@ -40,6 +42,11 @@ TINY_KNOBS = {"workers": KnobSpec(low=1, high=4), "max_connections": KnobSpec(fi
 def tiny_spec(**changes: Any) -> RunSpec:
     """A run of a few seconds; `changes` override its settings."""
     return RunSpec(knobs=TINY_KNOBS, settings={**TINY, **changes})
+
+
+def specweb99(directories: int, time_scale: float = 1.0) -> Workload:
+    """The main workload for a number of directories."""
+    return make_workload(parameters(sized(WORKLOADS["specweb99"], directories), time_scale))
 
 
 LADDER_RPS = (200.0, 400.0)

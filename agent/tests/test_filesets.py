@@ -1,18 +1,18 @@
 """The workload's files on disk."""
 
 import pytest
+from live_support import specweb99
 from trimtab_agent.children import StopSignal
 from trimtab_agent.errors import FileSetError
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.load_generator import Stopped
 from trimtab_tuner.workloads.content import file_content
-from trimtab_tuner.workloads.specweb99 import Specweb99
 
 
 @pytest.fixture
 def files(tmp_path):
     """A file set of one directory that has been written."""
-    file_set = FileSet(tmp_path, Specweb99(1))
+    file_set = FileSet(tmp_path, specweb99(1))
     file_set.prepare(lambda done, total: None, StopSignal())
     return file_set
 
@@ -34,7 +34,7 @@ def test_session_log_asks_only_for_files_there_are(files):
 def test_progress_ends_with_everything(tmp_path):
     """Bytes done never shrink and reach the total."""
     seen = []
-    files = FileSet(tmp_path, Specweb99(1))
+    files = FileSet(tmp_path, specweb99(1))
     files.prepare(lambda done, total: seen.append((done, total)), StopSignal())
     assert seen == sorted(seen)
     assert seen[-1] == (files.total_bytes, files.total_bytes)
@@ -42,7 +42,7 @@ def test_progress_ends_with_everything(tmp_path):
 
 def test_interrupted_preparation_goes_on_where_it_left_off(tmp_path):
     """What is there in full is not written again."""
-    file_set = FileSet(tmp_path, Specweb99(1))
+    file_set = FileSet(tmp_path, specweb99(1))
     stop = StopSignal()
     with pytest.raises(Stopped):
         file_set.prepare(lambda done, total: stop.request() if done > 100_000 else None, stop)
@@ -71,8 +71,8 @@ def test_missing_session_log_is_named(files):
 
 def test_other_workload_is_another_directory_and_other_pauses_another_log(tmp_path):
     """Sets are shared by what they contain."""
-    one, two = FileSet(tmp_path, Specweb99(1)), FileSet(tmp_path, Specweb99(2))
-    faster = FileSet(tmp_path, Specweb99(1, time_scale=0.1))
+    one, two = FileSet(tmp_path, specweb99(1)), FileSet(tmp_path, specweb99(2))
+    faster = FileSet(tmp_path, specweb99(1, time_scale=0.1))
     assert one.directory != two.directory
     assert one.directory == faster.directory
     assert one.sessions != faster.sessions
@@ -82,4 +82,4 @@ def test_path_that_cannot_be_a_directory_is_named(tmp_path):
     """The sentence names the file set and the reason."""
     (tmp_path / "filesets").write_text("in the way")
     with pytest.raises(FileSetError, match=r"filesets.* cannot be written"):
-        FileSet(tmp_path / "filesets", Specweb99(1)).prepare(lambda done, total: None, StopSignal())
+        FileSet(tmp_path / "filesets", specweb99(1)).prepare(lambda done, total: None, StopSignal())

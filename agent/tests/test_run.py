@@ -11,7 +11,7 @@ from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.runtime import open_repository, open_runtime
 from trimtab_agent.settings import Settings
-from trimtab_agent.specification import make_workload
+from trimtab_agent.workload_choice import make_workload
 from trimtab_db.records import RunPhase, RunState, TrialPurpose
 
 
@@ -170,5 +170,5 @@ def test_file_set_is_on_disk_in_full(finished):
     """What the server served is what the workload describes."""
     settings, repository, run_id, _ = finished
     run = repository.run(run_id)
-    files = FileSet(Path(settings.var) / "filesets", make_workload(run.workload, run.workload_parameters))
+    files = FileSet(Path(settings.var) / "filesets", make_workload(run.workload_parameters))
     assert files.missing_sentence() == ""

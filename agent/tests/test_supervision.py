@@ -5,7 +5,7 @@ import subprocess
 import threading
 
 import pytest
-from live_support import children_named
+from live_support import children_named, specweb99
 from trimtab_agent.children import Child, StopSignal
 from trimtab_agent.errors import BinaryMissing
 from trimtab_agent.filesets import FileSet
@@ -14,7 +14,6 @@ from trimtab_agent.stats_socket import StatsSocket, StatsSocketError
 from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
 from trimtab_agent.warming import WarmingFailed, warm
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.workloads.specweb99 import Specweb99
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 
@@ -22,7 +21,7 @@ CPUS = tuple(sorted(os.sched_getaffinity(0)))
 @pytest.fixture(scope="module")
 def file_set(tmp_path_factory):
     """A small file set, written once."""
-    files = FileSet(tmp_path_factory.mktemp("files"), Specweb99(1, time_scale=0.01))
+    files = FileSet(tmp_path_factory.mktemp("files"), specweb99(1, time_scale=0.01))
     files.prepare(lambda done, total: None, StopSignal())
     return files
 

@@ -1,4 +1,4 @@
-"""The command line: `trimtab up | tune | runs | show | export | host | affinity | db upgrade`.
+"""The command line: `trimtab up | tune | runs | show | export | host | workload … | db upgrade`.
 
 Exit codes
     0    done; for `tune`: the run has finished, whether or not it found a gain
@@ -28,28 +28,26 @@ from trimtab_db.records import RunState
 from trimtab_tuner.space import Space
 
 from trimtab_agent import __version__
-from trimtab_agent.commands.affinity import app as affinity_app
-from trimtab_agent.commands.host import app as host_app
-from trimtab_agent.commands.options import (
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
-    Json,
-    RunId,
-    Var,
-    console_for,
-    refusal,
-    settings_of,
-)
 from trimtab_agent.errors import HostError, RunNotFound, SpecError, TrimtabError
 from trimtab_agent.exporter import export_run
 from trimtab_agent.filesets import FileSet
+from trimtab_agent.host import describe_host
+from trimtab_agent.layout import process_layout
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.runtime import Runtime, open_repository, open_runtime
 from trimtab_agent.settings import Settings
-from trimtab_agent.specification import KnobSpec, RunSpec, make_workload
+from trimtab_agent.specification import KnobSpec, RunSpec
 from trimtab_agent.terminal.documents import print_json, run_document, runs_document
 from trimtab_agent.terminal.follow import Follower
+from trimtab_agent.terminal.options import Json, Var, load_settings
 from trimtab_agent.terminal.report import print_run, print_runs
+from trimtab_agent.terminal.workloads import workload_app
+from trimtab_agent.workload_choice import is_path, make_workload, read_definition_file
+
+PLAIN_COLUMNS = 140
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     name="trimtab",
@@ -61,8 +59,9 @@ app = typer.Typer(
 )
 database_app = typer.Typer(name="db", help="The database.", no_args_is_help=True)
 app.add_typer(database_app)
-app.add_typer(host_app)
-app.add_typer(affinity_app)
+app.add_typer(workload_app)
+
+RunId = Annotated[int, typer.Argument(help="Number of the run.", min=1)]
 
 
 def main() -> None:
@@ -102,14 +101,16 @@ def up(
     # The web framework takes half a second to load, which the other commands need not pay.
     from trimtab_agent.daemon import run_daemon
 
-    run_daemon(settings_of(var=var, host=host, port=port))
+    run_daemon(load_settings(var=var, host=host, port=port))
 
 
 @app.command()
 def tune(
     preset: Annotated[str, typer.Option(help="quick, standard, thorough or thesis.")] = "quick",
     target: Annotated[str, typer.Option(help="Kind of server.")] = "core",
-    workload: Annotated[str, typer.Option(help="What clients ask for.")] = "specweb99",
+    workload: Annotated[
+        str, typer.Option(help="What clients ask for: a name, or the path of a TOML file.")
+    ] = "specweb99",
     objective: Annotated[str, typer.Option(help="What makes a score.")] = "condensed-area",
     strategy: Annotated[str | None, typer.Option(help="How to search.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search and of the arrivals.")] = 1,
@@ -127,11 +128,13 @@ def tune(
     var: Var = None,
 ) -> None:
     """Tune a server: measure configurations under load, confirm the best, export it."""
-    settings = settings_of(var=var)
+    settings = load_settings(var=var)
+    definition = read_definition_file(Path(workload)) if is_path(workload) else None
     spec = _spec(
         preset=preset,
         target=target,
-        workload=workload,
+        workload=workload if definition is None else definition.name,
+        definition=definition,
         objective=objective,
         strategy=strategy,
         seed=seed,
@@ -139,7 +142,7 @@ def tune(
         knobs=dict(_parse_knob(text) for text in knob or ()),
         settings=dict(_parse_setting(text) for text in set_ or ()),
     )
-    console = console_for(stderr=as_json)
+    console = _console(stderr=as_json)
     with open_runtime(settings) as runtime:
         run_id = runtime.service.start(spec) if resume is None else runtime.service.resume(resume)
         interrupted = _follow(console, runtime, run_id)
@@ -158,23 +161,23 @@ def tune(
 @app.command()
 def runs(as_json: Json = False, var: Var = None, limit: Annotated[int, typer.Option(min=1)] = 50) -> None:
     """List the runs, newest first."""
-    with open_repository(settings_of(var=var)) as repository:
+    with open_repository(load_settings(var=var)) as repository:
         summaries = repository.runs(limit=limit)
         if as_json:
             print_json(runs_document(summaries))
         else:
-            print_runs(console_for(), summaries)
+            print_runs(_console(), summaries)
 
 
 @app.command()
 def show(run_id: RunId, as_json: Json = False, var: Var = None) -> None:
     """Show a run: its ranked table, its outcome, its exported files."""
-    settings = settings_of(var=var)
+    settings = load_settings(var=var)
     with _run_found(settings, run_id) as repository:
         if as_json:
             print_json(run_document(repository, run_id))
         else:
-            print_run(console_for(), repository, run_id, VarPaths(settings.var).exports(run_id))
+            print_run(_console(), repository, run_id, VarPaths(settings.var).exports(run_id))
 
 
 @app.command()
@@ -190,11 +193,11 @@ def export(
     var: Var = None,
 ) -> None:
     """Write a run's best configuration for every server, and let each server check its file."""
-    settings = settings_of(var=var)
+    settings = load_settings(var=var)
     paths = VarPaths(settings.var.resolve())
     with _run_found(settings, run_id) as repository:
         run = repository.run(run_id)
-        files = FileSet(paths.file_sets, make_workload(run.workload, run.workload_parameters))
+        files = FileSet(paths.file_sets, make_workload(run.workload_parameters))
         export_run(
             repository,
             run_id,
@@ -227,15 +230,40 @@ def export(
         raise typer.Exit(EXIT_FAILED)
 
 
+@app.command()
+def host(as_json: Json = False) -> None:
+    """Describe this machine and how its CPUs would be divided."""
+    machine, layout = describe_host(), process_layout()
+    document = {
+        **vars(machine),
+        "layout": {"server": layout.server, "generator": layout.generator},
+        "layout_sentence": layout.sentence(),
+    }
+    if as_json:
+        print_json(document)
+        return
+    print(f"{machine.name}: {machine.cpu_model}, {machine.cpus} CPUs, Linux {machine.kernel}")
+    print(f"Memory: {machine.memory_bytes / 2**30:.1f} GiB")
+    for cpu in machine.topology["cpus"]:
+        print(f"CPU {cpu['cpu']}: core {cpu['core']}, socket {cpu['socket']}")
+    print(f"Layout: {layout.sentence()}")
+
+
 @database_app.command()
 def upgrade(var: Var = None, as_json: Json = False) -> None:
     """Make the database, or bring its schema up to date."""
-    settings = settings_of(var=var)
+    settings = load_settings(var=var)
     with open_repository(settings) as repository:
         if as_json:
             print_json({"runs": repository.count_runs()})
         else:
             print(f"The database is up to date; it holds {repository.count_runs()} runs.")
+
+
+def _console(*, stderr: bool = False) -> Console:
+    """Where there is no terminal to fit into, lines may be long."""
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_COLUMNS)
 
 
 def _follow(console: Console, runtime: Runtime, run_id: int) -> bool:
@@ -272,7 +300,9 @@ def _spec(**fields: Any) -> RunSpec:  # noqa: ANN401 - checked by the model
     try:
         return RunSpec(**fields)
     except ValidationError as error:
-        raise refusal(error) from error
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SpecError(name, f"{name} = {first['input']!r}: {first['msg']}") from error
 
 
 def _parse_knob(text: str) -> tuple[str, KnobSpec]:

@@ -4,19 +4,24 @@ A file set lies in `var/filesets/NAME-HASH/`: `root/` is what the server serves,
 load generator replays, and `complete.json`, written last, says that nothing is missing.  Contents are a
 function of path and offset, so a file of the right size is a file that is there: preparation that was
 interrupted goes on where it left off, and finished sets are used again by every run with the same workload.
+
+Files are made by a few threads: making contents and writing them both leave the interpreter to others.
 """
 
 import contextlib
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.content import file_content
 from trimtab_tuner.workloads.session_log import write_session_log
-from trimtab_tuner.workloads.specweb99 import Specweb99
 
 from trimtab_agent.children import StopSignal
 from trimtab_agent.errors import FileSetError
@@ -25,6 +30,10 @@ from trimtab_agent.load_generator import Stopped
 BLOCK_BYTES = 4096
 SPARE_BYTES = 64 << 20  # left free for the database, logs and everybody else
 READ_BYTES = 1 << 20
+MOST_WRITERS = 4  # beyond, threads wait for each other or for the disk
+# Files that one thread writes in one go: many small ones, or few large ones.
+BATCH_FILES = 64
+BATCH_BYTES = 256 << 10
 
 # Called with the bytes there are, and the bytes there will be.
 OnProgress = Callable[[int, int], None]
@@ -33,8 +42,7 @@ OnProgress = Callable[[int, int], None]
 class FileSet:
     """The files of one workload: `root` is the server's document root, `sessions` the session log."""
 
-    def __init__(self, directory: Path, workload: Specweb99) -> None:
-        self._workload = workload
+    def __init__(self, directory: Path, workload: Workload) -> None:
         self.files: tuple[tuple[str, int], ...] = tuple(workload.files())
         self.total_bytes = sum(size for _, size in self.files)
         self.directory = directory / f"{workload.name}-{_digest(self.files)}"
@@ -42,6 +50,7 @@ class FileSet:
         # Named by its whole text, so that no run ever replays another one's log.
         self._log_text = write_session_log(workload.sessions(), comment=f"{workload.name} session log")
         self.sessions = self.directory / f"sessions-{_digest(self._log_text)}.log"
+        self._scripts = workload.scripts()
         self._marker = self.directory / "complete.json"
 
     def prepare(self, on_progress: OnProgress, stop: StopSignal) -> None:
@@ -61,6 +70,9 @@ class FileSet:
                     self._marker,
                     json.dumps({"files": len(self.files), "bytes": self.total_bytes}).encode(),
                 )
+            for path, text in self._scripts.items():
+                self._place(path).parent.mkdir(parents=True, exist_ok=True)
+                _write_whole(self._place(path), text.encode())
             if not self.sessions.exists():
                 _write_whole(self.sessions, self._log_text.encode())
         except OSError as error:
@@ -76,7 +88,7 @@ class FileSet:
             if stop.requested:
                 raise Stopped
             try:
-                with (self.root / path.lstrip("/")).open("rb", buffering=0) as file:
+                with self._place(path).open("rb", buffering=0) as file:
                     while file.readinto(buffer):
                         pass
             except OSError as error:
@@ -91,7 +103,7 @@ class FileSet:
             if not self.sessions.exists():
                 return f"the session log {self.sessions} is gone"
             return ""
-        first = self.root / missing[0][0].lstrip("/")
+        first = self._place(missing[0][0])
         if len(missing) == 1:
             return f"the file {first} of the file set is gone"
         return f"{len(missing)} of the {len(self.files)} files of the file set are gone, the first is {first}"
@@ -101,12 +113,19 @@ class FileSet:
         absent = []
         for path, size in self.files:
             try:
-                there = (self.root / path.lstrip("/")).stat().st_size == size
+                there = self._place(path).stat().st_size == size
             except OSError:
                 there = False
             if not there:
                 absent.append((path, size))
         return absent
+
+    def _place(self, path: str) -> Path:
+        """Where the file of a URL path lies; FileSetError for a path that would lead out of the set."""
+        parts = path.split("/")
+        if parts[0] != "" or len(parts) < 2 or any(part in ("", ".", "..") for part in parts[1:]):
+            raise FileSetError(f"the workload names the file {path!r}: expected a plain path from the root")
+        return self.root.joinpath(*parts[1:])
 
     def _write_files(
         self, absent: Sequence[tuple[str, int]], on_progress: OnProgress, stop: StopSignal
@@ -116,17 +135,48 @@ class FileSet:
         if needed + SPARE_BYTES > free:
             raise FileSetError(
                 f"the file set needs {_mb(needed)} MB in {self.directory} and {_mb(SPARE_BYTES)} MB to "
-                f"spare, but only {_mb(free)} MB are free; ask for fewer directories (--set directories=N)"
+                f"spare, but only {_mb(free)} MB are free; ask for fewer directories (--set directories=N) "
+                "or a smaller workload"
             )
         done = self.total_bytes - sum(size for _, size in absent)
-        for path, size in absent:
-            if stop.requested:
-                raise Stopped
-            file = self.root / path.lstrip("/")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(file_content(path, size))
-            done += size
-            on_progress(done, self.total_bytes)
+        writers = max(1, min(MOST_WRITERS, len(os.sched_getaffinity(0))))
+        in_hand: deque[Future[int]] = deque()
+        with ThreadPoolExecutor(writers) as pool:
+            for batch in _batches(absent):
+                if stop.requested:
+                    raise Stopped
+                if len(in_hand) > writers:
+                    done += in_hand.popleft().result()
+                    on_progress(done, self.total_bytes)
+                in_hand.append(pool.submit(self._write_batch, batch))
+            for written in in_hand:
+                done += written.result()
+                on_progress(done, self.total_bytes)
+
+    def _write_batch(self, batch: Sequence[tuple[str, int]]) -> int:
+        """Writes these files; returns their bytes."""
+        for path, size in batch:
+            file, content = self._place(path), file_content(path, size)
+            try:
+                file.write_bytes(content)
+            except FileNotFoundError:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+        return sum(size for _, size in batch)
+
+
+def _batches(files: Sequence[tuple[str, int]]) -> Iterator[list[tuple[str, int]]]:
+    """The files in batches of at most BATCH_FILES, each ending with the file that makes it BATCH_BYTES."""
+    batch: list[tuple[str, int]] = []
+    size_bytes = 0
+    for file in files:
+        batch.append(file)
+        size_bytes += file[1]
+        if len(batch) == BATCH_FILES or size_bytes >= BATCH_BYTES:
+            yield batch
+            batch, size_bytes = [], 0
+    if batch:
+        yield batch
 
 
 def _write_whole(path: Path, content: bytes) -> None:

@@ -19,6 +19,7 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
 """
 
 import threading
+from pathlib import Path
 from typing import Any
 
 from trimtab_db import Repository, records
@@ -38,7 +39,8 @@ from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.run.pause import PauseSwitch
 from trimtab_agent.run.runner import RunEnd, Runner
 from trimtab_agent.settings import Settings
-from trimtab_agent.specification import Plan, RunSpec, check, workload_parameters
+from trimtab_agent.specification import Plan, RunSpec, check
+from trimtab_agent.workload_choice import parameters
 
 RESUMABLE = (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED)
 
@@ -76,7 +78,7 @@ class TuningService:
 
         Raises SpecError, RunConflict while another run is going on, BinaryMissing, HostError, DatabaseError.
         """
-        plan = check(spec)
+        plan = check(spec, self.own_workloads)
         require_built(self._settings.httpd_path)
         require_built(self._settings.load_path)
         with self._guard:
@@ -112,6 +114,11 @@ class TuningService:
                 lock.release()
                 raise
         return run_id
+
+    @property
+    def own_workloads(self) -> Path:
+        """The folder of the user's own workload definitions."""
+        return self._paths.workloads
 
     def stop(self, run_id: int) -> None:
         """Asks a run to stop, and returns at once; its state changes when its children have ended.
@@ -180,7 +187,7 @@ class TuningService:
 
     def estimate(self, spec: RunSpec) -> Estimate:
         """How many trials such a run would take, and how long; raises SpecError."""
-        return check(spec).estimate()
+        return check(spec, self.own_workloads).estimate()
 
     def close(self) -> None:
         """Stops the run that is going on, and waits until its children have ended."""
@@ -203,8 +210,8 @@ class TuningService:
                 host_id=self._host_id,
                 target_id=self._repository.register_target(plan.target.name, __version__),
                 workload_id=self._repository.register_workload(
-                    spec.workload,
-                    workload_parameters(settings),
+                    plan.definition.name,
+                    parameters(plan.definition, settings.time_scale),
                     files=sum(1 for _ in plan.workload.files()),
                     total_bytes=plan.workload.total_bytes(),
                 ),

@@ -6,6 +6,7 @@ does not make sense is a SpecError that names the field, the value and what was 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,10 +16,14 @@ from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import Target
-from trimtab_tuner.workloads import WORKLOADS
-from trimtab_tuner.workloads.specweb99 import DEFAULT_SEED, DEFAULT_SESSIONS, Specweb99
+from trimtab_tuner.workloads import Workload
+from trimtab_tuner.workloads.definition import Definition
 
 from trimtab_agent.errors import SpecError
+from trimtab_agent.workload_choice import find_definition, make_workload, parameters, sized
+
+# Targets whose server runs PHP over FastCGI, which dynamic requests need.
+DYNAMIC_TARGETS: frozenset[str] = frozenset()
 
 
 class KnobSpec(BaseModel):
@@ -35,7 +40,8 @@ class KnobSpec(BaseModel):
 class RunSpec(BaseModel):
     """A run as the user asks for it; what is left out comes from the preset.
 
-    `settings` overrides single fields of the preset's settings, by name.
+    `settings` overrides single fields of the preset's settings, by name.  `definition` is a workload that has
+    no name here; it goes before `workload`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,6 +49,7 @@ class RunSpec(BaseModel):
     preset: str = "quick"
     target: str = "core"
     workload: str = "specweb99"
+    definition: Definition | None = None
     objective: str = Objective.CONDENSED_AREA.value
     strategy: str | None = None
     seed: int = Field(default=1, ge=0, lt=2**31)
@@ -57,20 +64,27 @@ class Plan:
 
     spec: RunSpec
     target: Target
-    workload: Specweb99
+    definition: Definition
+    workload: Workload
     space: Space
     settings: Settings
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""
-        return estimate(self.settings, self.space)
+        return estimate(self.settings, self.space, self.workload.total_bytes())
 
 
-def check(spec: RunSpec) -> Plan:
-    """The plan for a specification; raises SpecError."""
+def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
+    """The plan for a specification; `own_workloads` is the folder of the user's. Raises SpecError."""
     preset = PRESETS[_known("preset", spec.preset, PRESETS)]
     target = TARGETS[_known("target", spec.target, TARGETS)]
-    _known("workload", spec.workload, WORKLOADS)
+    definition = spec.definition or find_definition(spec.workload, own_workloads)
+    if definition.dynamic is not None and target.name not in DYNAMIC_TARGETS:
+        raise SpecError(
+            "workload",
+            f"workload = {definition.name!r}: {definition.dynamic.share:.0%} of its requests are dynamic, "
+            f"and the target {target.name} has nothing to answer them with; expected a static workload",
+        )
     _known("objective", spec.objective, [objective.value for objective in Objective])
     changes = dict(spec.settings)
     if spec.strategy is not None:
@@ -93,33 +107,14 @@ def check(spec: RunSpec) -> Plan:
     space = settings.apply_ranges(_narrowed(target.space(_architecture(spec)), spec))
     if not space.free:
         raise SpecError("knobs", "every knob is fixed: expected at least one knob that is free to tune")
+    definition = sized(definition, settings.directories)
     return Plan(
         spec=spec,
         target=target,
-        workload=make_workload(spec.workload, workload_parameters(settings)),
+        definition=definition,
+        workload=make_workload(parameters(definition, settings.time_scale)),
         space=space,
         settings=settings,
-    )
-
-
-def workload_parameters(settings: Settings) -> dict[str, Any]:
-    """What tells one workload of a name from another.
-
-    The seed is the workload's own and not the run's, so that runs with different seeds face the same
-    requests and can be compared.
-    """
-    return {
-        "directories": settings.directories,
-        "seed": DEFAULT_SEED,
-        "time_scale": settings.time_scale,
-        "sessions": DEFAULT_SESSIONS,
-    }
-
-
-def make_workload(name: str, parameters: dict[str, Any]) -> Specweb99:
-    """The workload with recorded parameters."""
-    return WORKLOADS[name].factory(
-        parameters["directories"], seed=parameters["seed"], time_scale=parameters["time_scale"]
     )
 
 

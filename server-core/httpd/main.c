@@ -5,10 +5,11 @@
  * (master.c), which forks workers (worker.c); each runs an architecture (arch/) over connections
  * (connection.c).
  */
+#include "httpd/arch/architecture.h"
 #include "httpd/config.h"
+#include "httpd/io/events.h"
 #include "httpd/log.h"
 #include "httpd/master.h"
-#include "httpd/version.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -23,7 +24,6 @@ static void print_usage(FILE *out)
           "      --set KEY=VALUE  sets a key, over what the file says\n"
           "  -t               checks the configuration and prints what is effective\n"
           "  -V               prints the version, the architectures and the event mechanisms\n"
-          "      --json       with -V: as JSON, with every combination of them that is allowed\n"
           "  -h               prints this help\n"
           "\n"
           "Keys:\n",
@@ -39,6 +39,17 @@ static void print_usage(FILE *out)
     }
     fputs("\nExit codes: 0 success, 1 failure while starting or running, 2 bad configuration or usage.\n",
           out);
+}
+
+static void print_version(void)
+{
+    printf("trimtab-httpd %s\narchitectures:", TRIMTAB_VERSION);
+    for (size_t i = 0; architecture_at(i); i++)
+        printf(" %s", architecture_at(i)->name);
+    printf("\nevents:");
+    for (size_t i = 0; event_mechanism_at(i); i++)
+        printf(" %s", event_mechanism_at(i)->name);
+    printf("\n");
 }
 
 /* Applies the argument of one --set. */
@@ -60,13 +71,12 @@ int main(int argc, char **argv)
         {"set", required_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
-        {"json", no_argument, NULL, 'j'},
         {NULL, 0, NULL, 0},
     };
     const char *file = NULL;
     char **settings = calloc((size_t)argc, sizeof(*settings));
     int setting_count = 0;
-    bool check_only = false, version = false, json = false;
+    bool check_only = false;
     struct config config;
     bool ok = settings != NULL;
     int exit_code;
@@ -88,11 +98,9 @@ int main(int argc, char **argv)
             free(settings);
             return EXIT_SUCCESS;
         case 'V':
-            version = true;
-            break;
-        case 'j':
-            json = true;
-            break;
+            print_version();
+            free(settings);
+            return EXIT_SUCCESS;
         default:
             free(settings);
             return EXIT_CONFIGURATION;
@@ -102,12 +110,6 @@ int main(int argc, char **argv)
         log_line("unexpected argument %s; -h explains the usage", argv[optind]);
         free(settings);
         return EXIT_CONFIGURATION;
-    }
-
-    if (version) {
-        free(settings);
-        (json ? version_write_json : version_write)(stdout);
-        return EXIT_SUCCESS;
     }
 
     config_init(&config);

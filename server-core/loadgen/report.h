@@ -13,16 +13,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a progress line is made from. */
+/* The state of a run at one moment, from which a progress line is made. */
 struct progress {
     double elapsed_s;
+    double interval_s; /* since the progress line before */
     uint64_t sessions_open;
-    uint64_t requests_replied; /* since the start of the run, as the next one */
-    uint64_t requests_timed_out;
-    double interval_s; /* since the progress line before, as all that follows */
-    uint64_t interval_replies;
-    uint64_t interval_bytes;
-    const struct histogram *reply_us;
+    const struct account *account;
 };
 
 struct result {

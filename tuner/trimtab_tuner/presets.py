@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from trimtab_tuner.records import Frozen
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.verification import Thresholds
-from trimtab_tuner.workloads.specweb99 import FILE_SIZES
+from trimtab_tuner.workloads.file_sets import FILE_SIZES
 
 PROCESS_START_S = 0.5  # render, check, start and stop a server: measured well under this on two cores
 WARM_BYTES_PER_S = 400e6  # reading the file set once through the server
@@ -123,8 +123,10 @@ def override(settings: Settings, changes: Mapping[str, object]) -> Settings:
         raise SettingsError(field, f"{field} = {first['input']!r}: {reason}") from error
 
 
-def estimate(settings: Settings, space: Space) -> Estimate:
+def estimate(settings: Settings, space: Space, file_set_bytes: float | None = None) -> Estimate:
     """What a run takes: an upper estimate in which every rate drains for its whole timeout.
+
+    `file_set_bytes` is the size of the workload's file set; that of `directories` if not given.
 
     Raises SpaceError if the space has no free knob.
     """
@@ -132,7 +134,9 @@ def estimate(settings: Settings, space: Space) -> Estimate:
         raise SpaceError(space.knobs[0].name, "every knob is fixed: expected at least one free knob to tune")
     rate_s = settings.rate_duration_s + settings.timeout_s + settings.gap_s
     starts = settings.ladder_points if settings.restart_between_rates else 1
-    warm_s = settings.directories * DIRECTORY_BYTES / WARM_BYTES_PER_S
+    if file_set_bytes is None:
+        file_set_bytes = settings.directories * DIRECTORY_BYTES
+    warm_s = file_set_bytes / WARM_BYTES_PER_S
     trial_s = settings.ladder_points * rate_s + starts * PROCESS_START_S + warm_s
     calibration_steps = 9
     step_s = settings.calibration_step_s + settings.timeout_s
@@ -143,7 +147,7 @@ def estimate(settings: Settings, space: Space) -> Estimate:
         PhaseEstimate(
             phase="preparing",
             trials=0,
-            duration_s=settings.directories * DIRECTORY_BYTES / WRITE_BYTES_PER_S + 1,
+            duration_s=file_set_bytes / WRITE_BYTES_PER_S + 1,
         ),
         PhaseEstimate(
             phase="calibrating", trials=0, duration_s=calibration_steps * step_s + PROCESS_START_S + warm_s

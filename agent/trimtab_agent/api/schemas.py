@@ -20,6 +20,7 @@ from trimtab_tuner.records import Configuration, Verdict
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.verification import Thresholds, Violation
+from trimtab_tuner.workloads.definition import Definition
 
 from trimtab_agent.outcome import Outcome
 
@@ -86,6 +87,20 @@ class Named(Reply):
 
     name: str
     help: str
+
+
+class WorkloadReply(Named):
+    """A workload: where its numbers come from, the size of its file set, its whole definition.
+
+    `own` says that it is one of the user's. A file set made of directories is as large as the run's setting
+    `directories` makes it; the figures here are those of the definition.
+    """
+
+    source: str
+    own: bool
+    files: int
+    file_set_bytes: int
+    definition: Definition
 
 
 class RunSummary(Reply):

@@ -16,6 +16,11 @@ class VarPaths:
         return self.var / "filesets"
 
     @property
+    def workloads(self) -> Path:
+        """Definitions of the user's own workloads."""
+        return self.var / "workloads"
+
+    @property
     def lock(self) -> Path:
         """The host's run lock."""
         return self.var / "run.lock"

@@ -44,7 +44,7 @@ from trimtab_agent.run.pause import PauseSwitch
 from trimtab_agent.run.progress import RunProgress
 from trimtab_agent.run.trial import Bench, TrialListener, TrialOrder, run_trial
 from trimtab_agent.settings import Settings as AgentSettings
-from trimtab_agent.specification import make_workload
+from trimtab_agent.workload_choice import make_workload
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class Runner:
             objective=run.objective,
             seed=run.seed,
             layout=CpuLayout(server=tuple(run.layout["server"]), generator=tuple(run.layout["generator"])),
-            file_set=FileSet(self._paths.file_sets, make_workload(run.workload, run.workload_parameters)),
+            file_set=FileSet(self._paths.file_sets, make_workload(run.workload_parameters)),
             directory=self._paths.log(run_id),
             sampler=sampler,
             stop=stop,
@@ -102,7 +102,7 @@ class Runner:
         self.progress = RunProgress(
             broadcaster,
             run_id,
-            estimate(self._settings, self._space),
+            estimate(self._settings, self._space, self._bench.file_set.total_bytes),
             trials_recorded=len(self._history.trials),
             seconds_before=self._history.seconds,
         )

@@ -31,7 +31,7 @@ KNOBS = (
     Knob(
         name="events",
         kind="categorical",
-        choices=("select", "poll", "epoll", "epoll-et", "io_uring"),
+        choices=("epoll-et",),
         default="epoll-et",
         help="How readiness is learnt from the kernel.",
     ),

@@ -1,21 +1,56 @@
-"""The workloads by name."""
+"""The workloads that come with Trimtab, by name; and what every workload can do."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Protocol
 
-from trimtab_tuner.workloads.specweb99 import Specweb99
-
-
-@dataclass(frozen=True)
-class WorkloadEntry:
-    """A registered workload: its class, and one sentence on what it is."""
-
-    factory: type[Specweb99]
-    help: str
+from trimtab_tuner.workloads.definition import Definition, parse_definition
+from trimtab_tuner.workloads.session_log import Session
 
 
-WORKLOADS: dict[str, WorkloadEntry] = {
-    Specweb99.name: WorkloadEntry(
-        Specweb99,
-        "Static files of 102 B to 921,600 B in SPECweb99's mix, in sessions of 7.29 requests with pauses.",
-    ),
+class Workload(Protocol):
+    """Files and the sessions that ask for them, made from a definition."""
+
+    name: str
+    default_sessions: int
+
+    def files(self) -> Iterator[tuple[str, int]]:
+        """URL path and size in bytes of every file."""
+
+    def total_bytes(self) -> int:
+        """Size of the whole file set."""
+
+    def scripts(self) -> dict[str, str]:
+        """Text of the programs that make dynamic pages, by URL path; empty for a static workload."""
+
+    def sessions(self, count: int | None = None) -> list[Session]:
+        """The first `count` sessions of its log, `default_sessions` if not given."""
+
+
+def definition_text(name: str) -> str:
+    """The TOML text of a workload that comes with Trimtab; KeyError for any other name."""
+    if name not in WORKLOADS:
+        raise KeyError(name)
+    return (_DIRECTORY / f"{name}.toml").read_text()
+
+
+_DIRECTORY = files(__name__) / "definitions"
+
+# In the order in which they are listed: the main one first, then by the study they come from.
+_NAMES = (
+    "specweb99",
+    "one-packet",
+    "tcp-1k",
+    "support",
+    "single-file",
+    "trace-cs",
+    "trace-nasa",
+    "w1",
+    "w2",
+    "w3",
+    "w4",
+)
+
+WORKLOADS: dict[str, Definition] = {
+    name: parse_definition((_DIRECTORY / f"{name}.toml").read_bytes(), f"{name}.toml") for name in _NAMES
 }

@@ -7,9 +7,11 @@ from trimtab_tuner.score import Objective
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.workloads import WORKLOADS
 
-from trimtab_agent.api.schemas import Named
+from trimtab_agent.api.context import ContextDep
+from trimtab_agent.api.schemas import Named, WorkloadReply
+from trimtab_agent.workload_choice import all_definitions, find_definition, make_workload, parameters
+from trimtab_agent.workload_facts import WorkloadFacts, workload_facts
 
 router = APIRouter(tags=["catalogue"])
 
@@ -41,9 +43,29 @@ def get_space(name: str) -> Space:
 
 
 @router.get("/workloads")
-def get_workloads() -> list[Named]:
-    """What clients can be made to ask for."""
-    return [Named(name=name, help=workload.help) for name, workload in WORKLOADS.items()]
+def get_workloads(context: ContextDep) -> list[WorkloadReply]:
+    """What clients can be made to ask for: the workloads that come with Trimtab, and the user's own."""
+    return [
+        WorkloadReply(
+            name=definition.name,
+            help=definition.help,
+            source=definition.source,
+            own=path is not None,
+            files=len(sizes := [size for _, size in definition.files.files()]),
+            file_set_bytes=sum(sizes),
+            definition=definition,
+        )
+        for definition, path in all_definitions(context.service.own_workloads)
+    ]
+
+
+@router.get("/workloads/{name}/facts", response_model=WorkloadFacts)
+def get_workload_facts(name: str, context: ContextDep) -> object:
+    """Figures of one workload: sizes asked for, sessions, pauses."""
+    own = context.service.own_workloads
+    if name not in {definition.name for definition, _ in all_definitions(own)}:
+        raise HTTPException(404)
+    return workload_facts(make_workload(parameters(find_definition(name, own), time_scale=1.0)))
 
 
 @router.get("/strategies")

@@ -1,0 +1,189 @@
+"""`trimtab workload list | show | build`: what clients can be made to ask for."""
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from trimtab_tuner.workloads import definition_text
+from trimtab_tuner.workloads.definition import Definition
+from trimtab_tuner.workloads.file_sets import Specweb99Files
+
+from trimtab_agent.children import StopSignal
+from trimtab_agent.filesets import FileSet
+from trimtab_agent.load_generator import Stopped
+from trimtab_agent.run.paths import VarPaths
+from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.options import Json, Var, load_settings
+from trimtab_agent.workload_choice import (
+    all_definitions,
+    find_definition,
+    is_path,
+    make_workload,
+    parameters,
+    read_definition_file,
+    sized,
+)
+from trimtab_agent.workload_facts import WorkloadFacts, workload_facts
+
+EXIT_INTERRUPTED = 130
+
+workload_app = typer.Typer(name="workload", help="What clients ask for.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="Name of a workload, or the path of a TOML file.")]
+Directories = Annotated[
+    int | None, typer.Option(min=1, max=100_000, help="Directories, where the file set is made of them.")
+]
+
+
+@workload_app.command("list")
+def list_workloads(as_json: Json = False, var: Var = None) -> None:
+    """List the workloads: those that come with Trimtab, and your own in var/workloads."""
+    own = VarPaths(load_settings(var=var).var).workloads
+    lines = [
+        {"name": definition.name, "help": definition.help, "file": str(path) if path else None}
+        for definition, path in all_definitions(own)
+    ]
+    if as_json:
+        print_json(lines)
+        return
+    width = max(len(line["name"] or "") for line in lines)
+    for line in lines:
+        origin = f" ({line['file']})" if line["file"] else ""
+        print(f"{line['name']:{width}}  {line['help']}{origin}")
+
+
+@workload_app.command("show")
+def show_workload(
+    name: Name,
+    directories: Directories = None,
+    toml: Annotated[bool, typer.Option("--toml", help="Print the definition, to copy and change.")] = False,
+    as_json: Json = False,
+    var: Var = None,
+) -> None:
+    """Show what a workload comes to: files, sizes asked for, sessions, source."""
+    own = VarPaths(load_settings(var=var).var).workloads
+    definition = _definition(name, directories, own)
+    if toml:
+        print(_text(name, own), end="")
+        return
+    facts = workload_facts(make_workload(parameters(definition, time_scale=1.0)))
+    if as_json:
+        print_json({**definition.model_dump(mode="json"), "facts": asdict(facts)})
+    else:
+        _print_facts(definition, facts)
+
+
+@workload_app.command("build")
+def build_workload(
+    name: Name, directories: Directories = None, as_json: Json = False, var: Var = None
+) -> None:
+    """Write a workload's files and session log; goes on where an earlier build was cut short."""
+    paths = VarPaths(load_settings(var=var).var.resolve())
+    definition = _definition(name, directories, paths.workloads)
+    files = FileSet(paths.file_sets, make_workload(parameters(definition, time_scale=1.0)))
+    console = Console(stderr=True, highlight=False)
+    with _stopped_by_signals() as stop, _progress(console) as progress:
+        task = progress.add_task(definition.name, total=files.total_bytes)
+        try:
+            files.prepare(lambda done, total: progress.update(task, completed=done, total=total), stop)
+        except Stopped:
+            progress.stop()
+            print("trimtab: interrupted; the same command goes on where this one stopped", file=console.file)
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+    document = {
+        "name": definition.name,
+        "root": str(files.root),
+        "sessions": str(files.sessions),
+        "files": len(files.files),
+        "file_set_bytes": files.total_bytes,
+    }
+    if as_json:
+        print_json(document)
+    else:
+        print(f"{document['files']} files, {_size(files.total_bytes)}, in {files.root}")
+        print(f"Session log: {files.sessions}")
+
+
+def _definition(name: str, directories: int | None, own: Path) -> Definition:
+    definition = read_definition_file(Path(name)) if is_path(name) else find_definition(name, own)
+    return definition if directories is None else sized(definition, directories)
+
+
+def _text(name: str, own: Path) -> str:
+    """The TOML text of a definition that is known to be good."""
+    if is_path(name):
+        return Path(name).read_text()
+    file = own / f"{name}.toml"
+    return file.read_text() if file.exists() else definition_text(name)
+
+
+def _print_facts(definition: Definition, facts: WorkloadFacts) -> None:
+    print(f"{definition.name}: {definition.help}")
+    if definition.source:
+        print(f"Source: {definition.source}")
+    print()
+    size = _size(facts.file_set_bytes)
+    if isinstance(definition.files, Specweb99Files):
+        size += f" in {definition.files.directories} directories (a run takes their number from its settings)"
+    print(f"File set            {facts.files} files, {size}")
+    print(f"Log                 {facts.sessions} sessions, {facts.requests} requests, then from its start")
+    print(
+        f"Session             {facts.mean_session_length:.2f} requests, "
+        f"{facts.mean_session_pause_s:.2f} s of pauses"
+    )
+    print(f"Request             {_size(facts.mean_request_bytes)} on average")
+    print(f"Files asked for     {facts.files_asked_for}")
+    if facts.dynamic_share:
+        print(f"Dynamic requests    {facts.dynamic_share:.1%}")
+    print()
+    print("Share of requests   largest file")
+    for share, size_bytes in facts.largest_bytes.items():
+        print(f"{share:>15} %   {size_bytes:,} B")
+
+
+def _size(size_bytes: float) -> str:
+    """Bytes for people."""
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")):
+        if size_bytes >= limit:
+            return f"{size_bytes / limit:.1f} {unit}"
+    return f"{size_bytes:.0f} B"
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+
+
+@contextlib.contextmanager
+def _stopped_by_signals() -> Iterator[StopSignal]:
+    """A stop signal that Ctrl-C and SIGTERM set."""
+    stop = StopSignal()
+    before = {
+        number: signal.signal(number, lambda *_: stop.request()) for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        stop.close()

@@ -1,0 +1,96 @@
+"""Which workload a run gets: one that comes with Trimtab, one of the user's own, or one from a file.
+
+The user's own definitions lie in `var/workloads/NAME.toml`; a name there goes before the same name among
+those that come with Trimtab.  The command line also takes the path of a file.  The API does not: whoever may
+start a run may not therefore read the host's files, so it takes names, or a whole definition in the request.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from trimtab_tuner.workloads import WORKLOADS, Workload
+from trimtab_tuner.workloads.definition import Definition, DefinitionError, read_definition
+from trimtab_tuner.workloads.drawn import DEFAULT_SEED, DrawnWorkload
+from trimtab_tuner.workloads.file_sets import Specweb99Files
+
+from trimtab_agent.errors import SpecError
+
+
+def is_path(text: str) -> bool:
+    """Whether what was given for a workload is a file and not a name."""
+    return "/" in text or text.endswith(".toml")
+
+
+def find_definition(name: str, own: Path | None) -> Definition:
+    """The definition of that name; `own` is the folder of the user's. Raises SpecError."""
+    names = dict.fromkeys([*WORKLOADS, *(path.stem for path in _own_files(own))])
+    if name not in names:
+        raise SpecError("workload", f"workload = {name!r}: expected one of {', '.join(names)}")
+    for path in _own_files(own):
+        if path.stem == name:
+            return _read(path)
+    return WORKLOADS[name]
+
+
+def read_definition_file(path: Path) -> Definition:
+    """The definition in a file of the user's; raises SpecError."""
+    return _read(path)
+
+
+def all_definitions(own: Path | None) -> Iterator[tuple[Definition, Path | None]]:
+    """Every definition that can be named, with its file if it is the user's own.
+
+    A file of the user's that is no definition is left out here; naming it says what is wrong with it.
+    """
+    found: dict[str, tuple[Definition, Path | None]] = {
+        name: (definition, None) for name, definition in WORKLOADS.items()
+    }
+    for path in _own_files(own):
+        try:
+            found[path.stem] = (_read(path), path)
+        except SpecError:
+            continue
+    yield from found.values()
+
+
+def sized(definition: Definition, directories: int) -> Definition:
+    """The definition with so many directories, if its file set is made of directories."""
+    if not isinstance(definition.files, Specweb99Files):
+        return definition
+    return definition.model_copy(
+        update={"files": definition.files.model_copy(update={"directories": directories})}
+    )
+
+
+def parameters(definition: Definition, time_scale: float) -> dict[str, Any]:
+    """What is recorded of a workload: all that tells it from another of the same name.
+
+    The seed is the workload's own and not the run's, so that runs with different seeds face the same
+    requests and can be compared.
+    """
+    return {
+        "definition": definition.model_dump(mode="json"),
+        "seed": DEFAULT_SEED,
+        "time_scale": time_scale,
+    }
+
+
+def make_workload(recorded: dict[str, Any]) -> Workload:
+    """The workload with recorded parameters."""
+    if "definition" not in recorded:  # recorded before there were definitions
+        definition = sized(WORKLOADS["specweb99"], recorded["directories"])
+    else:
+        definition = Definition.model_validate(recorded["definition"])
+    return DrawnWorkload(definition, seed=recorded["seed"], time_scale=recorded["time_scale"])
+
+
+def _own_files(own: Path | None) -> list[Path]:
+    return sorted(own.glob("*.toml")) if own is not None else []
+
+
+def _read(path: Path) -> Definition:
+    try:
+        return read_definition(path)
+    except DefinitionError as error:
+        raise SpecError("workload", str(error)) from error

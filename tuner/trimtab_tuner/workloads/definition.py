@@ -1,0 +1,87 @@
+"""What a workload is, as a small TOML file that a user can copy and change.
+
+name = "w3"
+help = "Four small files, asked for equally often."
+source = "where its numbers come from"
+
+[files]                     # file_sets.py: kinds `specweb99`, `listed`, `banded`
+kind = "listed"
+list = [{ size_bytes = 50 }, { size_bytes = 500 }, { size_bytes = 1024 }, { size_bytes = 5120 }]
+
+[sessions]                  # session_shapes.py: kinds `surge`, `plain`
+kind = "plain"
+requests = 1
+
+[dynamic]                   # dynamic.py; may be left out
+share = 0.05
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from trimtab_tuner.records import Frozen
+from trimtab_tuner.workloads.dynamic import Dynamic
+from trimtab_tuner.workloads.file_sets import BandedFiles, ListedFiles, Specweb99Files
+from trimtab_tuner.workloads.session_shapes import PlainSessions, SurgeSessions
+
+LARGEST_DEFINITION_BYTES = 4 << 20
+NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
+
+
+class DefinitionError(ValueError):
+    """A definition that cannot be used; the message names the file, the field and what was expected."""
+
+
+class Definition(Frozen):
+    """One workload."""
+
+    name: Annotated[str, Field(pattern=NAME_PATTERN)]
+    help: Annotated[str, Field(min_length=1, max_length=400)]
+    source: Annotated[str, Field(max_length=1000)] = ""
+    files: Annotated[Specweb99Files | ListedFiles | BandedFiles, Field(discriminator="kind")] = (
+        Specweb99Files()
+    )
+    sessions: Annotated[SurgeSessions | PlainSessions, Field(discriminator="kind")] = SurgeSessions()
+    dynamic: Dynamic | None = None
+
+
+def read_definition(path: Path) -> Definition:
+    """The definition in a TOML file; raises DefinitionError."""
+    try:
+        with path.open("rb") as file:
+            text = file.read(LARGEST_DEFINITION_BYTES + 1)
+    except OSError as error:
+        raise DefinitionError(f"the workload file {path} cannot be read: {error.strerror}") from error
+    if len(text) > LARGEST_DEFINITION_BYTES:
+        raise DefinitionError(f"the workload file {path} is longer than 4 MiB: expected a small TOML file")
+    return parse_definition(text, str(path))
+
+
+def parse_definition(text: bytes, name: str) -> Definition:
+    """The definition in TOML text; `name` stands for the file in errors. Raises DefinitionError."""
+    try:
+        document = tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DefinitionError(f"{name}: not a TOML file: {error}") from error
+    try:
+        return Definition.model_validate(document)
+    except ValidationError as error:
+        raise DefinitionError(f"{name}: {first_error_sentence(error)}") from error
+
+
+def first_error_sentence(error: ValidationError) -> str:
+    """Field, value and expectation of the first thing that is wrong."""
+    first = error.errors()[0]
+    field = ".".join(str(part) for part in first["loc"])
+    reason = first["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    reason = reason.replace("should be", "expected to be").replace("should match", "expected to match")
+    if first["type"] == "missing":
+        return f"{field} is missing"
+    if first["type"] == "extra_forbidden":
+        return f"{field}: no such field"
+    if first["type"] == "value_error":
+        return f"{field}: {reason}" if field else reason
+    return f"{field} = {first['input']!r}: {reason}"
