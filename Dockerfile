@@ -4,7 +4,7 @@
 # --- the server and the load generator -------------------------------------------------------
 FROM debian:bookworm-slim AS server-core
 RUN apt-get update \
- && apt-get install -y --no-install-recommends gcc libc6-dev libinih-dev meson ninja-build pkg-config \
+ && apt-get install -y --no-install-recommends gcc libc6-dev libinih-dev liburing-dev meson ninja-build pkg-config \
  && rm -rf /var/lib/apt/lists/*
 COPY server-core /src
 RUN meson setup /build /src -Dtests=disabled && ninja -C /build
@@ -32,7 +32,7 @@ FROM python:3.11-slim
 # nginx is here to check the exported nginx files (`nginx -t`); it is never started.
 # libinih reads trimtab-httpd's configuration; setpriv (util-linux) ties children to the daemon's life.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libinih1 nginx-light util-linux \
+ && apt-get install -y --no-install-recommends libinih1 liburing2 nginx-light util-linux \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --home-dir /var/lib/trimtab --create-home trimtab
 COPY --from=server-core /build/httpd/trimtab-httpd /build/loadgen/trimtab-load /opt/trimtab/bin/

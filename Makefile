@@ -19,7 +19,7 @@ BENCHMARKS := server-core/bench/report.py server-core/bench/cpu_per_request.py s
               server-core/bench/generator_rate.py agent/bench/sampling_cost.py
 
 # Debian packages, by what they are for.
-PACKAGES_RUN := gcc libc6-dev libinih-dev nginx-light pkg-config python3-venv
+PACKAGES_RUN := gcc libc6-dev libinih-dev liburing-dev nginx-light pkg-config python3-venv
 PACKAGES_TEST := libcmocka-dev chromium fonts-dejavu-core
 PACKAGES_BENCH := wrk lighttpd h2o
 

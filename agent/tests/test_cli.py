@@ -163,7 +163,7 @@ def test_daemon_starts_answers_and_ends_on_sigterm(trimtab):
 
 def test_host_describes_cpus_and_layout(trimtab_here):
     """Machine-readable, with the division of the CPUs."""
-    code, output, _ = trimtab_here("host", "--json")
+    code, output, _ = trimtab_here("host", "show", "--json")
     document = json.loads(output)
     assert (code, document["cpus"]) == (0, os.cpu_count())
     assert document["layout"]["server"]

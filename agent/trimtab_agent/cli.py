@@ -1,4 +1,4 @@
-"""The command line: `trimtab up | tune | runs | show | export | host | workload … | db upgrade`.
+"""The command line: `trimtab up | tune | runs | show | export | host | affinity | workload … | db upgrade`.
 
 Exit codes
     0    done; for `tune`: the run has finished, whether or not it found a gain
@@ -28,26 +28,30 @@ from trimtab_db.records import RunState
 from trimtab_tuner.space import Space
 
 from trimtab_agent import __version__
+from trimtab_agent.commands.affinity import app as affinity_app
+from trimtab_agent.commands.host import app as host_app
+from trimtab_agent.commands.options import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    Json,
+    RunId,
+    Var,
+    console_for,
+    refusal,
+    settings_of,
+)
+from trimtab_agent.commands.workload import app as workload_app
 from trimtab_agent.errors import HostError, RunNotFound, SpecError, TrimtabError
 from trimtab_agent.exporter import export_run
 from trimtab_agent.filesets import FileSet
-from trimtab_agent.host import describe_host
-from trimtab_agent.layout import process_layout
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.runtime import Runtime, open_repository, open_runtime
 from trimtab_agent.settings import Settings
 from trimtab_agent.specification import KnobSpec, RunSpec
 from trimtab_agent.terminal.documents import print_json, run_document, runs_document
 from trimtab_agent.terminal.follow import Follower
-from trimtab_agent.terminal.options import Json, Var, load_settings
 from trimtab_agent.terminal.report import print_run, print_runs
-from trimtab_agent.terminal.workloads import workload_app
 from trimtab_agent.workload_choice import is_path, make_workload, read_definition_file
-
-PLAIN_COLUMNS = 140
-EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     name="trimtab",
@@ -59,9 +63,9 @@ app = typer.Typer(
 )
 database_app = typer.Typer(name="db", help="The database.", no_args_is_help=True)
 app.add_typer(database_app)
+app.add_typer(host_app)
+app.add_typer(affinity_app)
 app.add_typer(workload_app)
-
-RunId = Annotated[int, typer.Argument(help="Number of the run.", min=1)]
 
 
 def main() -> None:
@@ -101,7 +105,7 @@ def up(
     # The web framework takes half a second to load, which the other commands need not pay.
     from trimtab_agent.daemon import run_daemon
 
-    run_daemon(load_settings(var=var, host=host, port=port))
+    run_daemon(settings_of(var=var, host=host, port=port))
 
 
 @app.command()
@@ -128,7 +132,7 @@ def tune(
     var: Var = None,
 ) -> None:
     """Tune a server: measure configurations under load, confirm the best, export it."""
-    settings = load_settings(var=var)
+    settings = settings_of(var=var)
     definition = read_definition_file(Path(workload)) if is_path(workload) else None
     spec = _spec(
         preset=preset,
@@ -142,7 +146,7 @@ def tune(
         knobs=dict(_parse_knob(text) for text in knob or ()),
         settings=dict(_parse_setting(text) for text in set_ or ()),
     )
-    console = _console(stderr=as_json)
+    console = console_for(stderr=as_json)
     with open_runtime(settings) as runtime:
         run_id = runtime.service.start(spec) if resume is None else runtime.service.resume(resume)
         interrupted = _follow(console, runtime, run_id)
@@ -161,23 +165,23 @@ def tune(
 @app.command()
 def runs(as_json: Json = False, var: Var = None, limit: Annotated[int, typer.Option(min=1)] = 50) -> None:
     """List the runs, newest first."""
-    with open_repository(load_settings(var=var)) as repository:
+    with open_repository(settings_of(var=var)) as repository:
         summaries = repository.runs(limit=limit)
         if as_json:
             print_json(runs_document(summaries))
         else:
-            print_runs(_console(), summaries)
+            print_runs(console_for(), summaries)
 
 
 @app.command()
 def show(run_id: RunId, as_json: Json = False, var: Var = None) -> None:
     """Show a run: its ranked table, its outcome, its exported files."""
-    settings = load_settings(var=var)
+    settings = settings_of(var=var)
     with _run_found(settings, run_id) as repository:
         if as_json:
             print_json(run_document(repository, run_id))
         else:
-            print_run(_console(), repository, run_id, VarPaths(settings.var).exports(run_id))
+            print_run(console_for(), repository, run_id, VarPaths(settings.var).exports(run_id))
 
 
 @app.command()
@@ -193,7 +197,7 @@ def export(
     var: Var = None,
 ) -> None:
     """Write a run's best configuration for every server, and let each server check its file."""
-    settings = load_settings(var=var)
+    settings = settings_of(var=var)
     paths = VarPaths(settings.var.resolve())
     with _run_found(settings, run_id) as repository:
         run = repository.run(run_id)
@@ -230,40 +234,15 @@ def export(
         raise typer.Exit(EXIT_FAILED)
 
 
-@app.command()
-def host(as_json: Json = False) -> None:
-    """Describe this machine and how its CPUs would be divided."""
-    machine, layout = describe_host(), process_layout()
-    document = {
-        **vars(machine),
-        "layout": {"server": layout.server, "generator": layout.generator},
-        "layout_sentence": layout.sentence(),
-    }
-    if as_json:
-        print_json(document)
-        return
-    print(f"{machine.name}: {machine.cpu_model}, {machine.cpus} CPUs, Linux {machine.kernel}")
-    print(f"Memory: {machine.memory_bytes / 2**30:.1f} GiB")
-    for cpu in machine.topology["cpus"]:
-        print(f"CPU {cpu['cpu']}: core {cpu['core']}, socket {cpu['socket']}")
-    print(f"Layout: {layout.sentence()}")
-
-
 @database_app.command()
 def upgrade(var: Var = None, as_json: Json = False) -> None:
     """Make the database, or bring its schema up to date."""
-    settings = load_settings(var=var)
+    settings = settings_of(var=var)
     with open_repository(settings) as repository:
         if as_json:
             print_json({"runs": repository.count_runs()})
         else:
             print(f"The database is up to date; it holds {repository.count_runs()} runs.")
-
-
-def _console(*, stderr: bool = False) -> Console:
-    """Where there is no terminal to fit into, lines may be long."""
-    console = Console(stderr=stderr, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_COLUMNS)
 
 
 def _follow(console: Console, runtime: Runtime, run_id: int) -> bool:
@@ -300,9 +279,7 @@ def _spec(**fields: Any) -> RunSpec:  # noqa: ANN401 - checked by the model
     try:
         return RunSpec(**fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise SpecError(name, f"{name} = {first['input']!r}: {first['msg']}") from error
+        raise refusal(error) from error
 
 
 def _parse_knob(text: str) -> tuple[str, KnobSpec]:

@@ -256,12 +256,12 @@ def _queue_interrupts(interrupts: tuple[Interrupt, ...], device: str) -> dict[in
     for interrupt in interrupts:
         if interrupt.device != device or NOT_RECEIVING.search(interrupt.name):
             continue
-        number = QUEUE_NUMBER.search(interrupt.name)
+        number = QUEUE_NUMBER.search(interrupt.name.removeprefix(device))
         if number:
             found.setdefault(int(number[1]), interrupt.irq)
-        elif interrupt.name == device:
-            found.setdefault(0, interrupt.irq)  # one interrupt for everything
-    return found
+    whole = next((line.irq for line in interrupts if line.name == device), None)
+    # A device with a single interrupt for everything gives it its own name.
+    return found if found or whole is None else {0: whole}
 
 
 def _mask(path: Path) -> tuple[int, ...] | None:

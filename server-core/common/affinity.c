@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 
 bool affinity_cpu_usable(int cpu)
 {
@@ -26,4 +27,41 @@ int affinity_pin(int cpu)
     CPU_ZERO(&only);
     CPU_SET(cpu, &only);
     return sched_setaffinity(0, sizeof(only), &only);
+}
+
+/* Reads a CPU number off the front of *text; -1 when there is none that may be used. */
+static int take_cpu(const char **text)
+{
+    char *end;
+    long cpu = **text >= '0' && **text <= '9' ? strtol(*text, &end, 10) : -1;
+
+    if (cpu < 0 || cpu > AFFINITY_CPU_MAX || !affinity_cpu_usable((int)cpu))
+        return -1;
+    *text = end;
+    return (int)cpu;
+}
+
+size_t affinity_parse_list(const char *text, int *cpus, size_t room)
+{
+    size_t count = 0;
+
+    for (;;) {
+        int first = take_cpu(&text);
+        int last = first;
+        if (first >= 0 && *text == '-') {
+            text++;
+            last = take_cpu(&text);
+        }
+        if (first < 0 || last < first)
+            return 0;
+        for (int cpu = first; cpu <= last; cpu++) {
+            if (count == room || !affinity_cpu_usable(cpu))
+                return 0;
+            cpus[count++] = cpu;
+        }
+        if (*text == '\0')
+            return count;
+        if (*text++ != ',')
+            return 0;
+    }
 }

@@ -103,6 +103,17 @@ bool histogram_merge(struct histogram *to, const struct histogram *from)
     return true;
 }
 
+bool histogram_subtract(struct histogram *h, const struct histogram *from)
+{
+    if (h->precision_bits != from->precision_bits)
+        return false;
+    for (uint32_t i = 0; i < h->bucket_count; i++)
+        store(&h->buckets[i], load(&h->buckets[i]) - load(&from->buckets[i]));
+    store(&h->count, load(&h->count) - load(&from->count));
+    store(&h->sum, load(&h->sum) - load(&from->sum));
+    return true;
+}
+
 uint64_t histogram_count(const struct histogram *h)
 {
     return load(&h->count);

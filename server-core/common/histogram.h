@@ -56,6 +56,10 @@ void histogram_record(struct histogram *h, uint64_t value);
  * differ. */
 bool histogram_merge(struct histogram *to, const struct histogram *from);
 
+/* Takes the values of `from` out of `h` again, which must have been merged into it or recorded before; the
+ * largest value stays what it was. Returns false, and changes nothing, when their precisions differ. */
+bool histogram_subtract(struct histogram *h, const struct histogram *from);
+
 uint64_t histogram_count(const struct histogram *h);
 uint64_t histogram_max(const struct histogram *h);
 

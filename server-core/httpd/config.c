@@ -5,6 +5,7 @@
 
 #include "common/affinity.h"
 #include "httpd/arch/architecture.h"
+#include "httpd/io/events.h"
 #include "httpd/log.h"
 
 #include <errno.h>
@@ -131,7 +132,9 @@ uint64_t config_descriptors(const struct config *config)
 static bool fit_descriptors(struct config *config)
 {
     struct rlimit limit;
+    const struct event_mechanism *mechanism = event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS));
     const uint64_t connections = connections_per_table(config);
+    char reason[64] = "ulimit -Hn";
     int64_t *cache_entries = &config->values[KNOB_CACHE_ENTRIES].integer;
     char sentence[256];
 
@@ -140,15 +143,18 @@ static bool fit_descriptors(struct config *config)
         return false;
     }
     limit.rlim_cur = limit.rlim_max;
+    if (mechanism->descriptors && limit.rlim_cur > mechanism->descriptors) {
+        limit.rlim_cur = mechanism->descriptors; /* the kernel sees to it that no number is higher */
+        snprintf(reason, sizeof(reason), "all that %s can watch", mechanism->name);
+    }
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
         log_errno("cannot raise the limit of descriptors to %ju", (uintmax_t)limit.rlim_max);
     if (limit.rlim_cur == RLIM_INFINITY || config_descriptors(config) <= limit.rlim_cur)
         return true;
     if (connections + DESCRIPTORS_RESERVED + 1 > limit.rlim_cur) {
         snprintf(sentence, sizeof(sentence),
-                 "%" PRIu64
-                 " connections a worker do not fit in %ju descriptors (ulimit -Hn) less %d for other uses",
-                 connections, (uintmax_t)limit.rlim_cur, DESCRIPTORS_RESERVED);
+                 "%" PRIu64 " connections a worker do not fit in %ju descriptors (%s) less %d for other uses",
+                 connections, (uintmax_t)limit.rlim_cur, reason, DESCRIPTORS_RESERVED);
         return config_refuse(config, KNOB_MAX_CONNECTIONS, sentence);
     }
     *cache_entries = (int64_t)(limit.rlim_cur - connections - DESCRIPTORS_RESERVED);
@@ -160,8 +166,12 @@ bool config_check_host(struct config *config)
     const struct knob_value *cpus = &config->values[KNOB_AFFINITY];
     struct stat root;
     char sentence[256];
+    const struct event_mechanism *mechanism = event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS));
+    const char *unavailable = mechanism->unavailable ? mechanism->unavailable() : NULL;
     bool ok = true;
 
+    if (unavailable)
+        ok = config_refuse(config, KNOB_EVENTS, unavailable);
     if (stat(config_text(config, KNOB_ROOT), &root) != 0) {
         snprintf(sentence, sizeof(sentence), "expected a directory: %s", strerror(errno));
         ok = config_refuse(config, KNOB_ROOT, sentence);

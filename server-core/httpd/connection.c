@@ -61,6 +61,8 @@ void connection_close(struct worker *worker, struct connection *connection, enum
 {
     struct counters *counters = worker->counters;
 
+    if (worker->mechanism->remove_connection)
+        worker->mechanism->remove_connection(worker->events, connection->fd);
     close(connection->fd);
     timers_cancel(&connection->timer);
     reply_drop(connection);
@@ -93,7 +95,32 @@ void connection_open(struct worker *worker, int fd, bool blocking)
     worker->counters->connections_open++;
     connection->fd = fd;
     connection->blocking = blocking;
+    connection->interest = EVENT_READABLE;
     timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
+}
+
+void connection_watch(struct worker *worker, struct connection *connection)
+{
+    const bool sending = connection->state == SENDING;
+    uint8_t interest = connection->interest;
+
+    if (worker->mechanism->level)
+        interest = sending ? EVENT_WRITABLE : EVENT_READABLE;
+    else if (sending)
+        interest |= EVENT_WRITABLE;
+    if (interest == connection->interest)
+        return;
+    connection->interest = interest;
+    if (worker->mechanism->watch(worker->events, connection->fd, connection_tag(connection), interest) != 0)
+        log_errno("cannot watch a connection"); /* its timeout ends it */
+}
+
+/* Has the event set report the connection again, for it has not been worked on to the end. */
+static void rearm(struct worker *worker, struct connection *connection)
+{
+    if (worker->mechanism->rearm)
+        worker->mechanism->rearm(worker->events, connection->fd, connection_tag(connection),
+                                 connection->interest);
 }
 
 /* Reads and forgets what the peer sends after the last reply. */
@@ -105,8 +132,7 @@ static void discard(struct worker *worker, struct connection *connection)
     if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR)) {
         connection_close(worker, connection, CLOSED_BY_SERVER);
     } else if (received == INPUT_BYTES || (received > 0 && connection->peer_closed)) {
-        worker->mechanism->rearm(worker->events, connection->fd, connection_tag(connection),
-                                 connection->writable_too);
+        rearm(worker, connection);
     }
 }
 
@@ -119,6 +145,7 @@ void connection_finish(struct worker *worker, struct connection *connection)
     shutdown(connection->fd, SHUT_WR);
     drop_leftover(connection);
     connection->state = LINGERING;
+    connection_watch(worker, connection);
     timers_set(&worker->timers, &connection->timer, worker->now_ns + LINGER_NS);
     discard(worker, connection);
 }
@@ -210,8 +237,7 @@ static void receive(struct worker *worker, struct connection *connection)
         ssize_t received;
 
         if (total >= INPUT_BYTES) {
-            worker->mechanism->rearm(worker->events, connection->fd, connection_tag(connection),
-                                     connection->writable_too);
+            rearm(worker, connection);
             return;
         }
         if (connection->leftover) {
@@ -273,8 +299,10 @@ void connection_run(struct worker *worker, struct connection *connection, uint32
         return;
     }
     receive(worker, connection);
-    if (connection->state == READING)
+    if (connection->state == READING) {
+        connection_watch(worker, connection);
         await_request(worker, connection);
+    }
 }
 
 void connection_sent(struct worker *worker, struct connection *connection, enum send_outcome outcome)
@@ -283,8 +311,10 @@ void connection_sent(struct worker *worker, struct connection *connection, enum 
     if (connection->state == READING)
         serve_leftover(worker, connection);
     receive(worker, connection);
-    if (connection->state == READING)
+    if (connection->state == READING) {
+        connection_watch(worker, connection);
         await_request(worker, connection);
+    }
 }
 
 /*

@@ -44,7 +44,7 @@ struct connection {
     uint8_t state;     /* enum connection_state */
     bool readable;     /* the socket may hold bytes that no read has shown to be the last */
     bool peer_closed;  /* and its end is known to come */
-    bool writable_too; /* the event set watches for writability */
+    uint8_t interest;  /* what the event set watches it for (io/events.h) */
     bool blocking;     /* mode of the socket */
     bool keep_alive;   /* after the reply */
     bool linger;       /* if not: the peer may be sending what we shall not read */
@@ -72,6 +72,9 @@ void connection_sent(struct worker *worker, struct connection *connection, enum 
 /* Closes the socket and gives the structure back. It stays readable until the next connection is opened, so
  * callers further up see the state CLOSED. */
 void connection_close(struct worker *worker, struct connection *connection, enum close_reason reason);
+
+/* Has the event set watch for what the connection's state waits for. */
+void connection_watch(struct worker *worker, struct connection *connection);
 
 /* Ends a connection whose last reply is out: closes it, or lingers if the peer may still be sending. */
 void connection_finish(struct worker *worker, struct connection *connection);

@@ -10,10 +10,16 @@
 #include <unistd.h>
 
 static const char *process_name;
+static bool silenced;
 
 void log_set_process(const char *name)
 {
     process_name = name;
+}
+
+void log_silence(bool silent)
+{
+    silenced = silent;
 }
 
 static void write_line(const char *format, va_list arguments, const char *reason)
@@ -22,6 +28,8 @@ static void write_line(const char *format, va_list arguments, const char *reason
     int length = snprintf(line, sizeof(line), "trimtab-httpd: %s%s", process_name ? process_name : "",
                           process_name ? ": " : "");
 
+    if (silenced)
+        return;
     length += vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
     if (reason && length < (int)sizeof(line))
         length += snprintf(line + length, sizeof(line) - (size_t)length, ": %s", reason);

@@ -5,11 +5,10 @@
  * (master.c), which forks workers (worker.c); each runs an architecture (arch/) over connections
  * (connection.c).
  */
-#include "httpd/arch/architecture.h"
 #include "httpd/config.h"
-#include "httpd/io/events.h"
 #include "httpd/log.h"
 #include "httpd/master.h"
+#include "httpd/version.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -24,6 +23,7 @@ static void print_usage(FILE *out)
           "      --set KEY=VALUE  sets a key, over what the file says\n"
           "  -t               checks the configuration and prints what is effective\n"
           "  -V               prints the version, the architectures and the event mechanisms\n"
+          "      --json       with -V: as JSON, with every combination of them that is allowed\n"
           "  -h               prints this help\n"
           "\n"
           "Keys:\n",
@@ -39,17 +39,6 @@ static void print_usage(FILE *out)
     }
     fputs("\nExit codes: 0 success, 1 failure while starting or running, 2 bad configuration or usage.\n",
           out);
-}
-
-static void print_version(void)
-{
-    printf("trimtab-httpd %s\narchitectures:", TRIMTAB_VERSION);
-    for (size_t i = 0; architecture_at(i); i++)
-        printf(" %s", architecture_at(i)->name);
-    printf("\nevents:");
-    for (size_t i = 0; event_mechanism_at(i); i++)
-        printf(" %s", event_mechanism_at(i)->name);
-    printf("\n");
 }
 
 /* Applies the argument of one --set. */
@@ -71,12 +60,13 @@ int main(int argc, char **argv)
         {"set", required_argument, NULL, 's'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
+        {"json", no_argument, NULL, 'j'},
         {NULL, 0, NULL, 0},
     };
     const char *file = NULL;
     char **settings = calloc((size_t)argc, sizeof(*settings));
     int setting_count = 0;
-    bool check_only = false;
+    bool check_only = false, version = false, json = false;
     struct config config;
     bool ok = settings != NULL;
     int exit_code;
@@ -98,9 +88,11 @@ int main(int argc, char **argv)
             free(settings);
             return EXIT_SUCCESS;
         case 'V':
-            print_version();
-            free(settings);
-            return EXIT_SUCCESS;
+            version = true;
+            break;
+        case 'j':
+            json = true;
+            break;
         default:
             free(settings);
             return EXIT_CONFIGURATION;
@@ -110,6 +102,12 @@ int main(int argc, char **argv)
         log_line("unexpected argument %s; -h explains the usage", argv[optind]);
         free(settings);
         return EXIT_CONFIGURATION;
+    }
+
+    if (version) {
+        free(settings);
+        (json ? version_write_json : version_write)(stdout);
+        return EXIT_SUCCESS;
     }
 
     config_init(&config);

@@ -84,10 +84,7 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
         return;
     case SEND_BLOCKED:
         timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
-        if (!connection->writable_too) {
-            connection->writable_too = true;
-            worker->mechanism->watch_writable(worker->events, connection->fd, connection_tag(connection));
-        }
+        connection_watch(worker, connection);
         return;
     case SEND_STALLED:
         connection_close(worker, connection, CLOSED_BY_TIMEOUT);

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Bytes read at once: a short read is proof that the socket is drained (io/epoll_et.c), so it should be more
+/* Bytes read at once: a short read is proof that the socket is drained (io/epoll.c), so it should be more
  * than any usual batch of pipelined requests. */
 #define INPUT_BYTES 16384
 

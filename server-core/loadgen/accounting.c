@@ -7,31 +7,75 @@
 #include "health.h"
 #include "memory.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-static struct histogram *new_histogram(void)
+/* The histograms of an account, as a list of the places of their pointers. */
+static const size_t histogram_places[] = {
+    offsetof(struct account, lateness_us),   offsetof(struct account, connect_us),
+    offsetof(struct account, first_byte_us), offsetof(struct account, reply_us),
+    offsetof(struct account, progress_us),
+};
+
+enum { HISTOGRAM_COUNT = sizeof(histogram_places) / sizeof(*histogram_places) };
+
+static struct histogram **histogram_at(const struct account *account, unsigned index)
 {
-    return memory_needed(histogram_new(HISTOGRAM_PRECISION_3_DIGITS));
+    return (struct histogram **)(void *)((char *)(uintptr_t)account + histogram_places[index]);
 }
 
-void account_init(struct account *account, uint64_t warmup_end_ns, uint64_t window_end_ns)
+size_t account_bytes(void)
 {
+    return sizeof(struct account) + HISTOGRAM_COUNT * histogram_bytes(HISTOGRAM_PRECISION_3_DIGITS);
+}
+
+struct account *account_init(void *memory, uint64_t warmup_end_ns, uint64_t window_end_ns)
+{
+    struct account *account = memory;
+    char *free_memory = (char *)memory + sizeof(*account);
+
     *account = (struct account){.warmup_end_ns = warmup_end_ns, .window_end_ns = window_end_ns};
-    account->lateness_us = new_histogram();
-    account->connect_us = new_histogram();
-    account->first_byte_us = new_histogram();
-    account->reply_us = new_histogram();
-    account->interval.reply_us = new_histogram();
+    for (unsigned i = 0; i < HISTOGRAM_COUNT; i++) {
+        *histogram_at(account, i) = histogram_init(free_memory, HISTOGRAM_PRECISION_3_DIGITS);
+        free_memory += histogram_bytes(HISTOGRAM_PRECISION_3_DIGITS);
+    }
+    return account;
 }
 
-void account_free(struct account *account)
+struct account *account_new(uint64_t warmup_end_ns, uint64_t window_end_ns)
 {
-    free(account->lateness_us);
-    free(account->connect_us);
-    free(account->first_byte_us);
-    free(account->reply_us);
-    free(account->interval.reply_us);
+    return account_init(memory_needed(malloc(account_bytes())), warmup_end_ns, window_end_ns);
+}
+
+static void add_all(uint64_t *to, const uint64_t *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[i] += from[i];
+}
+
+void account_merge(struct account *to, const struct account *from)
+{
+    to->sessions_offered += from->sessions_offered;
+    to->sessions_started += from->sessions_started;
+    add_all(to->session_ends, from->session_ends, SESSION_END_COUNT);
+    add_all(to->sessions_dropped, from->sessions_dropped, DROP_COUNT);
+    to->requests_offered += from->requests_offered;
+    to->requests_dropped += from->requests_dropped;
+    add_all(to->requests, from->requests, OUTCOME_COUNT);
+    size_classes_merge(&to->size_classes, &from->size_classes);
+    add_all(to->replies_by_status, from->replies_by_status, STATUS_MAX + 1);
+    add_all(to->failures, from->failures, FAILURE_STATUS);
+    add_all(to->failures_by_status, from->failures_by_status, STATUS_MAX + 1);
+    add_all(to->failures_by_errno, from->failures_by_errno, ERRNO_MAX + 1);
+    to->connections_reopened += from->connections_reopened;
+    to->bytes_received += from->bytes_received;
+    to->window_bytes += from->window_bytes;
+    to->window_replies += from->window_replies;
+    to->late_arrivals += from->late_arrivals;
+    to->replied_bytes += from->replied_bytes;
+    for (unsigned i = 0; i < HISTOGRAM_COUNT; i++)
+        histogram_merge(*histogram_at(to, i), *histogram_at(from, i));
 }
 
 static void record_latency(const struct account *account, struct histogram *histogram, uint64_t intended_ns,
@@ -45,6 +89,11 @@ void account_arrival(struct account *account, uint32_t requests)
 {
     account->sessions_offered++;
     account->requests_offered += requests;
+}
+
+void account_offer(struct account *account)
+{
+    account->requests_offered++;
 }
 
 void account_drop(struct account *account, enum drop reason, uint32_t requests)
@@ -82,9 +131,8 @@ void account_reply(struct account *account, uint64_t intended_ns, uint64_t now_n
         account->window_replies++;
         account->window_bytes += bytes;
     }
-    account->interval.replies++;
-    account->interval.bytes += bytes;
-    histogram_record(account->interval.reply_us, (now_ns - intended_ns) / NS_PER_US);
+    account->replied_bytes += bytes;
+    histogram_record(account->progress_us, (now_ns - intended_ns) / NS_PER_US);
 }
 
 void account_failure(struct account *account, enum failure reason, unsigned detail, uint64_t size_bytes)
@@ -118,6 +166,15 @@ uint64_t account_dropped_sessions(const struct account *account)
     return dropped;
 }
 
+uint64_t account_ended_sessions(const struct account *account)
+{
+    uint64_t ended = 0;
+
+    for (unsigned end = 0; end < SESSION_END_COUNT; end++)
+        ended += account->session_ends[end];
+    return ended;
+}
+
 uint64_t account_timed_out_requests(const struct account *account)
 {
     return account->requests[OUTCOME_TIMED_OUT_BEFORE_READ] + account->requests[OUTCOME_TIMED_OUT_AFTER_READ];
@@ -125,24 +182,15 @@ uint64_t account_timed_out_requests(const struct account *account)
 
 bool account_balanced(const struct account *account)
 {
-    uint64_t ended = 0, in_classes = 0, sessions_ended = 0;
+    uint64_t ended = 0, in_classes = 0;
 
     for (unsigned outcome = 0; outcome < OUTCOME_COUNT; outcome++)
         ended += account->requests[outcome];
     for (unsigned i = 0; i < account->size_classes.count; i++)
         in_classes += size_class_asked(&account->size_classes.classes[i]);
-    for (unsigned end = 0; end < SESSION_END_COUNT; end++)
-        sessions_ended += account->session_ends[end];
     return ended == in_classes && account->requests_offered == ended + account->requests_dropped &&
-           account->sessions_started == sessions_ended &&
+           account->sessions_started == account_ended_sessions(account) &&
            account->sessions_offered == account->sessions_started + account_dropped_sessions(account);
-}
-
-void account_begin_interval(struct account *account)
-{
-    account->interval.replies = 0;
-    account->interval.bytes = 0;
-    histogram_clear(account->interval.reply_us);
 }
 
 void account_each_failure(const struct account *account,
@@ -153,7 +201,8 @@ void account_each_failure(const struct account *account,
         [FAILURE_CLOSED_EARLY] = "closed-early",           [FAILURE_WRONG_LENGTH] = "wrong-length",
         [FAILURE_MALFORMED_HEAD] = "malformed-head",       [FAILURE_HEAD_TOO_LONG] = "head-too-long",
         [FAILURE_TRANSFER_ENCODING] = "transfer-encoding", [FAILURE_NO_LENGTH] = "no-length",
-        [FAILURE_UNEXPECTED_DATA] = "unexpected-data",
+        [FAILURE_UNEXPECTED_DATA] = "unexpected-data",     [FAILURE_NO_PORT] = "no-port",
+        [FAILURE_NO_DESCRIPTOR] = "no-descriptor",
     };
     char name[32];
 

@@ -7,6 +7,9 @@
  * and the classes add up to offered - dropped. Offered requests are counted when their session arrives and
  * the others when they end; the equation therefore checks the generator (account_balanced).
  *
+ * An account lies in one block of memory and points nowhere else, so that it may be shared: each worker
+ * process writes its own, and the parent reads them all, adds them up (account_merge) and reports.
+ *
  * Two intervals matter. Goodput and reply rate count replies that were completed inside the window from the
  * end of the warm-up to the end of the run. Latencies are kept of what was meant to happen from the end of
  * the warm-up on, however late it did.
@@ -31,6 +34,8 @@ enum failure {
     FAILURE_TRANSFER_ENCODING, /* the body comes in chunks or otherwise encoded */
     FAILURE_NO_LENGTH,         /* no Content-Length */
     FAILURE_UNEXPECTED_DATA,   /* bytes that no request asked for */
+    FAILURE_NO_PORT,           /* a connection could not be opened again: no local port was free */
+    FAILURE_NO_DESCRIPTOR,     /* likewise: the limit of open files, or kernel memory for sockets */
     /* Those below are counted by their detail. */
     FAILURE_STATUS, /* answered, but with a status that is not 2xx; the detail is the status */
     FAILURE_ERRNO,  /* another error of the socket; the detail is the errno */
@@ -59,13 +64,6 @@ enum {
     ERRNO_MAX = 255, /* Linux defines errno values below this */
 };
 
-/* What has been counted since the last progress line. */
-struct interval_account {
-    uint64_t replies;
-    uint64_t bytes;
-    struct histogram *reply_us;
-};
-
 struct account {
     uint64_t warmup_end_ns; /* of the monotonic clock, as all moments here */
     uint64_t window_end_ns; /* end of the goodput window */
@@ -81,23 +79,37 @@ struct account {
     uint64_t failures[FAILURE_STATUS];
     uint64_t failures_by_status[STATUS_MAX + 1];
     uint64_t failures_by_errno[ERRNO_MAX + 1];
-    uint64_t bytes_received; /* everything, also of replies that were never completed */
-    uint64_t window_bytes;   /* heads and bodies of the replies inside the window */
+    uint64_t connections_reopened; /* within a session, because the connection before was to be closed */
+    uint64_t bytes_received;       /* everything, also of replies that were never completed */
+    uint64_t window_bytes;         /* heads and bodies of the replies inside the window */
     uint64_t window_replies;
     uint64_t late_arrivals;          /* started more than HEALTH_LATE_US after their moment */
     struct histogram *lateness_us;   /* of all arrivals */
     struct histogram *connect_us;    /* from the intended start of the session */
     struct histogram *first_byte_us; /* from the intended moment of the request */
     struct histogram *reply_us;      /* likewise, to the last byte */
-    struct interval_account interval;
+    struct histogram *progress_us;   /* as reply_us, from the start of the run; for progress lines */
+    uint64_t replied_bytes;          /* heads and bodies of all good replies */
 };
 
-/* Gets an account ready; the moments are as above. Released with account_free. */
-void account_init(struct account *account, uint64_t warmup_end_ns, uint64_t window_end_ns);
-void account_free(struct account *account);
+/* Bytes of memory that an account takes. */
+size_t account_bytes(void);
+
+/* Makes an empty account of `memory`, which has room for account_bytes() and is aligned for uint64_t; the
+ * moments are as above. */
+struct account *account_init(void *memory, uint64_t warmup_end_ns, uint64_t window_end_ns);
+
+/* Allocates and initialises an account. Released with free(). */
+struct account *account_new(uint64_t warmup_end_ns, uint64_t window_end_ns);
+
+/* Adds everything that `from` has counted to `to`. */
+void account_merge(struct account *to, const struct account *from);
 
 /* A session of `requests` requests has arrived; it is then either dropped or started. */
 void account_arrival(struct account *account, uint32_t requests);
+
+/* A session that goes on for as long as the run does has come to a further request. */
+void account_offer(struct account *account);
 void account_drop(struct account *account, enum drop reason, uint32_t requests);
 void account_start(struct account *account, uint64_t intended_ns, uint64_t started_ns);
 
@@ -118,13 +130,11 @@ void account_session_end(struct account *account, enum session_end end);
 
 /* Sums over enums. */
 uint64_t account_dropped_sessions(const struct account *account);
+uint64_t account_ended_sessions(const struct account *account);
 uint64_t account_timed_out_requests(const struct account *account);
 
 /* Says whether every offered request is in exactly one cell, in total and by class. */
 bool account_balanced(const struct account *account);
-
-/* Forgets the interval: a progress line has been written. */
-void account_begin_interval(struct account *account);
 
 /* Calls `each` with `context`, the name that reports use, such as "reset" or "status-404", and the count of
  * every kind of failure that occurred. The counts add up to the failed requests. */

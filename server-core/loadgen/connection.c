@@ -13,13 +13,14 @@
 
 void connection_end(struct connections *all, struct connection *c, enum session_end end)
 {
-    while (c->request <= c->last_request)
-        account_outcome(&all->account, OUTCOME_ABANDONED, connection_planned_size(all, c->request++));
-    account_session_end(&all->account, end);
+    while (c->request < c->offered_end)
+        account_outcome(all->account, OUTCOME_ABANDONED, connection_planned_size(all, c->request++));
+    account_session_end(all->account, end);
     if (c->state == THINKING)
         alarm_heap_remove(&all->thinkers, &c->think);
     timeout_cancel(&c->timeout);
-    close(c->descriptor);
+    if (c->descriptor >= 0)
+        close(c->descriptor);
     free(c->partial_head);
     free(c);
     all->open--;
@@ -27,7 +28,7 @@ void connection_end(struct connections *all, struct connection *c, enum session_
 
 void connection_fail(struct connections *all, struct connection *c, enum failure reason, unsigned detail)
 {
-    account_failure(&all->account, reason, detail, connection_planned_size(all, c->request++));
+    account_failure(all->account, reason, detail, connection_planned_size(all, c->request++));
     connection_end(all, c, SESSION_FAILED);
 }
 
@@ -42,6 +43,28 @@ static enum failure failure_of(int error)
     default:
         return FAILURE_ERRNO;
     }
+}
+
+bool connection_next_request(struct connections *all, struct connection *c)
+{
+    if (!all->closed_loop)
+        return c->request <= c->last_request;
+    if (all->stopping)
+        return false;
+    if (c->request > c->last_request) {
+        if (!all->endless)
+            return false;
+        c->request = 0; /* an endless session is the only one of its plan */
+    }
+    c->offered_end = c->request + 1;
+    account_offer(all->account);
+    return true;
+}
+
+void connection_restart_timeout(struct connections *all, struct connection *c, uint64_t now_ns)
+{
+    timeout_cancel(&c->timeout);
+    timeout_queue_append(&all->session_timeouts, &c->timeout, now_ns + all->timeout_ns);
 }
 
 void connection_fail_with_errno(struct connections *all, struct connection *c, int error)
@@ -62,15 +85,16 @@ static bool finish_connect(struct connections *all, struct connection *c, uint32
             return false;
         }
     }
-    account_connected(&all->account, c->intended_ns, now_ns);
-    timeout_cancel(&c->timeout);
-    timeout_queue_append(&all->session_timeouts, &c->timeout, now_ns + all->timeout_ns);
+    account_connected(all->account, c->intended_ns, now_ns);
+    if (!c->reopened)
+        connection_restart_timeout(all, c, now_ns);
     return exchange_ask(all, c, c->intended_ns);
 }
 
-void connections_init(struct connections *all)
+void connections_init(struct connections *all, unsigned worker)
 {
     all->open = 0;
+    all->network.next_source = all->network.source_count == 0 ? 0 : worker % all->network.source_count;
     all->thinkers = (struct alarm_heap){0};
     timeout_queue_init(&all->connect_timeouts);
     timeout_queue_init(&all->session_timeouts);
@@ -82,15 +106,12 @@ void connections_free(struct connections *all)
 }
 
 /* A session whose connect failed at once is over before it has a socket. */
-static void fail_to_start(struct connections *all, uint32_t session, int error)
+static void fail_to_start(struct connections *all, uint32_t first, uint32_t offered, int error)
 {
-    uint32_t first = session_first(all->plan, session);
-    uint32_t length = session_length(all->plan, session);
-
-    account_failure(&all->account, failure_of(error), (unsigned)error, connection_planned_size(all, first));
-    for (uint32_t request = first + 1; request < first + length; request++)
-        account_outcome(&all->account, OUTCOME_ABANDONED, connection_planned_size(all, request));
-    account_session_end(&all->account, SESSION_FAILED);
+    account_failure(all->account, failure_of(error), (unsigned)error, connection_planned_size(all, first));
+    for (uint32_t request = first + 1; request < first + offered; request++)
+        account_outcome(all->account, OUTCOME_ABANDONED, connection_planned_size(all, request));
+    account_session_end(all->account, SESSION_FAILED);
 }
 
 static void watch(struct connections *all, struct connection *c)
@@ -101,27 +122,50 @@ static void watch(struct connections *all, struct connection *c)
         memory_needed(NULL); /* ENOMEM is the only error left for a new socket, see epoll_ctl(2) */
 }
 
+bool connection_reopen(struct connections *all, struct connection *c)
+{
+    close(c->descriptor);
+    enum connect_status status = network_connect(&all->network, &c->descriptor);
+    if (status == CONNECT_NO_PORT || status == CONNECT_NO_DESCRIPTOR) {
+        connection_fail(all, c, status == CONNECT_NO_PORT ? FAILURE_NO_PORT : FAILURE_NO_DESCRIPTOR, 0);
+        return false;
+    }
+    if (status == CONNECT_FAILED) {
+        connection_fail_with_errno(all, c, errno);
+        return false;
+    }
+    all->account->connections_reopened++;
+    c->state = CONNECTING;
+    c->to_reopen = false;
+    c->reopened = true;
+    c->heard = false;
+    watch(all, c);
+    return true;
+}
+
 void connections_start(struct connections *all, uint32_t session, uint64_t intended_ns)
 {
     uint64_t now_ns = clock_now_ns();
     uint32_t first = session_first(all->plan, session);
     uint32_t length = session_length(all->plan, session);
+    /* The closed loop offers a request when its turn has come, the open one all of the session at once. */
+    uint32_t offered = all->closed_loop ? 1 : length;
     int descriptor, error;
 
-    account_arrival(&all->account, length);
-    if (now_ns >= intended_ns + all->timeout_ns) {
-        account_drop(&all->account, DROP_LATENESS, length);
+    account_arrival(all->account, offered);
+    if (now_ns >= intended_ns + all->connect_timeout_ns) {
+        account_drop(all->account, DROP_LATENESS, offered);
         return;
     }
     enum connect_status status = network_connect(&all->network, &descriptor);
     error = errno;
     if (status == CONNECT_NO_PORT || status == CONNECT_NO_DESCRIPTOR) {
-        account_drop(&all->account, status == CONNECT_NO_PORT ? DROP_PORTS : DROP_DESCRIPTORS, length);
+        account_drop(all->account, status == CONNECT_NO_PORT ? DROP_PORTS : DROP_DESCRIPTORS, offered);
         return;
     }
-    account_start(&all->account, intended_ns, now_ns);
+    account_start(all->account, intended_ns, now_ns);
     if (status == CONNECT_FAILED) {
-        fail_to_start(all, session, error);
+        fail_to_start(all, first, offered, error);
         return;
     }
 
@@ -130,10 +174,11 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
         .intended_ns = intended_ns,
         .request = first,
         .last_request = first + length - 1,
+        .offered_end = first + offered,
         .descriptor = descriptor,
         .state = CONNECTING,
     };
-    timeout_queue_append(&all->connect_timeouts, &c->timeout, intended_ns + all->timeout_ns);
+    timeout_queue_append(&all->connect_timeouts, &c->timeout, intended_ns + all->connect_timeout_ns);
     all->open++;
     watch(all, c);
 }
@@ -174,7 +219,7 @@ static void time_out_request(struct connections *all, struct connection *c)
 
     if (c->state == THINKING)
         return; /* nothing has been asked that could time out */
-    account_outcome(&all->account, outcome, connection_planned_size(all, c->request++));
+    account_outcome(all->account, outcome, connection_planned_size(all, c->request++));
 }
 
 static void expire(struct connections *all, struct timeout_queue *queue, enum session_end end,

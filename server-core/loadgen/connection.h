@@ -7,9 +7,12 @@
  *                                   ^  \------------- reply without body ------------/        |
  *                                   \------- THINKING <------------ think time ---------------/
  *
- * and always in one of two queues of timeouts: that of connects, then that of sessions. Sockets are
- * edge-triggered and registered once. When the client has had all its replies, or a timeout is over, it
- * closes, as a browser does: with FIN, and with RST when the kernel still holds data nobody has read.
+ * and always in one of two queues of timeouts: that of connects, then that of sessions. (In the closed loop,
+ * where a session may last as long as the run, the second one is of requests: each starts it anew.) Sockets
+ * are edge-triggered and registered once. When the server, or the way of asking, ends a connection with a
+ * reply and the session goes on, the next request goes back to CONNECTING, on a new socket. When the client
+ * has had all its replies, or a timeout is over, it closes, as a browser does: with FIN, and with RST when
+ * the kernel still holds data nobody has read.
  *
  * This file has the life of a session; exchange.h has a request and its reply.
  */
@@ -37,12 +40,15 @@ struct connection {
     uint32_t partial_bytes; /* of it */
     uint32_t request;       /* index of the present request in the plan */
     uint32_t last_request;  /* of the session */
+    uint32_t offered_end;   /* the request behind the last one that has been offered */
     uint32_t sent;          /* bytes of the present request */
     int descriptor;
     enum connection_state state;
     bool heard;       /* the server has sent something on this connection */
     bool reply_begun; /* a byte of the present reply has come */
     bool failed;      /* a request of the session has failed */
+    bool to_reopen;   /* the next request needs a new connection */
+    bool reopened;    /* this is not the session's first connection */
 };
 
 /* Room for most whole replies, so that they take one system call; longer bodies the kernel discards. */
@@ -52,8 +58,13 @@ struct connection {
 struct connections {
     const struct session_plan *plan;
     struct network network;
-    struct account account;
-    uint64_t timeout_ns; /* of a connect, and then again of the session */
+    struct account *account;
+    uint64_t connect_timeout_ns;
+    uint64_t timeout_ns; /* of a session, or in the closed loop of a request */
+    bool closed_loop;
+    bool endless;    /* closed loop: after its last request a session begins anew, on the same connection */
+    bool close_each; /* a connection for each request */
+    bool stopping;   /* closed loop: sessions end with the reply they wait for */
     int epoll;
     uint64_t open;
     struct timeout_queue connect_timeouts;
@@ -62,8 +73,9 @@ struct connections {
     char received[RECEIVE_BYTES];
 };
 
-/* Gets ready for no open session; plan, network, account, timeout_ns and epoll are the caller's to set. */
-void connections_init(struct connections *all);
+/* Gets worker number `worker` ready for no open session. The members before `epoll`, and that one, are the
+ * caller's to set. */
+void connections_init(struct connections *all, unsigned worker);
 
 /* Frees what connections_init and the sessions since have taken. All sessions must have ended. */
 void connections_free(struct connections *all);
@@ -83,7 +95,19 @@ void connections_expire(struct connections *all, uint64_t now_ns);
 /* Ends all sessions; the requests that they are at count as abandoned. */
 void connections_interrupt(struct connections *all);
 
-/* Ends a session: counts the requests from the present one on as abandoned, closes, frees `connection`. */
+/* Goes on to the next request of the session, after the present one has been counted. Returns false when
+ * there is none: the caller ends the session. */
+bool connection_next_request(struct connections *all, struct connection *connection);
+
+/* Closes the connection and opens another one for the rest of the session. Returns false when the session has
+ * ended. */
+bool connection_reopen(struct connections *all, struct connection *connection);
+
+/* Starts the session's timeout anew. */
+void connection_restart_timeout(struct connections *all, struct connection *connection, uint64_t now_ns);
+
+/* Ends a session: counts the offered requests from the present one on as abandoned, closes, frees
+ * `connection`. */
 void connection_end(struct connections *all, struct connection *connection, enum session_end end);
 
 /* Ends a session because its present request, or the connection that it needs, failed: for `reason`, with the

@@ -27,14 +27,16 @@ bool exchange_send(struct connections *all, struct connection *c)
 
 bool exchange_ask(struct connections *all, struct connection *c, uint64_t intended_ns)
 {
-    c->state = ASKING;
     c->intended_ns = intended_ns;
+    if (c->to_reopen)
+        return connection_reopen(all, c);
+    c->state = ASKING;
     c->sent = 0;
     c->reply_begun = false;
     return exchange_send(all, c);
 }
 
-/* A whole reply has been read. Returns false when the session has ended. */
+/* A whole reply has been read. Returns whether the session goes on, on the same connection. */
 static bool finish_reply(struct connections *all, struct connection *c)
 {
     uint64_t now_ns = clock_now_ns();
@@ -44,30 +46,30 @@ static bool finish_reply(struct connections *all, struct connection *c)
                     : head->content_length != REPLY_LENGTH_UNKNOWN ? head->content_length
                                                                    : 0;
 
-    all->account.replies_by_status[head->status]++;
+    all->account->replies_by_status[head->status]++;
     if (head->status < 200 || head->status > 299) {
-        account_failure(&all->account, FAILURE_STATUS, head->status,
-                        connection_planned_size(all, c->request));
+        account_failure(all->account, FAILURE_STATUS, head->status, connection_planned_size(all, c->request));
         c->failed = true;
     } else if (kind->size != SIZE_UNKNOWN && head->content_length != kind->size) {
-        account_failure(&all->account, FAILURE_WRONG_LENGTH, 0, size);
+        account_failure(all->account, FAILURE_WRONG_LENGTH, 0, size);
         c->failed = true;
     } else {
-        account_reply(&all->account, c->intended_ns, now_ns, head->head_bytes + head->body_bytes, size);
+        account_reply(all->account, c->intended_ns, now_ns, head->head_bytes + head->body_bytes, size);
     }
 
-    uint32_t think_us = all->plan->requests[c->request].think_us;
-    if (c->request++ == c->last_request) {
+    /* The log's think times are for the open loop. */
+    uint32_t think_us = all->closed_loop ? 0 : all->plan->requests[c->request].think_us;
+    c->request++;
+    if (!connection_next_request(all, c)) {
         connection_end(all, c, c->failed ? SESSION_FAILED : SESSION_COMPLETED);
         return false;
     }
     /* Answered before it was sent completely, a request leaves its rest in the way of the next one. */
-    if (head->connection_close || c->sent < kind->text_length) {
-        connection_fail(all, c, FAILURE_CLOSED_EARLY, 0);
-        return false;
-    }
+    c->to_reopen = head->connection_close || all->close_each || c->sent < kind->text_length;
+    if (all->closed_loop)
+        connection_restart_timeout(all, c, now_ns);
     if (think_us == 0)
-        return exchange_ask(all, c, now_ns);
+        return exchange_ask(all, c, now_ns) && c->state != CONNECTING;
     c->state = THINKING;
     alarm_heap_add(&all->thinkers, &c->think, now_ns + think_us * NS_PER_US);
     return true;
@@ -82,7 +84,7 @@ static ssize_t receive(struct connections *all, struct connection *c, void *buff
         syscall(SYS_recvfrom, c->descriptor, buffer, size, buffer == NULL ? MSG_TRUNC : 0, NULL, NULL);
 
     if (got > 0) {
-        all->account.bytes_received += (uint64_t)got;
+        all->account->bytes_received += (uint64_t)got;
         c->heard = true;
         return got;
     }
@@ -143,7 +145,7 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
         return false;
     if (!c->reply_begun) {
         c->reply_begun = true;
-        account_first_byte(&all->account, c->intended_ns, clock_now_ns());
+        account_first_byte(all->account, c->intended_ns, clock_now_ns());
     }
 
     size_t length = c->partial_bytes + (size_t)got;
@@ -191,10 +193,11 @@ static bool read_body(struct connections *all, struct connection *c, bool until_
     return finish_reply(all, c) && !drained;
 }
 
-/* Nothing is expected while the client thinks, but the server may close the connection. */
+/* Nothing is expected while the client thinks, but the server may close the connection; it will, after having
+ * announced that. */
 static bool read_while_thinking(struct connections *all, struct connection *c)
 {
-    if (receive(all, c, all->received, RECEIVE_BYTES) > 0)
+    if (!c->to_reopen && receive(all, c, all->received, RECEIVE_BYTES) > 0)
         connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
     return false;
 }

@@ -29,7 +29,7 @@ static uint64_t count_beyond(const struct histogram *histogram, uint64_t limit)
     return beyond;
 }
 
-void health_judge(struct health *health, const struct account *account, double cpu_share)
+void health_judge(struct health *health, const struct account *account, bool closed_loop, double cpu_share)
 {
     const uint64_t *dropped = account->sessions_dropped;
     uint64_t too_late = count_beyond(account->lateness_us, HEALTH_LATENESS_LIMIT_US);
@@ -49,6 +49,11 @@ void health_judge(struct health *health, const struct account *account, double c
                    "The generator used %.0f %% of its CPU while more than 1 %% of the arrivals were over %d "
                    "us late.",
                    cpu_share * 100, HEALTH_LATE_US);
+    if (closed_loop && cpu_share >= HEALTH_CPU_SHARE_LIMIT)
+        add_reason(health,
+                   "The generator used %.0f %% of its CPU, so the server may have waited for it; --processes "
+                   "takes more CPUs.",
+                   cpu_share * 100);
     if (dropped[DROP_PORTS] > 0)
         add_reason(health,
                    "%" PRIu64
@@ -60,6 +65,11 @@ void health_judge(struct health *health, const struct account *account, double c
             "%" PRIu64
             " sessions were dropped because the limit of open files or of memory for sockets was reached.",
             dropped[DROP_DESCRIPTORS]);
+    if (account->failures[FAILURE_NO_PORT] + account->failures[FAILURE_NO_DESCRIPTOR] > 0)
+        add_reason(health,
+                   "%" PRIu64
+                   " connections could not be opened again for want of local ports, open files or memory.",
+                   account->failures[FAILURE_NO_PORT] + account->failures[FAILURE_NO_DESCRIPTOR]);
     if (dropped[DROP_LATENESS] > 0)
         add_reason(health,
                    "%" PRIu64

@@ -7,6 +7,7 @@
 
 #include "loadgen/accounting.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* An arrival counts as late when it started this long after its moment: the tail that a generator shows which
@@ -21,10 +22,11 @@
 #define HEALTH_LATE_COUNT_MIN    5
 
 /* A process that computes this share of the time has no reserve; as long as its arrivals are on time, that is
- * only a fact, together with late arrivals it is the cause. */
+ * only a fact, together with late arrivals it is the cause. A closed loop has no arrivals that could be late:
+ * there it is the cause by itself. */
 #define HEALTH_CPU_SHARE_LIMIT 0.97
 
-#define HEALTH_REASONS_MAX 5
+#define HEALTH_REASONS_MAX 7
 #define HEALTH_REASON_SIZE 200
 
 struct health {
@@ -32,11 +34,11 @@ struct health {
     char reasons[HEALTH_REASONS_MAX][HEALTH_REASON_SIZE]; /* sentences */
     uint64_t lateness_p99_us;
     uint64_t lateness_max_us;
-    double cpu_share; /* of one CPU, while load was offered */
+    double cpu_share; /* of one CPU, while load was offered; of the busiest process */
 };
 
-/* Judges `account`, of which the generator used `cpu_share` of one CPU. */
-void health_judge(struct health *health, const struct account *account, double cpu_share);
+/* Judges `account`, for which the busiest process of the generator used `cpu_share` of one CPU. */
+void health_judge(struct health *health, const struct account *account, bool closed_loop, double cpu_share);
 
 /* "ok" or "generator-limited". */
 const char *health_verdict(const struct health *health);

@@ -1,28 +1,27 @@
 /*
- * trimtab-load: an open-loop HTTP load generator. docs/load-generator.md describes it from the outside;
- * the walk through the source begins here:
+ * trimtab-load: an HTTP load generator, open-loop and closed-loop. docs/load-generator.md describes it from
+ * the outside; the walk through the source begins here:
  *
  *     options.c, url.c   the command line
  *     sessions.c         what is asked for
- *     arrivals.c         when sessions begin
- *     open_loop.c        the loop that starts them, on the timers of timers.c
- *     connection.c       the life of one session: its socket (network.c), its timeouts
+ *     workers.c          the processes that do it, and the one that watches them
+ *     load_loop.c        the loop that starts sessions: at the moments of arrivals.c, or as others end
+ *     connection.c       the life of one session: its socket (network.c), its timeouts (timers.c)
  *     exchange.c         one request and its reply (reply.c)
  *     accounting.c       what became of every request (size_classes.c), and how long it took
  *     health.c           whether the generator itself was the limit
  *     report.c           JSON lines; report_text.c the report for people
  */
+#include "common/affinity.h"
 #include "common/clock.h"
-#include "open_loop.h"
 #include "report.h"
 #include "url.h"
+#include "workers.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 enum { EXIT_CANNOT_RUN = 1, EXIT_BAD_USAGE = 2, EXIT_SIGNAL_BASE = 128 };
 
@@ -33,11 +32,19 @@ static void note_signal(int number)
     signal_number = number;
 }
 
-/* The first signal ends the run with a result; a second one, with its default action, the process. */
-static void catch_signals(void)
+/* The first signal ends the run with a result; a second one, with its default action, the process. They are
+ * blocked until somebody waits with the mask that this function leaves in *waiting_mask. */
+static void catch_signals(sigset_t *waiting_mask)
 {
     struct sigaction action = {.sa_handler = note_signal, .sa_flags = SA_RESETHAND};
+    sigset_t ours;
 
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGTERM);
+    sigprocmask(SIG_BLOCK, &ours, waiting_mask);
+    sigdelset(waiting_mask, SIGINT);
+    sigdelset(waiting_mask, SIGTERM);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }
@@ -52,8 +59,15 @@ static int complain(int status, const char *sentence)
 static bool make_plan(struct session_plan *plan, const struct options *options, const struct url *url,
                       char *error, size_t error_size)
 {
+    struct request_form form = {
+        .authority = url->authority,
+        .http_1_0 = options->http == HTTP_1_0,
+        .close = options->connection == CONNECTION_CLOSE,
+    };
+
     if (options->sessions_file == NULL) {
-        sessions_repeat(plan, url->path, url->authority, options->session_requests);
+        uint32_t requests = options->session_requests == 0 ? 1 : (uint32_t)options->session_requests;
+        sessions_repeat(plan, url->path, &form, requests);
         return true;
     }
     *plan = (struct session_plan){0};
@@ -68,7 +82,7 @@ static bool make_plan(struct session_plan *plan, const struct options *options, 
                  strerror(errno));
         return false;
     }
-    bool ok = sessions_read(plan, in, options->sessions_file, url->authority, error, error_size);
+    bool ok = sessions_read(plan, in, options->sessions_file, &form, error, error_size);
     fclose(in);
     return ok;
 }
@@ -82,56 +96,82 @@ static bool prepare(struct connections *all, struct session_plan *plan, const st
         !make_plan(plan, options, &url, error, error_size) ||
         !url_resolve(&url, &all->network.server, &all->network.address_length, error, error_size))
         return false;
-    all->network.close_with_reset = options->close_with_reset;
+    all->plan = plan;
+    all->connect_timeout_ns = clock_seconds_to_ns(options->connect_timeout_s);
+    all->timeout_ns = clock_seconds_to_ns(options->timeout_s);
+    all->closed_loop = options->mode == MODE_CLOSED;
+    all->endless = all->closed_loop && options->sessions_file == NULL && options->session_requests == 0;
+    all->close_each = options->connection == CONNECTION_CLOSE;
+    all->network.close_with_reset = options->close == CLOSE_RESET;
     if (options->sources != NULL)
         return network_set_sources(&all->network, options->sources, error, error_size);
     network_set_default_sources(&all->network);
     return true;
 }
 
-/* Runs the load and prints the result. Returns the exit status. */
-static int run(struct connections *all, const struct options *options)
+/* Judges and prints what has been counted. Returns the exit status. */
+static int report(const struct options *options, const struct workers_end *end)
 {
-    uint64_t start_ns = clock_now_ns();
-    uint64_t warmup_end_ns = start_ns + clock_seconds_to_ns(options->warmup_s);
-    uint64_t window_end_ns = start_ns + clock_seconds_to_ns(options->duration_s);
-    struct open_loop loop = {
-        .options = options, .all = all, .out = stdout, .signal_number = &signal_number, .start_ns = start_ns};
+    const struct account *account = end->total;
     struct health health;
 
-    all->timeout_ns = clock_seconds_to_ns(options->timeout_s);
-    connections_init(all);
-    account_init(&all->account, warmup_end_ns, window_end_ns);
-    catch_signals();
-    struct open_loop_end end = open_loop_run(&loop);
-
-    health_judge(&health, &all->account, end.cpu_share);
-    uint64_t counted_until_ns = end.end_ns < window_end_ns ? end.end_ns : window_end_ns;
+    health_judge(&health, account, options->mode == MODE_CLOSED, end->cpu_share);
+    uint64_t counted_until_ns = end->end_ns < account->window_end_ns ? end->end_ns : account->window_end_ns;
     /* An early end of all sessions is no early end of the run: nothing more was to come. */
     if (signal_number == 0)
-        counted_until_ns = window_end_ns;
+        counted_until_ns = account->window_end_ns;
     struct result result = {
         .options = options,
-        .account = &all->account,
+        .account = account,
         .health = &health,
-        .elapsed_s = (double)(end.end_ns - start_ns) / 1e9,
-        .window_s = counted_until_ns > warmup_end_ns ? (double)(counted_until_ns - warmup_end_ns) / 1e9 : 0,
+        .elapsed_s = end->end_ns > end->start_ns ? (double)(end->end_ns - end->start_ns) / 1e9 : 0,
+        .window_s = counted_until_ns > account->warmup_end_ns
+                        ? (double)(counted_until_ns - account->warmup_end_ns) / 1e9
+                        : 0,
         .interrupted = signal_number != 0,
     };
     if (options->text)
         report_result_text(stdout, &result);
     else
         report_result(stdout, &result);
-
-    bool balanced = account_balanced(&all->account);
-    connections_free(all);
-    account_free(&all->account);
     if (fflush(stdout) != 0 || ferror(stdout))
         return complain(EXIT_CANNOT_RUN, "the result could not be written to the standard output");
-    if (!balanced)
+    if (!account_balanced(account))
         return complain(EXIT_CANNOT_RUN,
                         "the counts of the result do not add up: this is an error of trimtab-load");
     return signal_number == 0 ? 0 : EXIT_SIGNAL_BASE + signal_number;
+}
+
+/* Runs the load and prints the result. Returns the exit status. */
+static int run(struct connections *all, const struct options *options)
+{
+    static int cpus[AFFINITY_CPU_MAX + 1];
+    char error[512];
+    sigset_t waiting_mask;
+    struct workers_end end;
+    struct workers_run load = {
+        .options = options,
+        .all = all,
+        .cpus = cpus,
+        .out = stdout,
+        .signal_number = &signal_number,
+        .waiting_mask = &waiting_mask,
+    };
+
+    if (options->cpus != NULL) {
+        load.cpu_count = affinity_parse_list(options->cpus, cpus, AFFINITY_CPU_MAX + 1);
+        if (load.cpu_count == 0) {
+            snprintf(error, sizeof(error),
+                     "--cpus %s: expected CPUs that this process may use, such as 0-3,8", options->cpus);
+            return complain(EXIT_BAD_USAGE, error);
+        }
+    }
+    catch_signals(&waiting_mask);
+    if (!workers_run(&load, &end, error, sizeof(error)))
+        return complain(EXIT_CANNOT_RUN, error);
+    int status = report(options, &end);
+    free(end.total);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -150,18 +190,11 @@ int main(int argc, char **argv)
     case OPTIONS_RUN:
         break;
     }
-    all.plan = &plan;
-    all.epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (all.epoll < 0)
-        return complain(EXIT_CANNOT_RUN, "epoll is not to be had on this system");
     network_raise_descriptor_limit();
-    prctl(PR_SET_TIMERSLACK, 1UL); /* 1 ns instead of 50 us: waits end when they should, see prctl(2) */
-
     if (prepare(&all, &plan, &options, error, sizeof(error)))
         status = run(&all, &options);
     else
         status = complain(EXIT_BAD_USAGE, error);
     sessions_free(&plan);
-    close(all.epoll);
     return status;
 }

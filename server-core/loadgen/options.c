@@ -1,5 +1,5 @@
 /*
- * See options.h.
+ * See options.h. Every option is a row of one table, from which it is read, checked and described.
  */
 #include "options.h"
 
@@ -8,152 +8,226 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: trimtab-load open --url http://HOST:PORT[/PATH] --rate RPS --duration S [OPTION]...\n"
-    "\n"
-    "Offers HTTP load in an open loop: sessions arrive at their rate whatever the server does.\n"
-    "Prints one JSON document a line: progress every second, then the result.\n"
-    "\n"
-    "  --url URL               where to; its path is asked for when there is no session log\n"
-    "  --rate RPS              requests offered a second\n"
-    "  --duration S            how long sessions go on to arrive\n"
-    "  --warmup S              beginning that goodput, rates and latencies leave out (0)\n"
-    "  --timeout S             for the connect, and then again for the whole session (10)\n"
-    "  --sessions FILE         session log in httperf's wsesslog form\n"
-    "  --session-requests N    without a log: requests in a session (1)\n"
-    "  --arrivals KIND         deterministic or poisson (deterministic)\n"
-    "  --seed N                of the Poisson arrivals (1)\n"
-    "  --source ADDR[,ADDR...] local addresses to connect from, in turn\n"
-    "  --close HOW             how a session ends: fin, or reset, which leaves no TIME_WAIT behind (fin)\n"
-    "  --text                  a report for people instead of JSON\n"
-    "  --help, --version\n";
+enum value_kind { VALUE_TEXT, VALUE_NUMBER, VALUE_INTEGER, VALUE_CHOICE, VALUE_FLAG };
 
-enum {
-    OPTION_URL = 1,
-    OPTION_RATE,
-    OPTION_DURATION,
-    OPTION_WARMUP,
-    OPTION_TIMEOUT,
-    OPTION_SESSIONS,
-    OPTION_SESSION_REQUESTS,
-    OPTION_ARRIVALS,
-    OPTION_SEED,
-    OPTION_SOURCE,
-    OPTION_CLOSE,
-    OPTION_TEXT,
-    OPTION_HELP,
-    OPTION_VERSION,
+/* The modes that an option belongs to. */
+enum { IN_OPEN = 1U << MODE_OPEN, IN_CLOSED = 1U << MODE_CLOSED, IN_BOTH = IN_OPEN | IN_CLOSED };
+
+#define CHOICES_MAX 4
+
+struct row {
+    const char *name;
+    const char *argument; /* its name in the help text, NULL for a flag */
+    const char *help;
+    unsigned modes;
+    enum value_kind kind;
+    size_t place; /* in struct options */
+    double low, high;
+    bool low_excluded;
+    const char *expected; /* what a number should have been */
+    const char *choices[CHOICES_MAX];
 };
 
-static const struct option long_options[] = {
-    {"url", required_argument, NULL, OPTION_URL},
-    {"rate", required_argument, NULL, OPTION_RATE},
-    {"duration", required_argument, NULL, OPTION_DURATION},
-    {"warmup", required_argument, NULL, OPTION_WARMUP},
-    {"timeout", required_argument, NULL, OPTION_TIMEOUT},
-    {"sessions", required_argument, NULL, OPTION_SESSIONS},
-    {"session-requests", required_argument, NULL, OPTION_SESSION_REQUESTS},
-    {"arrivals", required_argument, NULL, OPTION_ARRIVALS},
-    {"seed", required_argument, NULL, OPTION_SEED},
-    {"source", required_argument, NULL, OPTION_SOURCE},
-    {"close", required_argument, NULL, OPTION_CLOSE},
-    {"text", no_argument, NULL, OPTION_TEXT},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {NULL, 0, NULL, 0},
+#define PLACE(member) .place = offsetof(struct options, member)
+#define SECONDS       "seconds, more than 0 and at most 1,000,000"
+#define TIMEOUT       "seconds, more than 0 and at most 3,600"
+
+/* The rows stand in the order of the help text. */
+static const struct row rows[] = {
+    {"url", "URL", "where to; its path is asked for when there is no session log", IN_BOTH, VALUE_TEXT,
+     PLACE(url)},
+    {"rate", "RPS", "requests offered a second", IN_OPEN, VALUE_NUMBER, PLACE(rate_rps), 0, 1e7, true,
+     .expected = "requests per second, more than 0 and at most 10,000,000"},
+    {"connections", "N", "connections that are kept busy", IN_CLOSED, VALUE_INTEGER, PLACE(connections), 1,
+     CONNECTIONS_MAX, .expected = "an integer from 1 to 1,000,000"},
+    {"duration", "S", "how long new requests are made", IN_BOTH, VALUE_NUMBER, PLACE(duration_s), 0, 1e6,
+     true, .expected = SECONDS},
+    {"warmup", "S", "beginning that goodput, rates and latencies leave out (0)", IN_BOTH, VALUE_NUMBER,
+     PLACE(warmup_s), 0, 1e6, .expected = "seconds, from 0 to 1,000,000"},
+    {"timeout", "S", "open: of the whole session; closed: of each request (10)", IN_BOTH, VALUE_NUMBER,
+     PLACE(timeout_s), 0, 3600, true, .expected = TIMEOUT},
+    {"connect-timeout", "S", "of the connect (as --timeout)", IN_BOTH, VALUE_NUMBER, PLACE(connect_timeout_s),
+     0, 3600, true, .expected = TIMEOUT},
+    {"sessions", "FILE", "session log in httperf's wsesslog form", IN_BOTH, VALUE_TEXT, PLACE(sessions_file)},
+    {"session-requests", "N", "without a log: requests in a session (open: 1, closed: no end)", IN_BOTH,
+     VALUE_INTEGER, PLACE(session_requests), 1, 1e6, .expected = "an integer from 1 to 1,000,000"},
+    {"arrivals", "KIND", "deterministic or poisson (deterministic)", IN_OPEN, VALUE_CHOICE, PLACE(arrivals),
+     .choices = {"deterministic", "poisson"}},
+    {"seed", "N", "of everything random (1)", IN_BOTH, VALUE_INTEGER, PLACE(seed), 0, 1e18,
+     .expected = "an integer of at most 18 digits"},
+    {"http", "VERSION", "1.1 or 1.0 (1.1)", IN_BOTH, VALUE_CHOICE, PLACE(http), .choices = {"1.1", "1.0"}},
+    {"connection", "KIND", "keep-alive, or close: a connection for each request (keep-alive)", IN_BOTH,
+     VALUE_CHOICE, PLACE(connection), .choices = {"keep-alive", "close"}},
+    {"close", "HOW", "how connections end: fin, or reset, which leaves no TIME_WAIT behind (fin)", IN_BOTH,
+     VALUE_CHOICE, PLACE(close), .choices = {"fin", "reset"}},
+    {"source", "ADDR[,ADDR...]", "local addresses to connect from, in turn", IN_BOTH, VALUE_TEXT,
+     PLACE(sources)},
+    {"processes", "N", "worker processes that share the load (1)", IN_BOTH, VALUE_INTEGER, PLACE(processes),
+     1, PROCESSES_MAX, .expected = "an integer from 1 to 1,024"},
+    {"cpus", "LIST", "CPUs for the processes, in turn, such as 0-3,8", IN_BOTH, VALUE_TEXT, PLACE(cpus)},
+    {"text", NULL, "a report for people instead of JSON", IN_BOTH, VALUE_FLAG, PLACE(text)},
 };
 
-/* Reads a number that lies in [low, high], or in (low, high] when `low_excluded`. */
-static bool parse_number(const char *text, double low, bool low_excluded, double high, double *number)
+enum { ROW_COUNT = sizeof(rows) / sizeof(*rows) };
+
+static const char *const mode_names[] = {[MODE_OPEN] = "open", [MODE_CLOSED] = "closed"};
+
+const char *mode_name(enum mode mode)
+{
+    return mode_names[mode];
+}
+
+static void print_help(void)
+{
+    puts("usage: trimtab-load open   --url http://HOST:PORT[/PATH] --rate RPS --duration S [OPTION]...\n"
+         "       trimtab-load closed --url http://HOST:PORT[/PATH] --connections N --duration S [OPTION]...\n"
+         "\n"
+         "Offers HTTP load. open: sessions arrive at their rate whatever the server does. closed: every\n"
+         "connection asks again as soon as it has its reply.\n"
+         "Prints one JSON document a line: progress every second, then the result.\n");
+    for (unsigned i = 0; i < ROW_COUNT; i++) {
+        char left[64];
+        snprintf(left, sizeof(left), "--%s %s", rows[i].name,
+                 rows[i].argument == NULL ? "" : rows[i].argument);
+        printf("  %-24s %s%s\n", left,
+               rows[i].modes == IN_OPEN     ? "open: "
+               : rows[i].modes == IN_CLOSED ? "closed: "
+                                            : "",
+               rows[i].help);
+    }
+    puts("  --help, --version");
+}
+
+static bool parse_number(const struct row *row, const char *text, double *number)
 {
     char *end;
     *number = strtod(text, &end);
-    return end != text && *end == '\0' && (low_excluded ? *number > low : *number >= low) && *number <= high;
+    return end != text && *end == '\0' && (row->low_excluded ? *number > row->low : *number >= row->low) &&
+           *number <= row->high;
 }
 
-static bool parse_integer(const char *text, uint64_t low, uint64_t high, uint64_t *number)
+static bool parse_integer(const struct row *row, const char *text, uint64_t *number)
 {
     if (*text == '\0' || strlen(text) > 18 || text[strspn(text, "0123456789")] != '\0')
         return false;
     *number = strtoull(text, NULL, 10);
-    return *number >= low && *number <= high;
+    return *number >= (uint64_t)row->low && *number <= (uint64_t)row->high;
 }
 
-/* Takes one option. Returns NULL, or what was expected instead of its value. */
-static const char *take(struct options *options, int option, const char *value)
+static bool parse_choice(const struct row *row, const char *text, unsigned *choice)
 {
-    uint64_t integer = 0;
+    for (unsigned i = 0; i < CHOICES_MAX && row->choices[i] != NULL; i++)
+        if (strcmp(text, row->choices[i]) == 0) {
+            *choice = i;
+            return true;
+        }
+    return false;
+}
 
-    switch (option) {
-    case OPTION_URL:
-        options->url = value;
-        return NULL;
-    case OPTION_RATE:
-        return parse_number(value, 0, true, 1e7, &options->rate_rps)
-                   ? NULL
-                   : "requests per second, more than 0 and at most 10,000,000";
-    case OPTION_DURATION:
-        return parse_number(value, 0, true, 1e6, &options->duration_s)
-                   ? NULL
-                   : "seconds, more than 0 and at most 1,000,000";
-    case OPTION_WARMUP:
-        return parse_number(value, 0, false, 1e6, &options->warmup_s) ? NULL : "seconds, from 0 to 1,000,000";
-    case OPTION_TIMEOUT:
-        return parse_number(value, 0, true, 3600, &options->timeout_s)
-                   ? NULL
-                   : "seconds, more than 0 and at most 3,600";
-    case OPTION_SESSIONS:
-        options->sessions_file = value;
-        return NULL;
-    case OPTION_SESSION_REQUESTS:
-        if (!parse_integer(value, 1, 1000000, &integer))
-            return "an integer from 1 to 1,000,000";
-        options->session_requests = (uint32_t)integer;
-        return NULL;
-    case OPTION_ARRIVALS:
-        options->poisson = strcmp(value, "poisson") == 0;
-        return options->poisson || strcmp(value, "deterministic") == 0 ? NULL : "deterministic or poisson";
-    case OPTION_SEED:
-        return parse_integer(value, 0, UINT64_MAX, &options->seed) ? NULL : "an integer of at most 18 digits";
-    case OPTION_SOURCE:
-        options->sources = value;
-        return NULL;
-    case OPTION_CLOSE:
-        options->close_with_reset = strcmp(value, "reset") == 0;
-        return options->close_with_reset || strcmp(value, "fin") == 0 ? NULL : "fin or reset";
-    default: /* OPTION_TEXT; help and version are not taken */
-        options->text = true;
-        return NULL;
+/* Reads the value of one option. Returns false when it is not as expected. */
+static bool take(struct options *options, const struct row *row, const char *value)
+{
+    void *place = (char *)options + row->place;
+
+    switch (row->kind) {
+    case VALUE_NUMBER:
+        return parse_number(row, value, place);
+    case VALUE_INTEGER:
+        return parse_integer(row, value, place);
+    case VALUE_CHOICE:
+        return parse_choice(row, value, place);
+    case VALUE_TEXT:
+        *(const char **)place = value;
+        return true;
+    case VALUE_FLAG:
+        *(bool *)place = true;
+        return true;
     }
+    return false;
+}
+
+/* Puts what was expected instead of a refused value into `error`. */
+static void explain(const struct row *row, const char *value, char *error, size_t error_size)
+{
+    int used = snprintf(error, error_size, "--%s %s: expected ", row->name, value);
+
+    if (row->kind != VALUE_CHOICE) {
+        snprintf(error + used, error_size - (size_t)used, "%s", row->expected);
+        return;
+    }
+    for (unsigned i = 0; i < CHOICES_MAX && row->choices[i] != NULL && (size_t)used < error_size; i++)
+        used +=
+            snprintf(error + used, error_size - (size_t)used, "%s%s", i == 0 ? "" : " or ", row->choices[i]);
 }
 
 /* Returns what is wrong with the options together, NULL when nothing. */
-static const char *find_contradiction(const struct options *options, bool requests_given)
+static const char *find_contradiction(const struct options *options)
 {
     if (options->url == NULL)
         return "--url is missing: expected http://HOST:PORT[/PATH]";
-    if (!(options->rate_rps > 0))
+    if (options->mode == MODE_OPEN && !(options->rate_rps > 0))
         return "--rate is missing: expected requests per second";
+    if (options->mode == MODE_CLOSED && options->connections == 0)
+        return "--connections is missing: expected an integer from 1 to 1,000,000";
     if (!(options->duration_s > 0))
         return "--duration is missing: expected seconds";
     if (options->warmup_s >= options->duration_s)
         return "--warmup: expected less than --duration, or nothing would be measured";
-    if (options->sessions_file != NULL && requests_given)
+    if (options->sessions_file != NULL && options->session_requests > 0)
         return "--session-requests: a session log says itself how many requests its sessions have";
+    if (options->mode == MODE_CLOSED && options->processes > options->connections)
+        return "--processes: expected at most as many as --connections, or some would have nothing to do";
+    return NULL;
+}
+
+static bool take_mode(struct options *options, int count, char **words, char *error, size_t error_size)
+{
+    for (unsigned mode = 0; count == 1 && mode < sizeof(mode_names) / sizeof(*mode_names); mode++)
+        if (strcmp(words[0], mode_names[mode]) == 0) {
+            options->mode = mode;
+            return true;
+        }
+    snprintf(error, error_size, "%s: expected one mode, open or closed; see trimtab-load --help",
+             count > 0 ? words[count - 1] : "the mode is missing");
+    return false;
+}
+
+enum { OPTION_HELP = ROW_COUNT + 1, OPTION_VERSION };
+
+/* getopt's table: val is the row's index + 1, as 0 and '?' are taken. */
+static void make_getopt_table(struct option table[static ROW_COUNT + 3])
+{
+    for (int i = 0; i < ROW_COUNT; i++)
+        table[i] = (struct option){rows[i].name, rows[i].kind == VALUE_FLAG ? no_argument : required_argument,
+                                   NULL, i + 1};
+    table[ROW_COUNT] = (struct option){"help", no_argument, NULL, OPTION_HELP};
+    table[ROW_COUNT + 1] = (struct option){"version", no_argument, NULL, OPTION_VERSION};
+    table[ROW_COUNT + 2] = (struct option){NULL, 0, NULL, 0};
+}
+
+/* Returns an option that was given and does not belong to the mode, NULL when there is none. */
+static const struct row *find_stranger(const bool given[static ROW_COUNT], enum mode mode)
+{
+    for (unsigned i = 0; i < ROW_COUNT; i++)
+        if (given[i] && (rows[i].modes & (1U << mode)) == 0)
+            return &rows[i];
     return NULL;
 }
 
 enum options_result options_parse(struct options *options, int argc, char **argv, char *error,
                                   size_t error_size)
 {
-    bool requests_given = false;
+    struct option table[ROW_COUNT + 3];
+    bool given[ROW_COUNT] = {false};
 
-    *options = (struct options){.timeout_s = 10, .session_requests = 1, .seed = 1};
+    _Static_assert(OPTION_VERSION < '?', "the index of a row must not be mistaken for getopt's complaint");
+    *options = (struct options){.timeout_s = 10, .seed = 1, .processes = 1};
+    make_getopt_table(table);
     opterr = 0; /* the messages are ours */
     optind = 1;
-    for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+    for (int option; (option = getopt_long(argc, argv, "", table, NULL)) != -1;) {
         if (option == OPTION_HELP) {
-            fputs(usage, stdout);
+            print_help();
             return OPTIONS_DONE;
         }
         if (option == OPTION_VERSION) {
@@ -166,24 +240,28 @@ enum options_result options_parse(struct options *options, int argc, char **argv
                      argv[optind - 1]);
             return OPTIONS_BAD;
         }
-        requests_given = requests_given || option == OPTION_SESSION_REQUESTS;
-        const char *expected = take(options, option, optarg);
-        if (expected != NULL) {
-            const char *name = long_options[option - 1].name;
-            snprintf(error, error_size, "--%s %s: expected %s", name, optarg, expected);
+        given[option - 1] = true;
+        if (!take(options, &rows[option - 1], optarg)) {
+            explain(&rows[option - 1], optarg, error, error_size);
             return OPTIONS_BAD;
         }
     }
-
-    if (argc - optind != 1 || strcmp(argv[optind], "open") != 0) {
-        snprintf(error, error_size, "%s: expected one mode, open; see trimtab-load --help",
-                 optind < argc ? argv[argc - 1] : "the mode is missing");
+    if (!take_mode(options, argc - optind, argv + optind, error, error_size))
+        return OPTIONS_BAD;
+    const struct row *stranger = find_stranger(given, options->mode);
+    if (stranger != NULL) {
+        snprintf(error, error_size, "--%s: is not an option of trimtab-load %s", stranger->name,
+                 mode_name(options->mode));
         return OPTIONS_BAD;
     }
-    const char *contradiction = find_contradiction(options, requests_given);
+    const char *contradiction = find_contradiction(options);
     if (contradiction != NULL) {
         snprintf(error, error_size, "%s", contradiction);
         return OPTIONS_BAD;
     }
+    if (options->connect_timeout_s == 0)
+        options->connect_timeout_s = options->timeout_s;
+    if (options->mode == MODE_OPEN && options->session_requests == 0)
+        options->session_requests = 1;
     return OPTIONS_RUN;
 }

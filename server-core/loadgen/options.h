@@ -8,19 +8,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Limits that other files share with the command line. */
+#define CONNECTIONS_MAX 1000000
+#define PROCESSES_MAX   1024
+
+enum mode { MODE_OPEN, MODE_CLOSED };
+
+enum arrival_kind { ARRIVALS_DETERMINISTIC, ARRIVALS_POISSON };
+enum close_kind { CLOSE_FIN, CLOSE_RESET };
+enum http_version { HTTP_1_1, HTTP_1_0 };
+enum connection_kind { CONNECTION_KEEP_ALIVE, CONNECTION_CLOSE };
+
 struct options {
+    enum mode mode;
     const char *url;
-    double rate_rps; /* offered requests per second */
+    double rate_rps;      /* offered requests per second; open loop */
+    uint64_t connections; /* kept busy; closed loop */
     double duration_s;
     double warmup_s;           /* beginning of the run that goodput, rates and latencies leave out */
-    double timeout_s;          /* of the connect, and then of the whole session */
+    double timeout_s;          /* open loop: of the session; closed loop: of each request */
+    double connect_timeout_s;  /* as timeout_s when not given */
     const char *sessions_file; /* NULL: sessions of session_requests times the URL */
-    uint32_t session_requests;
+    uint64_t session_requests; /* 0 in the closed loop: as many as the run has time for */
+    unsigned arrivals;         /* enum arrival_kind */
     uint64_t seed;
-    bool poisson;
-    const char *sources;   /* comma-separated local addresses, or NULL */
-    bool close_with_reset; /* RST instead of FIN at a session's end */
-    bool text;             /* a report for people instead of JSON lines */
+    unsigned http;       /* enum http_version */
+    unsigned connection; /* enum connection_kind */
+    unsigned close;      /* enum close_kind */
+    const char *sources; /* comma-separated local addresses, or NULL */
+    uint64_t processes;
+    const char *cpus; /* CPU numbers and ranges for the processes, in turn, or NULL */
+    bool text;        /* a report for people instead of JSON lines */
 };
 
 enum options_result {
@@ -29,9 +47,12 @@ enum options_result {
     OPTIONS_BAD,  /* the error says why */
 };
 
-/* Reads the arguments of main(). Fills `options` when the result is OPTIONS_RUN, and puts a sentence into
- * `error` when it is OPTIONS_BAD. The strings stay those of argv. */
+/* Reads the command line into `options`. `error` (error_size bytes) gets a sentence that names the option and
+ * what was expected. */
 enum options_result options_parse(struct options *options, int argc, char **argv, char *error,
                                   size_t error_size);
+
+/* The word that the command line has for a mode. */
+const char *mode_name(enum mode mode);
 
 #endif

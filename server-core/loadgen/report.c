@@ -17,8 +17,6 @@ double report_rate(uint64_t events, double seconds)
 
 void report_progress(FILE *out, const struct progress *progress)
 {
-    const struct account *account = progress->account;
-    const struct interval_account *interval = &account->interval;
     struct json_writer json;
 
     json_begin(&json, out);
@@ -26,12 +24,13 @@ void report_progress(FILE *out, const struct progress *progress)
     json_member_string(&json, "type", "progress");
     json_member_number(&json, "elapsed_s", progress->elapsed_s);
     json_member_unsigned(&json, "sessions_open", progress->sessions_open);
-    json_member_unsigned(&json, "requests_replied", account->requests[OUTCOME_REPLIED]);
-    json_member_unsigned(&json, "requests_timed_out", account_timed_out_requests(account));
-    json_member_number(&json, "reply_rate_rps", report_rate(interval->replies, progress->interval_s));
-    json_member_number(&json, "goodput_mbps", report_mbps(interval->bytes, progress->interval_s));
-    json_member_unsigned(&json, "reply_p50_us", histogram_quantile(interval->reply_us, 0.5));
-    json_member_unsigned(&json, "reply_p99_us", histogram_quantile(interval->reply_us, 0.99));
+    json_member_unsigned(&json, "requests_replied", progress->requests_replied);
+    json_member_unsigned(&json, "requests_timed_out", progress->requests_timed_out);
+    json_member_number(&json, "reply_rate_rps",
+                       report_rate(progress->interval_replies, progress->interval_s));
+    json_member_number(&json, "goodput_mbps", report_mbps(progress->interval_bytes, progress->interval_s));
+    json_member_unsigned(&json, "reply_p50_us", histogram_quantile(progress->reply_us, 0.5));
+    json_member_unsigned(&json, "reply_p99_us", histogram_quantile(progress->reply_us, 0.99));
     json_close_object(&json);
     json_end_line(&json);
 }
@@ -50,6 +49,7 @@ static void write_sessions(struct json_writer *json, const struct account *accou
     json_member_unsigned(json, "failed", ends[SESSION_FAILED]);
     json_member_unsigned(json, "interrupted", ends[SESSION_INTERRUPTED]);
     json_member_unsigned(json, "dropped", account_dropped_sessions(account));
+    json_member_unsigned(json, "reopened", account->connections_reopened);
     json_close_object(json);
 }
 
@@ -188,12 +188,17 @@ void report_result(FILE *out, const struct result *result)
     json_open_object(&json);
     json_member_string(&json, "type", "result");
     json_member_unsigned(&json, "version", 1);
-    json_member_string(&json, "mode", "open");
+    json_member_string(&json, "mode", mode_name(options->mode));
     json_member_string(&json, "url", options->url);
-    json_member_number(&json, "rate_rps", options->rate_rps);
+    if (options->mode == MODE_OPEN)
+        json_member_number(&json, "rate_rps", options->rate_rps);
+    else
+        json_member_unsigned(&json, "connections", options->connections);
     json_member_number(&json, "duration_s", options->duration_s);
     json_member_number(&json, "warmup_s", options->warmup_s);
     json_member_number(&json, "timeout_s", options->timeout_s);
+    json_member_number(&json, "connect_timeout_s", options->connect_timeout_s);
+    json_member_unsigned(&json, "processes", options->processes);
     json_member_number(&json, "elapsed_s", result->elapsed_s);
     json_member_boolean(&json, "interrupted", result->interrupted);
     write_sessions(&json, account);

@@ -13,12 +13,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The state of a run at one moment, from which a progress line is made. */
+/* What a progress line is made from. */
 struct progress {
     double elapsed_s;
-    double interval_s; /* since the progress line before */
     uint64_t sessions_open;
-    const struct account *account;
+    uint64_t requests_replied; /* since the start of the run, as the next one */
+    uint64_t requests_timed_out;
+    double interval_s; /* since the progress line before, as all that follows */
+    uint64_t interval_replies;
+    uint64_t interval_bytes;
+    const struct histogram *reply_us;
 };
 
 struct result {

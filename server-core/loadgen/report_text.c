@@ -7,16 +7,14 @@
 
 void report_progress_text(FILE *out, const struct progress *progress)
 {
-    const struct account *account = progress->account;
-    const struct interval_account *interval = &account->interval;
-
     fprintf(out,
             "%6.1f s  %6" PRIu64 " sessions open  %8.0f replies/s  %9.1f Mbps  p50 %7" PRIu64
             " us  p99 %7" PRIu64 " us  %" PRIu64 " timed out\n",
             progress->elapsed_s, progress->sessions_open,
-            report_rate(interval->replies, progress->interval_s),
-            report_mbps(interval->bytes, progress->interval_s), histogram_quantile(interval->reply_us, 0.5),
-            histogram_quantile(interval->reply_us, 0.99), account_timed_out_requests(account));
+            report_rate(progress->interval_replies, progress->interval_s),
+            report_mbps(progress->interval_bytes, progress->interval_s),
+            histogram_quantile(progress->reply_us, 0.5), histogram_quantile(progress->reply_us, 0.99),
+            progress->requests_timed_out);
 }
 
 static void write_latency(FILE *out, const char *name, const struct histogram *latency)
@@ -54,8 +52,12 @@ void report_result_text(FILE *out, const struct result *result)
     const uint64_t *ends = account->session_ends;
     const uint64_t *requests = account->requests;
 
-    fprintf(out, "\n%s: %g requests/s offered for %g s, timeout %g s%s\n", options->url, options->rate_rps,
-            options->duration_s, options->timeout_s, result->interrupted ? ", interrupted" : "");
+    if (options->mode == MODE_OPEN)
+        fprintf(out, "\n%s: %g requests/s offered", options->url, options->rate_rps);
+    else
+        fprintf(out, "\n%s: %" PRIu64 " connections kept busy", options->url, options->connections);
+    fprintf(out, " for %g s, timeout %g s%s\n", options->duration_s, options->timeout_s,
+            result->interrupted ? ", interrupted" : "");
     fprintf(out, "goodput %.1f Mbps, %.1f replies/s after %g s of warm-up\n",
             report_mbps(account->window_bytes, result->window_s),
             report_rate(account->window_replies, result->window_s), options->warmup_s);

@@ -14,7 +14,7 @@
 
 struct reader {
     struct session_plan *plan;
-    const char *authority;
+    const struct request_form *form;
     /* Open-addressing table from a kind's request text and size to its index + 1; 0 marks a free slot. */
     uint32_t *table;
     uint32_t table_size;
@@ -76,11 +76,17 @@ static void grow_table(struct reader *reader)
         *find_slot(reader, &reader->plan->kinds[i]) = i + 1;
 }
 
-static struct request_kind make_kind(const char *authority, const char *uri, bool head, uint64_t size)
+static struct request_kind make_kind(const struct request_form *form, const char *uri, bool head,
+                                     uint64_t size)
 {
     struct request_kind kind = {.head = head, .size = size};
-    int length = asprintf(&kind.text, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: trimtab-load/%s\r\n\r\n",
-                          head ? "HEAD" : "GET", uri, authority, TRIMTAB_VERSION);
+    /* What is not the default of the version has to be said (RFC 9112 §9.3). */
+    const char *connection = form->close == form->http_1_0 ? ""
+                             : form->close                 ? "Connection: close\r\n"
+                                                           : "Connection: keep-alive\r\n";
+    int length = asprintf(&kind.text, "%s %s HTTP/1.%c\r\nHost: %s\r\nUser-Agent: trimtab-load/%s\r\n%s\r\n",
+                          head ? "HEAD" : "GET", uri, form->http_1_0 ? '0' : '1', form->authority,
+                          TRIMTAB_VERSION, connection);
 
     if (length < 0)
         kind.text = memory_needed(NULL);
@@ -92,7 +98,7 @@ static struct request_kind make_kind(const char *authority, const char *uri, boo
 static uint32_t intern(struct reader *reader, const char *uri, bool head, uint64_t size)
 {
     struct session_plan *plan = reader->plan;
-    struct request_kind kind = make_kind(reader->authority, uri, head, size);
+    struct request_kind kind = make_kind(reader->form, uri, head, size);
 
     if (2 * plan->kind_count >= reader->table_size)
         grow_table(reader);
@@ -189,11 +195,11 @@ static bool read_request(struct reader *reader, char *text, bool indented)
     return true;
 }
 
-bool sessions_read(struct session_plan *plan, FILE *in, const char *name, const char *authority, char *error,
-                   size_t error_size)
+bool sessions_read(struct session_plan *plan, FILE *in, const char *name, const struct request_form *form,
+                   char *error, size_t error_size)
 {
     struct reader reader = {
-        .plan = plan, .authority = authority, .name = name, .error = error, .error_size = error_size};
+        .plan = plan, .form = form, .name = name, .error = error, .error_size = error_size};
     char *line = NULL;
     size_t line_size = 0;
     bool ok = true;
@@ -226,11 +232,12 @@ bool sessions_read(struct session_plan *plan, FILE *in, const char *name, const 
     return ok;
 }
 
-void sessions_repeat(struct session_plan *plan, const char *path, const char *authority, uint32_t requests)
+void sessions_repeat(struct session_plan *plan, const char *path, const struct request_form *form,
+                     uint32_t requests)
 {
     *plan = (struct session_plan){.kind_count = 1, .session_count = 1};
     plan->kinds = memory_needed(malloc(sizeof(*plan->kinds)));
-    plan->kinds[0] = make_kind(authority, path, false, SIZE_UNKNOWN);
+    plan->kinds[0] = make_kind(form, path, false, SIZE_UNKNOWN);
     for (uint32_t i = 0; i < requests; i++)
         append_request(plan, 0, 0);
     plan->session_ends = memory_needed(malloc(sizeof(*plan->session_ends)));

@@ -39,14 +39,21 @@ struct session_plan {
     uint32_t session_count;
 };
 
-/* Reads the log `in`, which messages call `name`, for the server `authority` (the Host field). Returns false,
- * with FILE:LINE and a sentence in `error`, when the log is malformed, empty or unreadable. The plan is
- * released with sessions_free either way. */
-bool sessions_read(struct session_plan *plan, FILE *in, const char *name, const char *authority, char *error,
-                   size_t error_size);
+/* What all requests have in common. */
+struct request_form {
+    const char *authority; /* the Host field */
+    bool http_1_0;
+    bool close; /* the connection is to end with the reply */
+};
+
+/* Reads the log `in`, which messages call `name`. Returns false, with FILE:LINE and a sentence in `error`,
+ * when the log is malformed, empty or unreadable. The plan is released with sessions_free either way. */
+bool sessions_read(struct session_plan *plan, FILE *in, const char *name, const struct request_form *form,
+                   char *error, size_t error_size);
 
 /* Makes a plan of one session: `requests` (≥ 1) times GET `path`, without pauses. */
-void sessions_repeat(struct session_plan *plan, const char *path, const char *authority, uint32_t requests);
+void sessions_repeat(struct session_plan *plan, const char *path, const struct request_form *form,
+                     uint32_t requests);
 
 void sessions_free(struct session_plan *plan);
 

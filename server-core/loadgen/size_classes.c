@@ -56,7 +56,8 @@ static void fold(struct size_classes *classes)
     *classes = folded;
 }
 
-void size_classes_count(struct size_classes *classes, uint64_t size_bytes, enum outcome outcome)
+/* Returns the class that `size_bytes` belongs to, folding all of them when there is no room for another. */
+static struct size_class *class_of(struct size_classes *classes, uint64_t size_bytes)
 {
     struct size_class *class = NULL;
 
@@ -65,9 +66,23 @@ void size_classes_count(struct size_classes *classes, uint64_t size_bytes, enum 
         if (class == NULL)
             fold(classes);
     }
-    if (class == NULL)
-        class = obtain_class(classes, power_of_two_from(size_bytes));
-    class->outcomes[outcome]++;
+    return class == NULL ? obtain_class(classes, power_of_two_from(size_bytes)) : class;
+}
+
+void size_classes_count(struct size_classes *classes, uint64_t size_bytes, enum outcome outcome)
+{
+    class_of(classes, size_bytes)->outcomes[outcome]++;
+}
+
+void size_classes_merge(struct size_classes *to, const struct size_classes *from)
+{
+    if (from->powers_of_two && !to->powers_of_two)
+        fold(to);
+    for (unsigned i = 0; i < from->count; i++) {
+        struct size_class *class = class_of(to, from->classes[i].size_bytes);
+        for (unsigned outcome = 0; outcome < OUTCOME_COUNT; outcome++)
+            class->outcomes[outcome] += from->classes[i].outcomes[outcome];
+    }
 }
 
 uint64_t size_class_asked(const struct size_class *class)

@@ -36,6 +36,10 @@ struct size_classes {
 /* Counts one request for a file of `size_bytes` (at most 2^63). `classes` starts zeroed. */
 void size_classes_count(struct size_classes *classes, uint64_t size_bytes, enum outcome outcome);
 
+/* Adds the counts of `from` to `to`. When either is in powers of two, or both together have too many sizes,
+ * `to` is so afterwards. */
+void size_classes_merge(struct size_classes *to, const struct size_classes *from);
+
 /* Returns how many requests of a class there were: the sum over its outcomes. */
 uint64_t size_class_asked(const struct size_class *class);
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from trimtab_tuner.records import Frozen
 
@@ -57,7 +57,7 @@ def paired_gain(
             gain=math.expm1(mean), low=None, high=None, significant=False, blocks=1, confidence=confidence
         )
     error = float(ratios.std(ddof=1)) / math.sqrt(ratios.size)
-    margin = float(stats.t.ppf((1 + confidence) / 2, ratios.size - 1)) * error
+    margin = float(special.stdtrit(ratios.size - 1, (1 + confidence) / 2)) * error
     return Gain(
         gain=math.expm1(mean),
         low=math.expm1(mean - margin),
@@ -106,5 +106,7 @@ def _pairwise_p(samples: tuple[Samples, ...]) -> Samples:
         means = np.array([sample[0] for sample in samples])
         p_values = np.equal.outer(means, means).astype(np.float64)
     else:
+        from scipy import stats  # takes a second to load, which most commands need not pay
+
         p_values = np.asarray(stats.tukey_hsd(*samples).pvalue, dtype=np.float64)
     return p_values

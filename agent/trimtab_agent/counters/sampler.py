@@ -18,11 +18,7 @@ from trimtab_db.records import CounterSample
 from trimtab_db.repository import Repository
 
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters.cpu import CpuSource
-from trimtab_agent.counters.memory import MemorySource
-from trimtab_agent.counters.network import NetworkSource
-from trimtab_agent.counters.paging import PagingSource
-from trimtab_agent.counters.pressure import PressureSource
+from trimtab_agent.counters.host import host_sources
 from trimtab_agent.counters.process import ProcessSource
 from trimtab_agent.counters.server import ServerSource, WorkersSource
 from trimtab_agent.counters.source import CounterSet, Snapshot, Values
@@ -44,16 +40,7 @@ class Sampler:
         self._processes = ProcessSource()
         self._server = ServerSource()
         self._counters = CounterSet(
-            [
-                CpuSource(),
-                PagingSource(),
-                MemorySource(),
-                NetworkSource(),
-                PressureSource(),
-                self._processes,
-                self._server,
-                WorkersSource(self._server),
-            ]
+            [*host_sources(), self._processes, self._server, WorkersSource(self._server)]
         )
         self._run_id: int | None = None
         self._trial_number: int | None = None

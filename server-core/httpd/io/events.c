@@ -3,10 +3,15 @@
  */
 #include "httpd/io/events.h"
 
+extern const struct event_mechanism event_mechanism_epoll;
 extern const struct event_mechanism event_mechanism_epoll_et;
+extern const struct event_mechanism event_mechanism_io_uring;
+extern const struct event_mechanism event_mechanism_poll;
+extern const struct event_mechanism event_mechanism_select;
 
 static const struct event_mechanism *const MECHANISMS[] = {
-    &event_mechanism_epoll_et,
+    &event_mechanism_select,   &event_mechanism_poll,     &event_mechanism_epoll,
+    &event_mechanism_epoll_et, &event_mechanism_io_uring,
 };
 
 const struct event_mechanism *event_mechanism_at(size_t index)

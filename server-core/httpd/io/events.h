@@ -1,16 +1,19 @@
 /*
  * Event mechanisms: how a worker learns from the kernel which descriptors are ready.
  *
- * DESIGN. One file per mechanism, one line in the table in events.c. The interface is that of the most frugal
- * mechanism, edge-triggered epoll: a connection is added once, asks for writability only when a send has
- * blocked, and an event may be reported once only, so whoever receives it must remember it until a read or a
- * write has come up empty. Mechanisms that report levels need do no more than that.
+ * DESIGN. One file per family, one line per mechanism in the table in events.c. There are two kinds. One that
+ * reports *edges* (epoll-et, io_uring) says once that something has become ready: a connection is added once,
+ * asks for writability only when a send has blocked, and whoever receives an event must remember it until a
+ * read or a write has come up empty. One that reports *levels* (select, poll, epoll) repeats itself until
+ * that has happened, so what is asked for has to follow the state of the connection: reading while a request
+ * is awaited, writing while a reply is blocked. connection_watch() does for both what they need.
  *
  * Every descriptor carries a tag of the caller's; events come back with it.
  */
 #ifndef TRIMTAB_HTTPD_IO_EVENTS_H
 #define TRIMTAB_HTTPD_IO_EVENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,26 +35,33 @@ struct event_set;
 /* Functions that return int return 0, or -1 with errno set. */
 struct event_mechanism {
     const char *name;
+    bool level;           /* reports levels; otherwise edges */
+    unsigned descriptors; /* it can only watch descriptors below this number; 0: any */
+
+    /* Returns NULL, or why this kernel cannot do it. NULL: every Linux can. */
+    const char *(*unavailable)(void);
 
     /* Makes an empty set. Returns NULL with errno set on failure. */
     struct event_set *(*create)(void);
     void (*destroy)(struct event_set *set);
 
-    /* Adds a descriptor that other processes may watch too: of them one is woken by an arrival, not all.
-     * Reported as readable for as long as it is. */
+    /* Adds a descriptor that other processes may watch too: of them one is woken by an arrival, not all,
+     * where the kernel has a way to say so. Reported as readable for as long as it is. */
     int (*add_listener)(struct event_set *set, int fd, uint64_t tag);
     int (*remove_listener)(struct event_set *set, int fd);
 
-    /* Adds a connection, watched for reading. What has arrived before is reported too. It leaves the set when
-     * its descriptor is closed. */
+    /* Adds a connection, watched for reading. What has arrived before is reported too. */
     int (*add_connection)(struct event_set *set, int fd, uint64_t tag);
 
-    /* Watches a connection for writing too, from now until it is closed. */
-    int (*watch_writable)(struct event_set *set, int fd, uint64_t tag);
+    /* To be called before the descriptor of a connection is closed. NULL: closing it is enough. */
+    void (*remove_connection)(struct event_set *set, int fd);
 
-    /* Has the present readiness of a connection reported (again), although nothing changed. `writable_too`:
-     * watch_writable() has been called for it. */
-    int (*rearm)(struct event_set *set, int fd, uint64_t tag, int writable_too);
+    /* Watches a connection for `interest`, EVENT_READABLE and EVENT_WRITABLE, from now on. */
+    int (*watch)(struct event_set *set, int fd, uint64_t tag, uint32_t interest);
+
+    /* Has the present readiness of a connection reported again, although nothing changed. `interest`: what it
+     * is watched for. NULL where levels are reported. */
+    int (*rearm)(struct event_set *set, int fd, uint64_t tag, uint32_t interest);
 
     /* Waits up to timeout_ms (-1: for ever) and fills in up to `size` events. Returns their number; 0 also
      * when a signal came. */

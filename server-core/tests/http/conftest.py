@@ -7,7 +7,6 @@ the test during which the server ran.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import signal
@@ -26,10 +25,47 @@ if TYPE_CHECKING:
 BUILT = Path(__file__).parents[2] / "build" / "httpd" / "trimtab-httpd"
 BINARY = os.environ.get("TRIMTAB_HTTPD", str(BUILT))
 TIMEOUT_S = 30.0
+DEFAULT_EVENTS = "epoll-et"
 
-MODES = [
-    pytest.param((architecture, sendfile), id=f"{architecture}-{sendfile}")
-    for architecture, sendfile in itertools.product(["sped", "symped"], ["nonblocking", "blocking"])
+
+def ask_for_architectures() -> list[dict[str, Any]]:
+    """What the binary says it can do: each architecture with the modes that it allows."""
+    finished = subprocess.run([BINARY, "-V", "--json"], capture_output=True, check=True, timeout=TIMEOUT_S)
+    architectures: list[dict[str, Any]] = json.loads(finished.stdout)["architectures"]
+    return architectures
+
+
+def knobs_of(architecture: dict[str, Any], mode: dict[str, str]) -> dict[str, str]:
+    """The configuration of a mode: two of whatever the architecture multiplies."""
+    knobs = {"architecture": architecture["name"], **mode}
+    knobs |= {name: "2" for name in ("workers", "helpers", "copies") if name in architecture["knobs"]}
+    if mode["events"] == "select":
+        knobs["max_connections"] = "400"  # the descriptors that it can watch are few
+    return {name: value for name, value in knobs.items() if name in {*architecture["knobs"], "architecture"}}
+
+
+ARCHITECTURES = ask_for_architectures()
+
+EVERY_MODE = [
+    pytest.param(knobs_of(architecture, mode), id="-".join((architecture["name"], *mode.values())))
+    for architecture in ARCHITECTURES
+    for mode in architecture["modes"]
+]
+
+# Each architecture with each way of sending, at its default events.
+EVERY_ARCHITECTURE = [
+    pytest.param(knobs_of(architecture, mode), id=f"{architecture['name']}-{mode['sendfile']}")
+    for architecture in ARCHITECTURES
+    for mode in architecture["modes"]
+    if mode["events"] == DEFAULT_EVENTS
+]
+
+# What does not depend on the architecture is tested with one.
+SENDFILE = [
+    pytest.param({"architecture": "symped", "sendfile": mode["sendfile"]}, id=mode["sendfile"])
+    for architecture in ARCHITECTURES
+    for mode in architecture["modes"]
+    if architecture["name"] == "symped" and mode["events"] == DEFAULT_EVENTS
 ]
 
 
@@ -50,6 +86,7 @@ class Reply:
     status: int
     headers: dict[str, str]
     body: bytes
+    raw_head: bytes
 
 
 class Connection:
@@ -81,14 +118,19 @@ class Connection:
         version, status, _reason = line.decode().split(" ", 2)
         assert version == "HTTP/1.1"
         headers: dict[str, str] = {}
-        while (line := self.stream.readline()) != b"\r\n":
+        raw_head = line
+        while True:
+            line = self.stream.readline()
+            raw_head += line
+            if line == b"\r\n":
+                break
             name, value = line.decode().rstrip("\r\n").split(": ", 1)
             assert name.lower() not in headers
             headers[name.lower()] = value
         length = 0 if method == "HEAD" else int(headers["content-length"])
         body = self.stream.read(length)
         assert len(body) == length
-        return Reply(int(status), headers, body)
+        return Reply(int(status), headers, body, raw_head)
 
     def get(self, target: str, *headers: str, method: str = "GET", version: str = "1.1") -> Reply:
         """Ask and read the reply."""
@@ -210,12 +252,15 @@ class Server:
     def disconnect_clients(self) -> None:
         """Close all connections that tests opened."""
         for client in self.open_clients:
-            client.close()
-        self.open_clients.clear()
+            if client is not self.stats_client:
+                client.close()
+        self.open_clients = [self.stats_client] if self.stats_client else []
 
     def stop(self) -> None:
         """End the server if it still runs, and fail if it complained about itself."""
         self.disconnect_clients()
+        if self.stats_client:
+            self.stats_client.close()
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         assert self.process.wait(TIMEOUT_S) in {0, -signal.SIGKILL}, self.log()
@@ -239,17 +284,44 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
         server.stop()
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture(params=SENDFILE)
 def mode(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Each way of sending files, in the default architecture."""
+    knobs: dict[str, str] = request.param
+    return knobs
+
+
+@pytest.fixture(params=EVERY_ARCHITECTURE)
+def architecture(request: pytest.FixtureRequest) -> dict[str, str]:
     """Each architecture with each way of sending files."""
-    architecture, sendfile = request.param
-    return {"architecture": architecture, "sendfile": sendfile}
+    knobs: dict[str, str] = request.param
+    return knobs
 
 
 @pytest.fixture
 def server(start: Callable[..., Server], mode: dict[str, str]) -> Server:
-    """Return a running server in each mode."""
+    """Return a running server for each way of sending."""
     return start(**mode)
+
+
+@pytest.fixture(scope="module", params=EVERY_MODE)
+def long_lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server in each architecture, way of sending and event mechanism, for all tests of a module."""
+    server = Server(tmp_path_factory.mktemp("server"), request.param)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def every_server(long_lived: Server) -> Iterator[Server]:
+    """The long-lived server, without connections and with its counters at zero.
+
+    Files that other tests wrote are there still: each test names its own differently.
+    """
+    long_lived.await_total(connections_open=0)
+    assert long_lived.command("clear counters") == {"cleared": True}
+    yield long_lived
+    long_lived.disconnect_clients()
 
 
 @pytest.fixture

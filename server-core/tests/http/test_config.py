@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +164,42 @@ def test_version_names_architectures_and_event_mechanisms(run: Any) -> None:
     """What this build can do."""
     finished = run(None, "-V")
     assert finished.returncode == 0
-    assert finished.stdout == "trimtab-httpd 0.1.0\narchitectures: sped symped\nevents: epoll-et\n"
+    assert re.fullmatch(
+        r"trimtab-httpd 0\.1\.0\n"
+        r"architectures: sped symped[a-z -]*\n"
+        r"events: select poll epoll epoll-et io_uring\n",
+        finished.stdout,
+    )
+
+
+def test_version_as_json_has_every_mode_that_is_allowed(run: Any) -> None:
+    """What the document allows passes the check; each knob it names for an architecture is a key."""
+    document = json.loads(run(None, "-V", "--json").stdout)
+    assert document["version"] == "0.1.0"
+    symped = next(row for row in document["architectures"] if row["name"] == "symped")
+    assert {"workers", "max_connections", "events", "reuseport"} <= set(symped["knobs"])
+    assert {"events": "poll", "sendfile": "blocking"} in symped["modes"]
+    for architecture in document["architectures"]:
+        assert architecture["modes"], architecture["name"]
+
+
+@pytest.mark.parametrize("events", ["select", "poll", "epoll", "epoll-et", "io_uring"])
+def test_every_event_mechanism_is_there(run: Any, events: str) -> None:
+    """On this kernel all can be used; select by less than FD_SETSIZE descriptors."""
+    finished = run(GOOD, "-t", "--set", f"events={events}", "--set", "max_connections=400")
+    assert finished.returncode == 0, finished.stderr
+    entries = int(re.search(r"cache_entries = (\d+)", finished.stdout)[1])  # type: ignore[index]
+    assert (entries == 1024 - 400 - 64) == (events == "select")
+
+
+def test_select_refuses_more_connections_than_it_can_watch(run: Any) -> None:
+    """The sentence has the limit and where it comes from."""
+    finished = run(GOOD, "-t", "--set", "events=select", "--set", "max_connections=960")
+    assert finished.returncode == 1
+    assert (
+        "max_connections = 960: 960 connections a worker do not fit in 1024 descriptors "
+        "(all that select can watch) less 64 for other uses" in finished.stderr
+    )
 
 
 def test_help_explains_every_key(run: Any) -> None:

@@ -131,11 +131,16 @@ class ScriptedServer:
         finally:
             connection.socket.close()
 
+    def stop_listening(self) -> None:
+        """Refuses all connections from now on."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
     def close(self) -> None:
         """Ends all stalls and waits for the scripts."""
         self.over.set()
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        if self._listener.fileno() >= 0:
+            self.stop_listening()
         if self._script is not None:
             self._accepting.join()
         for connected in self._open:
@@ -203,10 +208,10 @@ def read_outcome(status: int, stdout: str, stderr: str) -> Outcome:
 
 @pytest.fixture
 def load() -> Callable[..., Outcome]:
-    """Runs `trimtab-load open` on an URL with further arguments, to its end."""
+    """Runs `trimtab-load open` (or another mode) on an URL with further arguments, to its end."""
 
-    def run(url: str, *arguments: str, expect_status: int = 0, **options: Any) -> Outcome:
-        command = [PROGRAM, "open", "--url", url, *arguments]
+    def run(url: str, *arguments: str, mode: str = "open", expect_status: int = 0, **options: Any) -> Outcome:
+        command = [PROGRAM, mode, "--url", url, *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         done = subprocess.run(command, text=True, timeout=60, check=False, **(pipes | options))
         assert expect_status == done.returncode, done.stderr

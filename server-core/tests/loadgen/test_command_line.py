@@ -39,7 +39,7 @@ def always_replies(connection):
         (["--rate", "1", "--duration", "1", "--seed", "x"], "--seed x: expected an integer"),
         (["--rate", "1", "--duration", "1", "--frobnicate"], "--frobnicate: unknown option"),
         (["--rate", "1", "--duration"], "--duration: unknown option, or a value is missing"),
-        (["--rate", "1", "--duration", "1", "now"], "now: expected one mode, open"),
+        (["--rate", "1", "--duration", "1", "now"], "now: expected one mode, open or closed"),
         (
             ["--rate", "1", "--duration", "1", "--source", "localhost"],
             "--source localhost: expected an IPv4 address",
@@ -52,6 +52,11 @@ def always_replies(connection):
             ["--rate", "1", "--duration", "1", "--sessions", "/does/not/exist"],
             "--sessions /does/not/exist: cannot be opened: No such file or directory",
         ),
+        (["--rate", "1", "--duration", "1", "--connections", "5"], "--connections: is not an option of"),
+        (["--rate", "1", "--duration", "1", "--processes", "0"], "--processes 0: expected an integer"),
+        (["--rate", "1", "--duration", "1", "--cpus", "0-"], "--cpus 0-: expected CPUs that this process"),
+        (["--rate", "1", "--duration", "1", "--cpus", "1023"], "--cpus 1023: expected CPUs that this"),
+        (["--rate", "1", "--duration", "1", "--http", "2"], "--http 2: expected 1.1 or 1.0"),
         (
             ["--rate", "1", "--duration", "1", "--sessions", "x", "--session-requests", "2"],
             "--session-requests: a session log says itself",
@@ -63,6 +68,22 @@ def test_bad_option_is_refused_by_name(load, arguments, complaint):
     outcome = load(URL, *arguments, expect_status=2)
     assert outcome.stderr.startswith(f"trimtab-load: {complaint}")
     assert outcome.stderr.count("\n") == 1
+    assert outcome.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--duration", "1"], "--connections is missing: expected an integer"),
+        (["--duration", "1", "--connections", "0"], "--connections 0: expected an integer from 1"),
+        (["--duration", "1", "--connections", "2", "--rate", "1"], "--rate: is not an option of"),
+        (["--duration", "1", "--connections", "2", "--processes", "3"], "--processes: expected at most"),
+    ],
+)
+def test_bad_option_of_the_closed_loop_is_refused_by_name(load, arguments, complaint):
+    """As for the open loop."""
+    outcome = load(URL, *arguments, mode="closed", expect_status=2)
+    assert outcome.stderr.startswith(f"trimtab-load: {complaint}")
     assert outcome.stdout == ""
 
 
@@ -144,8 +165,9 @@ def member_names(document):
 def test_every_field_is_documented(load, serve):
     """Each name in a real progress line and a real result stands in the documentation, as code."""
     outcome = load(serve(always_replies).url, "--rate", "20", "--duration", "1.2")
+    closed = load(serve(always_replies).url, "--connections", "2", "--duration", "0.1", mode="closed")
     documented = set(re.findall(r"`([a-z0-9_]+)`", DOCUMENTATION.read_text()))
-    assert set() == member_names([outcome.result, *outcome.progress]) - documented
+    assert set() == member_names([outcome.result, closed.result, *outcome.progress]) - documented
 
 
 def test_every_failure_reason_is_documented():

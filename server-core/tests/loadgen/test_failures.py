@@ -189,16 +189,34 @@ def test_broken_reply_fails_with_its_reason(load, serve, script, reason):
     assert result["sessions"]["failed"] == 10
 
 
-def test_connection_closed_by_the_server_fails_the_next_request(load, serve):
-    """A session is one connection: `Connection: close` before its end is a failure of the next request."""
+def test_announced_close_is_followed_by_a_new_connection(load, serve):
+    """`Connection: close` on a reply ends the connection and not the session."""
 
     def script(connection):
         connection.read_request()
         connection.reply(extra="Connection: close\r\n")
 
-    result = load(serve(script).url, *TEN_SESSIONS_OF_THREE, "--timeout", "10").result
-    assert cells(result) == {"replied": 10, "failed": 10, "abandoned": 10}
-    assert result["failures"] == {"closed-early": 10}
+    server = serve(script)
+    result = load(server.url, *TEN_SESSIONS_OF_THREE, "--timeout", "10").result
+    assert cells(result) == {"replied": 30}
+    assert result["sessions"]["completed"] == 10
+    assert result["sessions"]["reopened"] == 20
+    assert len({request.connection for request in server.requests}) == 30
+
+
+def test_server_that_goes_away_after_an_announced_close_fails_the_next_request(load, serve):
+    """The new connection is refused: one request failed, the rest of the session is abandoned."""
+
+    def script(connection):
+        connection.read_request()
+        connection.server.stop_listening()
+        connection.reply(extra="Connection: close\r\n")
+
+    result = load(
+        serve(script).url, "--rate", "30", "--duration", "0.05", "--session-requests", "3", "--timeout", "10"
+    ).result
+    assert cells(result) == {"replied": 1, "failed": 1, "abandoned": 1}
+    assert result["failures"] == {"connect-refused": 1}
 
 
 def test_connection_closed_while_thinking_fails_the_next_request(load, serve, write_log):

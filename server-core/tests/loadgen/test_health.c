@@ -4,22 +4,23 @@
 #include "loadgen/health.h"
 #include "tests/unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-static struct account account;
+static struct account *account;
 static struct health health;
 
 static int open_account(void **state)
 {
     (void)state;
-    account_init(&account, 0, UINT64_MAX);
+    account = account_new(0, UINT64_MAX);
     return 0;
 }
 
 static int close_account(void **state)
 {
     (void)state;
-    account_free(&account);
+    free(account);
     return 0;
 }
 
@@ -27,8 +28,8 @@ static int close_account(void **state)
 static void arrive(unsigned arrivals, unsigned late, uint64_t late_us)
 {
     for (unsigned i = 0; i < arrivals; i++) {
-        account_arrival(&account, 1);
-        account_start(&account, 5000, 5000 + (i < late ? late_us * 1000 : 0));
+        account_arrival(account, 1);
+        account_start(account, 5000, 5000 + (i < late ? late_us * 1000 : 0));
     }
 }
 
@@ -44,9 +45,9 @@ static void test_few_late_arrivals_are_ok(void **state)
 {
     (void)state;
     arrive(1000, 5, 50000);
-    health_judge(&health, &account, 0.9);
+    health_judge(&health, account, false, 0.9);
     assert_string_equal("ok", health_verdict(&health));
-    assert_int_equal(5, account.late_arrivals);
+    assert_int_equal(5, account->late_arrivals);
     assert_int_equal(50000, health.lateness_max_us);
 }
 
@@ -55,7 +56,7 @@ static void test_two_percent_of_late_arrivals_are_limited(void **state)
 {
     (void)state;
     arrive(1000, 20, 12000);
-    health_judge(&health, &account, 0.5);
+    health_judge(&health, account, false, 0.5);
     assert_limited("20 of 1000 arrivals were more than 10000 us late");
 }
 
@@ -64,10 +65,10 @@ static void test_unlucky_moment_of_a_tiny_run_is_ok(void **state)
 {
     (void)state;
     arrive(20, 1, 30000);
-    health_judge(&health, &account, 0.1);
+    health_judge(&health, account, false, 0.1);
     assert_string_equal("ok", health_verdict(&health));
     arrive(80, 4, 30000);
-    health_judge(&health, &account, 0.1);
+    health_judge(&health, account, false, 0.1);
     assert_limited("5 of 100 arrivals");
 }
 
@@ -76,9 +77,9 @@ static void test_saturated_cpu_alone_is_ok(void **state)
 {
     (void)state;
     arrive(1000, 1000, 500);
-    health_judge(&health, &account, 1.0);
+    health_judge(&health, account, false, 1.0);
     assert_string_equal("ok", health_verdict(&health));
-    assert_int_equal(0, account.late_arrivals);
+    assert_int_equal(0, account->late_arrivals);
 }
 
 /* A saturated CPU with arrivals late by more than a millisecond is one. */
@@ -86,7 +87,7 @@ static void test_saturated_cpu_with_late_arrivals_is_limited(void **state)
 {
     (void)state;
     arrive(1000, 20, 2000);
-    health_judge(&health, &account, 0.98);
+    health_judge(&health, account, false, 0.98);
     assert_limited("98 % of its CPU");
 }
 
@@ -100,9 +101,9 @@ static void test_any_dropped_session_is_limited(void **state)
     } cases[] = {
         {DROP_PORTS, "no local port"}, {DROP_DESCRIPTORS, "open files"}, {DROP_LATENESS, "connect timeout"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        account.sessions_dropped[DROP_PORTS] = account.sessions_dropped[DROP_DESCRIPTORS] = 0;
-        account.sessions_dropped[cases[i].drop] = 1;
-        health_judge(&health, &account, 0.1);
+        account->sessions_dropped[DROP_PORTS] = account->sessions_dropped[DROP_DESCRIPTORS] = 0;
+        account->sessions_dropped[cases[i].drop] = 1;
+        health_judge(&health, account, false, 0.1);
         assert_limited(cases[i].reason);
     }
 }

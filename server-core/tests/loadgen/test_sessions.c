@@ -9,12 +9,13 @@
 
 static struct session_plan plan;
 static char error[512];
+static const struct request_form form = {.authority = "host:1"};
 
 static bool read_text(const char *text, size_t length)
 {
     FILE *in = fmemopen((void *)(uintptr_t)text, length, "r");
     assert_non_null(in);
-    bool ok = sessions_read(&plan, in, "log", "host:1", error, sizeof(error));
+    bool ok = sessions_read(&plan, in, "log", &form, error, sizeof(error));
     fclose(in);
     return ok;
 }
@@ -166,7 +167,7 @@ static void test_nul_byte_is_refused(void **state)
 static void test_generated_session_repeats_the_path(void **state)
 {
     (void)state;
-    sessions_repeat(&plan, "/x", "h", 3);
+    sessions_repeat(&plan, "/x", &form, 3);
     assert_int_equal(1, plan.session_count);
     assert_int_equal(3, session_length(&plan, 0));
     assert_int_equal(1, plan.kind_count);

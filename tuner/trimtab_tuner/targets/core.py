@@ -31,7 +31,7 @@ KNOBS = (
     Knob(
         name="events",
         kind="categorical",
-        choices=("epoll-et",),
+        choices=("select", "poll", "epoll", "epoll-et", "io_uring"),
         default="epoll-et",
         help="How readiness is learnt from the kernel.",
     ),

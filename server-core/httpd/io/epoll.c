@@ -1,15 +1,17 @@
 /*
- * epoll(7), edge-triggered for connections.
+ * epoll(7), level-triggered (`epoll`) and edge-triggered (`epoll-et`).
  *
- * Connections are added once with EPOLLIN | EPOLLRDHUP | EPOLLET. Writability is not asked for until a send
- * has blocked (one epoll_ctl in the life of a connection with large replies, none in that of others): a set
- * that contained it would report each new connection once for nothing.
+ * EDGES. Connections are added once with EPOLLIN | EPOLLRDHUP | EPOLLET. Writability is not asked for until a
+ * send has blocked (one epoll_ctl in the life of a connection with large replies, none in that of others): a
+ * set that contained it would report each new connection once for nothing.
+ *
+ * LEVELS. Two calls of epoll_ctl for each reply that blocks: to writing, and back to reading.
  *
  * EPOLLRDHUP is what makes a short read sufficient proof that the socket is drained (epoll(7), "Questions and
  * answers", 9): the end of the stream is reported by the same or a later event and needs no read to be found.
  *
- * Listeners are level-triggered, so that a queue which the accept phase did not drain is reported again, and
- * EPOLLEXCLUSIVE, so that an arrival wakes one sleeping worker and not all (epoll_ctl(2)).
+ * Listeners are level-triggered in both, so that a queue which the accept phase did not drain is reported
+ * again, and EPOLLEXCLUSIVE, so that an arrival wakes one sleeping worker and not all (epoll_ctl(2)).
  */
 #include "httpd/io/events.h"
 
@@ -22,23 +24,36 @@
 
 struct event_set {
     int epoll;
+    uint32_t trigger; /* EPOLLET or 0 */
     struct epoll_event events[EVENTS_MAX];
 };
 
+extern const struct event_mechanism event_mechanism_epoll;
 extern const struct event_mechanism event_mechanism_epoll_et;
 
-static struct event_set *create(void)
+static struct event_set *create(uint32_t trigger)
 {
     struct event_set *set = malloc(sizeof(*set));
 
     if (!set)
         return NULL;
+    set->trigger = trigger;
     set->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (set->epoll < 0) {
         free(set);
         return NULL;
     }
     return set;
+}
+
+static struct event_set *create_level(void)
+{
+    return create(0);
+}
+
+static struct event_set *create_edge(void)
+{
+    return create(EPOLLET);
 }
 
 static void destroy(struct event_set *set)
@@ -64,20 +79,21 @@ static int remove_listener(struct event_set *set, int fd)
     return control(set, EPOLL_CTL_DEL, fd, 0, 0);
 }
 
+static uint32_t wanted(const struct event_set *set, uint32_t interest)
+{
+    return set->trigger | (interest & EVENT_READABLE ? EPOLLIN | EPOLLRDHUP : 0) |
+           (interest & EVENT_WRITABLE ? (uint32_t)EPOLLOUT : 0);
+}
+
 static int add_connection(struct event_set *set, int fd, uint64_t tag)
 {
-    return control(set, EPOLL_CTL_ADD, fd, tag, EPOLLIN | EPOLLRDHUP | EPOLLET);
+    return control(set, EPOLL_CTL_ADD, fd, tag, wanted(set, EVENT_READABLE));
 }
 
-static int rearm(struct event_set *set, int fd, uint64_t tag, int writable_too)
+/* EPOLL_CTL_MOD reports what is ready now, also to who is waiting for edges. */
+static int watch(struct event_set *set, int fd, uint64_t tag, uint32_t interest)
 {
-    return control(set, EPOLL_CTL_MOD, fd, tag,
-                   EPOLLIN | EPOLLRDHUP | EPOLLET | (writable_too ? (uint32_t)EPOLLOUT : 0));
-}
-
-static int watch_writable(struct event_set *set, int fd, uint64_t tag)
-{
-    return rearm(set, fd, tag, 1);
+    return control(set, EPOLL_CTL_MOD, fd, tag, wanted(set, interest));
 }
 
 static int wait_events(struct event_set *set, struct event *events, int size, int timeout_ms)
@@ -96,14 +112,26 @@ static int wait_events(struct event_set *set, struct event *events, int size, in
     return count;
 }
 
-const struct event_mechanism event_mechanism_epoll_et = {
-    .name = "epoll-et",
-    .create = create,
+const struct event_mechanism event_mechanism_epoll = {
+    .name = "epoll",
+    .level = true,
+    .create = create_level,
     .destroy = destroy,
     .add_listener = add_listener,
     .remove_listener = remove_listener,
     .add_connection = add_connection,
-    .watch_writable = watch_writable,
-    .rearm = rearm,
+    .watch = watch,
+    .wait = wait_events,
+};
+
+const struct event_mechanism event_mechanism_epoll_et = {
+    .name = "epoll-et",
+    .create = create_edge,
+    .destroy = destroy,
+    .add_listener = add_listener,
+    .remove_listener = remove_listener,
+    .add_connection = add_connection,
+    .watch = watch,
+    .rearm = watch,
     .wait = wait_events,
 };

@@ -22,11 +22,11 @@ from trimtab_tuner.workloads.definition import Definition
 from trimtab_tuner.workloads.file_sets import Specweb99Files
 
 from trimtab_agent.children import StopSignal
+from trimtab_agent.commands.options import EXIT_INTERRUPTED, Json, Var, settings_of
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.load_generator import Stopped
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.terminal.documents import print_json
-from trimtab_agent.terminal.options import Json, Var, load_settings
 from trimtab_agent.workload_choice import (
     all_definitions,
     find_definition,
@@ -38,9 +38,7 @@ from trimtab_agent.workload_choice import (
 )
 from trimtab_agent.workload_facts import WorkloadFacts, workload_facts
 
-EXIT_INTERRUPTED = 130
-
-workload_app = typer.Typer(name="workload", help="What clients ask for.", no_args_is_help=True)
+app = typer.Typer(name="workload", help="What clients ask for.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="Name of a workload, or the path of a TOML file.")]
 Directories = Annotated[
@@ -48,10 +46,10 @@ Directories = Annotated[
 ]
 
 
-@workload_app.command("list")
+@app.command("list")
 def list_workloads(as_json: Json = False, var: Var = None) -> None:
     """List the workloads: those that come with Trimtab, and your own in var/workloads."""
-    own = VarPaths(load_settings(var=var).var).workloads
+    own = VarPaths(settings_of(var=var).var).workloads
     lines = [
         {"name": definition.name, "help": definition.help, "file": str(path) if path else None}
         for definition, path in all_definitions(own)
@@ -65,7 +63,7 @@ def list_workloads(as_json: Json = False, var: Var = None) -> None:
         print(f"{line['name']:{width}}  {line['help']}{origin}")
 
 
-@workload_app.command("show")
+@app.command("show")
 def show_workload(
     name: Name,
     directories: Directories = None,
@@ -74,7 +72,7 @@ def show_workload(
     var: Var = None,
 ) -> None:
     """Show what a workload comes to: files, sizes asked for, sessions, source."""
-    own = VarPaths(load_settings(var=var).var).workloads
+    own = VarPaths(settings_of(var=var).var).workloads
     definition = _definition(name, directories, own)
     if toml:
         print(_text(name, own), end="")
@@ -86,12 +84,12 @@ def show_workload(
         _print_facts(definition, facts)
 
 
-@workload_app.command("build")
+@app.command("build")
 def build_workload(
     name: Name, directories: Directories = None, as_json: Json = False, var: Var = None
 ) -> None:
     """Write a workload's files and session log; goes on where an earlier build was cut short."""
-    paths = VarPaths(load_settings(var=var).var.resolve())
+    paths = VarPaths(settings_of(var=var).var.resolve())
     definition = _definition(name, directories, paths.workloads)
     files = FileSet(paths.file_sets, make_workload(parameters(definition, time_scale=1.0)))
     console = Console(stderr=True, highlight=False)

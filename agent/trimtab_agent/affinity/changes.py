@@ -1,0 +1,41 @@
+"""From an affinity plan to the masks that put it into force on this host.
+
+A queue with an interrupt is steered by the interrupt's mask. One without (veth, loopback, virtual devices) is
+steered by RPS: the CPU that the packet arrives on hands it to the CPU in the queue's mask.
+"""
+
+from collections.abc import Sequence
+
+from trimtab_tuner.affinity import AffinityPlan, ReceiveQueue, format_mask
+
+from trimtab_agent.affinity.journal import Change
+from trimtab_agent.topology import Topology
+
+
+def changes_of(plan: AffinityPlan, topology: Topology) -> tuple[Change, ...]:
+    """The masks of a plan's queues; empty when the plan leaves the queues alone."""
+    width = max((cpu.cpu for cpu in topology.cpus), default=0) + 1
+    changes = []
+    for placement in plan.queues:
+        queue, mask = placement.queue, format_mask((placement.cpu,), width)
+        path = (
+            f"/proc/irq/{queue.irq}/smp_affinity"
+            if queue.irq is not None
+            else f"/sys/class/net/{queue.device}/queues/rx-{queue.index}/rps_cpus"
+        )
+        changes.append(
+            Change(path=path, mask=mask, why=f"{queue.device} queue {queue.index} to CPU {placement.cpu}")
+        )
+    return tuple(changes)
+
+
+def queues_of(topology: Topology, devices: Sequence[str]) -> tuple[ReceiveQueue, ...]:
+    """The receive queues of the devices, in their order.
+
+    Raises ValueError, with the devices that there are, for one that is not here.
+    """
+    known = [device.name for device in topology.devices]
+    for device in devices:
+        if device not in known:
+            raise ValueError(f"device {device!r} is not here: expected one of {', '.join(known)}")
+    return tuple(queue for device in devices for queue in topology.receive_queues(device))

@@ -1,0 +1,151 @@
+"""Affinity plans on this host, for the command line, the API and the runs: plan, apply, status, restore.
+
+A plan asked for by a person stays in force until it is restored. A run applies its own on top for one trial
+and takes just that back (`AffinityJournal.restore(down_to=…)`). Only one of them at a time: applying and
+restoring by hand need the run lock, so that nobody moves interrupts under a measurement.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from trimtab_db import Repository
+from trimtab_tuner.affinity import AffinityPlan, PlanName, make_plan
+
+from trimtab_agent.affinity.balancers import Balancer, balancers
+from trimtab_agent.affinity.changes import changes_of, queues_of
+from trimtab_agent.affinity.journal import AffinityJournal, Applied, Restored
+from trimtab_agent.affinity.os_settings import DirectAccess, SettingAccess
+from trimtab_agent.errors import HostError, SpecError
+from trimtab_agent.layout import CpuLayout
+from trimtab_agent.topology import Topology, read_topology
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedAffinity:
+    """A plan for this host and what it would change; `sentence` says it in words."""
+
+    plan: AffinityPlan
+    settings: tuple[Applied, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AffinityStatus:
+    """What is in force: lines of the journal as settings, what has drifted, and who else moves interrupts."""
+
+    settings: tuple[Applied, ...]
+    drift: tuple[str, ...]
+    balancers: tuple[Balancer, ...]
+
+
+class AffinityService:
+    """Affinity plans on this host."""
+
+    def __init__(
+        self, repository: Repository, layout: CpuLayout, access: SettingAccess | None = None
+    ) -> None:
+        self._layout = layout
+        self.journal = AffinityJournal(repository, access or DirectAccess())
+
+    def plan(
+        self, name: PlanName, devices: Sequence[str], workers: int, cpus: Sequence[int] = ()
+    ) -> PlannedAffinity:
+        """The plan for the receive queues of `devices`, as a preview; `cpus` default to the server's.
+
+        Raises SpecError.
+        """
+        topology = read_topology()
+        plan = self._plan(name, devices, workers, cpus, topology)
+        settings = self.journal.preview(changes_of(plan, topology))
+        return PlannedAffinity(plan=plan, settings=settings, sentence=sentence_of(plan))
+
+    def apply(
+        self,
+        name: PlanName,
+        devices: Sequence[str],
+        workers: int,
+        cpus: Sequence[int] = (),
+        run_id: int | None = None,
+    ) -> PlannedAffinity:
+        """Puts the masks of a plan into force; what was refused says why. Raises SpecError.
+
+        Workers are pinned by whoever starts the server: here there is none.
+        """
+        topology = read_topology()
+        plan = self._plan(name, devices, workers, cpus, topology)
+        settings = self.journal.apply(changes_of(plan, topology), run_id)
+        return PlannedAffinity(plan=plan, settings=settings, sentence=sentence_of(plan))
+
+    def status(self) -> AffinityStatus:
+        """What is in force now."""
+        lines = self.journal.in_force()
+        return AffinityStatus(
+            settings=tuple(
+                Applied(
+                    path=line.path,
+                    why="",
+                    before=line.value_before,
+                    after=line.value_after,
+                    state="applied" if line.applied_at else "planned",
+                )
+                for line in lines
+            ),
+            drift=self.journal.drift(),
+            balancers=balancers(),
+        )
+
+    def restore(self) -> tuple[Restored, ...]:
+        """Puts everything back; what could not be says why, and stays in the journal."""
+        return self.journal.restore()
+
+    @contextmanager
+    def for_trial(
+        self, name: PlanName, devices: Sequence[str], workers: int, run_id: int
+    ) -> Iterator[tuple[Applied, ...]]:
+        """The plan in force for the time of a trial; put back at its end, whatever ends it.
+
+        Raises HostError when a setting is refused: half a plan is another plan.
+        """
+        mark = max((line.id for line in self.journal.in_force()), default=0)
+        try:
+            settings = self.apply(name, devices, workers, run_id=run_id).settings
+            for setting in settings:
+                if setting.state == "refused":
+                    raise HostError(f"affinity plan {name}: {setting.path}: {setting.reason}")
+            yield settings
+        finally:
+            self.journal.restore(down_to=mark)
+
+    def _plan(
+        self,
+        name: PlanName,
+        devices: Sequence[str],
+        workers: int,
+        cpus: Sequence[int],
+        topology: Topology,
+    ) -> AffinityPlan:
+        online = [cpu.cpu for cpu in topology.cpus]
+        for cpu in cpus:
+            if cpu not in online:
+                raise SpecError("cpus", f"CPU {cpu} is not online: expected CPUs out of {online}")
+        try:
+            queues = queues_of(topology, devices)
+            return make_plan(name, tuple(cpus) or self._layout.server, workers, queues)
+        except ValueError as error:
+            raise SpecError("affinity", str(error)) from error
+
+
+def sentence_of(plan: AffinityPlan) -> str:
+    """The plan in words, as far as it can be told without looking."""
+    workers = (
+        f"workers on CPU {', '.join(map(str, plan.worker_cpus))}"
+        if plan.worker_cpus
+        else "workers wherever the scheduler puts them"
+    )
+    queues = (
+        ", ".join(f"{p.queue.device} queue {p.queue.index} on CPU {p.cpu}" for p in plan.queues)
+        if plan.queues
+        else "receive queues as they are"
+    )
+    return f"{plan.name}: {workers}; {queues}."

@@ -1,0 +1,43 @@
+"""What the commands share: options, exit codes, settings, the console."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from trimtab_agent.errors import SpecError
+from trimtab_agent.settings import Settings
+
+PLAIN_COLUMNS = 140
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Var = Annotated[
+    Path | None, typer.Option("--var", help="Directory of everything that running leaves behind.")
+]
+RunId = Annotated[int, typer.Argument(help="Number of the run.", min=1)]
+
+
+def settings_of(**options: object) -> Settings:
+    """The settings from the environment, with the options that were given. Raises SpecError."""
+    try:
+        return Settings(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise refusal(error) from error
+
+
+def refusal(error: ValidationError) -> SpecError:
+    """The first complaint of a model, as a sentence about the field."""
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    return SpecError(name, f"{name} = {first['input']!r}: {first['msg']}")
+
+
+def console_for(*, stderr: bool = False) -> Console:
+    """Where there is no terminal to fit into, lines may be long."""
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_COLUMNS)

@@ -1,0 +1,180 @@
+/*
+ * See load_loop.h.
+ */
+#include "load_loop.h"
+
+#include "arrivals.h"
+#include "common/clock.h"
+
+#include <sys/epoll.h>
+
+/* Each costs some 5 to 15 us, so a pass takes well below a millisecond. */
+#define EVENTS_PER_PASS   64
+#define STARTS_PER_PASS   32
+#define THINKERS_PER_PASS 32
+
+/* The kernel may end a wait late by a thousandth of its length (select_estimate_accuracy in fs/select.c):
+ * this bounds the delay to 100 us. It also bounds the time until `stop` is seen. */
+#define WAIT_MAX_NS (100 * NS_PER_MS)
+
+/* The closed loop pauses this long before it replaces a session that failed: a server that refuses every
+ * connection is asked a hundred times a second per connection, and not as fast as the CPU can. */
+#define RETRY_NS (10 * NS_PER_MS)
+
+/* What changes from pass to pass. */
+struct pass_state {
+    uint64_t end_ns; /* of the duration */
+    struct arrivals arrivals;
+    /* The closed loop: */
+    uint64_t connections; /* this worker's share */
+    uint64_t next_session;
+    uint64_t failures_over; /* failed or dropped sessions whose pause is over */
+    uint64_t retry_ns;      /* when the pause of all of them will be */
+};
+
+static uint64_t cpu_time_ns(void)
+{
+    struct timespec used;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+static uint64_t next_arrival_ns(const struct load_loop *loop, const struct pass_state *state)
+{
+    return loop->start_ns + arrivals_next_ns(&state->arrivals);
+}
+
+/* Whether no session will start any more. */
+static bool starting_over(const struct load_loop *loop, const struct pass_state *state)
+{
+    uint64_t next_ns = loop->options->mode == MODE_OPEN ? next_arrival_ns(loop, state) : clock_now_ns();
+    return next_ns >= state->end_ns;
+}
+
+/* The open loop: starts sessions whose moment has come. */
+static void start_arrivals(const struct load_loop *loop, struct pass_state *state)
+{
+    uint32_t session_count = loop->all->plan->session_count;
+
+    for (unsigned started = 0; started < STARTS_PER_PASS && !starting_over(loop, state); started++) {
+        uint64_t intended_ns = next_arrival_ns(loop, state);
+        if (intended_ns > clock_now_ns())
+            return;
+        connections_start(loop->all, (uint32_t)(state->arrivals.index % session_count), intended_ns);
+        for (unsigned i = 0; i < loop->workers; i++)
+            arrivals_advance(&state->arrivals);
+    }
+}
+
+/* The closed loop: sessions that failed and are not to be replaced yet. */
+static uint64_t failures_pausing(const struct load_loop *loop, const struct pass_state *state)
+{
+    const struct account *account = loop->all->account;
+
+    return account->session_ends[SESSION_FAILED] + account_dropped_sessions(account) - state->failures_over;
+}
+
+/* The closed loop: replaces sessions that have ended. */
+static void replace_ended(const struct load_loop *loop, struct pass_state *state)
+{
+    struct connections *all = loop->all;
+    uint64_t now_ns = clock_now_ns();
+    uint64_t pausing = failures_pausing(loop, state);
+
+    if (now_ns < loop->start_ns)
+        return;
+    if (now_ns >= state->end_ns) {
+        all->stopping = true;
+        return;
+    }
+    if (pausing > 0 && now_ns >= state->retry_ns) {
+        state->failures_over += pausing;
+        state->retry_ns = now_ns + RETRY_NS;
+    }
+    for (unsigned started = 0; started < STARTS_PER_PASS; started++) {
+        if (all->open + failures_pausing(loop, state) >= state->connections)
+            return;
+        connections_start(all, (uint32_t)(state->next_session % all->plan->session_count), clock_now_ns());
+        state->next_session += loop->workers;
+    }
+}
+
+/* When the loop itself has something to start or to end; TIMER_NEVER when not. */
+static uint64_t start_due_ns(const struct load_loop *loop, const struct pass_state *state)
+{
+    if (starting_over(loop, state))
+        return TIMER_NEVER;
+    if (loop->options->mode == MODE_OPEN)
+        return next_arrival_ns(loop, state);
+    uint64_t pausing = failures_pausing(loop, state);
+    if (clock_now_ns() < loop->start_ns)
+        return loop->start_ns;
+    if (loop->all->open + pausing < state->connections)
+        return 0; /* more than fit into one pass */
+    return pausing > 0 && state->retry_ns < state->end_ns ? state->retry_ns : state->end_ns;
+}
+
+/* Waits until something is due or a socket has news, and handles the news. */
+static void wait_and_handle(const struct load_loop *loop, const struct pass_state *state)
+{
+    struct epoll_event events[EVENTS_PER_PASS];
+    uint64_t due_ns = connections_due_ns(loop->all);
+    uint64_t start_ns = start_due_ns(loop, state);
+    uint64_t now_ns = clock_now_ns();
+
+    due_ns = start_ns < due_ns ? start_ns : due_ns;
+    uint64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+    if (wait_ns > WAIT_MAX_NS)
+        wait_ns = WAIT_MAX_NS;
+
+    struct timespec timeout = {.tv_nsec = (long)wait_ns};
+    int count = epoll_pwait2(loop->all->epoll, events, EVENTS_PER_PASS, &timeout, NULL);
+    for (int i = 0; i < count; i++)
+        connection_handle(loop->all, events[i].data.ptr, events[i].events);
+}
+
+static void begin(const struct load_loop *loop, struct pass_state *state)
+{
+    const struct options *options = loop->options;
+
+    *state = (struct pass_state){
+        .end_ns = loop->start_ns + clock_seconds_to_ns(options->duration_s),
+        .connections = options->connections / loop->workers +
+                       (loop->worker < options->connections % loop->workers ? 1 : 0),
+        .next_session = loop->worker,
+    };
+    if (options->mode == MODE_CLOSED)
+        return;
+    arrivals_init(&state->arrivals, options->rate_rps / sessions_mean_length(loop->all->plan),
+                  options->arrivals == ARRIVALS_POISSON, options->seed);
+    for (unsigned i = 0; i < loop->worker; i++)
+        arrivals_advance(&state->arrivals);
+}
+
+struct load_loop_end load_loop_run(const struct load_loop *loop)
+{
+    struct connections *all = loop->all;
+    struct pass_state state;
+    uint64_t cpu_at_start_ns = cpu_time_ns();
+    double cpu_share = -1;
+
+    begin(loop, &state);
+    for (;;) {
+        if (loop->options->mode == MODE_OPEN)
+            start_arrivals(loop, &state);
+        else
+            replace_ended(loop, &state);
+        uint64_t now_ns = clock_now_ns();
+        connections_wake(all, now_ns, THINKERS_PER_PASS);
+        connections_expire(all, now_ns);
+        bool over = *loop->stop || starting_over(loop, &state);
+        if (over && cpu_share < 0 && now_ns > loop->start_ns)
+            cpu_share = (double)(cpu_time_ns() - cpu_at_start_ns) / (double)(now_ns - loop->start_ns);
+        if (*loop->stop || (over && all->open == 0))
+            break;
+        wait_and_handle(loop, &state);
+    }
+    connections_interrupt(all);
+    return (struct load_loop_end){.end_ns = clock_now_ns(), .cpu_share = cpu_share < 0 ? 0 : cpu_share};
+}

@@ -1,0 +1,89 @@
+"""What must hold in every architecture with every way of sending, and needs a server of its own.
+
+Time limits, connection limits, the stop, and the death of a process. (The list of architectures comes from
+the program, as in test_every_mode.py.)
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def test_idle_and_slow_clients_are_cut_off(start: Callable[..., Any], architecture: dict[str, str]) -> None:
+    """One idles, one never asks, one sends half a head: each goes, the slow one with 408."""
+    server = start(**architecture, keepalive_timeout=0.3, request_timeout=0.4)
+    server.write("file", b"contents")
+    idle, silent, slow = (server.connect() for _ in range(3))
+    assert idle.get("/file").body == b"contents"
+    slow.send(b"GET /file HTTP/1.1\r\nHo")
+    assert slow.reply().status == 408
+    assert idle.is_closed_by_server()
+    assert silent.is_closed_by_server()
+    assert slow.is_closed_by_server()
+    server.await_total(connections_timed_out=3, connections_open=0, replies_408=1)
+
+
+def test_client_that_takes_nothing_is_dropped(
+    start: Callable[..., Any], architecture: dict[str, str]
+) -> None:
+    """A reply without progress for request_timeout is given up, and the server goes on."""
+    server = start(**architecture, request_timeout=0.4, sndbuf=16384)
+    server.write("big", bytes(20_000_000))
+    server.write("file", b"contents")
+    stalled = server.connect(receive_buffer=4096)
+    stalled.ask("/big")
+    server.await_total(connections_timed_out=1, connections_open=0)
+    assert server.connect().get("/file").body == b"contents"
+
+
+def test_clients_beyond_max_connections_wait_and_are_served(
+    start: Callable[..., Any], architecture: dict[str, str]
+) -> None:
+    """Nobody is accepted and closed again: who waits is served when another has left."""
+    server = start(**{**architecture, "max_connections": 4})
+    server.write("file", b"contents")
+    clients = [server.connect() for _ in range(12)]
+    for client in clients:
+        client.ask("/file", "Connection: close")
+    for client in clients:
+        assert client.reply().body == b"contents"
+    server.await_total(connections_accepted=12, connections_open=0, replies_200=12)
+
+
+def test_graceful_shutdown_finishes_the_reply_under_way(
+    start: Callable[..., Any], architecture: dict[str, str]
+) -> None:
+    """A client that is being served gets all its bytes, an idle one is closed, and the server ends."""
+    server = start(**architecture, sndbuf=16384)
+    contents = os.urandom(2_000_000)
+    server.write("big", contents)
+    idle = server.connect()
+    assert idle.get("/big", method="HEAD").status == 200
+    busy = server.connect(receive_buffer=65536)
+    busy.ask("/big")
+    server.await_total(connections_open=2, requests=2)
+    assert server.command("shutdown graceful") == {"shutdown": "graceful"}
+    assert busy.reply().body == contents
+    assert busy.is_closed_by_server()
+    assert idle.is_closed_by_server()
+    assert server.process.wait(30) == 0
+
+
+def test_killed_process_is_replaced(
+    start: Callable[..., Any], architecture: dict[str, str], await_state: Callable[..., Any]
+) -> None:
+    """Whichever process dies, clients are served again, and the counters know of it."""
+    server = start(**architecture)
+    server.write("file", b"contents")
+    assert server.connect().get("/file").body == b"contents"
+    for pid in server.worker_pids():
+        os.kill(pid, signal.SIGKILL)
+    await_state(lambda: server.command("show info")["worker_restarts"] == len(server.worker_pids()))
+    connection = server.connect()
+    assert connection.get("/file").body == b"contents"
+    server.await_total(connections_open=1, connections_closed_by_server=1)
