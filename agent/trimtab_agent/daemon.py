@@ -21,6 +21,7 @@ def run_daemon(settings: Settings) -> None:
             settings,
             Context(
                 service=runtime.service,
+                affinity=runtime.affinity,
                 repository=runtime.repository,
                 broadcaster=runtime.broadcaster,
                 sampler=runtime.sampler,

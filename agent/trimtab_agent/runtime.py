@@ -1,5 +1,6 @@
 """Everything that daemon and command line need to run experiments, put together and taken down in order."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from pathlib import Path
 from trimtab_db import Repository, open_database
 from trimtab_db.records import RunState
 
+from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import HostError, RunConflict
@@ -17,6 +19,8 @@ from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.service import TuningService
 from trimtab_agent.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +32,7 @@ class Runtime:
     broadcaster: Broadcaster
     sampler: Sampler
     service: TuningService
+    affinity: AffinityService
     host_id: int
     layout: CpuLayout
 
@@ -74,6 +79,9 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
     with open_repository(settings) as repository:
         host_id = repository.register_host(describe_host())
         repository.prune_counter_samples(host_id)
+        affinity = AffinityService(repository, layout, VarPaths(settings.var).lock)
+        for line in affinity.restore_left_behind():
+            log.warning("%s: %s was left behind by a run and is %s now", line.path, line.mask, line.state)
         broadcaster = Broadcaster()
         sampler = Sampler(repository, host_id, broadcaster)
         service = TuningService(
@@ -93,6 +101,7 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
                 broadcaster=broadcaster,
                 sampler=sampler,
                 service=service,
+                affinity=affinity,
                 host_id=host_id,
                 layout=layout,
             )

@@ -14,6 +14,7 @@ from trimtab_db import open_database, sqlite_url
 
 from .conftest import SETTINGS
 
+SETTINGS_25 = "/proc/irq/25/smp_affinity"
 CHANGES = [
     Change(path="/proc/irq/24/smp_affinity", mask="00000002", why="eth0 queue 0 to CPU 1"),
     Change(path="/sys/class/net/eth0/queues/rx-0/rps_cpus", mask="00000001", why="steer eth0 to CPU 0"),
@@ -197,3 +198,14 @@ def test_a_real_steering_mask_is_set_and_put_back(repository):
     finally:
         journal.restore()
     assert path.read_text() == before
+
+
+def test_the_next_start_puts_back_a_runs_masks_and_leaves_a_persons(journal, repository, values):
+    """Applied by hand means until restored by hand; a run that was killed cannot restore any more."""
+    journal.apply(CHANGES[:1])
+    journal.apply(CHANGES[1:], run_id=None)
+    repository.record_os_change(SETTINGS_25, "00000001", "00000002", boot_id="this-boot")
+    lines = journal.restore(only_left_behind=True)
+    assert [line.path for line in lines] == [SETTINGS_25]
+    assert len(journal.in_force()) == 2
+    assert values()["/proc/irq/24/smp_affinity"] == "00000002"

@@ -99,12 +99,19 @@ class AffinityJournal:
                 sentences.append(f"{line.path} was set to {line.value_after} and is {now} now")
         return tuple(sentences)
 
-    def restore(self, down_to: int = 0) -> tuple[Restored, ...]:
+    def restore(self, down_to: int = 0, *, only_left_behind: bool = False) -> tuple[Restored, ...]:
         """Puts back every line whose id is greater than `down_to`, latest first.
 
-        What cannot be put back stays in the journal, with the reason in the answer.
+        `only_left_behind` are a run's lines, and those of a command that was killed before it had noted the
+        setting as applied; what a person applied stays. What cannot be put back stays in the journal, with
+        the reason in the answer.
         """
-        return tuple(self._restore(line) for line in self.in_force() if line.id > down_to)
+        return tuple(
+            self._restore(line)
+            for line in self.in_force()
+            if line.id > down_to
+            and (not only_left_behind or line.run_id is not None or line.applied_at is None)
+        )
 
     def _preview(self, change: Change) -> Applied:
         try:

@@ -2,12 +2,13 @@
 
 A plan asked for by a person stays in force until it is restored. A run applies its own on top for one trial
 and takes just that back (`AffinityJournal.restore(down_to=…)`). Only one of them at a time: applying and
-restoring by hand need the run lock, so that nobody moves interrupts under a measurement.
+restoring by hand take the run lock, so that nobody moves interrupts under a measurement.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from trimtab_db import Repository
 from trimtab_tuner.affinity import AffinityPlan, PlanName, make_plan
@@ -16,8 +17,9 @@ from trimtab_agent.affinity.balancers import Balancer, balancers
 from trimtab_agent.affinity.changes import changes_of, queues_of
 from trimtab_agent.affinity.journal import AffinityJournal, Applied, Restored
 from trimtab_agent.affinity.os_settings import DirectAccess, SettingAccess
-from trimtab_agent.errors import HostError, SpecError
+from trimtab_agent.errors import HostError, RunConflict, SpecError
 from trimtab_agent.layout import CpuLayout
+from trimtab_agent.run.lock import RunLock
 from trimtab_agent.topology import Topology, read_topology
 
 
@@ -40,12 +42,17 @@ class AffinityStatus:
 
 
 class AffinityService:
-    """Affinity plans on this host."""
+    """Affinity plans on this host; `lock_path` is the run lock's."""
 
     def __init__(
-        self, repository: Repository, layout: CpuLayout, access: SettingAccess | None = None
+        self,
+        repository: Repository,
+        layout: CpuLayout,
+        lock_path: Path,
+        access: SettingAccess | None = None,
     ) -> None:
         self._layout = layout
+        self._lock_path = lock_path
         self.journal = AffinityJournal(repository, access or DirectAccess())
 
     def plan(
@@ -61,17 +68,23 @@ class AffinityService:
         return PlannedAffinity(plan=plan, settings=settings, sentence=sentence_of(plan))
 
     def apply(
+        self, name: PlanName, devices: Sequence[str], workers: int, cpus: Sequence[int] = ()
+    ) -> PlannedAffinity:
+        """Puts the masks of a plan into force; what was refused says why.
+
+        Workers are pinned by whoever starts the server: here there is none. Raises SpecError, RunConflict.
+        """
+        with self._no_run():
+            return self._apply(name, devices, workers, cpus, None)
+
+    def _apply(
         self,
         name: PlanName,
         devices: Sequence[str],
         workers: int,
-        cpus: Sequence[int] = (),
-        run_id: int | None = None,
+        cpus: Sequence[int],
+        run_id: int | None,
     ) -> PlannedAffinity:
-        """Puts the masks of a plan into force; what was refused says why. Raises SpecError.
-
-        Workers are pinned by whoever starts the server: here there is none.
-        """
         topology = read_topology()
         plan = self._plan(name, devices, workers, cpus, topology)
         settings = self.journal.apply(changes_of(plan, topology), run_id)
@@ -96,8 +109,31 @@ class AffinityService:
         )
 
     def restore(self) -> tuple[Restored, ...]:
-        """Puts everything back; what could not be says why, and stays in the journal."""
-        return self.journal.restore()
+        """Puts everything back; what could not be says why, and stays in the journal. Raises RunConflict."""
+        with self._no_run():
+            return self.journal.restore()
+
+    def restore_left_behind(self) -> tuple[Restored, ...]:
+        """Puts back what a run, or a command that was killed, has left; for the start of the agent.
+
+        Does nothing while a run goes on in another process: then it is that run's.
+        """
+        if not self.journal.in_force():
+            return ()
+        try:
+            with self._no_run():
+                return self.journal.restore(only_left_behind=True)
+        except RunConflict:
+            return ()
+
+    @contextmanager
+    def _no_run(self) -> Iterator[None]:
+        """Holds the run lock. Raises RunConflict, HostError."""
+        lock = RunLock(self._lock_path)
+        try:
+            yield
+        finally:
+            lock.release()
 
     @contextmanager
     def for_trial(
@@ -109,7 +145,7 @@ class AffinityService:
         """
         mark = max((line.id for line in self.journal.in_force()), default=0)
         try:
-            settings = self.apply(name, devices, workers, run_id=run_id).settings
+            settings = self._apply(name, devices, workers, (), run_id).settings
             for setting in settings:
                 if setting.state == "refused":
                     raise HostError(f"affinity plan {name}: {setting.path}: {setting.reason}")

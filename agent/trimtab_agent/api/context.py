@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from trimtab_db import Repository
 
+from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.api.access import Access
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
@@ -19,6 +20,7 @@ class Context:
     """`host_id` is the record of the machine the daemon runs on; `closing` is set when it is about to end."""
 
     service: TuningService
+    affinity: AffinityService
     repository: Repository
     broadcaster: Broadcaster
     sampler: Sampler

@@ -17,7 +17,6 @@ from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.commands.options import EXIT_FAILED, Json, Var, settings_of
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.layout import process_layout
-from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.documents import print_json
@@ -38,16 +37,11 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done,
 
 
 @contextmanager
-def _service(var: Var, *, alone: bool = False) -> Iterator[AffinityService]:
-    """The service on the database; `alone` takes the run lock, so that no run is measuring meanwhile."""
+def _service(var: Var) -> Iterator[AffinityService]:
+    """The service on the database."""
     settings = settings_of(var=var)
     with open_repository(settings) as repository:
-        lock = RunLock(VarPaths(settings.var).lock) if alone else None
-        try:
-            yield AffinityService(repository, process_layout())
-        finally:
-            if lock is not None:
-                lock.release()
+        yield AffinityService(repository, process_layout(), VarPaths(settings.var).lock)
 
 
 @app.command()
@@ -103,7 +97,7 @@ def restore(dry_run: DryRun = False, as_json: Json = False, var: Var = None) -> 
     if dry_run:
         status(as_json=as_json, var=var)
         return
-    with _service(var, alone=True) as service:
+    with _service(var) as service:
         lines = service.restore()
     if as_json:
         print_json([asdict(line) for line in lines])
@@ -131,7 +125,7 @@ def _plan_or_apply(
         raise SpecError("plan", f"plan {name!r}: expected one of {', '.join(get_args(PlanName))}")
     plan_name = cast("PlanName", name)
     devices = device or [nic.name for nic in read_topology().devices if nic.up and nic.name != "lo"]
-    with _service(var, alone=not dry_run) as service:
+    with _service(var) as service:
         act = service.plan if dry_run else service.apply
         planned = act(plan_name, devices, workers, cpu or ())
         others = service.status().balancers

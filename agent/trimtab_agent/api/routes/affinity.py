@@ -1,0 +1,58 @@
+"""The host's topology, and affinity plans on it: preview, apply, status, restore."""
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from trimtab_tuner.affinity import PlanName
+
+from trimtab_agent.affinity.journal import Restored
+from trimtab_agent.affinity.service import AffinityStatus, PlannedAffinity
+from trimtab_agent.api.context import ContextDep
+from trimtab_agent.topology import Topology, read_topology
+
+router = APIRouter(tags=["host"])
+
+
+class PlanRequest(BaseModel):
+    """Which plan, for the receive queues of which devices, for how many workers on which CPUs.
+
+    No CPUs are those that the layout gives the server.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    plan: PlanName
+    devices: Annotated[tuple[str, ...], Field(max_length=64)]
+    workers: Annotated[int, Field(ge=1, le=4096)] = 1
+    cpus: Annotated[tuple[int, ...], Field(max_length=4096)] = ()
+
+
+@router.get("/host/topology", response_model=Topology)
+def get_topology() -> Topology:
+    """CPUs, caches, network devices with their queues, and interrupts, as they are now."""
+    return read_topology()
+
+
+@router.get("/affinity", response_model=AffinityStatus)
+def get_affinity(context: ContextDep) -> AffinityStatus:
+    """What is in force, what has drifted, and who else moves interrupts."""
+    return context.affinity.status()
+
+
+@router.post("/affinity/plan", response_model=PlannedAffinity)
+def plan_affinity(body: PlanRequest, context: ContextDep) -> PlannedAffinity:
+    """What a plan would set; touches nothing."""
+    return context.affinity.plan(body.plan, body.devices, body.workers, body.cpus)
+
+
+@router.post("/affinity/apply", response_model=PlannedAffinity)
+def apply_affinity(body: PlanRequest, context: ContextDep) -> PlannedAffinity:
+    """Puts a plan's masks into force; 409 while a run is going on."""
+    return context.affinity.apply(body.plan, body.devices, body.workers, body.cpus)
+
+
+@router.post("/affinity/restore", response_model=list[Restored])
+def restore_affinity(context: ContextDep) -> tuple[Restored, ...]:
+    """Puts every mask back as it was; 409 while a run is going on."""
+    return context.affinity.restore()
