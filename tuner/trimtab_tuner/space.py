@@ -7,6 +7,7 @@ target's space. `model_dump` of either gives the JSON from which the browser bui
 """
 
 import hashlib
+import itertools
 import json
 import math
 from typing import Literal, Self
@@ -81,6 +82,15 @@ class Knob(Frozen):
         if not is_default and not self.contains(value):
             raise SpaceError(self.name, f"{self.name} = {value!r}: expected {self.allowed}")
         return value
+
+    @property
+    def count(self) -> int:
+        """How many values the knob may take."""
+        return self._high - self._low + 1 if self.kind == "integer" else len(self.choices)
+
+    def values(self) -> tuple[Value, ...]:
+        """Every value in the knob's range, or its choices."""
+        return tuple(range(self._low, self._high + 1)) if self.kind == "integer" else self.choices
 
     def grid(self, points: int) -> tuple[Value, ...]:
         """At most `points` distinct values spread evenly on the knob's scale, both ends included.
@@ -247,6 +257,16 @@ class Space(Frozen):
         self.knob(name).check(value)
         return self.model_copy(update={"fixed": {**self.fixed, name: value}})
 
+    def every(self, limit: int) -> tuple[Configuration, ...] | None:
+        """All configurations that the space allows; None if its free knobs combine in over `limit` ways."""
+        if math.prod(knob.count for knob in self.free) > limit:
+            return None
+        names = [knob.name for knob in self.free]
+        default = self.default()
+        combinations = itertools.product(*(knob.values() for knob in self.free))
+        found = ({**default, **dict(zip(names, values, strict=True))} for values in combinations)
+        return tuple(configuration for configuration in found if self.allows(configuration))
+
     def resource_cost(self, configuration: Configuration) -> float:
         """Rough memory cost in KiB, for breaking ties: the sum of weight times value over numeric knobs."""
         return sum(
@@ -254,6 +274,24 @@ class Space(Frozen):
             for knob in self.knobs
             if isinstance(value := configuration.get(knob.name), int)
         )
+
+
+class ListedSpace(Space):
+    """A space of which only certain configurations exist, such as the cells of a recorded table."""
+
+    configurations: tuple[Configuration, ...]
+
+    def check(self, configuration: Configuration) -> Configuration:
+        """As `Space.check`; also refuses what is not listed."""
+        complete = super().check(configuration)
+        if complete not in self.configurations:
+            settings = ", ".join(f"{name}={complete[name]}" for name in (knob.name for knob in self.free))
+            raise SpaceError(self.free[0].name, f"{settings}: not among the listed configurations")
+        return complete
+
+    def every(self, limit: int) -> tuple[Configuration, ...] | None:
+        """The configurations listed, or None if there are over `limit`."""
+        return self.configurations if len(self.configurations) <= limit else None
 
 
 def configuration_hash(configuration: Configuration) -> str:

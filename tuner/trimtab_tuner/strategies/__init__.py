@@ -1,30 +1,52 @@
 """The strategies by name.
 
-A new strategy is a class that follows `base.Strategy` and a line in `STRATEGIES`; the contract test runs over
+A new strategy is a class that inherits `base.Search` and a line in `STRATEGIES`; the contract test runs over
 every name registered here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import Strategy
+from trimtab_tuner.strategies.base import Options, Strategy
 from trimtab_tuner.strategies.coarse_to_fine import CoarseToFine
+from trimtab_tuner.strategies.experience import Features, PastRun
+from trimtab_tuner.strategies.gp import GaussianProcess
+from trimtab_tuner.strategies.grid import Grid
+from trimtab_tuner.strategies.hill_climb import HillClimb
+from trimtab_tuner.strategies.race import Race
+from trimtab_tuner.strategies.random_search import RandomSearch
+from trimtab_tuner.strategies.surrogate_race import SurrogateRace
+from trimtab_tuner.strategies.tpe import Tpe
+
+DEFAULT_STRATEGY = "surrogate-race"
 
 
 @dataclass(frozen=True)
 class StrategyEntry:
-    """A registered strategy: its class, and one sentence on what it does."""
+    """A registered strategy: how it is made, and one sentence on what it does."""
 
-    factory: type[CoarseToFine]
+    factory: Callable[[Space, Options], Strategy]
     help: str
 
 
 STRATEGIES: dict[str, StrategyEntry] = {
+    "surrogate-race": StrategyEntry(
+        SurrogateRace,
+        "A model of scores and failures says where to look, then the leaders are repeated. The default.",
+    ),
     "coarse-to-fine": StrategyEntry(
         CoarseToFine,
         "A wide grid in space-filling order, then finer matrices round the best; ties go to the cheapest.",
     ),
+    "grid": StrategyEntry(Grid, "Every point of a grid that fits the budget, in order."),
+    "hill-climb": StrategyEntry(
+        HillClimb, "Moves to better neighbours, halves the step where there are none, starts anew at the top."
+    ),
+    "random": StrategyEntry(RandomSearch, "Random configurations: what every other strategy must beat."),
+    "tpe": StrategyEntry(Tpe, "Optuna's tree-structured Parzen estimator."),
+    "gp": StrategyEntry(GaussianProcess, "A Gaussian process and expected improvement, the textbook method."),
+    "race": StrategyEntry(Race, "Many configurations once, then repeats for those that may still win."),
 }
 
 
@@ -37,21 +59,26 @@ def make_strategy(
     coarse_grid: Mapping[str, int] | None = None,
     levels: int = 3,
     tie_tolerance: float = 0.01,
+    noise: float = 0.0,
+    default_first: bool = True,
+    experience: Sequence[PastRun] = (),
+    features: Features | None = None,
 ) -> Strategy:
-    """Make a strategy by name.
-
-    `coarse_grid` is the number of grid values per knob in the wide search, `levels` counts it and the finer
-    matrices after it, scores within `tie_tolerance` (a share) of the best count as equal to it.
+    """Make a strategy by name; `base.Options` explains the settings.
 
     Raises ValueError for an unknown name or a budget below one trial, SpaceError without a free knob.
     """
     if name not in STRATEGIES:
         raise ValueError(f"strategy {name!r}: expected one of {', '.join(STRATEGIES)}")
-    return STRATEGIES[name].factory(
-        space,
+    options = Options(
         seed=seed,
         budget_trials=budget_trials,
         coarse_grid=coarse_grid or {},
         levels=levels,
         tie_tolerance=tie_tolerance,
+        noise=noise,
+        default_first=default_first,
+        experience=experience,
+        features=features or {},
     )
+    return STRATEGIES[name].factory(space, options)

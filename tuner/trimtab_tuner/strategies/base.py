@@ -1,15 +1,27 @@
-"""What every strategy offers.
+"""What every strategy offers, and the bookkeeping that all of them share.
 
 A strategy proposes configurations (`ask`) and is told what became of them (`tell`). Callers may tell trials
 that were never asked for: that is how a strategy is rebuilt from the recorded trials of an interrupted run.
-The first proposal is always the space's default configuration, which is every run's reference. Given the same
-seed and the same history, a strategy proposes the same configurations; it never proposes a configuration
-twice, except knowingly with `Proposal.repeat`.
+The first proposal is always the space's default configuration, which is every run's reference (a replay of a
+recorded table, which has no default, lifts that). Given the same seed and the same history, a strategy
+proposes the same configurations; it never proposes a configuration twice, except knowingly with
+`Proposal.repeat`.
+
+`Search` keeps the books: budget, trials told, proposals in flight, the tally of every configuration, the
+best. A strategy inherits it and writes `_propose`.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from trimtab_tuner.records import Proposal, TrialResult
+from trimtab_tuner.records import Configuration, Proposal, TrialResult, Value, Verdict
+from trimtab_tuner.space import Space, SpaceError, configuration_hash
+from trimtab_tuner.strategies.experience import Features, PastRun
+
+FAILURES = {Verdict.FAILED_VERIFICATION, Verdict.REJECTED, Verdict.CRASHED}
+
+Key = tuple[Value, ...]
 
 
 class Strategy(Protocol):
@@ -27,9 +39,161 @@ class Strategy(Protocol):
         ...
 
     def best(self) -> TrialResult | None:
-        """The trial to recommend so far, ties broken by least resources; None if none was verified."""
+        """The trial to recommend so far, ties broken by least resources; None if none was verified.
+
+        Where a configuration was measured more than once, its score is the mean.
+        """
         ...
 
     def expected_trials(self) -> int:
         """Present best estimate of the total number of trials of this search, those told included."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a search is told besides its space.
+
+    `coarse_grid` is the number of grid values per knob of strategies with a grid, `levels` how often
+    `coarse-to-fine` refines. Scores within `tie_tolerance` (a share) of the best count as equal to it.
+    `noise` is the relative standard deviation of one trial on this host, 0 if trials repeat exactly.
+    `experience` are earlier runs and `features` what describes the present one in their terms. Without
+    `default_first` the search may begin anywhere.
+    """
+
+    seed: int
+    budget_trials: int
+    coarse_grid: Mapping[str, int] = field(default_factory=dict)
+    levels: int = 3
+    tie_tolerance: float = 0.01
+    noise: float = 0.0
+    default_first: bool = True
+    experience: Sequence[PastRun] = ()
+    features: Features = field(default_factory=dict)
+
+
+@dataclass
+class Tally:
+    """What is known of one configuration: verified scores, failures, and the last result told."""
+
+    configuration: Configuration
+    last: TrialResult
+    scores: list[float] = field(default_factory=list)
+    failures: int = 0
+
+    @property
+    def verified(self) -> bool:
+        """Whether it passed verification every time it was judged, and at least once."""
+        return bool(self.scores) and not self.failures
+
+    @property
+    def mean(self) -> float:
+        """The mean of its verified scores."""
+        return sum(self.scores) / len(self.scores)
+
+
+class Search:
+    """The books of a strategy; see the module's docstring."""
+
+    def __init__(self, space: Space, options: Options) -> None:
+        if not space.free:
+            raise SpaceError(
+                space.knobs[0].name, "every knob is fixed: expected at least one free knob to tune"
+            )
+        if options.budget_trials < 1:
+            raise ValueError(f"budget_trials = {options.budget_trials}: expected at least 1")
+        self.space = space
+        self.options = options
+        self.default = space.default()
+        self.tallies: dict[Key, Tally] = {}
+        self.told = 0
+        self._in_flight: list[Key] = []
+        self._asked: set[Key] = set()
+        self._over = False
+
+    def ask(self) -> Proposal | None:
+        """The next configuration, or None when the search is over."""
+        proposal = None
+        if self.spent < self.options.budget_trials:
+            if self.options.default_first and not self.knows(self.default):
+                proposal = Proposal(
+                    configuration=self.default, level=0, reason="The default configuration, the reference."
+                )
+            else:
+                proposal = self._propose()
+        self._over = proposal is None
+        if proposal is not None:
+            key = self.key(proposal.configuration)
+            self._in_flight.append(key)
+            self._asked.add(key)
+        return proposal
+
+    def tell(self, result: TrialResult) -> None:
+        """Take in a finished trial, asked for or not."""
+        configuration = {**self.default, **result.configuration}
+        key = self.key(configuration)
+        if key in self._in_flight:
+            self._in_flight.remove(key)
+        told = result.model_copy(update={"configuration": configuration})
+        tally = self.tallies.setdefault(key, Tally(configuration, told))
+        tally.last = told
+        if result.verdict is Verdict.VERIFIED and result.score is not None:
+            tally.scores.append(result.score)
+        elif result.verdict in FAILURES:
+            tally.failures += 1
+        self.told += 1
+
+    def best(self) -> TrialResult | None:
+        """The cheapest verified configuration whose mean is within the tie tolerance of the highest."""
+        verified = self.verified()
+        if not verified:
+            return None
+        bar = max(tally.mean for tally in verified) * (1 - self.options.tie_tolerance)
+        return self.as_result(self.cheapest([tally for tally in verified if tally.mean >= bar]))
+
+    def expected_trials(self) -> int:
+        """The whole budget, until the search is over."""
+        return self.told if self._over else max(self.options.budget_trials, self.told)
+
+    @property
+    def spent(self) -> int:
+        """Trials told and in flight."""
+        return self.told + len(self._in_flight)
+
+    def key(self, configuration: Configuration) -> Key:
+        """The configuration's values in the order of the space's knobs: cheap to compare."""
+        return tuple(configuration[knob.name] for knob in self.space.knobs)
+
+    def knows(self, configuration: Configuration) -> bool:
+        """Whether the configuration has been told or asked for."""
+        key = self.key(configuration)
+        return key in self.tallies or key in self._asked
+
+    def in_flight(self) -> list[Configuration]:
+        """The configurations asked for and not told yet."""
+        names = [knob.name for knob in self.space.knobs]
+        return [dict(zip(names, key, strict=True)) for key in self._in_flight]
+
+    def verified(self) -> list[Tally]:
+        """The configurations that passed verification every time they were judged."""
+        return [tally for tally in self.tallies.values() if tally.verified]
+
+    def cheapest(self, tallies: Sequence[Tally]) -> Tally:
+        """The least resource-intensive of some configurations."""
+        return min(
+            tallies,
+            key=lambda t: (self.space.resource_cost(t.configuration), configuration_hash(t.configuration)),
+        )
+
+    def as_result(self, tally: Tally) -> TrialResult:
+        """A verified configuration with its mean score."""
+        return TrialResult(
+            configuration=tally.configuration,
+            verdict=Verdict.VERIFIED,
+            score=tally.mean,
+            reason=tally.last.reason,
+        )
+
+    def _propose(self) -> Proposal | None:
+        """The next configuration, the default being known; None when nothing is left to try."""
+        raise NotImplementedError

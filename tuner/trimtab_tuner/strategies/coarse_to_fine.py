@@ -32,128 +32,70 @@ is why telling the recorded trials of an interrupted run rebuilds its strategy.
 import itertools
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab_tuner.records import Configuration, Proposal, TrialResult, Value, Verdict
-from trimtab_tuner.space import Space, SpaceError, configuration_hash
+from trimtab_tuner.records import Configuration, Proposal, TrialResult, Value
+from trimtab_tuner.space import ListedSpace, Space
+from trimtab_tuner.strategies.base import Options, Search
+from trimtab_tuner.strategies.pool import CATEGORY_SPAN, Pool
 
 COARSE_SHARE = 0.4
 DEFAULT_GRID_VALUES = 4
 MAX_GRID = 2000
 ADMISSION_KNOB = "max_connections"
-CATEGORY_SPAN = (
-    0.5  # two categories are as far apart as values half a range (times the square root of 2) apart
-)
 
-_INFORMATIVE = {Verdict.VERIFIED, Verdict.FAILED_VERIFICATION, Verdict.REJECTED, Verdict.CRASHED}
 _STEP_NAMES = {1: "one step", 2: "half a step", 3: "a quarter of a step"}
 
 Positions = NDArray[np.float64]
 
 
-class CoarseToFine:
+class CoarseToFine(Search):
     """The strategy; see the module's docstring, and `strategies.base` for the contract."""
 
-    def __init__(
-        self,
-        space: Space,
-        *,
-        seed: int,
-        budget_trials: int,
-        coarse_grid: Mapping[str, int],
-        levels: int = 3,
-        tie_tolerance: float = 0.01,
-    ) -> None:
-        if not space.free:
-            raise SpaceError(
-                space.knobs[0].name, "every knob is fixed: expected at least one free knob to tune"
-            )
-        if budget_trials < 1:
-            raise ValueError(f"budget_trials = {budget_trials}: expected at least 1")
-        self._space = space
-        self._budget = budget_trials
-        self._levels = levels
-        self._tie_tolerance = tie_tolerance
+    def __init__(self, space: Space, options: Options) -> None:
+        super().__init__(space, options)
+        self._levels = options.levels
         self._grid = {
-            knob.name: knob.grid(coarse_grid.get(knob.name, DEFAULT_GRID_VALUES)) for knob in space.free
+            knob.name: knob.grid(options.coarse_grid.get(knob.name, DEFAULT_GRID_VALUES))
+            for knob in space.free
         }
-        self._results: dict[str, TrialResult] = {}
-        self._asked: dict[str, Configuration] = {}
-        self._default = space.default()
+        self._pool = Pool(space, options.seed)
         self._resolution = self._finest_steps() / 2
-        self._coarse = self._space_filling_order(self._wide_grid(random.Random(seed)))  # noqa: S311 - no secret
-        self._coarse_trials = min(len(self._coarse), max(1, round(COARSE_SHARE * budget_trials) - 1))
-
-    def ask(self) -> Proposal | None:
-        """The next configuration, or None when the search is over."""
-        if len(self._known) >= self._budget:
-            return None
-        proposal = self._next()
-        if proposal is not None:
-            self._asked[configuration_hash(proposal.configuration)] = proposal.configuration
-        return proposal
-
-    def tell(self, result: TrialResult) -> None:
-        """Take in a finished trial, asked for or not."""
-        configuration = {**self._default, **result.configuration}
-        self._results[configuration_hash(configuration)] = result.model_copy(
-            update={"configuration": configuration}
-        )
-
-    def best(self) -> TrialResult | None:
-        """The cheapest of the trials whose score is within the tie tolerance of the highest."""
-        verified = self._verified()
-        if not verified:
-            return None
-        bar = max(score for _, score in verified) * (1 - self._tie_tolerance)
-        ties = [result for result, score in verified if score >= bar]
-        return min(
-            ties,
-            key=lambda r: (self._space.resource_cost(r.configuration), configuration_hash(r.configuration)),
-        )
+        wide = self._wide_grid(random.Random(options.seed))  # noqa: S311 - no secret
+        self._coarse = self._space_filling_order(wide)
+        self._coarse_trials = min(len(self._coarse), max(1, round(COARSE_SHARE * options.budget_trials) - 1))
 
     def expected_trials(self) -> int:
         """The grid's share plus two matrices, never more than the budget or less than what is known."""
-        numeric = sum(knob.kind != "categorical" for knob in self._space.free)
+        numeric = sum(knob.kind != "categorical" for knob in self.space.free)
         matrix = 2 * numeric + 2 * numeric * (numeric - 1) + 1
         guess = 1 + self._coarse_trials + matrix * max(self._levels - 1, 1)
-        if self._next() is None:
-            return len(self._known)
-        return min(self._budget, max(guess, len(self._known) + 1))
+        if self._propose() is None:
+            return max(self.told, self.spent)
+        return max(min(self.options.budget_trials, max(guess, self.spent + 1)), self.told)
 
     @property
-    def _known(self) -> dict[str, Configuration]:
-        """Every configuration told or in flight, by hash."""
-        return self._asked | {key: result.configuration for key, result in self._results.items()}
-
-    def _verified(self) -> list[tuple[TrialResult, float]]:
-        return [
-            (result, result.score)
-            for result in self._results.values()
-            if result.verdict is Verdict.VERIFIED and result.score is not None
-        ]
+    def _known(self) -> list[Configuration]:
+        """Every configuration told or in flight."""
+        return [tally.configuration for tally in self.tallies.values()] + self.in_flight()
 
     def _new(self, configurations: Sequence[Configuration]) -> list[Configuration]:
         """Those that the space allows and that nothing known equals, or all but equals."""
-        allowed = [c for c in configurations if self._space.allows(c)]
+        allowed = [c for c in configurations if self.space.allows(c)]
         if not allowed or not self._known:
             return allowed
-        known = self._positions(list(self._known.values()))
+        known = self._positions(self._known)
         gaps = np.abs(self._positions(allowed)[:, None, :] - known[None, :, :])
         close = np.logical_and.reduce(gaps <= self._resolution, axis=2)
         return [c for c, near in zip(allowed, close, strict=True) if not near.any()]
 
-    def _next(self) -> Proposal | None:
-        if configuration_hash(self._default) not in self._known:
-            return Proposal(
-                configuration=self._default, level=0, reason="The default configuration, the reference."
-            )
+    def _propose(self) -> Proposal | None:
         left = self._new(self._coarse[: self._coarse_trials])
         best = self.best()
-        if best is None and (len(self._results) > 1 or not left):
+        if best is None and (len(self.tallies) > 1 or not left):
             return self._next_without_any_verified()
         if best is None or left:
             return Proposal(configuration=left[0], level=1, reason="Wide grid, in space-filling order.")
@@ -168,8 +110,8 @@ class CoarseToFine:
                 level=1,
                 reason="No configuration has been verified yet: wide grid, fewest connections first.",
             )
-        fewest = min(self._known.values(), key=self._admission)
-        for knob in self._space.free:
+        fewest = min(self._known, key=self._admission)
+        for knob in self.space.free:
             value = fewest[knob.name]
             if knob.name == ADMISSION_KNOB and isinstance(value, int) and knob.low is not None:
                 fewer = {**fewest, knob.name: max(knob.low, value // 2)}
@@ -183,7 +125,7 @@ class CoarseToFine:
 
     def _admission(self, configuration: Configuration) -> tuple[int, float]:
         value = configuration.get(ADMISSION_KNOB, 0)
-        return (value if isinstance(value, int) else 0, self._space.resource_cost(configuration))
+        return (value if isinstance(value, int) else 0, self.space.resource_cost(configuration))
 
     def _next_in_matrix(self, best: TrialResult) -> Proposal | None:
         for level in range(1, self._levels + 1):
@@ -192,7 +134,7 @@ class CoarseToFine:
                 estimates = self._estimate(moves)
                 chosen = max(
                     range(len(moves)),
-                    key=lambda i: (estimates[i], -self._space.resource_cost(moves[i])),
+                    key=lambda i: (estimates[i], -self.space.resource_cost(moves[i])),
                 )
                 step = _STEP_NAMES.get(level, f"1/{2 ** (level - 1)} of a step")
                 return Proposal(
@@ -206,7 +148,7 @@ class CoarseToFine:
         """The centre's neighbours: one knob, or two numeric ones, moved by that share of a grid step."""
         found: list[Configuration] = []
         moves: dict[str, list[Value]] = {}
-        for knob in self._space.free:
+        for knob in self.space.free:
             value = centre[knob.name]
             if knob.kind == "categorical":
                 found += [{**centre, knob.name: choice} for choice in knob.choices if choice != value]
@@ -220,37 +162,30 @@ class CoarseToFine:
             found += [{**centre, name: value} for value in values]
         for one, two in itertools.combinations(moves, 2):
             found += [{**centre, one: a, two: b} for a, b in itertools.product(moves[one], moves[two])]
+        if isinstance(self.space, ListedSpace):
+            found = [self._pool.nearest(wanted)[0] for wanted in found]
         return found
 
     def _estimate(self, configurations: Sequence[Configuration]) -> list[float]:
         """Expected score of each: the mean of all scores told, weighted by inverse squared distance."""
-        told = [result for result in self._results.values() if result.verdict in _INFORMATIVE]
-        verified = [result.score for result in told if result.score is not None]
-        infeasible = min(verified) / 2
-        scores = np.array([infeasible if result.score is None else result.score for result in told])
-        at = self._positions([result.configuration for result in told])
+        told = [tally for tally in self.tallies.values() if tally.verified or tally.failures]
+        infeasible = min(tally.mean for tally in self.verified()) / 2
+        scores = np.array([tally.mean if tally.verified else infeasible for tally in told])
+        at = self._positions([tally.configuration for tally in told])
         distances = np.linalg.norm(self._positions(configurations)[:, None, :] - at[None, :, :], axis=2)
         weights = 1 / np.maximum(distances, 1e-6) ** 2
         return [float(estimate) for estimate in (weights @ scores) / weights.sum(axis=1)]
 
     def _positions(self, configurations: Sequence[Configuration]) -> Positions:
         """One row per configuration: scale positions, and for each category 0 or CATEGORY_SPAN."""
-        rows = []
-        for configuration in configurations:
-            row: list[float] = []
-            for knob in self._space.free:
-                value = configuration[knob.name]
-                if knob.kind == "categorical":
-                    row += [CATEGORY_SPAN * (choice == value) for choice in knob.choices]
-                else:
-                    row.append(knob.position(value))
-            rows.append(row)
-        return np.array(rows)
+        return self._pool.coordinates(self._pool.points(configurations))
 
     def _finest_steps(self) -> Positions:
-        """The finest level's step in each coordinate of `_positions`."""
+        """The finest level's step in each coordinate of `_positions`; 0 in a listed space."""
+        if isinstance(self.space, ListedSpace):
+            return np.zeros(self._pool.coordinates(self._pool.spread).shape[1])
         steps: list[float] = []
-        for knob in self._space.free:
+        for knob in self.space.free:
             if knob.kind == "categorical":
                 steps += [CATEGORY_SPAN] * len(knob.choices)
             else:
@@ -263,14 +198,18 @@ class CoarseToFine:
         Of a grid of more than `MAX_GRID` points, as many random ones: more than any budget, and few enough to
         be put in order in a moment.
         """
+        if isinstance(self.space, ListedSpace):
+            listed = list(self.space.configurations)
+            chooser.shuffle(listed)
+            return listed
         if math.prod(len(values) for values in self._grid.values()) <= MAX_GRID:
             points = list(itertools.product(*self._grid.values()))
             chooser.shuffle(points)
         else:
             random_points = (tuple(chooser.choice(v) for v in self._grid.values()) for _ in range(MAX_GRID))
             points = list(dict.fromkeys(random_points))
-        grid = [{**self._default, **dict(zip(self._grid, point, strict=True))} for point in points]
-        return [configuration for configuration in grid if self._space.allows(configuration)]
+        grid = [{**self.default, **dict(zip(self._grid, point, strict=True))} for point in points]
+        return [configuration for configuration in grid if self.space.allows(configuration)]
 
     def _space_filling_order(self, grid: Sequence[Configuration]) -> list[Configuration]:
         """The grid's configurations, each far from the default and all before it, inside before outside."""
@@ -279,7 +218,7 @@ class CoarseToFine:
         positions = self._positions(grid)
         centre = (positions.min(axis=0) + positions.max(axis=0)) / 2
         inside = 1 / (0.5 + np.linalg.norm(positions - centre, axis=1)) ** 2
-        nearest = np.linalg.norm(positions - self._positions([self._default]), axis=1)
+        nearest = np.linalg.norm(positions - self._positions([self.default]), axis=1)
         order = []
         for _ in grid:
             chosen = int((nearest * inside).argmax())

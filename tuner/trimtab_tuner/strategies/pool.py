@@ -1,0 +1,116 @@
+"""The configurations that a strategy chooses from, as points.
+
+A point is one row of numbers, one per free knob: the position on the knob's scale (0 to 1), or for a category
+the index of the choice. `coordinates` turns points into the rows that distances are taken between, where each
+category has a column of its own. Everything is an array, so that a strategy can judge a thousand candidates
+in a few milliseconds.
+
+A space of at most `EVERY_LIMIT` configurations is listed whole. Of a larger one a search sees `SPREAD` points
+spread over it by a scrambled Sobol sequence, and at each ask `NEAR` more round the best so far.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import qmc
+
+from trimtab_tuner.records import Configuration
+from trimtab_tuner.space import Space
+
+EVERY_LIMIT = 2000
+SPREAD = 512
+NEAR = 512
+# Two categories are as far apart as values half a range (times the square root of 2) apart.
+CATEGORY_SPAN = 0.5
+
+Points = NDArray[np.float64]
+
+
+class Pool:
+    """The candidates of one search."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        self._space = space
+        self._seed = seed
+        self._knobs = space.free
+        self._default = space.default()
+        self.categorical = np.array([knob.kind == "categorical" for knob in self._knobs])
+        self._counts = np.array([knob.count for knob in self._knobs])
+        every = space.every(EVERY_LIMIT)
+        self.every: list[Configuration] | None = None if every is None else list(every)
+        self.spread = self._sobol() if self.every is None else self.points(self.every)
+
+    def points(self, configurations: Sequence[Configuration]) -> Points:
+        """One row per configuration."""
+        rows = [
+            [
+                float(knob.choices.index(configuration[knob.name]))
+                if knob.kind == "categorical" and configuration[knob.name] in knob.choices
+                else knob.position(configuration[knob.name])
+                for knob in self._knobs
+            ]
+            for configuration in configurations
+        ]
+        return np.array(rows, dtype=np.float64).reshape(len(rows), len(self._knobs))
+
+    def coordinates(self, points: Points, scale: Points | None = None) -> Points:
+        """The rows that distances are taken between; `scale` divides the columns of each knob."""
+        columns = []
+        for i, knob in enumerate(self._knobs):
+            by = 1.0 if scale is None else float(scale[i])
+            if knob.kind == "categorical":
+                columns += [
+                    (points[:, i] == choice) * (CATEGORY_SPAN / by) for choice in range(len(knob.choices))
+                ]
+            else:
+                columns.append(points[:, i] / by)
+        return np.column_stack(columns)
+
+    def candidates(self, around: Points, step: int) -> Points:
+        """The points to choose from at a step of the search: all, or the spread and some near `around`.
+
+        `around` has the points worth searching near, the best first. The same step gives the same points.
+        """
+        if self.every is not None or not len(around):
+            return self.spread
+        generator = np.random.default_rng((self._seed, step))
+        near = around[generator.integers(0, len(around), NEAR)]
+        # A move changes few knobs, a little or a lot.
+        moved = generator.random(near.shape) < np.clip(
+            generator.choice([1.0, 2.0, 4.0], (NEAR, 1)), 0, None
+        ) / max(near.shape[1], 1)
+        width = generator.choice([0.03, 0.1, 0.3], (NEAR, 1))
+        shifted = np.clip(near + generator.normal(size=near.shape) * width, 0.0, 1.0)
+        redrawn = np.floor(generator.random(near.shape) * self._counts)
+        near = np.where(moved, np.where(self.categorical, redrawn, shifted), near)
+        return np.vstack([self.spread, near])
+
+    def configuration(self, point: Points) -> Configuration:
+        """The configuration at a point, values rounded as the knobs round them."""
+        values = {
+            knob.name: knob.choices[int(value)] if knob.kind == "categorical" else knob.at(float(value))
+            for knob, value in zip(self._knobs, point, strict=True)
+        }
+        return {**self._default, **values}
+
+    def configuration_of(self, candidates: Points, index: int) -> Configuration:
+        """The configuration of a row of `candidates`."""
+        return self.configuration(candidates[index]) if self.every is None else self.every[index]
+
+    def draw(self, generator: np.random.Generator) -> Configuration:
+        """A random configuration, uniform on each knob's scale; it may break a constraint."""
+        point = generator.random(len(self._knobs))
+        return self.configuration(np.where(self.categorical, np.floor(point * self._counts), point))
+
+    def nearest(self, configuration: Configuration) -> list[Configuration]:
+        """Of a listed space all configurations, the nearest to the given one first; else that one alone."""
+        if self.every is None:
+            return [configuration]
+        at = self.coordinates(self.points([configuration]))
+        distances = np.linalg.norm(self.coordinates(self.spread) - at, axis=1)
+        return [self.every[i] for i in np.argsort(distances, kind="stable")]
+
+    def _sobol(self) -> Points:
+        spread = qmc.Sobol(len(self._knobs), rng=self._seed).random(SPREAD)
+        return np.where(self.categorical, np.floor(spread * self._counts), spread)

@@ -1,0 +1,281 @@
+"""The model behind `surrogate-race`: what a configuration would score, and whether it would be verified.
+
+Two Gaussian processes over the pool's coordinates, with the Matérn 5/2 kernel (Rasmussen and Williams,
+Gaussian Processes for Machine Learning, MIT Press 2006, chapters 2 and 4.2):
+
+*Score.* Of the logarithm of the verified scores, so that a difference is a ratio. The level is unknown (a
+constant with a wide prior); round it the prior expects a bowl: `BOWL` less at the rims than in the middle,
+since ranges are chosen wide. Each configuration counts with its mean, whose variance is that of one trial
+divided by its repeats.
+
+*Verification.* Of +1 (verified) and -1 (failed). The probability is that of a positive value.
+
+With experience (`experience.py`) the prior comes from the earlier runs instead: each is smoothed onto the
+candidates; their weighted mean replaces the bowl, and the way in which they differ from it is added to the
+kernel (the empirical covariance), so that two or three trials tell which of the earlier runs this one
+resembles. What no earlier run explains is left to the Matérn kernel.
+
+With more than `ISOTROPIC_KNOBS` free knobs each has a length scale of its own, the most probable one given
+the trials (coordinate ascent on the marginal likelihood). It is found anew whenever the number of trials has
+grown by a quarter, from the trials told up to then: a function of the history alone.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.special import ndtr
+from threadpoolctl import ThreadpoolController
+
+from trimtab_tuner.records import Configuration
+from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.strategies.base import FAILURES
+from trimtab_tuner.strategies.experience import PastRun
+from trimtab_tuner.strategies.pool import Points, Pool
+
+Vector = NDArray[np.float64]
+
+LENGTH = 0.4
+AMPLITUDE = 0.12
+BOWL = 0.4
+LEVEL_VARIANCE = 100.0
+JITTER = 1e-6
+VERIFICATION_NOISE = 0.1
+VERIFICATION_SPREAD = 0.3
+EXPECTED_VERIFIED = 0.5
+EXPERIENCE_BANDWIDTH = 0.08
+EXPERIENCE_WEIGHT = 1.0
+ISOTROPIC_KNOBS = 3
+LENGTHS = np.array([0.25, 0.5, 1.0, 2.0, 5.0, 12.0])
+MOST_TRIALS = 256
+FIRST_FIT = 8
+
+
+# The matrices are small: threads of the linear algebra library would wait for each other most of the time,
+# and take the CPUs that the server and the generator need.
+LINEAR_ALGEBRA = ThreadpoolController()
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is expected before any trial: means and factors of the covariance, one column per point."""
+
+    score: Vector
+    score_factors: Points
+    verified: Vector
+    verified_factors: Points
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """At each candidate: mean and standard deviation of the log score, probability of being verified."""
+
+    mean: Vector
+    deviation: Vector
+    verified: Vector
+
+
+@dataclass(frozen=True)
+class Observations:
+    """The configurations told, in order: points, log of the mean score (NaN: failed), number of scores."""
+
+    points: Points
+    log_scores: Vector
+    repeats: Vector
+
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Which of them were verified."""
+        return ~np.isnan(self.log_scores)
+
+
+def matern(a: Points, b: Points) -> Points:
+    """Matérn 5/2 of the distances between the rows of two matrices already divided by the length scales."""
+    squared = (a**2).sum(1)[:, None] + (b**2).sum(1)[None, :] - 2 * (a @ b.T)
+    distance = np.sqrt(5 * np.maximum(squared, 0.0))
+    kernel: Points = (1 + distance + distance**2 / 3) * np.exp(-distance)
+    return kernel
+
+
+class Surrogate:
+    """The model of one search."""
+
+    def __init__(
+        self,
+        space: Space,
+        pool: Pool,
+        *,
+        noise: float,
+        experience: Sequence[PastRun] = (),
+        weights: Sequence[float] = (),
+    ) -> None:
+        self._pool = pool
+        self._noise = noise
+        self._past = [
+            _Past(space, pool, run, weight)
+            for run, weight in zip(experience, weights, strict=True)
+            if weight > 1e-4 and any(result.score for result in run.results)
+        ]
+        self._knobs = len(pool.categorical)
+        self._lengths = np.full(self._knobs, LENGTH * math.sqrt(max(self._knobs, 2) / 2))
+        self._fitted_at = 0
+
+    def predict(self, seen: Observations, candidates: Points) -> Prediction:
+        """What the trials seen say about the candidates."""
+        with LINEAR_ALGEBRA.limit(limits=1):
+            return self._predict(seen, candidates)
+
+    def _predict(self, seen: Observations, candidates: Points) -> Prediction:
+        self._learn_lengths(seen)
+        seen = _thinned(seen)
+        at = self._pool.coordinates(candidates, self._lengths)
+        seen_at = self._pool.coordinates(seen.points, self._lengths)
+        prior, seen_prior = self._prior(candidates), self._prior(seen.points)
+        ok = seen.ok
+        between = (
+            AMPLITUDE**2 * matern(seen_at[ok], at) + seen_prior.score_factors[:, ok].T @ prior.score_factors
+        )
+        own = AMPLITUDE**2 * matern(seen_at[ok], seen_at[ok])
+        own += seen_prior.score_factors[:, ok].T @ seen_prior.score_factors[:, ok]
+        own[np.diag_indices_from(own)] += JITTER + self._noise**2 / seen.repeats[ok]
+        variance = AMPLITUDE**2 + (prior.score_factors**2).sum(0)
+        mean, variance = _condition(
+            own + LEVEL_VARIANCE,
+            between + LEVEL_VARIANCE,
+            variance + LEVEL_VARIANCE,
+            seen.log_scores[ok] - seen_prior.score[ok],
+            prior.score,
+        )
+        return Prediction(
+            mean, np.sqrt(np.maximum(variance, 1e-12)), self._verified(seen, seen_at, seen_prior, at, prior)
+        )
+
+    def _verified(
+        self, seen: Observations, seen_at: Points, seen_prior: Prior, at: Points, prior: Prior
+    ) -> Vector:
+        labels = np.where(seen.ok, 1.0, -1.0)
+        own = matern(seen_at, seen_at) + seen_prior.verified_factors.T @ seen_prior.verified_factors
+        own[np.diag_indices_from(own)] += VERIFICATION_NOISE
+        between = matern(seen_at, at) + seen_prior.verified_factors.T @ prior.verified_factors
+        variance = 1.0 + (prior.verified_factors**2).sum(0)
+        mean, variance = _condition(own, between, variance, labels - seen_prior.verified, prior.verified)
+        probability: Vector = ndtr(mean / np.sqrt(np.maximum(variance, 0.0) + VERIFICATION_SPREAD))
+        return probability
+
+    def _prior(self, points: Points) -> Prior:
+        none = np.zeros((0, len(points)))
+        if not self._past:
+            middle = np.where(self._pool.categorical, points, 0.5)
+            bowl = ((points - middle) ** 2).sum(axis=1) * min(1.0, 2 / self._knobs)
+            return Prior(-BOWL * bowl, none, np.full(len(points), EXPECTED_VERIFIED), none)
+        weights = np.array([past.weight for past in self._past])
+        weights /= weights.sum()
+        smoothed = [past.at(points) for past in self._past]
+        scores, verified = np.array([s for s, _ in smoothed]), np.array([v for _, v in smoothed])
+        mean, mean_verified = weights @ scores, weights @ verified
+        root = np.sqrt(weights * EXPERIENCE_WEIGHT)[:, None]
+        return Prior(mean, root * (scores - mean), mean_verified, root * (verified - mean_verified))
+
+    def _learn_lengths(self, seen: Observations) -> None:
+        """Make the length scales those of the largest share of the trials that a fit is due for."""
+        if self._knobs <= ISOTROPIC_KNOBS:
+            return
+        due, limit = FIRST_FIT, min(len(seen.points), MOST_TRIALS)
+        while due * 5 // 4 <= limit:
+            due = due * 5 // 4
+        if due > limit or due == self._fitted_at:
+            return
+        self._fitted_at = due
+        ok = seen.ok[:due]
+        if ok.sum() < FIRST_FIT // 2:
+            return
+        points = seen.points[:due][ok]
+        prior = self._prior(points)
+        residual = seen.log_scores[:due][ok] - prior.score
+        lengths = np.full(self._knobs, LENGTH * math.sqrt(self._knobs / 2))
+        base = lengths[0]
+        best = self._likelihood(points, residual, lengths)
+        for _ in range(2):
+            for knob in range(self._knobs):
+                for length in LENGTHS * base:
+                    tried = lengths.copy()
+                    tried[knob] = length
+                    likelihood = self._likelihood(points, residual, tried)
+                    if likelihood > best:
+                        best, lengths = likelihood, tried
+        self._lengths = lengths
+
+    def _likelihood(self, points: Points, residual: Vector, lengths: Vector) -> float:
+        """Log marginal likelihood, with a mild preference for the lengths not to go to extremes."""
+        at = self._pool.coordinates(points, lengths)
+        own = AMPLITUDE**2 * matern(at, at) + LEVEL_VARIANCE
+        own[np.diag_indices_from(own)] += JITTER + max(self._noise, 0.01) ** 2
+        factor = cho_factor(own, lower=True)
+        fit = float(residual @ cho_solve(factor, residual))
+        spread = float(np.log(lengths / lengths.mean()).var())
+        return -0.5 * fit - float(np.log(np.diag(factor[0])).sum()) - 0.1 * spread * len(lengths)
+
+
+class _Past:
+    """A past run on the scales of the present space, its scores as logarithms of shares of its best."""
+
+    def __init__(self, space: Space, pool: Pool, run: PastRun, weight: float) -> None:
+        self.weight = weight
+        self._pool = pool
+        told = [r for r in run.results if r.score is not None or r.verdict in FAILURES]
+        self._points = np.array(
+            [[_position(knob, run.space, r.configuration) for knob in space.free] for r in told]
+        )
+        scores = np.array([np.nan if r.score is None else r.score for r in told])
+        self._ok = ~np.isnan(scores)
+        self._log_scores = np.log(np.maximum(scores[self._ok] / np.nanmax(scores), 1e-9))
+        self._bandwidth = np.full(
+            len(space.free), EXPERIENCE_BANDWIDTH * math.sqrt(max(len(space.free), 2) / 2)
+        )
+
+    def at(self, points: Points) -> tuple[Vector, Vector]:
+        """Log score and verification (-1 to 1) of this run, smoothed onto the points."""
+        near = self._pool.coordinates(points, self._bandwidth)
+        own = self._pool.coordinates(self._points, self._bandwidth)
+        squared = (near**2).sum(1)[:, None] + (own**2).sum(1)[None, :] - 2 * near @ own.T
+        weights = np.exp(-0.5 * squared) + 1e-12
+        verified = weights[:, self._ok]
+        return (
+            (verified @ self._log_scores) / verified.sum(axis=1),
+            2 * verified.sum(axis=1) / weights.sum(axis=1) - 1,
+        )
+
+
+def _position(knob: Knob, past: Space, configuration: Configuration) -> float:
+    """Where a past configuration lies on a knob's scale: the middle if the past space has no such knob."""
+    value = configuration.get(knob.name)
+    own = next((k for k in past.knobs if k.name == knob.name), None)
+    if knob.kind == "categorical":
+        return float(knob.choices.index(value)) if value in knob.choices else -1.0
+    return 0.5 if own is None or value is None or own.kind == "categorical" else own.position(value)
+
+
+def _condition(
+    own: Points, between: Points, variance: Vector, residual: Vector, prior: Vector
+) -> tuple[Vector, Vector]:
+    """Mean and variance at the candidates given the residuals (Rasmussen and Williams, 2.23, 2.24)."""
+    if not len(residual):
+        return prior, variance
+    factor = cho_factor(own, lower=True)
+    mean: Vector = prior + between.T @ cho_solve(factor, residual)
+    half = solve_triangular(factor[0], between, lower=True)
+    return mean, variance - (half**2).sum(0)
+
+
+def _thinned(seen: Observations) -> Observations:
+    """At most `MOST_TRIALS` of the trials: the best third of that, and the rest evenly over the others."""
+    if len(seen.points) <= MOST_TRIALS:
+        return seen
+    order = np.argsort(-np.nan_to_num(seen.log_scores, nan=-np.inf), kind="stable")
+    best, others = order[: MOST_TRIALS // 3], order[MOST_TRIALS // 3 :]
+    spread = np.linspace(0, len(others) - 1, MOST_TRIALS - len(best)).round().astype(int)
+    kept = np.sort(np.concatenate([best, others[spread]]))
+    return Observations(seen.points[kept], seen.log_scores[kept], seen.repeats[kept])

@@ -1,0 +1,148 @@
+"""The default: search where a model expects the good window, then race the leaders.
+
+DESIGN. The model is in `surrogate.py`: what a configuration would score and whether it would be verified,
+from the trials told, from what is generally true of tuning ranges, and from earlier runs where there are any.
+
+*Search.* The next configuration is the one most likely to be at least `MARGIN` better than the best so far,
+times the probability that it is verified at all. As long as nothing has been verified, it is the one most
+likely to be verified among those with the best expectation.
+
+*Race.* Where trials are noisy (`Options.noise`), the best of many is also the luckiest. The last
+`RACE_SHARE` of the budget is spent on repeats, each on the leader or on the configuration most likely to
+overtake it, whichever of the two is known less well (top-two sampling: Russo, Simple Bayesian Algorithms for
+Best-Arm Identification, Operations Research 68, 2020). It also ends the race when no other configuration may
+still win by more than the tie tolerance.
+
+The recommendation is the cheapest configuration whose expected score, which pools what its neighbours say, is
+within the tie tolerance of the highest. One that failed verification even once is never recommended.
+"""
+
+import math
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr
+
+from trimtab_tuner.records import Proposal, TrialResult
+from trimtab_tuner.space import Space
+from trimtab_tuner.strategies.base import Options, Search, Tally
+from trimtab_tuner.strategies.experience import likeness
+from trimtab_tuner.strategies.pool import Pool
+from trimtab_tuner.strategies.surrogate import Observations, Prediction, Surrogate, Vector
+
+MARGIN = 0.01
+RACE_SHARE = 0.35
+NEAR_BEST = 5
+STILL_POSSIBLE = 0.02
+
+
+class SurrogateRace(Search):
+    """The strategy; see the module's docstring, and `strategies.base` for the contract."""
+
+    def __init__(self, space: Space, options: Options) -> None:
+        super().__init__(space, options)
+        self._pool = Pool(space, options.seed)
+        self._surrogate = Surrogate(
+            space,
+            self._pool,
+            noise=options.noise,
+            experience=options.experience,
+            weights=likeness(options.experience, options.features),
+        )
+        self._search_trials = options.budget_trials
+        if options.noise > 0:
+            self._search_trials -= round(RACE_SHARE * options.budget_trials)
+
+    def best(self) -> TrialResult | None:
+        """The cheapest verified configuration expected to be within the tie tolerance of the best."""
+        verified = self.verified()
+        if not verified:
+            return None
+        expected = self._expected(verified).mean
+        bar = expected.max() + np.log1p(-self.options.tie_tolerance)
+        ties = [tally for tally, mean in zip(verified, expected, strict=True) if mean >= bar]
+        return self.as_result(self.cheapest(ties))
+
+    def _propose(self) -> Proposal | None:
+        if self.spent >= self._search_trials:
+            return self._race()
+        return self._search() or self._race()
+
+    def _search(self) -> Proposal | None:
+        """The most promising configuration not tried yet."""
+        seen = self._observations()
+        leaders = sorted(self.verified(), key=lambda tally: -tally.mean)[:NEAR_BEST]
+        around = self._pool.points([tally.configuration for tally in leaders])
+        candidates = self._pool.candidates(around, self.spent)
+        predicted = self._surrogate.predict(seen, candidates)
+        worth = self._worth(predicted, leaders)
+        worth += 1e-6 * np.random.default_rng((self.options.seed, self.spent)).random(len(worth))
+        for index in np.argsort(-worth, kind="stable"):
+            configuration = self._pool.configuration_of(candidates, int(index))
+            if not self.knows(configuration) and self.space.allows(configuration):
+                chance = round(100 * float(predicted.verified[index]))
+                return Proposal(
+                    configuration=configuration,
+                    level=1,
+                    reason=f"Expected to gain most; {chance} % likely to be verified.",
+                )
+        return None
+
+    def _worth(self, predicted: Prediction, leaders: list[Tally]) -> Vector:
+        """The logarithm of what trying each candidate is worth."""
+        if leaders:
+            bar = self._expected(leaders).mean.max() if self.options.noise else _log(leaders[0].mean)
+            gain = log_ndtr((predicted.mean - bar - np.log1p(MARGIN)) / predicted.deviation)
+        else:
+            gain = 5 * (predicted.mean - predicted.mean.max())
+        worth: Vector = gain + np.log(np.maximum(predicted.verified, 1e-12))
+        return worth
+
+    def _race(self) -> Proposal | None:
+        """A repeat of the leader or of its closest rival; None when none may still win."""
+        verified = self.verified()
+        if not self.options.noise or not verified:
+            return None
+        expected = self._expected(verified)
+        leader = int(expected.mean.argmax())
+        apart = expected.mean[leader] + np.log1p(-self.options.tie_tolerance) - expected.mean
+        spread = np.hypot(expected.deviation, expected.deviation[leader])
+        overtakes = ndtr(-apart / spread)
+        overtakes[leader] = 0.0
+        rival = int(overtakes.argmax())
+        if len(verified) > 1 and overtakes[rival] < STILL_POSSIBLE:
+            return None
+        chosen = leader
+        if len(verified) > 1 and expected.deviation[rival] > expected.deviation[leader]:
+            chosen = rival
+        return Proposal(
+            configuration=verified[chosen].configuration,
+            level=2,
+            reason="Repeat of the leader." if chosen == leader else "Repeat of the leader's closest rival.",
+            repeat=True,
+        )
+
+    def _expected(self, tallies: list[Tally]) -> Prediction:
+        points = self._pool.points([tally.configuration for tally in tallies])
+        return self._surrogate.predict(self._observations(), points)
+
+    def _observations(self) -> Observations:
+        """What has been told; new proposals in flight count as average, so that the next goes elsewhere."""
+        told = [t for t in self.tallies.values() if t.verified or t.failures]
+        scores = [_log(t.mean) if t.verified else np.nan for t in told]
+        configurations = [t.configuration for t in told]
+        repeats = [max(len(t.scores), 1) for t in told]
+        if not np.isnan(scores).all():
+            waiting = [c for c in self.in_flight() if self.key(c) not in self.tallies]
+            configurations += waiting
+            scores += [float(np.nanmean(scores))] * len(waiting)
+            repeats += [1] * len(waiting)
+        return Observations(
+            points=self._pool.points(configurations),
+            log_scores=np.array(scores, dtype=float),
+            repeats=np.array(repeats, dtype=float),
+        )
+
+
+def _log(score: float) -> float:
+    """The logarithm of a score; of a score of 0, which has none, that of next to nothing."""
+    return math.log(max(score, 1e-9))
