@@ -42,7 +42,7 @@ def test_architecture_decides_which_knobs_are_free():
         ({"target": "iis"}, "target", "expected one of core"),
         ({"workload": "wc98"}, "workload", "expected one of specweb99"),
         ({"objective": "mean"}, "objective", "expected one of condensed-area"),
-        ({"strategy": "luck"}, "strategy", "expected one of coarse-to-fine"),
+        ({"strategy": "luck"}, "strategy", "expected one of surrogate-race"),
         ({"budget_trials": -1}, "budget_trials", "at least 1"),
         ({"settings": {"timeout_s": 0}}, "settings.timeout_s", "timeout_s = 0"),
         ({"settings": {"warmup_s": 9}}, "settings.warmup_s", "expected less than rate_duration_s"),
