@@ -16,17 +16,24 @@ bool affinity_cpu_usable(int cpu)
     return CPU_ISSET(cpu, &allowed);
 }
 
-int affinity_pin(int cpu)
+int affinity_restrict(const int *cpus, size_t count)
 {
     cpu_set_t only;
 
-    if (cpu < 0 || cpu > AFFINITY_CPU_MAX) {
-        errno = EINVAL;
-        return -1;
-    }
     CPU_ZERO(&only);
-    CPU_SET(cpu, &only);
+    for (size_t i = 0; i < count; i++) {
+        if (cpus[i] < 0 || cpus[i] > AFFINITY_CPU_MAX) {
+            errno = EINVAL;
+            return -1;
+        }
+        CPU_SET(cpus[i], &only);
+    }
     return sched_setaffinity(0, sizeof(only), &only);
+}
+
+int affinity_pin(int cpu)
+{
+    return affinity_restrict(&cpu, 1);
 }
 
 /* Reads a CPU number off the front of *text; -1 when there is none that may be used. */

@@ -1,5 +1,5 @@
 /*
- * Pins the calling process to one CPU.
+ * Where the calling process or thread may run.
  */
 #ifndef TRIMTAB_AFFINITY_H
 #define TRIMTAB_AFFINITY_H
@@ -18,5 +18,8 @@ size_t affinity_parse_list(const char *text, int *cpus, size_t room);
 
 /* Pins the calling thread to CPU `cpu`. Returns 0, or -1 with errno as sched_setaffinity(2) left it. */
 int affinity_pin(int cpu);
+
+/* Lets the calling thread run on any of `count` CPUs and nowhere else. Returns as affinity_pin() does. */
+int affinity_restrict(const int *cpus, size_t count);
 
 #endif

@@ -26,11 +26,6 @@ struct leftover {
     char bytes[];
 };
 
-static struct connection *connection_of_timer(struct timer *timer)
-{
-    return (struct connection *)((char *)timer - offsetof(struct connection, timer));
-}
-
 static struct connection *allocate(struct worker *worker)
 {
     struct connection *connection = worker->free_connections;
@@ -39,6 +34,7 @@ static struct connection *allocate(struct worker *worker)
         struct connection *chunk = calloc(CHUNK_CONNECTIONS, sizeof(*chunk));
 
         for (size_t i = 0; chunk && i < CHUNK_CONNECTIONS; i++) {
+            chunk[i].home = worker->row;
             chunk[i].next_free = worker->free_connections;
             worker->free_connections = &chunk[i];
         }
@@ -46,7 +42,7 @@ static struct connection *allocate(struct worker *worker)
     }
     if (connection) {
         worker->free_connections = connection->next_free;
-        *connection = (struct connection){0};
+        memset(connection, 0, offsetof(struct connection, posted));
     }
     return connection;
 }
@@ -76,7 +72,7 @@ void connection_close(struct worker *worker, struct connection *connection, enum
     worker->free_connections = connection;
 }
 
-void connection_open(struct worker *worker, int fd, bool blocking)
+struct connection *connection_open(struct worker *worker, int fd, bool blocking)
 {
     struct connection *connection = allocate(worker);
 
@@ -90,13 +86,14 @@ void connection_open(struct worker *worker, int fd, bool blocking)
         }
         close(fd);
         worker->counters->connections_closed_by_server++;
-        return;
+        return NULL;
     }
     worker->counters->connections_open++;
     connection->fd = fd;
     connection->blocking = blocking;
     connection->interest = EVENT_READABLE;
     timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
+    return connection;
 }
 
 void connection_watch(struct worker *worker, struct connection *connection)

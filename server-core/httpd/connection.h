@@ -27,7 +27,9 @@
 #include "httpd/timers.h"
 #include "httpd/worker.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -58,10 +60,20 @@ struct connection {
     off_t offset, end;
     uint64_t started_ns; /* when its request was complete */
     struct connection *next_free;
+
+    /* For architectures in which other threads than the one it belongs to have a hand in it. */
+    uint16_t listener;           /* index of the one that accepted it */
+    uint8_t outcome;             /* enum send_outcome of the thread that sent */
+    bool expired;                /* it was cut off because its reply made no progress */
+    bool in_write_set;           /* the one in which only replies that block are watched */
+    _Atomic uint64_t blocked_ns; /* since when it waits to become writable; 0: it does not */
+    _Atomic uint32_t posted;     /* what they have to say; stays when the structure is used again */
+    unsigned home;               /* row of the worker that it belongs to; never changes */
 };
 
-/* Takes over an accepted socket. `blocking`: the mode that the socket is in. */
-void connection_open(struct worker *worker, int fd, bool blocking);
+/* Takes over an accepted socket. `blocking`: the mode that the socket is in. Returns NULL, with the socket
+ * closed, when there is no memory for it. */
+struct connection *connection_open(struct worker *worker, int fd, bool blocking);
 
 /* Runs the connection as far as it goes after an event (flags of io/events.h). */
 void connection_run(struct worker *worker, struct connection *connection, uint32_t event_flags);
@@ -90,6 +102,11 @@ void connection_retire(void *worker, struct timer *timer);
 static inline uint64_t connection_tag(struct connection *connection)
 {
     return (uint64_t)(uintptr_t)connection;
+}
+
+static inline struct connection *connection_of_timer(struct timer *timer)
+{
+    return (struct connection *)((char *)timer - offsetof(struct connection, timer));
 }
 
 static inline struct connection *connection_of_tag(uint64_t tag)

@@ -102,6 +102,8 @@ const struct knob KNOBS[KNOB_COUNT] = {
         .default_text = "1", .help = "copies of the whole server, usually one for each CPU"},
     [KNOB_HELPERS] = {.name = "helpers", .kind = KNOB_INTEGER, .low = 1, .high = 1024,
         .default_text = "4", .help = "helper processes for what may block, for each event loop"},
+    [KNOB_READERS] = {.name = "readers", .kind = KNOB_INTEGER, .low = 1, .high = 64,
+        .default_text = "1", .help = "threads of the pipeline's Read stage, for each CPU in `affinity`"},
     [KNOB_POLL_DELAY_US] = {.name = "poll_delay_us", .kind = KNOB_INTEGER, .low = 0, .high = 1000000,
         .default_text = "0", .help = "microseconds that a polling stage waits before it polls, so that it finds more"},
     [KNOB_LARGE_TRANSFER] = {.name = "large_transfer", .kind = KNOB_CHOICE, .choice = large_transfer_choice,

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-bool queue_init(struct queue *queue, size_t capacity)
+bool queue_init(struct queue *queue, size_t capacity, struct counters *row)
 {
     pthread_condattr_t monotonic;
 
-    *queue = (struct queue){.capacity = capacity, .items = calloc(capacity, sizeof(*queue->items))};
+    *queue =
+        (struct queue){.capacity = capacity, .row = row, .items = calloc(capacity, sizeof(*queue->items))};
     if (!queue->items)
         return false;
     pthread_mutex_init(&queue->lock, NULL);
@@ -56,6 +57,9 @@ bool queue_push(struct queue *queue, void *const *items, size_t count, uint64_t 
     for (size_t i = 0; i < count; i++)
         queue->items[(queue->first + queue->length + i) % queue->capacity] = items[i];
     queue->length += count;
+    queue->row->queue_length = queue->length;
+    if (queue->length > queue->row->queue_length_max)
+        queue->row->queue_length_max = queue->length;
     sleepers = queue->sleepers;
     pthread_mutex_unlock(&queue->lock);
     for (size_t i = 0; i < count && i < sleepers; i++)
@@ -99,18 +103,11 @@ size_t queue_pop(struct queue *queue, void **items, size_t size, unsigned consum
         items[i] = queue->items[(queue->first + i) % queue->capacity];
     queue->first = (queue->first + count) % queue->capacity;
     queue->length -= count;
+    queue->row->queue_length = queue->length;
+    queue->row->queue_items += count;
+    queue->row->queue_batches += count > 0;
     pthread_mutex_unlock(&queue->lock);
     return count;
-}
-
-size_t queue_length(struct queue *queue)
-{
-    size_t length;
-
-    pthread_mutex_lock(&queue->lock);
-    length = queue->length;
-    pthread_mutex_unlock(&queue->lock);
-    return length;
 }
 
 void queue_close(struct queue *queue)

@@ -9,6 +9,8 @@
 #ifndef TRIMTAB_HTTPD_ARCH_QUEUE_H
 #define TRIMTAB_HTTPD_ARCH_QUEUE_H
 
+#include "httpd/metrics.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,11 +22,13 @@ struct queue {
     size_t capacity, first, length;
     unsigned sleepers;
     bool closed;
+    struct counters *row; /* whose queue_* fields tell of this queue; written under the lock only */
     void **items;
 };
 
-/* Makes a queue for up to `capacity` items. Returns false with errno set when there is no memory. */
-bool queue_init(struct queue *queue, size_t capacity);
+/* Makes a queue for up to `capacity` items; what goes through it is counted in `row`. Returns false with
+ * errno set when there is no memory. */
+bool queue_init(struct queue *queue, size_t capacity, struct counters *row);
 
 /* Frees what the queue owns; its items are the caller's. Nobody may be using it. */
 void queue_release(struct queue *queue);
@@ -42,9 +46,6 @@ bool queue_push(struct queue *queue, void *const *items, size_t count, uint64_t 
  */
 size_t queue_pop(struct queue *queue, void **items, size_t size, unsigned consumers, int timeout_ms,
                  uint64_t *lock_waits);
-
-/* How many items wait. */
-size_t queue_length(struct queue *queue);
 
 /* Wakes all who wait in queue_pop(), now and for ever. */
 void queue_close(struct queue *queue);

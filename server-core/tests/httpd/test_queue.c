@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 static uint64_t waits;
+static struct counters row;
 
 static void items_leave_in_the_order_in_which_they_came(void **state)
 {
@@ -16,18 +17,22 @@ static void items_leave_in_the_order_in_which_they_came(void **state)
     struct queue queue;
 
     (void)state;
-    assert_true(queue_init(&queue, 4));
+    assert_true(queue_init(&queue, 4, &row));
     assert_true(queue_push(&queue, in, 3, &waits));
     assert_int_equal(queue_pop(&queue, out, 2, 1, 0, &waits), 2);
     assert_ptr_equal(out[0], in[0]);
     assert_ptr_equal(out[1], in[1]);
     /* Now the ring wraps round. */
     assert_true(queue_push(&queue, in + 3, 3, &waits));
-    assert_int_equal(queue_length(&queue), 4);
+    assert_int_equal(row.queue_length, 4);
     assert_int_equal(queue_pop(&queue, out, 6, 1, 0, &waits), 4);
     for (int i = 0; i < 4; i++)
         assert_ptr_equal(out[i], in[i + 2]);
     assert_int_equal(queue_pop(&queue, out, 6, 1, 0, &waits), 0);
+    assert_int_equal(row.queue_items, 6);
+    assert_int_equal(row.queue_batches, 2);
+    assert_int_equal(row.queue_length, 0);
+    assert_int_equal(row.queue_length_max, 4);
     queue_release(&queue);
 }
 
@@ -38,9 +43,9 @@ static void what_does_not_fit_is_refused_whole(void **state)
     struct queue queue;
 
     (void)state;
-    assert_true(queue_init(&queue, 2));
+    assert_true(queue_init(&queue, 2, &row));
     assert_false(queue_push(&queue, items, 3, &waits));
-    assert_int_equal(queue_length(&queue), 0);
+    assert_int_equal(row.queue_length, 0);
     assert_true(queue_push(&queue, items, 2, &waits));
     assert_false(queue_push(&queue, items, 1, &waits));
     queue_release(&queue);
@@ -55,7 +60,7 @@ static void one_of_several_consumers_takes_its_share_only(void **state)
     (void)state;
     for (size_t i = 0; i < 10; i++)
         items[i] = &number;
-    assert_true(queue_init(&queue, 10));
+    assert_true(queue_init(&queue, 10, &row));
     assert_true(queue_push(&queue, items, 10, &waits));
     assert_int_equal(queue_pop(&queue, items, 10, 4, 0, &waits), 3);
     assert_int_equal(queue_pop(&queue, items, 10, 4, 0, &waits), 2);
@@ -69,7 +74,7 @@ static void an_empty_queue_is_waited_for_no_longer_than_asked(void **state)
     struct queue queue;
 
     (void)state;
-    assert_true(queue_init(&queue, 1));
+    assert_true(queue_init(&queue, 1, &row));
     assert_int_equal(queue_pop(&queue, &item, 1, 1, 1, &waits), 0);
     queue_close(&queue);
     assert_int_equal(queue_pop(&queue, &item, 1, 1, -1, &waits), 0);
@@ -120,7 +125,7 @@ static void many_threads_take_each_item_once(void **state)
     pthread_t producers[THREADS], consumers[THREADS];
 
     (void)state;
-    assert_true(queue_init(&shared.queue, ITEMS));
+    assert_true(queue_init(&shared.queue, ITEMS, &row));
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&consumers[i], NULL, consume, &shared), 0);
         assert_int_equal(pthread_create(&producers[i], NULL, produce, &shared), 0);

@@ -16,7 +16,7 @@ KNOBS = (
     Knob(
         name="architecture",
         kind="categorical",
-        choices=("sped", "symped"),
+        choices=("sped", "symped", "pipeline"),
         default="symped",
         help="How the work is divided among processes: one event loop, or one in each worker.",
     ),
@@ -159,6 +159,15 @@ KNOBS = (
         help="Helper processes for what may block, for each event loop.",
     ),
     Knob(
+        name="readers",
+        kind="integer",
+        low=1,
+        high=64,
+        default=1,
+        unit="threads",
+        help="Threads of the pipeline's Read stage, for each of the server's CPUs.",
+    ),
+    Knob(
         name="poll_delay_us",
         kind="integer",
         low=0,
@@ -198,7 +207,11 @@ KNOBS = (
     ),
 )
 
-FREE = {"symped": ("sendfile", "workers", "max_connections"), "sped": ("sendfile", "max_connections")}
+FREE = {
+    "symped": ("sendfile", "workers", "max_connections"),
+    "sped": ("sendfile", "max_connections"),
+    "pipeline": ("sendfile", "workers", "max_connections"),
+}
 
 
 class CoreTarget:

@@ -33,7 +33,15 @@ _ARCHITECTURE = {
     "sped": "The same in nginx: a single worker.",
 }
 
-_WITHOUT_EQUIVALENT = ("cache_mb", "cache_lock", "copies", "helpers", "poll_delay_us", "large_transfer")
+_WITHOUT_EQUIVALENT = (
+    "cache_mb",
+    "cache_lock",
+    "copies",
+    "helpers",
+    "readers",
+    "poll_delay_us",
+    "large_transfer",
+)
 
 Lines = list[str]
 """Directives and comments, each ending in a line break."""

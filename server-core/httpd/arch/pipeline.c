@@ -1,0 +1,309 @@
+/*
+ * The pipeline: five stages, each with threads of its own, in one address space.
+ *
+ *                +---------- Read Poll (1) <--- kernel: readable? <----------+
+ *                |  batches of events                                        | nothing to do
+ *                v                                                           |
+ *   Accept ---> [queue] ---> Read: read, parse, open, prepare a reply -------+
+ *   (1 for each  ^  (1 or more for     |                                     |
+ *    listener)   |   each CPU)         v  batches of replies                 +---> closed
+ *                |                  [queue]
+ *                |                     |
+ *                +------ sent ------ Write (`workers`) <--- [the same queue] <--- Write Poll (1)
+ *                                      |                                             ^
+ *                                      +--- socket full ---> kernel: writable? ------+
+ *
+ * A connection belongs to one reader, which alone keeps its timer, moves it from state to state and closes
+ * it. It travels by queue, and is at any time in the hands of one thread, in one queue, or in the kernel's
+ * interest set only: one bit of connection->posted says which (pipeline.h). So there is no lock on a
+ * connection, and no queue can overflow: there are no more items than descriptors.
+ *
+ * HYBRID. With `affinity` the stages that do network I/O are partitioned: each CPU in the list has `readers`
+ * readers and a share of the writers, pinned, with queues of their own, and the listeners are dealt out to
+ * the CPUs. Acceptors and pollers float, and the cache is shared by all.
+ */
+#include "httpd/arch/pipeline.h"
+
+#include "common/affinity.h"
+#include "common/clock.h"
+#include "httpd/file_table.h"
+#include "httpd/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const enum knob_id UNDERSTOOD[] = {
+    KNOB_SENDFILE,     KNOB_WORKERS,           KNOB_READERS,         KNOB_MAX_CONNECTIONS,
+    KNOB_ACCEPT_LIMIT, KNOB_POLL_DELAY_US,     KNOB_AFFINITY,        KNOB_CACHE_ENTRIES,
+    KNOB_CACHE_LOCK,   KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_COUNT,
+};
+
+/* How many threads each stage has, and so where its rows of counters begin: readers, writers, the two
+ * pollers, acceptors. */
+struct shape {
+    unsigned partitions, readers, writers, acceptors;
+};
+
+enum { READ_POLL, WRITE_POLL, POLLERS };
+
+static struct shape shape_of(const struct config *config)
+{
+    const unsigned cpus = (unsigned)config->values[KNOB_AFFINITY].count;
+    const unsigned partitions = cpus > 0 ? cpus : 1;
+
+    return (struct shape){
+        .partitions = partitions,
+        .readers = partitions * (unsigned)config_integer(config, KNOB_READERS),
+        .writers = (unsigned)config_integer(config, KNOB_WORKERS),
+        .acceptors = (unsigned)config->values[KNOB_LISTEN].count,
+    };
+}
+
+static void lay_out(const struct config *config, struct layout *layout)
+{
+    const struct shape shape = shape_of(config);
+
+    *layout = (struct layout){
+        .processes = 1,
+        .rows = shape.readers + shape.writers + POLLERS + shape.acceptors,
+        .serving = shape.readers,
+        .descriptor_tables = 1,
+        .listener_sets = 1,
+    };
+}
+
+static struct row_description describe_row(const struct config *config, unsigned row)
+{
+    const struct shape shape = shape_of(config);
+
+    if (row < shape.readers)
+        return (struct row_description){.role = "reader", .cpu_position = row};
+    row -= shape.readers;
+    if (row < shape.writers)
+        return (struct row_description){.role = "writer", .cpu_position = row};
+    row -= shape.writers;
+    if (row < POLLERS)
+        return (struct row_description){.role = row == READ_POLL ? "read-poller" : "write-poller"};
+    return (struct row_description){.role = "acceptor"};
+}
+
+static bool check(const struct config *config)
+{
+    const struct shape shape = shape_of(config);
+    char sentence[128];
+
+    if (config_integer(config, KNOB_MAX_CONNECTIONS) >= shape.acceptors)
+        return true;
+    snprintf(sentence, sizeof(sentence), "expected at least one for each of the %u listeners",
+             shape.acceptors);
+    return config_refuse(config, KNOB_MAX_CONNECTIONS, sentence);
+}
+
+/* As many as a queue can ever hold: whatever is in one has a descriptor, or had one a moment ago. */
+static size_t queue_capacity(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > (rlim_t)KNOBS[KNOB_MAX_CONNECTIONS].high)
+        return (size_t)KNOBS[KNOB_MAX_CONNECTIONS].high;
+    return 2 * (size_t)limit.rlim_cur;
+}
+
+static bool prepare_stage(struct pipeline *pipeline, struct stage *stage, unsigned index, unsigned row)
+{
+    stage->pipeline = pipeline;
+    stage->index = index;
+    stage->worker = row == pipeline->worker->row ? pipeline->worker : worker_new(pipeline->worker, row);
+    if (!stage->worker)
+        return false;
+    worker_refresh(stage->worker);
+    return true;
+}
+
+/* A reader but the first: the first one's event set, a cache on the same table, timers of its own. */
+static bool open_further_reader(struct pipeline *pipeline, struct worker *worker)
+{
+    worker->mechanism = pipeline->worker->mechanism;
+    worker->events = pipeline->read_set;
+    worker->cache = file_cache_join(worker->table, worker->row, worker->counters);
+    timers_init(&worker->timers, worker->now_ns);
+    return worker->cache != NULL;
+}
+
+static bool prepare_readers(struct pipeline *pipeline, size_t capacity)
+{
+    for (unsigned i = 0; i < pipeline->reader_count; i++) {
+        struct reader *reader = &pipeline->readers[i];
+
+        if (!prepare_stage(pipeline, &reader->stage, i, i) ||
+            !queue_init(&reader->queue, capacity, reader->stage.worker->counters) ||
+            (i > 0 && !open_further_reader(pipeline, reader->stage.worker)))
+            return false;
+        reader->stage.worker->hands_over_replies = true;
+        reader->write = &pipeline->write_queues[i % pipeline->partitions % pipeline->write_queue_count];
+    }
+    return true;
+}
+
+static bool prepare_writers(struct pipeline *pipeline, size_t capacity)
+{
+    for (unsigned i = 0; i < pipeline->writer_count; i++) {
+        struct stage *writer = &pipeline->writers[i];
+
+        if (!prepare_stage(pipeline, writer, i, pipeline->reader_count + i))
+            return false;
+        if (i < pipeline->write_queue_count &&
+            !queue_init(&pipeline->write_queues[i], capacity, writer->worker->counters))
+            return false;
+    }
+    return true;
+}
+
+static bool prepare_pollers(struct pipeline *pipeline)
+{
+    const unsigned row = pipeline->reader_count + pipeline->writer_count;
+    struct epoll_event wake = {.events = EPOLLIN, .data.ptr = NULL};
+
+    pipeline->write_set = epoll_create1(EPOLL_CLOEXEC);
+    pipeline->write_poll_wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return pipeline->write_set >= 0 && pipeline->write_poll_wake >= 0 &&
+           epoll_ctl(pipeline->write_set, EPOLL_CTL_ADD, pipeline->write_poll_wake, &wake) == 0 &&
+           pipeline_watch_wake(pipeline) &&
+           prepare_stage(pipeline, &pipeline->read_poll, 0, row + READ_POLL) &&
+           prepare_stage(pipeline, &pipeline->write_poll, 0, row + WRITE_POLL);
+}
+
+static bool prepare_acceptors(struct pipeline *pipeline)
+{
+    const unsigned row = pipeline->reader_count + pipeline->writer_count + POLLERS;
+
+    for (unsigned i = 0; i < pipeline->acceptor_count; i++) {
+        struct acceptor *acceptor = &pipeline->acceptors[i];
+
+        acceptor->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (acceptor->wake_fd < 0 || !prepare_stage(pipeline, &acceptor->stage, i, row + i))
+            return false;
+    }
+    return true;
+}
+
+/* Makes the stages, their queues and sets; nothing runs yet. */
+static bool prepare_all(struct pipeline *pipeline)
+{
+    const struct shape shape = shape_of(pipeline->worker->config);
+    const size_t capacity = queue_capacity();
+
+    pipeline->partitions = shape.partitions;
+    pipeline->reader_count = shape.readers;
+    pipeline->writer_count = shape.writers;
+    pipeline->write_queue_count = shape.partitions < shape.writers ? shape.partitions : shape.writers;
+    pipeline->acceptor_count = shape.acceptors;
+    pipeline->poll_delay_ns =
+        (uint64_t)config_integer(pipeline->worker->config, KNOB_POLL_DELAY_US) * NS_PER_US;
+    pipeline->readers = calloc(shape.readers, sizeof(*pipeline->readers));
+    pipeline->writers = calloc(shape.writers, sizeof(*pipeline->writers));
+    pipeline->write_queues = calloc(pipeline->write_queue_count, sizeof(*pipeline->write_queues));
+    pipeline->acceptors = calloc(shape.acceptors, sizeof(*pipeline->acceptors));
+    return pipeline->readers && pipeline->writers && pipeline->write_queues && pipeline->acceptors &&
+           prepare_readers(pipeline, capacity) && prepare_writers(pipeline, capacity) &&
+           prepare_pollers(pipeline) && prepare_acceptors(pipeline);
+}
+
+static bool start(struct stage *stage, void *(*run)(void *stage))
+{
+    const int error = pthread_create(&stage->thread, NULL, run, stage);
+
+    if (error == 0)
+        return true;
+    errno = error;
+    log_errno("cannot start a thread");
+    return false;
+}
+
+/* Starts all threads but that of the first reader, which is the caller. Threads inherit where the caller may
+ * run: acceptors and pollers anywhere in `affinity`, the others pin themselves. */
+static bool start_all(struct pipeline *pipeline)
+{
+    const struct knob_value *cpus = &pipeline->worker->config->values[KNOB_AFFINITY];
+    bool ok = true;
+
+    if (cpus->count > 0 && affinity_restrict(cpus->cpus, cpus->count) != 0)
+        log_errno("cannot let pollers and acceptors use all CPUs of affinity");
+    ok = start(&pipeline->read_poll, pipeline_read_poll) && start(&pipeline->write_poll, pipeline_write_poll);
+    for (unsigned i = 0; ok && i < pipeline->writer_count; i++)
+        ok = start(&pipeline->writers[i], pipeline_write);
+    for (unsigned i = 1; ok && i < pipeline->reader_count; i++)
+        ok = start(&pipeline->readers[i].stage, pipeline_read);
+    for (unsigned i = 0; ok && i < pipeline->acceptor_count; i++)
+        ok = start(&pipeline->acceptors[i].stage, pipeline_accept);
+    worker_pin(pipeline->worker);
+    return ok;
+}
+
+/* Ends the stages behind the readers, which have ended. */
+static void stop_all(struct pipeline *pipeline)
+{
+    for (unsigned i = 1; i < pipeline->reader_count; i++)
+        pthread_join(pipeline->readers[i].stage.thread, NULL);
+    for (unsigned i = 0; i < pipeline->write_queue_count; i++)
+        queue_close(&pipeline->write_queues[i]);
+    for (unsigned i = 0; i < pipeline->writer_count; i++)
+        pthread_join(pipeline->writers[i].thread, NULL);
+    atomic_store(&pipeline->stopping, true);
+    pipeline_wake(pipeline->worker->wake_fd);
+    pipeline_wake(pipeline->write_poll_wake);
+    pthread_join(pipeline->read_poll.thread, NULL);
+    pthread_join(pipeline->write_poll.thread, NULL);
+    for (unsigned i = 0; i < pipeline->acceptor_count; i++) {
+        pipeline_wake(pipeline->acceptors[i].wake_fd);
+        pthread_join(pipeline->acceptors[i].stage.thread, NULL);
+    }
+}
+
+static int run(struct worker *worker)
+{
+    static struct pipeline pipeline; /* its threads use it to the end of the process */
+
+    pipeline.worker = worker;
+    if (shape_of(worker->config).readers > 1) {
+        worker->table = file_table_create_shared(
+            config_text(worker->config, KNOB_ROOT),
+            (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
+            (enum cache_lock)config_integer(worker->config, KNOB_CACHE_LOCK), worker->layout.serving);
+        if (!worker->table) {
+            log_errno("cannot make a cache for %s", config_text(worker->config, KNOB_ROOT));
+            return EXIT_RUNTIME;
+        }
+    }
+    if (!worker_open(worker))
+        return EXIT_RUNTIME;
+    pipeline.read_set = worker->events;
+    if (!prepare_all(&pipeline)) {
+        log_errno("cannot set up the stages");
+        return EXIT_RUNTIME;
+    }
+    if (!start_all(&pipeline))
+        return EXIT_RUNTIME;
+    pipeline_read(&pipeline.readers[0]);
+    stop_all(&pipeline);
+    return EXIT_SUCCESS;
+}
+
+extern const struct architecture architecture_pipeline;
+
+const struct architecture architecture_pipeline = {
+    .name = "pipeline",
+    .help = "stages with threads of their own: accept, read poll, read, write poll, write",
+    .knobs = UNDERSTOOD,
+    .check = check,
+    .lay_out = lay_out,
+    .describe_row = describe_row,
+    .run = run,
+};

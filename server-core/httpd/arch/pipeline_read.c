@@ -1,0 +1,175 @@
+/*
+ * Stage 3 of the pipeline, Read: reads from connections, parses requests, opens files and prepares replies;
+ * Write sends them, and brings the connection back for the next request. Everything else about a connection
+ * happens here too, in the one reader to which it belongs: its timer, its end, its place in memory.
+ *
+ * A whole batch is worked on before the replies go to Write together: readers and writers take turns on the
+ * CPU instead of interleaving (cohort scheduling).
+ */
+#include "httpd/arch/pipeline.h"
+
+#include "common/clock.h"
+#include "httpd/log.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#define SHED_FILES 16 /* cached files closed to make room for connections */
+
+static void hand_over_replies(struct reader *reader)
+{
+    if (!queue_push(reader->write, reader->replies, reader->reply_count,
+                    &reader->stage.worker->counters->lock_waits))
+        log_line("the queue of the writers is full: connections lost");
+    reader->reply_count = 0;
+}
+
+/* Lets go of a connection that the reader holds: to Write if there is a reply, to the interest set if there
+ * is nothing to do for it, or for good. Until then it runs. */
+static void dispose(struct reader *reader, struct connection *connection)
+{
+    struct worker *worker = reader->stage.worker;
+
+    for (;;) {
+        uint32_t expected = POSTED_BUSY;
+
+        if (worker->shutting_down && connection->state == READING && !connection->leftover)
+            connection_retire(worker, &connection->timer);
+        if (connection->state == SENDING) {
+            timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
+            reader->replies[reader->reply_count++] = connection;
+            if (reader->reply_count == PIPELINE_BATCH)
+                hand_over_replies(reader);
+            return;
+        }
+        if (connection->state == CLOSED) {
+            atomic_store(&connection->posted, 0);
+            pipeline_release_quota(reader->stage.pipeline, connection->listener);
+            return;
+        }
+        if (atomic_compare_exchange_strong(&connection->posted, &expected, 0))
+            return;
+        connection_run(worker, connection, atomic_fetch_and(&connection->posted, POSTED_BUSY) & ~POSTED_BUSY);
+    }
+}
+
+/* A reply has been sent, or not. */
+static void take_back(struct reader *reader, struct connection *connection)
+{
+    struct worker *worker = reader->stage.worker;
+
+    if (connection->expired && connection->outcome == SEND_FAILED)
+        connection_close(worker, connection, CLOSED_BY_TIMEOUT);
+    else
+        connection_sent(worker, connection, connection->outcome);
+    dispose(reader, connection);
+}
+
+static void open_connection(struct reader *reader, int fd, uint16_t listener)
+{
+    struct worker *worker = reader->stage.worker;
+    struct connection *connection = connection_open(worker, fd, worker->sendfile == SENDFILE_BLOCKING);
+
+    if (connection)
+        connection->listener = listener;
+    else
+        pipeline_release_quota(reader->stage.pipeline, listener);
+}
+
+static void work(struct reader *reader, void *item)
+{
+    struct connection *connection = item;
+
+    if (item == ITEM_LOOK)
+        return;
+    if (item_is_socket(item)) {
+        open_connection(reader, item_socket(item), item_listener(item));
+    } else if (connection->state == CLOSED) {
+        /* The event was under way when the connection was closed. */
+        atomic_store(&connection->posted, 0);
+    } else if (connection->state == SENDING) {
+        take_back(reader, connection);
+    } else {
+        dispose(reader, connection);
+    }
+}
+
+/* The peer has not taken anything of its reply for too long: cuts the socket off, whereupon Write Poll and
+ * Write bring the connection back. A blocking send has a timeout of its own. */
+static void expired_while_sending(struct worker *worker, struct connection *connection)
+{
+    const uint64_t blocked_ns = atomic_load(&connection->blocked_ns);
+    uint64_t since_ns = worker->now_ns;
+
+    if (blocked_ns != 0 && !connection->expired) {
+        if (worker->now_ns >= blocked_ns + worker->request_timeout_ns) {
+            connection->expired = true;
+            shutdown(connection->fd, SHUT_RDWR);
+        } else {
+            since_ns = blocked_ns;
+        }
+    }
+    timers_set(&worker->timers, &connection->timer, since_ns + worker->request_timeout_ns);
+}
+
+static void expired(void *user, struct timer *timer)
+{
+    struct reader *reader = user;
+    struct worker *worker = reader->stage.worker;
+    struct connection *connection = connection_of_timer(timer);
+    uint32_t idle = 0;
+
+    if (connection->state == SENDING) {
+        expired_while_sending(worker, connection);
+    } else if (atomic_compare_exchange_strong(&connection->posted, &idle, POSTED_BUSY)) {
+        connection_expired(worker, timer);
+        dispose(reader, connection);
+    } else {
+        /* It is in the queue of this reader: see first what has happened to it. */
+        timers_set(&worker->timers, timer, worker->now_ns);
+    }
+}
+
+/* Looks at a connection because the server is to shut down. */
+static void retire(void *user, struct timer *timer)
+{
+    struct reader *reader = user;
+    struct connection *connection = connection_of_timer(timer);
+    uint32_t idle = 0;
+
+    if (connection->state == READING &&
+        atomic_compare_exchange_strong(&connection->posted, &idle, POSTED_BUSY)) {
+        connection_retire(reader->stage.worker, timer);
+        dispose(reader, connection);
+    }
+}
+
+void *pipeline_read(void *argument)
+{
+    struct reader *reader = argument;
+    struct pipeline *pipeline = reader->stage.pipeline;
+    struct worker *worker = reader->stage.worker;
+    void *items[PIPELINE_BATCH];
+    bool retired = false;
+
+    if (worker != pipeline->worker)
+        worker_pin(worker);
+    while (!worker->shutting_down || worker->counters->connections_open > 0) {
+        const size_t count =
+            queue_pop(&reader->queue, items, PIPELINE_BATCH, 1,
+                      timers_wait_ms(&worker->timers, worker->now_ns), &worker->counters->lock_waits);
+
+        worker_refresh(worker);
+        for (size_t i = 0; i < count; i++)
+            work(reader, items[i]);
+        if (atomic_exchange(&pipeline->shed_wanted, false))
+            file_cache_shed(worker->cache, SHED_FILES);
+        timers_expire(&worker->timers, worker->now_ns, expired, reader);
+        if (worker->shutting_down && !retired) {
+            timers_for_each(&worker->timers, retire, reader);
+            retired = true;
+        }
+        hand_over_replies(reader);
+    }
+    return NULL;
+}
