@@ -34,6 +34,18 @@ def test_what_only_some_samples_have_is_the_mean_of_those():
     assert row.values["server"] == {"requests_per_s": 8.0}
 
 
+def test_what_names_the_trial_and_the_cpu_is_not_averaged():
+    """The step belongs to what it ended in."""
+    rows = [
+        sample(second, load={"trial": second, "goodput_mbps": 10.0 * second}, cpu={"cpus": [{"cpu": 1}]})
+        for second in range(2)
+    ]
+    (row,) = thinned(rows, 10)
+    assert row.values["load"] == {"trial": 1, "goodput_mbps": 5.0}
+    assert row.values["cpu"] == {"cpus": [{"cpu": 1}]}
+    assert row.values["time"] == rows[1].taken_at.timestamp()
+
+
 def test_steps_stand_on_the_clock():
     """The same sample falls into the same step, wherever the window begins."""
     rows = [sample(second, n=second) for second in range(3, 9)]

@@ -10,6 +10,10 @@ from trimtab_db.records import CounterSample
 from trimtab_agent.counters.source import Values
 
 
+# Numbers that say what a sample is about: a mean of them would name something else.
+NAMES = {"time", "run_id", "trial", "rate_rps", "cpu", "worker", "pid"}
+
+
 def thinned(samples: Sequence[CounterSample], step_s: int) -> tuple[CounterSample, ...]:
     """One sample for each `step_s` seconds of the clock: the mean of those taken in them, at the last's time.
 
@@ -32,7 +36,6 @@ def _seconds(at: datetime) -> float:
 def _mean_sample(group: Sequence[CounterSample]) -> CounterSample:
     last = group[-1]
     values: Values = _mean([sample.values for sample in group])
-    values["time"] = last.values.get("time", _seconds(last.taken_at))
     values["interval_s"] = sum(sample.values.get("interval_s", 0) for sample in group)
     return CounterSample(
         host_id=last.host_id,
@@ -43,18 +46,20 @@ def _mean_sample(group: Sequence[CounterSample]) -> CounterSample:
     )
 
 
-def _mean(values: Sequence[Any]) -> Any:  # noqa: ANN401 - JSON of any shape
+def _mean(values: Sequence[Any], name: str = "") -> Any:  # noqa: ANN401 - JSON of any shape
     """Number by number; of anything else, and where shapes differ, the last."""
     last = values[-1]
     if isinstance(last, bool | str) or last is None:
         return last
     if isinstance(last, int | float):
+        if name in NAMES:
+            return last
         numbers = [value for value in values if isinstance(value, int | float)]
         return sum(numbers) / len(numbers)
     if isinstance(last, dict):
         keys = {key: None for value in values if isinstance(value, dict) for key in value}
         return {
-            key: _mean([value[key] for value in values if isinstance(value, dict) and key in value])
+            key: _mean([value[key] for value in values if isinstance(value, dict) and key in value], key)
             for key in keys
         }
     if isinstance(last, list):

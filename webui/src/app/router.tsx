@@ -68,6 +68,20 @@ const runRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/run/RunPage'), 'RunPage'),
 });
 
+const trialRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/runs/$id/trials/$number',
+  params: {
+    parse: ({ id, number }) => ({ id: runId(id), number: runId(number) }),
+    stringify: ({ id, number }) => ({ id: String(id), number: String(number) }),
+  },
+  validateSearch: (search: Record<string, unknown>): { rate?: number } => {
+    const rate = Number(search.rate);
+    return Number.isInteger(rate) && rate >= 1 ? { rate } : {};
+  },
+  component: lazyRouteComponent(() => import('../pages/trial/TrialPage'), 'TrialPage'),
+});
+
 const exportRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/runs/$id/export',
@@ -75,7 +89,15 @@ const exportRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/export/ExportPage'), 'ExportPage'),
 });
 
-const routeTree = rootRoute.addChildren([homeRoute, liveRoute, tuneRoute, runsRoute, runRoute, exportRoute]);
+const routeTree = rootRoute.addChildren([
+  homeRoute,
+  liveRoute,
+  tuneRoute,
+  runsRoute,
+  runRoute,
+  trialRoute,
+  exportRoute,
+]);
 
 export const router = createRouter({
   routeTree,

@@ -21,11 +21,18 @@ interface CurveChartProps {
   formatX: (x: number) => string;
   formatY: (y: number) => string;
   height: number;
+  /** Values over several powers of ten; zeros and negative values are not shown. */
+  logarithmic?: boolean;
+  /** The places of the x axis that get a label; chosen by the chart when left out. */
+  xTicks?: readonly number[];
+  /** What stands before "at most" in the text alternative; the highest value when left out. */
+  summary?: string;
 }
 
 const POINTS = ['circle', 'rectRot', 'triangle', 'rect'] as const;
 
-export function CurveChart({ label, xName, curves, formatX, formatY, height }: CurveChartProps) {
+export function CurveChart(props: CurveChartProps) {
+  const { label, xName, curves, formatX, formatY, height, logarithmic = false, xTicks, summary } = props;
   const theme = useChartTheme();
   const sorted = curves.map((curve) => ({ ...curve, points: curve.points.toSorted((a, b) => a.x - b.x) }));
   const data: ChartData<'line', Point[]> = {
@@ -56,6 +63,9 @@ export function CurveChart({ label, xName, curves, formatX, formatY, height }: C
       x: {
         type: 'linear',
         grid: { color: theme.grid },
+        afterBuildTicks: (axis) => {
+          if (xTicks) axis.ticks = xTicks.map((value) => ({ value }));
+        },
         ticks: {
           color: theme.dimmed,
           maxTicksLimit: 5,
@@ -64,8 +74,8 @@ export function CurveChart({ label, xName, curves, formatX, formatY, height }: C
         },
       },
       y: {
-        type: 'linear',
-        beginAtZero: true,
+        type: logarithmic ? 'logarithmic' : 'linear',
+        beginAtZero: !logarithmic,
         border: { display: false },
         grid: { color: theme.grid },
         ticks: {
@@ -82,7 +92,7 @@ export function CurveChart({ label, xName, curves, formatX, formatY, height }: C
   );
   return (
     <ChartFigure
-      label={`${label}: ${peaks.join(', ')}.`}
+      label={`${label}: ${summary ?? peaks.join(', ')}.`}
       legend={sorted.map(({ label: name, style }) => ({ label: name, colour: style }))}
       height={height}
       table={() => ({

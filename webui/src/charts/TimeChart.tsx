@@ -1,13 +1,16 @@
-// Values over the last minutes, "now" at the right edge. Redrawn once a second without animation.
+// Values over time, the newest at the right edge. Redrawn without animation, and only while it is to be seen.
 
 import type { ChartData, ChartOptions } from 'chart.js';
-import { useMemo } from 'react';
+import { useMemo, useRef } from 'react';
 import { Line } from 'react-chartjs-2';
+import { useOnScreen } from '../hooks/useOnScreen';
+import type { Mark } from '../live/liveStore';
 import type { Point } from '../maths/decimate';
 import { byteTicks, formatSecondsAgo, tickText, timeTicks } from '../maths/ticks';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, seriesColour, seriesDash, useChartTheme } from './chartTheme';
 import classes from './TimeChart.module.css';
+import { marksToDraw, timeMarks } from './timeMarks';
 
 export interface TimeSeries {
   label: string;
@@ -20,6 +23,10 @@ interface TimeChartProps {
   series: readonly TimeSeries[];
   windowSeconds: number;
   format: (value: number) => string;
+  /** What a place on the time axis is called; seconds before now when left out. */
+  formatTime?: (seconds: number) => string;
+  /** Where trials and rates begin. */
+  marks?: readonly Mark[];
   /** Areas on top of each other instead of lines. */
   stacked?: boolean;
   /** Upper end of the axis; by the data when left out. */
@@ -31,19 +38,80 @@ interface TimeChartProps {
   empty?: string;
 }
 
+const NO_MARKS: readonly Mark[] = [];
+const PLUGINS = [timeMarks];
+
 const latest = (points: readonly Point[]): number =>
   points.findLast(({ y }) => !Number.isNaN(y))?.y ?? Number.NaN;
 
+/** The value while `live`, and the last one of that time while not. */
+function useHeld<T>(value: T, live: boolean): T {
+  const held = useRef(value);
+  if (live) held.current = value;
+  return held.current;
+}
+
 export function TimeChart(props: TimeChartProps) {
-  const { label, series, windowSeconds, format, stacked = false, max, bytes = false, height = 180 } = props;
+  const {
+    label,
+    windowSeconds,
+    format,
+    formatTime = formatSecondsAgo,
+    stacked = false,
+    height = 180,
+  } = props;
+  const { max, bytes = false, empty } = props;
+  const box = useRef<HTMLDivElement>(null);
   const theme = useChartTheme();
-  const options = useMemo(
-    () => chartOptions({ theme, windowSeconds, stacked, max, bytes, format }),
-    [theme, windowSeconds, stacked, max, bytes, format],
+  const { series, marks } = useHeld(
+    { series: props.series, marks: props.marks ?? NO_MARKS },
+    useOnScreen(box),
   );
-  const data: ChartData<'line', Point[]> = {
-    datasets: series.map(({ label: name, points }, index) => ({
-      label: name,
+  const options = useMemo(
+    () => chartOptions({ theme, windowSeconds, stacked, max, bytes, format, formatTime }),
+    [theme, windowSeconds, stacked, max, bytes, format, formatTime],
+  );
+  const data = useMemo(() => chartData(series, marks, theme, stacked), [series, marks, theme, stacked]);
+  if (empty && !series.some(({ points }) => points.some(({ y }) => !Number.isNaN(y)))) {
+    return (
+      <div ref={box}>
+        <p className={classes.empty} style={{ minHeight: height }}>
+          {empty}
+        </p>
+      </div>
+    );
+  }
+  const shown = series.map((one) => ({ label: one.label, value: format(latest(one.points)) }));
+  return (
+    <div ref={box}>
+      <ChartFigure
+        label={`${label}. Now: ${shown.map((one) => `${one.label} ${one.value}`).join(', ')}.`}
+        legend={shown}
+        legendShape={stacked ? 'area' : 'line'}
+        height={height}
+        table={() => ({
+          columns: ['Time', ...series.map((one) => one.label)],
+          rows: tableRows(series, format, formatTime),
+        })}
+      >
+        {(described) => (
+          <Line aria-label={described} data={data} options={options} plugins={PLUGINS} updateMode="none" />
+        )}
+      </ChartFigure>
+    </div>
+  );
+}
+
+function chartData(
+  series: readonly TimeSeries[],
+  marks: readonly Mark[],
+  theme: ChartTheme,
+  stacked: boolean,
+): ChartData<'line', Point[]> {
+  return {
+    datasets: series.map(({ label, points }, index) => ({
+      label,
+      timeMarks: marksToDraw(marks, theme),
       data: points,
       borderColor: seriesColour(theme, index),
       backgroundColor: stacked ? seriesColour(theme, index) : 'transparent',
@@ -54,38 +122,17 @@ export function TimeChart(props: TimeChartProps) {
       fill: stacked ? (index === 0 ? 'origin' : '-1') : false,
     })),
   };
-  if (props.empty && !series.some(({ points }) => points.some(({ y }) => !Number.isNaN(y)))) {
-    return (
-      <p className={classes.empty} style={{ minHeight: height }}>
-        {props.empty}
-      </p>
-    );
-  }
-  const shown = series.map((one) => ({ label: one.label, value: format(latest(one.points)) }));
-  return (
-    <ChartFigure
-      label={`${label}. Now: ${shown.map((one) => `${one.label} ${one.value}`).join(', ')}.`}
-      legend={shown}
-      legendShape={stacked ? 'area' : 'line'}
-      height={height}
-      table={() => ({
-        columns: ['Time', ...series.map((one) => one.label)],
-        rows: tableRows(series, format),
-      })}
-    >
-      {(described) => <Line aria-label={described} data={data} options={options} updateMode="none" />}
-    </ChartFigure>
-  );
 }
 
 /** Newest first: the newest is what one looks for. */
-function tableRows(series: readonly TimeSeries[], format: (value: number) => string): string[][] {
+function tableRows(
+  series: readonly TimeSeries[],
+  format: (value: number) => string,
+  formatTime: (seconds: number) => string,
+): string[][] {
   const times = series[0]?.points.map(({ x }) => x) ?? [];
   return times
-    .map((x, index) => [
-      formatSecondsAgo(x),
-      ...series.map(({ points }) => format(points[index]?.y ?? Number.NaN)),
-    ])
+    .map((x, index) => [formatTime(x), ...series.map(({ points }) => format(points[index]?.y ?? Number.NaN))])
     .reverse();
 }
 
@@ -96,9 +143,11 @@ interface Look {
   max: number | undefined;
   bytes: boolean;
   format: (value: number) => string;
+  formatTime: (seconds: number) => string;
 }
 
-function chartOptions({ theme, windowSeconds, stacked, max, bytes, format }: Look): ChartOptions<'line'> {
+function chartOptions(look: Look): ChartOptions<'line'> {
+  const { theme, windowSeconds, stacked, max, bytes, format, formatTime } = look;
   return {
     parsing: false,
     normalized: true,
@@ -106,7 +155,7 @@ function chartOptions({ theme, windowSeconds, stacked, max, bytes, format }: Loo
     plugins: {
       tooltip: {
         callbacks: {
-          title: ([first]) => formatSecondsAgo(first?.parsed.x ?? 0),
+          title: ([first]) => formatTime(first?.parsed.x ?? 0),
           label: ({ dataset, parsed }) => `${dataset.label}: ${format(parsed.y ?? Number.NaN)}`,
         },
       },
@@ -121,7 +170,7 @@ function chartOptions({ theme, windowSeconds, stacked, max, bytes, format }: Loo
         afterBuildTicks: (axis) => {
           axis.ticks = timeTicks(windowSeconds).map((value) => ({ value }));
         },
-        ticks: { color: theme.dimmed, maxRotation: 0, callback: (value) => formatSecondsAgo(Number(value)) },
+        ticks: { color: theme.dimmed, maxRotation: 0, callback: (value) => formatTime(Number(value)) },
       },
       y: {
         type: 'linear',

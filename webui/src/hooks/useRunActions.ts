@@ -1,6 +1,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../api/call';
-import { type RunDetail, type RunSpec, resumeRun, startRun, stopRun } from '../api/generated';
+import {
+  noteRun,
+  pauseRun,
+  type RunDetail,
+  type RunNotes,
+  type RunSpec,
+  repeatTrial,
+  resumeRun,
+  startRun,
+  stopRun,
+} from '../api/generated';
 import { keys } from '../api/keys';
 
 function useRunMutation<Input>(request: (input: Input) => Promise<RunDetail>) {
@@ -24,7 +34,24 @@ export function useStopRun() {
   return useRunMutation((id: number) => call(stopRun({ path: { run_id: id } })));
 }
 
-/** Goes on with a stopped, failed or interrupted run. */
+/** Asks a run to pause; it does when its present trial has finished. */
+export function usePauseRun() {
+  return useRunMutation((id: number) => call(pauseRun({ path: { run_id: id } })));
+}
+
+/** Replaces the notes or the tags of a run. */
+export function useNoteRun(id: number) {
+  return useRunMutation((body: RunNotes) => call(noteRun({ path: { run_id: id }, body })));
+}
+
+/** Measures a trial's configuration once more; fails with status 409 while a run is going on. */
+export function useRepeatTrial(id: number) {
+  return useMutation({
+    mutationFn: (number: number) => call(repeatTrial({ path: { run_id: id, number } })),
+  });
+}
+
+/** Goes on with a stopped, failed, interrupted or paused run. */
 export function useResumeRun() {
   return useRunMutation((id: number) => call(resumeRun({ path: { run_id: id } })));
 }

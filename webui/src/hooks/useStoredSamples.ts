@@ -4,13 +4,16 @@ import { call } from '../api/call';
 import { getCounters } from '../api/generated';
 import { keys } from '../api/keys';
 import { useLive } from '../live/LiveProvider';
+import { MAX_POINTS } from '../live/liveStore';
+import { samplesPerPoint } from '../maths/decimate';
 
-/** Fills the live store with the samples of the last seconds that the daemon has kept. */
+/** Fills the live store with what the daemon has kept of the last seconds, as finely as a chart shows it. */
 export function useStoredSamples(seconds: number) {
   const { store } = useLive();
+  const step_s = samplesPerPoint(seconds, 1, MAX_POINTS);
   const query = useQuery({
     queryKey: keys.counters(seconds),
-    queryFn: () => call(getCounters({ query: { seconds } })),
+    queryFn: () => call(getCounters({ query: { seconds, step_s } })),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });

@@ -2,7 +2,7 @@ import { QueryClient } from '@tanstack/react-query';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RunDetail, TrialLine, TrialSummary } from '../api/generated';
 import { keys } from '../api/keys';
-import { counterSample, defaultConfiguration, loadProgress, progress, run, trial } from '../test/records';
+import { defaultConfiguration, progress, run, trial } from '../test/records';
 import { applyEvent, type LadderSoFar } from './applyEvent';
 import { LiveStore } from './liveStore';
 
@@ -25,15 +25,6 @@ describe('applyEvent', () => {
     expect(client.getQueryData(keys.progress)).toMatchObject({ fraction: 0.5 });
     applyEvent(client, store, { event: 'run', data: { run_id: 7, state: 'stopped', phase: 'searching' } });
     expect(client.getQueryData(keys.progress)).toBeNull();
-  });
-
-  it('draws the load of a progress event', () => {
-    applyEvent(client, store, { event: 'sample', data: counterSample(100) });
-    applyEvent(client, store, {
-      event: 'progress',
-      data: progress({ load: loadProgress({ goodput_mbps: 321 }) }),
-    });
-    expect(store.loadPoints('goodput', 200, 900)[0]?.y).toBe(321);
   });
 
   it('shows a recorded trial at once and marks the list for reading again', () => {

@@ -20,7 +20,6 @@ export function applyEvent(client: QueryClient, store: LiveStore, { event, data 
       break;
     case 'progress':
       applyProgress(client, data);
-      store.addLoad(data.load);
       break;
     case 'measurement':
       client.setQueryData<LadderSoFar>(keys.ladderSoFar, (known) => ({

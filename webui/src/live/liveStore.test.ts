@@ -47,15 +47,50 @@ describe('LiveStore', () => {
     expect(store.points('cpu0.user', 100, 60)).toEqual([{ x: 0, y: 25 }]);
   });
 
-  it('breaks the load curve when the generator pauses', () => {
-    let clock = 0;
-    const store = new LiveStore(() => clock);
-    store.addHistory([at(100)]);
-    clock = 0.5;
-    store.addLoad(loadProgress({ goodput_mbps: 700 }));
-    for (const time of [101, 102, 104]) store.addSample(at(time));
-    const points = store.loadPoints('goodput', 104, 60);
-    expect(points[0]).toEqual({ x: -3.5, y: 700 });
-    expect(points[1]?.y).toBeNaN();
+  const loaded = (time: number, trial: number, rate_rps: number) =>
+    at(time, { load: { ...loadProgress({ goodput_mbps: 700 }), run_id: 1, trial, rate_rps } });
+
+  it('draws the load while there is one, and a gap while there is none', () => {
+    const store = new LiveStore();
+    store.addHistory([at(100), loaded(101, 1, 1000), at(102)]);
+    expect(store.points('goodput', 102, 60).map(({ y }) => y)).toEqual([Number.NaN, 700, Number.NaN]);
+  });
+
+  it('marks where trials and rates begin', () => {
+    const store = new LiveStore();
+    store.addHistory([
+      at(100),
+      loaded(101, 1, 1000),
+      loaded(102, 1, 1000),
+      loaded(103, 1, 2000),
+      loaded(104, 2, 1000),
+    ]);
+    expect(store.marks(104, 60).map(({ x, kind, trial, rate }) => [x, kind, trial, rate])).toEqual([
+      [-3, 'trial', 1, 1000],
+      [-1, 'rate', 1, 2000],
+      [0, 'trial', 2, 1000],
+    ]);
+  });
+
+  it('draws a line through samples that stand for many seconds each', () => {
+    const store = new LiveStore();
+    store.addHistory([at(100, { interval_s: 12 }), at(112, { interval_s: 12 })]);
+    expect(store.points('runQueue', 112, 3600).map(({ y }) => y)).toEqual([2, 2]);
+  });
+
+  it('sums replies by the hundred of their status', () => {
+    const store = new LiveStore();
+    store.addHistory([
+      at(100, { server: { replies_200_per_s: 5, replies_206_per_s: 2, replies_404_per_s: 1 } }),
+    ]);
+    expect(store.points('replies2xx', 100, 60)[0]?.y).toBe(7);
+    expect(store.points('replies4xx', 100, 60)[0]?.y).toBe(1);
+    expect(store.points('replies5xx', 100, 60)[0]?.y).toBe(0);
+  });
+
+  it('divides accepted connections by accept phases', () => {
+    const store = new LiveStore();
+    store.addHistory([at(100, { server: { connections_accepted_per_s: 300, accept_phases_per_s: 100 } })]);
+    expect(store.points('acceptsPerPhase', 100, 60)[0]?.y).toBe(3);
   });
 });

@@ -1,37 +1,42 @@
-// What the Live page draws: the last quarter of an hour of samples and of the load generator's progress.
+// What charts over time draw: the samples of up to an hour, as rows of numbers.
 //
-// Filled by the live stream once a second, and with the stored samples when the page opens. Components subscribe
-// to `version`; the rows themselves stay in ring buffers and are never copied as a whole.
+// The Live page's store is filled by the live stream once a second, and with the stored samples of its window
+// when that is chosen; the Trial page fills one of its own with the samples of a trial. Components subscribe to
+// `version`; the rows themselves stay in a ring buffer and are never copied as a whole.
 
-import type { CounterValues, LoadProgress } from '../api/generated';
+import type { CounterValues, WorkerCounters } from '../api/generated';
 import { type Point, samplesPerPoint, windowPoints } from '../maths/decimate';
 import { RingBuffer } from '../maths/ringBuffer';
 import { columnNames, sampleRow } from './columns';
 
-export const LONGEST_WINDOW_S = 900;
-const CAPACITY = LONGEST_WINDOW_S + 60;
-const MAX_POINTS = 300;
-const LOAD_COLUMNS = ['goodput', 'replyRate', 'p50', 'p99', 'sessions'] as const;
-/** After so long without a row a curve has a gap instead of a line across it. */
-const SAMPLE_PAUSE_S = 3.5;
-const LOAD_PAUSE_S = 2.5;
+export const LONGEST_WINDOW_S = 3600;
+/** A chart shows at most so many points. */
+export const MAX_POINTS = 300;
+/** Samples of the stream that are kept to follow a history which arrives after them. */
+const RECENT = 120;
+/** After so many intervals without a sample a curve has a gap instead of a line across it. */
+const PAUSE_INTERVALS = 3.5;
 
-export type LoadColumn = (typeof LOAD_COLUMNS)[number];
+/** Where a trial or a rate begins; `x` in seconds before now. */
+export interface Mark {
+  x: number;
+  kind: 'trial' | 'rate';
+  trial: number;
+  rate: number;
+}
 
 export class LiveStore {
   cpus: number[] = [];
   missing: Record<string, string> = {};
+  /** The server's workers as of the newest sample of the stream. */
+  workers: readonly WorkerCounters[] = [];
   version = 0;
   private columns = new Map<string, number>();
   private samples: RingBuffer | null = null;
-  private readonly load = new RingBuffer(CAPACITY, LOAD_COLUMNS.length);
-  /** Samples of the stream, kept to follow a history that arrives after them. */
   private readonly recent: CounterValues[] = [];
-  private loadRunning = false;
-  private newestAt = 0;
   private readonly listeners = new Set<() => void>();
 
-  constructor(private readonly clock: () => number = () => performance.now() / 1000) {}
+  constructor(private readonly capacity = LONGEST_WINDOW_S + 60) {}
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
@@ -45,11 +50,18 @@ export class LiveStore {
     return this.samples && this.samples.length > 0 ? this.samples.lastTime : Number.NaN;
   }
 
+  /** Seconds from the oldest to the newest sample. */
+  get span(): number {
+    return this.samples && this.samples.length > 0 ? this.samples.lastTime - this.samples.time(0) : 0;
+  }
+
   /** The newest sample; one that is not newer than the last is ignored. */
   addSample(sample: CounterValues): void {
-    if (this.recent.length >= LONGEST_WINDOW_S) this.recent.shift();
+    if (this.recent.length >= RECENT) this.recent.shift();
     this.recent.push(sample);
-    if (this.push(sample)) this.changed();
+    if (!this.push(sample)) return;
+    this.workers = sample.server_workers?.workers ?? [];
+    this.changed();
   }
 
   /** Stored samples in order of time: they come before what the stream has brought meanwhile. */
@@ -61,23 +73,6 @@ export class LiveStore {
     this.changed();
   }
 
-  /** The generator's last progress line, null when no load is being driven. */
-  addLoad(load: LoadProgress | null): void {
-    if (load === null || Number.isNaN(this.now)) return;
-    const time = this.now + (this.clock() - this.newestAt);
-    const row = [
-      load.goodput_mbps,
-      load.reply_rate_rps,
-      (load.reply_p50_us ?? Number.NaN) / 1000,
-      (load.reply_p99_us ?? Number.NaN) / 1000,
-      load.sessions_open,
-    ];
-    if (this.load.push(time, row)) {
-      this.loadRunning = true;
-      this.changed();
-    }
-  }
-
   points(column: string, now: number, windowSeconds: number): Point[] {
     const index = this.columns.get(column);
     if (this.samples === null || index === undefined) return [];
@@ -85,9 +80,22 @@ export class LiveStore {
     return windowPoints(this.samples, index, now, windowSeconds, group);
   }
 
-  loadPoints(column: LoadColumn, now: number, windowSeconds: number): Point[] {
-    const group = samplesPerPoint(windowSeconds, 1, MAX_POINTS);
-    return windowPoints(this.load, LOAD_COLUMNS.indexOf(column), now, windowSeconds, group);
+  /** Where in the window a trial began, or a rate of one. */
+  marks(now: number, windowSeconds: number): Mark[] {
+    const { samples } = this;
+    if (samples === null) return [];
+    const [trialColumn, rateColumn] = [this.columns.get('trial') ?? 0, this.columns.get('rate') ?? 0];
+    const marks: Mark[] = [];
+    let [lastTrial, lastRate] = [Number.NaN, Number.NaN];
+    for (let i = samples.firstSince(now - windowSeconds); i < samples.length; i++) {
+      const time = samples.time(i);
+      if (time > now) break;
+      const [trial, rate] = [samples.value(i, trialColumn), samples.value(i, rateColumn)];
+      if (Number.isNaN(trial) || (trial === lastTrial && rate === lastRate)) continue;
+      marks.push({ x: time - now, kind: trial === lastTrial ? 'rate' : 'trial', trial, rate });
+      [lastTrial, lastRate] = [trial, rate];
+    }
+    return marks;
   }
 
   private push(sample: CounterValues): boolean {
@@ -96,17 +104,13 @@ export class LiveStore {
       this.cpus = cpus;
       const names = columnNames(cpus);
       this.columns = new Map(names.map((name, index) => [name, index]));
-      this.samples = new RingBuffer(CAPACITY, names.length);
+      this.samples = new RingBuffer(this.capacity, names.length);
     }
     const pause = this.samples.length > 0 ? sample.time - this.samples.lastTime : 0;
-    if (pause > SAMPLE_PAUSE_S) this.samples.push(sample.time - 1, []);
+    const interval = Math.max(1, sample.interval_s);
+    if (pause > PAUSE_INTERVALS * interval) this.samples.push(sample.time - interval, []);
     if (!this.samples.push(sample.time, sampleRow(sample, cpus))) return false;
-    this.newestAt = this.clock();
     this.missing = sample.missing;
-    if (this.loadRunning && sample.time - this.load.lastTime > LOAD_PAUSE_S) {
-      this.load.push(sample.time, []);
-      this.loadRunning = false;
-    }
     return true;
   }
 

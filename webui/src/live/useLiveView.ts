@@ -1,8 +1,9 @@
-// What a window of the Live page shows now: moving with every sample, or frozen while paused.
+// What a window of the Live page shows now: moving with the samples, or frozen while paused.
 
 import { useCallback, useState, useSyncExternalStore } from 'react';
+import { samplesPerPoint } from '../maths/decimate';
 import { useLive } from './LiveProvider';
-import type { LiveStore } from './liveStore';
+import { type LiveStore, MAX_POINTS } from './liveStore';
 
 export interface LiveView {
   store: LiveStore;
@@ -12,11 +13,15 @@ export interface LiveView {
   setPaused(paused: boolean): void;
 }
 
-/** Redraws when the store has changed, except while paused or while the tab is hidden. */
-export function useLiveView(): LiveView {
+/**
+ * Redraws when a point of a window of so many seconds has become complete, which in a long one is every few
+ * seconds; never while paused or while the tab is hidden.
+ */
+export function useLiveView(windowSeconds: number): LiveView {
   const { store } = useLive();
   const [frozenAt, setFrozenAt] = useState<number | null>(null);
   const paused = frozenAt !== null;
+  const step = samplesPerPoint(windowSeconds, 1, MAX_POINTS);
   const subscribe = useCallback(
     (redraw: () => void) => {
       const whenVisible = () => document.visibilityState === 'visible' && redraw();
@@ -29,7 +34,7 @@ export function useLiveView(): LiveView {
     },
     [store, paused],
   );
-  useSyncExternalStore(subscribe, store.getVersion);
+  useSyncExternalStore(subscribe, () => Math.floor(store.now / step));
   const setPaused = useCallback((pause: boolean) => setFrozenAt(pause ? store.now : null), [store]);
   return { store, now: frozenAt ?? store.now, paused, setPaused };
 }

@@ -15,6 +15,12 @@ export function formatSecondsAgo(seconds: number): string {
   return `−${Math.floor(whole / 60)}:${(whole % 60).toString().padStart(2, '0')}`;
 }
 
+/** Time since the beginning: `90` → `1:30`. */
+export function formatElapsed(seconds: number): string {
+  const whole = Math.round(Math.max(0, seconds));
+  return `${Math.floor(whole / 60)}:${(whole % 60).toString().padStart(2, '0')}`;
+}
+
 /** A formatted number without the zeros that only show precision: `0.500 /s` → `0.5 /s`, `1.00` → `1`. */
 export function tickText(formatted: string): string {
   return formatted.replace(/(\.\d*?)0+(?!\d)/, '$1').replace(/\.(?!\d)/, '');

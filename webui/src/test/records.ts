@@ -4,12 +4,14 @@ import type {
   CounterValues,
   HostReply,
   LoadProgress,
+  Measurement,
   MeasurementSummary,
   Outcome,
   Preset,
   Progress,
   RunDetail,
   Space,
+  TrialDetail,
   TrialSummary,
 } from '../api/generated';
 
@@ -157,6 +159,80 @@ export function trial(number: number, change: Partial<TrialSummary> = {}): Trial
     finished_at: '2026-11-21T10:00:11Z',
     proposal_number: number,
     measurements: [measurement(1000, 400), measurement(2000, 600)],
+    ...change,
+  };
+}
+
+const latency = { p50_us: 300, p90_us: 900, p99_us: 2100, p999_us: 5000, max_us: 9000, mean_us: 400 };
+
+function sizeClass(size_bytes: number, replied: number, timed_out_after_read: number) {
+  return {
+    size_bytes,
+    asked: replied + timed_out_after_read,
+    replied,
+    timed_out_before_read: 0,
+    timed_out_after_read,
+    failed: 0,
+    abandoned: 0,
+  };
+}
+
+function fullMeasurement(number: number, rate_rps: number): Measurement {
+  return {
+    ...measurement(rate_rps, 400),
+    number,
+    duration_s: 2,
+    warmup_s: 0.5,
+    elapsed_s: 2.1,
+    bytes_received: 1e6,
+    sessions: {
+      offered: 9,
+      started: 9,
+      completed: 9,
+      timed_out_connect: 0,
+      timed_out: 0,
+      failed: 0,
+      dropped: 0,
+    },
+    connect_latency: latency,
+    first_byte_latency: latency,
+    failures: {},
+    health: { verdict: 'ok', reasons: [] },
+    server_stats: { requests: 1090 },
+    counters: {
+      ...counterSample(100),
+      server_workers: { workers: [{ worker: 0, pid: 4711, requests_per_s: 500, cpu: 20 }] },
+    },
+    size_classes: [sizeClass(102, 990, 0), sizeClass(921_600, 95, 5)],
+  };
+}
+
+export function trialDetail(change: Partial<TrialDetail> = {}): TrialDetail {
+  return {
+    ...trial(3),
+    verdict: 'failed-verification',
+    reason: 'At 2000 requests/s, 5.00 % of the requests for files of 921600 B timed out.',
+    score: null,
+    server_config: '[server]\nworkers = 1\n',
+    measurements: [fullMeasurement(1, 1000), fullMeasurement(2, 2000)],
+    thresholds: {
+      all_files_limit: 0.1,
+      size_limit: 0.02,
+      size_over_mean_limit: 0.02,
+      failures_limit: 0.001,
+      confidence: 0.95,
+    },
+    violations: [
+      {
+        rule: 'file-size',
+        rate_rps: 2000,
+        size_bytes: 921_600,
+        count: 5,
+        requests: 100,
+        share: 0.05,
+        limit: 0.02,
+      },
+    ],
     ...change,
   };
 }

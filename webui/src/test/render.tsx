@@ -34,8 +34,13 @@ export async function renderInApp(
     path: '/runs/$id',
     component: () => <p>run page</p>,
   });
+  const trial = createRoute({
+    getParentRoute: () => root,
+    path: '/runs/$id/trials/$number',
+    component: () => <p>trial page</p>,
+  });
   const router = createRouter({
-    routeTree: root.addChildren([here, elsewhere]),
+    routeTree: root.addChildren([here, elsewhere, trial]),
     history: createMemoryHistory({ initialEntries: ['/'] }),
   });
   render(

@@ -32,3 +32,14 @@ window.ResizeObserver ??= class {
   unobserve() {}
   disconnect() {}
 };
+
+window.IntersectionObserver ??= class {
+  readonly root = null;
+  readonly rootMargin = '';
+  readonly scrollMargin = '';
+  readonly thresholds = [];
+  observe() {}
+  unobserve() {}
+  disconnect() {}
+  takeRecords = () => [];
+};

@@ -9,12 +9,12 @@ import { Page } from '../../components/Page';
 import { useHost } from '../../hooks/useHost';
 import { useProgress } from '../../hooks/useProgress';
 import { useStoredSamples } from '../../hooks/useStoredSamples';
-import { LONGEST_WINDOW_S } from '../../live/liveStore';
 import { useLiveView } from '../../live/useLiveView';
-import { CpuPanels } from './CpuPanels';
-import { HostPanels } from './HostPanels';
-import classes from './LivePage.module.css';
-import { LoadPanels } from './LoadPanels';
+import { CpuPanels } from '../../panels/CpuPanels';
+import { HostPanels } from '../../panels/HostPanels';
+import { LoadPanels } from '../../panels/LoadPanels';
+import classes from '../../panels/panelGrid.module.css';
+import { WorkersPanel } from './WorkersPanel';
 
 const route = getRouteApi('/live');
 const DEFAULT_WINDOW: LiveWindow = 300;
@@ -22,11 +22,11 @@ const DEFAULT_WINDOW: LiveWindow = 300;
 export function LivePage() {
   const { window = DEFAULT_WINDOW } = route.useSearch();
   const navigate = route.useNavigate();
-  const stored = useStoredSamples(LONGEST_WINDOW_S);
+  const stored = useStoredSamples(window);
   const host = useHost();
   const progress = useProgress();
-  const { store, now, paused, setPaused } = useLiveView();
-  const view = { store, now, window };
+  const { store, now, paused, setPaused } = useLiveView(window);
+  const view = { store, now, window, marks: store.marks(now, window) };
   return (
     <Page
       title="Live"
@@ -80,6 +80,7 @@ export function LivePage() {
           <LoadPanels {...view} running={progress !== null} />
           <CpuPanels {...view} layout={host.data?.layout} />
           <HostPanels {...view} />
+          <WorkersPanel workers={store.workers} />
         </div>
       )}
     </Page>

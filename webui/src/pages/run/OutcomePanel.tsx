@@ -4,9 +4,9 @@ import { Table } from '@mantine/core';
 import type { RunDetail, TrialSummary } from '../../api/generated';
 import { Figure, FigureList } from '../../components/Figure';
 import { GainText } from '../../components/GainText';
+import { KnobChips } from '../../components/KnobChips';
 import { Panel } from '../../components/Panel';
 import { formatGain, formatMbps } from '../../maths/format';
-import type { Configuration } from '../../maths/heatMapGrid';
 import { describeConfiguration } from '../../maths/knobDiff';
 import { freePart, gainOver } from './facts';
 import classes from './Run.module.css';
@@ -31,7 +31,7 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
           {run.outcome.best && (
             <Figure
               label={run.outcome.confirmed ? 'Configuration to use' : 'Best of the search so far'}
-              value={<Knobs of={freePart(run.outcome.best, run.space)} />}
+              value={<KnobChips of={freePart(run.outcome.best, run.space)} />}
             />
           )}
         </FigureList>
@@ -61,22 +61,10 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
           detail="no interval yet"
         />
         {best && (
-          <Figure label="Configuration" value={<Knobs of={freePart(best.configuration, run.space)} />} />
+          <Figure label="Configuration" value={<KnobChips of={freePart(best.configuration, run.space)} />} />
         )}
       </FigureList>
     </Panel>
-  );
-}
-
-function Knobs({ of }: { of: Configuration }) {
-  return (
-    <span className={classes.knobs}>
-      {Object.entries(of).map(([knob, value]) => (
-        <span key={knob} className={classes.knob}>
-          {knob}={value}
-        </span>
-      ))}
-    </span>
   );
 }
 

@@ -13,6 +13,7 @@ import {
 } from '@tanstack/react-table';
 import { useMemo, useState } from 'react';
 import type { RunDetail, TrialSummary } from '../../api/generated';
+import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { VerdictMark } from '../../components/RunState';
@@ -34,7 +35,20 @@ const seconds = (trial: TrialSummary) =>
 
 function makeColumns(knobs: readonly string[], standardScore: number | null) {
   return [
-    column.accessor('number', { header: 'Trial', meta: { right: true } }),
+    column.accessor('number', {
+      header: 'Trial',
+      cell: ({ row: { original } }) => (
+        <TextLink
+          to="/runs/$id/trials/$number"
+          params={{ id: original.run_id, number: original.number }}
+          size="sm"
+          aria-label={`Trial ${original.number}`}
+        >
+          {original.number}
+        </TextLink>
+      ),
+      meta: { right: true },
+    }),
     column.accessor('purpose', { header: 'Purpose' }),
     ...knobs.map((knob) =>
       column.accessor((trial) => trial.configuration[knob], {

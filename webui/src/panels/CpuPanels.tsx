@@ -1,8 +1,8 @@
-import type { CpuLayout } from '../../api/generated';
-import { TimeChart } from '../../charts/TimeChart';
-import { Panel } from '../../components/Panel';
-import { CPU_STATES, cpuColumn } from '../../live/columns';
-import { formatNumber } from '../../maths/format';
+import type { CpuLayout } from '../api/generated';
+import { TimeChart } from '../charts/TimeChart';
+import { Panel } from '../components/Panel';
+import { CPU_STATES, cpuColumn } from '../live/columns';
+import { formatNumber } from '../maths/format';
 import type { View } from './view';
 
 const percent = (value: number) => `${formatNumber(value, 2)} %`;
@@ -17,7 +17,14 @@ function roleOf(cpu: number, layout: CpuLayout | undefined): string {
 }
 
 /** One chart per CPU: where its time goes. A mean over CPUs would hide the one that is full. */
-export function CpuPanels({ store, now, window, layout }: View & { layout: CpuLayout | undefined }) {
+export function CpuPanels({
+  store,
+  now,
+  window,
+  marks,
+  formatTime,
+  layout,
+}: View & { layout: CpuLayout | undefined }) {
   return store.cpus.map((cpu) => (
     <Panel key={cpu} title={`CPU ${cpu}`} description={roleOf(cpu, layout)}>
       <TimeChart
@@ -27,6 +34,8 @@ export function CpuPanels({ store, now, window, layout }: View & { layout: CpuLa
           points: store.points(cpuColumn(cpu, state), now, window),
         }))}
         windowSeconds={window}
+        marks={marks}
+        formatTime={formatTime}
         format={percent}
         stacked
         max={100}

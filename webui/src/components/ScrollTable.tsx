@@ -1,0 +1,16 @@
+// A table that scrolls inside its own box: sideways on narrow screens, and downwards when it is long.
+
+import { Table } from '@mantine/core';
+import type { ReactNode } from 'react';
+import classes from './ScrollTable.module.css';
+
+export function ScrollTable({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <section className={classes.scroll} tabIndex={0} aria-label={label}>
+      <Table stickyHeader fz="sm" verticalSpacing={5}>
+        {children}
+      </Table>
+    </section>
+  );
+}

@@ -1,0 +1,77 @@
+// Where the time goes: percentiles of connecting, of the first byte, of the whole reply; and how they grow with the rate.
+
+import type { Latency, Measurement } from '../../api/generated';
+import { type Curve, CurveChart } from '../../charts/CurveChart';
+import { Panel } from '../../components/Panel';
+import { formatMicroseconds, formatRate } from '../../maths/format';
+
+const PERCENTILES = [
+  { name: 'p50', field: 'p50_us' },
+  { name: 'p90', field: 'p90_us' },
+  { name: 'p99', field: 'p99_us' },
+  { name: 'p99.9', field: 'p999_us' },
+  { name: 'highest', field: 'max_us' },
+] as const;
+
+const STAGES = [
+  { label: 'whole reply', of: (one: Measurement) => one.reply_latency },
+  { label: 'first byte', of: (one: Measurement) => one.first_byte_latency },
+  { label: 'connect', of: (one: Measurement) => one.connect_latency },
+] as const;
+
+const points = (latency: Latency) =>
+  PERCENTILES.flatMap(({ field }, x) => {
+    const y = latency[field];
+    return y === null || y <= 0 ? [] : [{ x, y }];
+  });
+
+export function LatencyPanel({
+  measurements,
+  selected,
+}: {
+  measurements: Measurement[];
+  selected: Measurement;
+}) {
+  const stages = STAGES.map(
+    ({ label, of }, style): Curve => ({ label, style, points: points(of(selected)) }),
+  );
+  const overRates = PERCENTILES.slice(0, 4).map(
+    ({ name, field }, style): Curve => ({
+      label: name,
+      style,
+      points: measurements.flatMap(({ rate_rps, reply_latency }) => {
+        const y = reply_latency[field];
+        return y === null || y <= 0 ? [] : [{ x: rate_rps, y }];
+      }),
+    }),
+  );
+  const seen = stages.filter((curve) => curve.points.length > 0);
+  return (
+    <Panel
+      title="Latency"
+      description={`By percentile at ${formatRate(selected.rate_rps)}, and over the rates.`}
+    >
+      <CurveChart
+        label={`Latency by percentile at ${formatRate(selected.rate_rps)}`}
+        xName="Percentile"
+        curves={seen}
+        formatX={(x) => PERCENTILES[x]?.name ?? ''}
+        formatY={formatMicroseconds}
+        height={230}
+        logarithmic
+        xTicks={PERCENTILES.map((_, x) => x)}
+      />
+      {measurements.length > 1 && (
+        <CurveChart
+          label="Latency of whole replies over offered rate"
+          xName="Rate"
+          curves={overRates.filter((curve) => curve.points.length > 0)}
+          formatX={(rate) => formatRate(rate)}
+          formatY={formatMicroseconds}
+          height={230}
+          logarithmic
+        />
+      )}
+    </Panel>
+  );
+}

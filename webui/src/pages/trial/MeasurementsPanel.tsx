@@ -1,0 +1,94 @@
+// Every rate of the trial as a row; the chosen one is shown in detail below.
+
+import { Button, Table } from '@mantine/core';
+import type { Measurement, TrialDetail } from '../../api/generated';
+import { Panel } from '../../components/Panel';
+import { ScrollTable } from '../../components/ScrollTable';
+import { formatCount, formatMbps, formatMicroseconds, formatPercent, formatRate } from '../../maths/format';
+import classes from './Trial.module.css';
+
+interface MeasurementsPanelProps {
+  trial: TrialDetail;
+  selected: number;
+  onSelect: (number: number) => void;
+}
+
+export function MeasurementsPanel({ trial, selected, onSelect }: MeasurementsPanelProps) {
+  return (
+    <Panel
+      title="Measurements"
+      description="One for each rate of the ladder, in the order of driving. Latency is of whole replies, from the intended start."
+    >
+      <ScrollTable label="Measurements by rate">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th ta="right">Rate</Table.Th>
+            <Table.Th ta="right">Goodput</Table.Th>
+            <Table.Th ta="right">Replies</Table.Th>
+            <Table.Th ta="right">Timed out before read</Table.Th>
+            <Table.Th ta="right">Timed out after read</Table.Th>
+            <Table.Th ta="right">Failed</Table.Th>
+            <Table.Th ta="right">p50</Table.Th>
+            <Table.Th ta="right">p90</Table.Th>
+            <Table.Th ta="right">p99</Table.Th>
+            <Table.Th ta="right">p99.9</Table.Th>
+            <Table.Th>Verification</Table.Th>
+            <Table.Th>
+              <span className="visually-hidden">Details</span>
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {trial.measurements.map((measurement) => (
+            <Table.Tr
+              key={measurement.number}
+              bg={measurement.number === selected ? 'var(--tt-subtle)' : undefined}
+            >
+              <Table.Td ta="right">{formatRate(measurement.rate_rps)}</Table.Td>
+              <Table.Td ta="right">{formatMbps(measurement.goodput_mbps)}</Table.Td>
+              <Table.Td ta="right">{withShare(measurement.requests.replied, measurement)}</Table.Td>
+              <Table.Td ta="right">
+                {withShare(measurement.requests.timed_out_before_read, measurement)}
+              </Table.Td>
+              <Table.Td ta="right">
+                {withShare(measurement.requests.timed_out_after_read, measurement)}
+              </Table.Td>
+              <Table.Td ta="right">{formatCount(measurement.requests.failed)}</Table.Td>
+              <Table.Td ta="right">{formatMicroseconds(measurement.reply_latency.p50_us)}</Table.Td>
+              <Table.Td ta="right">{formatMicroseconds(measurement.reply_latency.p90_us)}</Table.Td>
+              <Table.Td ta="right">{formatMicroseconds(measurement.reply_latency.p99_us)}</Table.Td>
+              <Table.Td ta="right">{formatMicroseconds(measurement.reply_latency.p999_us)}</Table.Td>
+              <Table.Td>{verification(trial, measurement)}</Table.Td>
+              <Table.Td>
+                <Button
+                  size="compact-xs"
+                  variant={measurement.number === selected ? 'filled' : 'default'}
+                  aria-pressed={measurement.number === selected}
+                  aria-label={`Details of ${formatRate(measurement.rate_rps)}`}
+                  onClick={() => onSelect(measurement.number)}
+                >
+                  Details
+                </Button>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </ScrollTable>
+    </Panel>
+  );
+}
+
+function withShare(count: number, { requests }: Measurement): string {
+  return count === 0
+    ? '0'
+    : `${formatCount(count)} (${formatPercent(count / Math.max(1, requests.offered), 1)})`;
+}
+
+function verification(trial: TrialDetail, measurement: Measurement) {
+  if (measurement.generator_limited) return 'generator-limited';
+  const rules = new Set(
+    trial.violations.filter(({ rate_rps }) => rate_rps === measurement.rate_rps).map(({ rule }) => rule),
+  );
+  if (rules.size === 0) return 'all rules hold';
+  return <span className={classes.violated}>broken: {[...rules].join(', ')}</span>;
+}

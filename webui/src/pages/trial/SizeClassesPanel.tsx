@@ -1,0 +1,64 @@
+// Timeouts for each file size against the thresholds: a server may not serve small files at the cost of large ones.
+
+import { Table } from '@mantine/core';
+import type { Measurement, TrialDetail } from '../../api/generated';
+import { Panel } from '../../components/Panel';
+import { ScrollTable } from '../../components/ScrollTable';
+import { ShareBar } from '../../components/ShareBar';
+import { formatBytes, formatCount, formatPercent, formatRate } from '../../maths/format';
+import { sizeClassRows } from './sizeClasses';
+import classes from './Trial.module.css';
+
+export function SizeClassesPanel({ trial, measurement }: { trial: TrialDetail; measurement: Measurement }) {
+  const { rows, all, limit, allLimit } = sizeClassRows(trial, measurement);
+  const scale = Math.max(2 * limit, ...rows.map(({ share }) => share));
+  return (
+    <Panel
+      title="Timeouts by file size"
+      description={`At ${formatRate(measurement.rate_rps)}: of the requests the server had read. The mark is the limit for each size, ${formatPercent(limit, 1)}.`}
+    >
+      <ScrollTable label="Timeouts by file size">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th ta="right">File size</Table.Th>
+            <Table.Th ta="right">Asked</Table.Th>
+            <Table.Th ta="right">Replied</Table.Th>
+            <Table.Th ta="right">Before read</Table.Th>
+            <Table.Th ta="right">After read</Table.Th>
+            <Table.Th>Share timed out</Table.Th>
+            <Table.Th>Rules</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map(({ counts, share, broken }) => (
+            <Table.Tr key={counts.size_bytes}>
+              <Table.Td ta="right">{formatBytes(counts.size_bytes)}</Table.Td>
+              <Table.Td ta="right">{formatCount(counts.asked)}</Table.Td>
+              <Table.Td ta="right">{formatCount(counts.replied)}</Table.Td>
+              <Table.Td ta="right">{formatCount(counts.timed_out_before_read)}</Table.Td>
+              <Table.Td ta="right">{formatCount(counts.timed_out_after_read)}</Table.Td>
+              <Table.Td>
+                <span className={broken.length > 0 ? classes.violated : undefined}>
+                  {formatPercent(share, 2)}
+                </span>
+                <ShareBar share={share / scale} limit={limit / scale} bad={broken.length > 0} />
+              </Table.Td>
+              <Table.Td>
+                {broken.length === 0 ? (
+                  'hold'
+                ) : (
+                  <span className={classes.violated}>broken: {broken.join(', ')}</span>
+                )}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </ScrollTable>
+      <p className={classes.caption}>
+        All sizes together: {formatPercent(all, 2)} timed out after they were read; the limit is{' '}
+        {formatPercent(allLimit, 0)}. With few requests of a size a rule counts as broken only when chance
+        would rarely cause so many timeouts.
+      </p>
+    </Panel>
+  );
+}

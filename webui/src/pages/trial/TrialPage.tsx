@@ -1,0 +1,158 @@
+// One trial: what each rate of the ladder measured, why it has its verdict, and what the host did meanwhile.
+
+import { Button } from '@mantine/core';
+import { IconChevronLeft, IconChevronRight, IconRepeat } from '@tabler/icons-react';
+import type { UseQueryResult } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import type { RunDetail, TrialDetail } from '../../api/generated';
+import { Loadable } from '../../components/Loadable';
+import { LinkButton } from '../../components/links';
+import { Message } from '../../components/Message';
+import { Page } from '../../components/Page';
+import { VerdictMark } from '../../components/RunState';
+import { useRun } from '../../hooks/useRun';
+import { useRepeatTrial } from '../../hooks/useRunActions';
+import { useTrial } from '../../hooks/useTrial';
+import { formatDuration, formatMbps, formatTime } from '../../maths/format';
+import { ConfigurationPanel } from './ConfigurationPanel';
+import { CountersOverTime } from './CountersOverTime';
+import { LatencyPanel } from './LatencyPanel';
+import { MeasurementsPanel } from './MeasurementsPanel';
+import { RatePanels } from './RatePanels';
+import { SizeClassesPanel } from './SizeClassesPanel';
+import classes from './Trial.module.css';
+
+const route = getRouteApi('/runs/$id/trials/$number');
+
+export function TrialPage() {
+  const { id, number } = route.useParams();
+  const run = useRun(id);
+  const trial = useTrial(id, number);
+  if (run.data && trial.data) return <Loaded run={run.data} trial={trial.data} />;
+  return (
+    <Page title={`Trial ${number} of run ${id}`} actions={<BackToRun id={id} trial={number} />}>
+      <Loadable
+        query={(run.isError ? run : trial) as UseQueryResult<unknown>}
+        what={`Trial ${number}`}
+        height={420}
+      >
+        {() => null}
+      </Loadable>
+    </Page>
+  );
+}
+
+const PURPOSES = {
+  calibration: 'calibration',
+  search: 'search',
+  confirmation: 'confirmation',
+} as const;
+
+function purposeOf({ purpose, block, level }: TrialDetail): string {
+  if (purpose === 'confirmation') return block === 0 ? 'repeat on request' : `confirmation, block ${block}`;
+  return purpose === 'search' ? `search, level ${level + 1}` : PURPOSES[purpose];
+}
+
+function Loaded({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
+  const { rate } = route.useSearch();
+  const navigate = route.useNavigate();
+  const selected =
+    trial.measurements.find(({ number }) => number === rate) ?? worstMeasurement(trial) ?? null;
+  const took = (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
+  return (
+    <Page
+      title={`Trial ${trial.number} of run ${run.id}`}
+      mark={<VerdictMark verdict={trial.verdict} />}
+      description={`${run.target} under ${run.workload}; ${purposeOf(trial)}; ${formatTime(trial.started_at)}, took ${formatDuration(took)}${trial.score === null ? '' : `; score ${formatMbps(trial.score)}`}.`}
+      actions={<Actions run={run} trial={trial} />}
+    >
+      {trial.verdict !== 'verified' && (
+        <Message tone="warn" title={trial.reason || 'It was not verified.'}>
+          {trial.violations.length > 1 &&
+            `${trial.violations.length} violations in all; the tables below mark each.`}
+        </Message>
+      )}
+      <ConfigurationPanel run={run} trial={trial} />
+      {selected === null ? (
+        <Message title="This trial has no measurements.">
+          It ended before the first rate had been driven.
+        </Message>
+      ) : (
+        <>
+          <MeasurementsPanel
+            trial={trial}
+            selected={selected.number}
+            onSelect={(number) => navigate({ search: { rate: number }, replace: true, resetScroll: false })}
+          />
+          <div className={classes.columns}>
+            <SizeClassesPanel trial={trial} measurement={selected} />
+            <LatencyPanel measurements={trial.measurements} selected={selected} />
+          </div>
+          <RatePanels measurement={selected} />
+        </>
+      )}
+      <CountersOverTime run={run} trial={trial} />
+    </Page>
+  );
+}
+
+/** The rate at which the trial was furthest above a threshold; else the highest. */
+function worstMeasurement({ measurements, violations }: TrialDetail) {
+  const worst = violations.toSorted((a, b) => b.share - b.limit - (a.share - a.limit))[0];
+  return measurements.find(({ rate_rps }) => rate_rps === worst?.rate_rps) ?? measurements.at(-1);
+}
+
+function Actions({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
+  const repeat = useRepeatTrial(run.id);
+  const step = (number: number, label: string, icon: 'left' | 'right') => (
+    <LinkButton
+      to="/runs/$id/trials/$number"
+      params={{ id: run.id, number }}
+      variant="default"
+      disabled={number < 1 || number > run.trials}
+      aria-label={label}
+      px="xs"
+    >
+      {icon === 'left' ? (
+        <IconChevronLeft size={16} aria-hidden />
+      ) : (
+        <IconChevronRight size={16} aria-hidden />
+      )}
+    </LinkButton>
+  );
+  return (
+    <>
+      {step(trial.number - 1, 'Previous trial', 'left')}
+      {step(trial.number + 1, 'Next trial', 'right')}
+      <BackToRun id={run.id} trial={trial.number} />
+      {trial.purpose !== 'calibration' && (
+        <Button
+          variant="default"
+          leftSection={<IconRepeat size={16} aria-hidden />}
+          loading={repeat.isPending}
+          onClick={() => repeat.mutate(trial.number)}
+        >
+          Measure again
+        </Button>
+      )}
+      {repeat.isSuccess && (
+        <p role="status" className={classes.note}>
+          Being measured again; the new trial appears in the table of the run.
+        </p>
+      )}
+      {repeat.error && (
+        <p role="alert" className={classes.error}>
+          {repeat.error.message}
+        </p>
+      )}
+    </>
+  );
+}
+
+function BackToRun({ id, trial }: { id: number; trial: number }) {
+  return (
+    <LinkButton to="/runs/$id" params={{ id }} search={{ trial }} variant="default">
+      Back to run {id}
+    </LinkButton>
+  );
+}
