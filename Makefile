@@ -13,10 +13,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORE := server-core/build
 CORE_SANITIZED := server-core/build-sanitized
+CORE_THREAD := server-core/build-thread
 
 # Each prints one Markdown section; the first one the heading and the machine.
 BENCHMARKS := server-core/bench/report.py server-core/bench/cpu_per_request.py server-core/bench/idle_memory.py \
               server-core/bench/generator_rate.py agent/bench/sampling_cost.py
+
+# Black-box tests that run once more under the thread sanitizer (an expression of pytest -k).
+THREADED := (test_every_mode or test_thread_per_connection) and mt and not mp
 
 # Debian packages, by what they are for.
 PACKAGES_RUN := gcc libc6-dev libinih-dev liburing-dev nginx-light pkg-config python3-venv
@@ -110,6 +114,9 @@ test-core: .build/packages-test setup
 	@$(BIN)/ninja -C $(CORE_SANITIZED) --quiet
 	@$(BIN)/meson test -C $(CORE_SANITIZED) --no-rebuild --print-errorlogs
 	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_SANITIZED)/httpd/trimtab-httpd TRIMTAB_LOAD=$(CURDIR)/$(CORE_SANITIZED)/loadgen/trimtab-load $(BIN)/pytest -q server-core/tests
+	@[ -f $(CORE_THREAD)/build.ninja ] || $(BIN)/meson setup $(CORE_THREAD) server-core -Dbuildtype=debug -Db_sanitize=thread >/dev/null
+	@$(BIN)/ninja -C $(CORE_THREAD) --quiet
+	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd $(BIN)/pytest -q server-core/tests/http -k "$(THREADED)"
 
 test-python: setup
 	@$(BIN)/pytest -q tuner/tests db/tests agent/tests
@@ -133,4 +140,4 @@ lock: ## resolve the Python dependencies anew into the lock files
 	uvx --group dev -c requirements.lock -o requirements-dev.lock
 
 clean: ## remove what was built; experiments in var/ stay
-	@rm -rf .build .venv server-core/build server-core/build-sanitized webui/dist webui/node_modules webui/src/api/generated
+	@rm -rf .build .venv server-core/build server-core/build-sanitized server-core/build-thread webui/dist webui/node_modules webui/src/api/generated

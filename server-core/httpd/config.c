@@ -83,6 +83,14 @@ static bool equals_default(enum knob_id id, const struct knob_value *value)
     return KNOBS[id].default_text && strcmp(text, KNOBS[id].default_text) == 0;
 }
 
+void config_complete(struct config *config)
+{
+    const unsigned workers = architecture_of(config)->workers_default;
+
+    if (workers && !config->values[KNOB_WORKERS].given)
+        config->values[KNOB_WORKERS].integer = workers;
+}
+
 bool config_check(const struct config *config)
 {
     const struct architecture *architecture = architecture_of(config);

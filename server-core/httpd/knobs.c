@@ -50,6 +50,14 @@ static const char *switch_choice(size_t index)
     return names[index];
 }
 
+static const char *thread_pool_choice(size_t index)
+{
+    static const char *const names[] = {
+        [THREAD_POOL_FIXED] = "fixed", [THREAD_POOL_ON_DEMAND] = "on-demand", NULL};
+
+    return names[index];
+}
+
 static const char *large_transfer_choice(size_t index)
 {
     static const char *const names[] = {
@@ -109,6 +117,9 @@ const struct knob KNOBS[KNOB_COUNT] = {
     [KNOB_LARGE_TRANSFER] = {.name = "large_transfer", .kind = KNOB_CHOICE, .choice = large_transfer_choice,
         .default_text = "continuation",
         .help = "who sends what did not fit the socket at first: the thread, woken each time, or the scheduler"},
+    [KNOB_THREAD_POOL] = {.name = "thread_pool", .kind = KNOB_CHOICE, .choice = thread_pool_choice,
+        .default_text = "fixed",
+        .help = "whether threads are there from the beginning, or are started when none is free"},
     [KNOB_KEEPALIVE_TIMEOUT] = {.name = "keepalive_timeout", .kind = KNOB_SECONDS, .low = 0, .high = 86400,
         .default_text = "15", .live = true, .help = "seconds that a connection may be idle between requests"},
     [KNOB_REQUEST_TIMEOUT] = {.name = "request_timeout", .kind = KNOB_SECONDS, .low = 0, .high = 86400,

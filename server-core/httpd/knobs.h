@@ -35,6 +35,7 @@ enum knob_id {
     KNOB_READERS,
     KNOB_POLL_DELAY_US,
     KNOB_LARGE_TRANSFER,
+    KNOB_THREAD_POOL,
     KNOB_KEEPALIVE_TIMEOUT,
     KNOB_REQUEST_TIMEOUT,
     KNOB_COUNT
@@ -56,6 +57,7 @@ enum knob_kind {
 enum sendfile_mode { SENDFILE_NONBLOCKING, SENDFILE_BLOCKING };
 enum cache_lock { CACHE_LOCK_MUTEX, CACHE_LOCK_RW };
 enum switch_position { SWITCH_OFF, SWITCH_ON };
+enum thread_pool { THREAD_POOL_FIXED, THREAD_POOL_ON_DEMAND };
 enum large_transfer { LARGE_TRANSFER_THREAD, LARGE_TRANSFER_CONTINUATION };
 
 struct knob {

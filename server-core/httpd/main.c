@@ -116,6 +116,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < setting_count; i++)
         ok = apply_setting(&config, settings[i]) && ok;
     free(settings);
+    config_complete(&config);
     if (!ok || !config_check(&config)) {
         exit_code = EXIT_CONFIGURATION;
     } else if (!config_check_host(&config)) {

@@ -67,6 +67,8 @@ static void write_architecture(struct json_writer *json, const struct architectu
             json_string(json, KNOBS[id].name);
     }
     json_close_array(json);
+    json_member_unsigned(json, "workers_default",
+                         architecture->workers_default ? architecture->workers_default : 1);
     write_modes(json, architecture);
     json_close_object(json);
 }

@@ -92,7 +92,8 @@ void worker_refresh(struct worker *worker)
 
 bool worker_open(struct worker *worker)
 {
-    worker->mechanism = event_mechanism_at((size_t)config_integer(worker->config, KNOB_EVENTS));
+    if (!worker->mechanism)
+        worker->mechanism = event_mechanism_at((size_t)config_integer(worker->config, KNOB_EVENTS));
     worker->events = worker->mechanism->create();
     if (!worker->events) {
         log_errno("cannot make an event set");

@@ -49,8 +49,9 @@ struct worker {
      * connection_sent() takes it back. */
     bool hands_over_replies;
 
+    const struct event_mechanism *mechanism; /* set by the architecture; NULL: `events` says which */
+
     /* Made by worker_open(). */
-    const struct event_mechanism *mechanism;
     struct event_set *events;
     struct file_cache *cache;
     struct timers timers;

@@ -3,14 +3,14 @@
  */
 #include "httpd/arch/architecture.h"
 
+extern const struct architecture architecture_mp;
+extern const struct architecture architecture_mt;
 extern const struct architecture architecture_pipeline;
 extern const struct architecture architecture_sped;
 extern const struct architecture architecture_symped;
 
 static const struct architecture *const ARCHITECTURES[] = {
-    &architecture_sped,
-    &architecture_symped,
-    &architecture_pipeline,
+    &architecture_sped, &architecture_symped, &architecture_mp, &architecture_mt, &architecture_pipeline,
 };
 
 /* What any server has, however it divides its work. */

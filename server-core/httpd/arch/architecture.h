@@ -44,6 +44,9 @@ struct architecture {
      * architecture, backlog, sndbuf); ends with KNOB_COUNT. All others must keep their defaults. */
     const enum knob_id *knobs;
 
+    /* What `workers` is when it is not given; 0: as for all others. */
+    unsigned workers_default;
+
     /* Checks what concerns this architecture alone; config_refuse() says what is wrong. Returns false if
      * anything is. NULL: nothing to check. */
     bool (*check)(const struct config *config);

@@ -36,9 +36,14 @@ def ask_for_architectures() -> list[dict[str, Any]]:
 
 
 def knobs_of(architecture: dict[str, Any], mode: dict[str, str]) -> dict[str, str]:
-    """The configuration of a mode: two of whatever the architecture multiplies."""
+    """The configuration of a mode: two of whatever the architecture multiplies.
+
+    Where a worker is a connection the default stays, which is more.
+    """
     knobs = {"architecture": architecture["name"], **mode}
     knobs |= {name: "2" for name in ("workers", "helpers", "copies") if name in architecture["knobs"]}
+    if architecture["workers_default"] > 1:
+        del knobs["workers"]
     if mode["events"] == "select":
         knobs["max_connections"] = "400"  # the descriptors that it can watch are few
     return {name: value for name, value in knobs.items() if name in {*architecture["knobs"], "architecture"}}

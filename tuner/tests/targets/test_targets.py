@@ -69,8 +69,8 @@ def test_sped_has_one_worker_by_definition():
 
 def test_unknown_architecture_is_refused():
     """The error lists those that exist."""
-    with pytest.raises(RenderError, match="architecture 'mp': expected one of symped, sped"):
-        CORE.space("mp")
+    with pytest.raises(RenderError, match="architecture 'forked': expected one of symped, sped"):
+        CORE.space("forked")
 
 
 def test_rendered_file_has_every_knob_and_the_surroundings():

@@ -16,9 +16,9 @@ KNOBS = (
     Knob(
         name="architecture",
         kind="categorical",
-        choices=("sped", "symped", "pipeline"),
+        choices=("sped", "symped", "mp", "mt", "pipeline"),
         default="symped",
-        help="How the work is divided among processes: one event loop, or one in each worker.",
+        help="How the work is divided among processes and threads.",
     ),
     Knob(
         name="sendfile",
@@ -184,6 +184,13 @@ KNOBS = (
         help="Who sends what did not fit the socket at first: the thread, woken each time, or the scheduler.",
     ),
     Knob(
+        name="thread_pool",
+        kind="categorical",
+        choices=("fixed", "on-demand"),
+        default="fixed",
+        help="Whether threads are there from the beginning, or are started when none is free.",
+    ),
+    Knob(
         name="keepalive_timeout",
         kind="integer",
         scale="log",
@@ -211,6 +218,8 @@ FREE = {
     "symped": ("sendfile", "workers", "max_connections"),
     "sped": ("sendfile", "max_connections"),
     "pipeline": ("sendfile", "workers", "max_connections"),
+    "mp": ("sendfile", "workers"),  # a worker is a connection
+    "mt": ("sendfile", "workers", "thread_pool"),
 }
 
 

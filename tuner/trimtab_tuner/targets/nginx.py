@@ -41,6 +41,7 @@ _WITHOUT_EQUIVALENT = (
     "readers",
     "poll_delay_us",
     "large_transfer",
+    "thread_pool",
 )
 
 Lines = list[str]

@@ -1,0 +1,219 @@
+/*
+ * See blocking_loop.h.
+ *
+ * The listeners are in an epoll set, because EPOLLEXCLUSIVE is what makes an arrival wake one sleeper and not
+ * all of them; a sleeper that waits for its connection does not wait for that set, so no wake-up is lost in
+ * it. The connection itself is waited for with poll(2): adding it to a set would cost a call more than it
+ * saves.
+ */
+#include "httpd/arch/blocking_loop.h"
+
+#include "common/clock.h"
+#include "httpd/connection.h"
+#include "httpd/log.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define BACK_OFF_MS  100 /* when descriptors or memory have run out */
+#define SHED_FILES   16  /* cached files closed to make room for a connection */
+#define LISTENER_MAX 16  /* events of one wait */
+
+/* What the connection asks of an event mechanism: there is one connection, so that is next to nothing. */
+struct event_set {
+    int listeners; /* epoll set: listeners, and the wake-up */
+    uint64_t tag;  /* of the connection */
+};
+
+static struct event_set *create(void)
+{
+    struct event_set *set = calloc(1, sizeof(*set));
+
+    if (!set)
+        return NULL;
+    set->listeners = epoll_create1(EPOLL_CLOEXEC);
+    if (set->listeners < 0) {
+        free(set);
+        return NULL;
+    }
+    return set;
+}
+
+static void destroy(struct event_set *set)
+{
+    close(set->listeners);
+    free(set);
+}
+
+static int add_connection(struct event_set *set, int fd, uint64_t tag)
+{
+    (void)fd;
+    set->tag = tag;
+    return 0;
+}
+
+/* What the connection waits for is seen from its state. */
+static int watch(struct event_set *set, int fd, uint64_t tag, uint32_t interest)
+{
+    (void)set;
+    (void)fd;
+    (void)tag;
+    (void)interest;
+    return 0;
+}
+
+static const struct event_mechanism one_connection = {
+    .name = "one connection",
+    .level = true,
+    .create = create,
+    .destroy = destroy,
+    .add_connection = add_connection,
+    .watch = watch,
+};
+
+static bool watch_listeners(struct worker *worker)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = worker->wake_fd};
+
+    if (epoll_ctl(worker->events->listeners, EPOLL_CTL_ADD, worker->wake_fd, &event) != 0)
+        return false;
+    for (size_t i = 0; i < worker->listener_count; i++) {
+        event = (struct epoll_event){.events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = worker->listeners[i]};
+        if (epoll_ctl(worker->events->listeners, EPOLL_CTL_ADD, worker->listeners[i], &event) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void drain_wake_up(const struct worker *worker)
+{
+    uint64_t drained;
+
+    if (read(worker->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
+        log_errno("cannot read the wake-up");
+}
+
+static bool may_accept(const struct worker *worker)
+{
+    return (int64_t)worker->row < atomic_load(&worker->settings->max_connections);
+}
+
+/* Accepts from a listener. Returns the socket, or -1 when there is none. */
+static int accept_from(struct worker *worker, int listener, bool blocking)
+{
+    const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK));
+
+    worker->counters->accept_phases++;
+    worker->counters->accept_calls++;
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+        log_errno("cannot accept connections (trying again in %d ms)", BACK_OFF_MS);
+        file_cache_shed(worker->cache, SHED_FILES);
+        poll(NULL, 0, BACK_OFF_MS);
+    }
+    return fd;
+}
+
+/* Waits for a connection and accepts it. Returns its socket, -1 if there is none for the moment, or -2 if
+ * nothing has come for keepalive_timeout. */
+static int await_connection(struct worker *worker, bool blocking)
+{
+    struct epoll_event events[LISTENER_MAX];
+    const int timeout_ms = (int)(worker->keepalive_timeout_ns / NS_PER_MS) + 1;
+    int count, fd = -1;
+
+    if (!may_accept(worker)) {
+        struct pollfd wake_up = {.fd = worker->wake_fd, .events = POLLIN};
+
+        if (poll(&wake_up, 1, -1) > 0)
+            drain_wake_up(worker);
+        return -1;
+    }
+    count = epoll_wait(worker->events->listeners, events, LISTENER_MAX, timeout_ms);
+    worker->counters->event_calls++;
+    worker->counters->events_returned += count > 0 ? (uint64_t)count : 0;
+    worker_refresh(worker);
+    for (int i = 0; i < count && fd < 0; i++) {
+        if (events[i].data.fd == worker->wake_fd)
+            drain_wake_up(worker);
+        else if (may_accept(worker) && !worker->shutting_down)
+            fd = accept_from(worker, events[i].data.fd, blocking);
+    }
+    return count == 0 ? -2 : fd;
+}
+
+/* Waits until the connection can go on. Returns the flags of io/events.h. */
+static uint32_t await_progress(struct worker *worker, const struct connection *connection)
+{
+    struct pollfd polled[2] = {
+        {.fd = connection->fd, .events = connection->state == SENDING ? POLLOUT : POLLIN | POLLRDHUP},
+        {.fd = worker->wake_fd, .events = POLLIN},
+    };
+    const int count = poll(polled, 2, timers_wait_ms(&worker->timers, worker->now_ns));
+
+    worker->counters->event_calls++;
+    worker->counters->events_returned += count > 0 ? (uint64_t)count : 0;
+    if (polled[1].revents)
+        drain_wake_up(worker);
+    worker_refresh(worker);
+    if (count < 0)
+        return 0;
+    return (polled[0].revents & POLLIN ? (uint32_t)EVENT_READABLE : 0) |
+           (polled[0].revents & POLLOUT ? (uint32_t)EVENT_WRITABLE : 0) |
+           (polled[0].revents & (POLLRDHUP | POLLHUP | POLLERR) ? (uint32_t)EVENT_PEER_CLOSED : 0);
+}
+
+static void serve_connection(struct worker *worker, int fd, bool blocking)
+{
+    struct connection *connection;
+    bool retired = false;
+
+    worker->events->tag = 0;
+    connection_open(worker, fd, blocking);
+    connection = connection_of_tag(worker->events->tag);
+    if (!connection)
+        return;
+    while (connection->state != CLOSED) {
+        const uint32_t flags = await_progress(worker, connection);
+
+        if (flags)
+            connection_run(worker, connection, flags);
+        timers_expire(&worker->timers, worker->now_ns, connection_expired, worker);
+        if (worker->shutting_down && !retired && connection->state != CLOSED)
+            timers_for_each(&worker->timers, connection_retire, worker);
+        retired = worker->shutting_down;
+    }
+}
+
+int blocking_loop_run(struct worker *worker, const struct blocking_pool *pool)
+{
+    bool ended = false;
+
+    worker->mechanism = &one_connection;
+    if (!worker_open(worker))
+        return EXIT_RUNTIME;
+    if (!watch_listeners(worker)) {
+        log_errno("cannot watch the listeners");
+        worker_close(worker);
+        return EXIT_RUNTIME;
+    }
+    while (!worker->shutting_down && !ended) {
+        const bool blocking = worker->sendfile == SENDFILE_BLOCKING;
+        const int fd = await_connection(worker, blocking);
+
+        if (fd >= 0) {
+            if (pool)
+                pool->taken(pool->user);
+            serve_connection(worker, fd, blocking);
+            if (pool)
+                pool->free_again(pool->user);
+        }
+        worker_refresh(worker);
+        ended = fd == -2 && pool && pool->may_end(pool->user);
+    }
+    worker_close(worker);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,38 @@
+/*
+ * MP, multi-process: a pool of processes made beforehand, each of which serves one connection at a time to
+ * its end and has a cache of its own. The operating system alone decides who runs; a process that waits for a
+ * disk or a slow client keeps nobody else waiting.
+ *
+ * Process i takes connections while i is less than max_connections, so at most `workers` are open.
+ */
+#include "httpd/arch/architecture.h"
+#include "httpd/arch/blocking_loop.h"
+
+static const enum knob_id UNDERSTOOD[] = {
+    KNOB_SENDFILE,          KNOB_MAX_CONNECTIONS, KNOB_WORKERS,   KNOB_AFFINITY, KNOB_CACHE_ENTRIES,
+    KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_REUSEPORT, KNOB_COUNT,
+};
+
+static void lay_out(const struct config *config, struct layout *layout)
+{
+    const int64_t connections = config_integer(config, KNOB_MAX_CONNECTIONS);
+
+    if (connections < layout->serving)
+        layout->serving = (unsigned)connections;
+}
+
+static int run(struct worker *worker)
+{
+    return blocking_loop_run(worker, NULL);
+}
+
+extern const struct architecture architecture_mp;
+
+const struct architecture architecture_mp = {
+    .name = "mp",
+    .help = "a process for each connection, made beforehand",
+    .knobs = UNDERSTOOD,
+    .workers_default = 32, /* as many as Flash's MP had for each main process in the seeds' report 004 */
+    .lay_out = lay_out,
+    .run = run,
+};
