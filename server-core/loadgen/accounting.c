@@ -65,6 +65,7 @@ void account_merge(struct account *to, const struct account *from)
     add_all(to->requests, from->requests, OUTCOME_COUNT);
     size_classes_merge(&to->size_classes, &from->size_classes);
     add_all(to->replies_by_status, from->replies_by_status, STATUS_MAX + 1);
+    to->replies_verified += from->replies_verified;
     add_all(to->failures, from->failures, FAILURE_STATUS);
     add_all(to->failures_by_status, from->failures_by_status, STATUS_MAX + 1);
     add_all(to->failures_by_errno, from->failures_by_errno, ERRNO_MAX + 1);
@@ -201,7 +202,7 @@ void account_each_failure(const struct account *account,
         [FAILURE_CLOSED_EARLY] = "closed-early",           [FAILURE_WRONG_LENGTH] = "wrong-length",
         [FAILURE_MALFORMED_HEAD] = "malformed-head",       [FAILURE_HEAD_TOO_LONG] = "head-too-long",
         [FAILURE_TRANSFER_ENCODING] = "transfer-encoding", [FAILURE_NO_LENGTH] = "no-length",
-        [FAILURE_UNEXPECTED_DATA] = "unexpected-data",     [FAILURE_NO_PORT] = "no-port",
+        [FAILURE_UNEXPECTED_DATA] = "unexpected-data",     [FAILURE_WRONG_CONTENT] = "wrong-content",
         [FAILURE_NO_DESCRIPTOR] = "no-descriptor",
     };
     char name[32];

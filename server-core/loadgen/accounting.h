@@ -34,6 +34,7 @@ enum failure {
     FAILURE_TRANSFER_ENCODING, /* the body comes in chunks or otherwise encoded */
     FAILURE_NO_LENGTH,         /* no Content-Length */
     FAILURE_UNEXPECTED_DATA,   /* bytes that no request asked for */
+    FAILURE_WRONG_CONTENT,     /* a byte of the body is not what the path and its offset say */
     FAILURE_NO_PORT,           /* a connection could not be opened again: no local port was free */
     FAILURE_NO_DESCRIPTOR,     /* likewise: the limit of open files, or kernel memory for sockets */
     /* Those below are counted by their detail. */
@@ -76,6 +77,7 @@ struct account {
     uint64_t requests[OUTCOME_COUNT];
     struct size_classes size_classes;
     uint64_t replies_by_status[STATUS_MAX + 1]; /* every complete reply */
+    uint64_t replies_verified;                  /* good ones whose contents were looked at */
     uint64_t failures[FAILURE_STATUS];
     uint64_t failures_by_status[STATUS_MAX + 1];
     uint64_t failures_by_errno[ERRNO_MAX + 1];

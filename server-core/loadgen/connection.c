@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "exchange.h"
 #include "memory.h"
+#include "random.h"
 
 #include <errno.h>
 #include <sys/epoll.h>
@@ -94,6 +95,7 @@ static bool finish_connect(struct connections *all, struct connection *c, uint32
 void connections_init(struct connections *all, unsigned worker)
 {
     all->open = 0;
+    all->random_state = random_mix(all->random_state + worker);
     all->network.next_source = all->network.source_count == 0 ? 0 : worker % all->network.source_count;
     all->thinkers = (struct alarm_heap){0};
     timeout_queue_init(&all->connect_timeouts);
@@ -190,8 +192,7 @@ void connection_handle(struct connections *all, struct connection *c, uint32_t e
     if (c->state == CONNECTING) {
         if (!finish_connect(all, c, events))
             return;
-    } else if (c->state == ASKING && (events & EPOLLOUT) &&
-               c->sent < connection_kind(all, c->request)->text_length) {
+    } else if (c->state == ASKING && (events & EPOLLOUT) && !exchange_sent(all, c)) {
         if (!exchange_send(all, c))
             return;
     }

@@ -49,6 +49,9 @@ struct connection {
     bool failed;      /* a request of the session has failed */
     bool to_reopen;   /* the next request needs a new connection */
     bool reopened;    /* this is not the session's first connection */
+    bool conditional; /* the present request is the conditional form of its kind */
+    bool verifying;   /* the body of the present reply is compared with what it should be */
+    bool wrong;       /* and it differs */
 };
 
 /* Room for most whole replies, so that they take one system call; longer bodies the kernel discards. */
@@ -64,7 +67,11 @@ struct connections {
     bool closed_loop;
     bool endless;    /* closed loop: after its last request a session begins anew, on the same connection */
     bool close_each; /* a connection for each request */
-    bool stopping;   /* closed loop: sessions end with the reply they wait for */
+    double conditional_share; /* of the requests that could be conditional */
+    unsigned verify_every;    /* one reply of so many is verified; 0: none */
+    uint64_t verify_count;    /* requests counted for that */
+    uint64_t random_state;    /* of every random choice */
+    bool stopping;            /* closed loop: sessions end with the reply they wait for */
     int epoll;
     uint64_t open;
     struct timeout_queue connect_timeouts;
@@ -119,7 +126,7 @@ void connection_fail(struct connections *all, struct connection *connection, enu
 void connection_fail_with_errno(struct connections *all, struct connection *connection, int error);
 
 /* Returns what a request asks for. */
-static inline const struct request_kind *connection_kind(const struct connections *all, uint32_t request)
+static inline struct request_kind *connection_kind(const struct connections *all, uint32_t request)
 {
     return &all->plan->kinds[all->plan->requests[request].kind];
 }

@@ -4,17 +4,33 @@
 #include "exchange.h"
 
 #include "common/clock.h"
+#include "content.h"
 #include "memory.h"
+#include "random.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool exchange_send(struct connections *all, struct connection *c)
+static struct reply_text request_text(const struct connections *all, const struct connection *c)
 {
     const struct request_kind *kind = connection_kind(all, c->request);
-    ssize_t sent = send(c->descriptor, kind->text + c->sent, kind->text_length - c->sent, MSG_NOSIGNAL);
+
+    if (c->conditional)
+        return (struct reply_text){kind->conditional_text, kind->conditional_length};
+    return (struct reply_text){kind->text, kind->text_length};
+}
+
+bool exchange_sent(const struct connections *all, const struct connection *c)
+{
+    return c->sent == request_text(all, c).length;
+}
+
+bool exchange_send(struct connections *all, struct connection *c)
+{
+    struct reply_text text = request_text(all, c);
+    ssize_t sent = send(c->descriptor, text.start + c->sent, text.length - c->sent, MSG_NOSIGNAL);
 
     if (sent >= 0) {
         c->sent += (uint32_t)sent;
@@ -25,47 +41,69 @@ bool exchange_send(struct connections *all, struct connection *c)
     return true;
 }
 
+/* Draws in what way the present request is asked: conditionally, and with a look at the contents. */
+static void choose_manner(struct connections *all, struct connection *c)
+{
+    c->conditional = all->conditional_share > 0 &&
+                     random_uniform(&all->random_state) <= all->conditional_share &&
+                     connection_kind(all, c->request)->conditional_text != NULL;
+    c->verifying = all->verify_every > 0 && all->verify_count++ % all->verify_every == 0;
+    c->wrong = false;
+}
+
 bool exchange_ask(struct connections *all, struct connection *c, uint64_t intended_ns)
 {
     c->intended_ns = intended_ns;
     if (c->to_reopen)
         return connection_reopen(all, c);
+    choose_manner(all, c);
     c->state = ASKING;
     c->sent = 0;
     c->reply_begun = false;
     return exchange_send(all, c);
 }
 
-/* A whole reply has been read. Returns whether the session goes on, on the same connection. */
-static bool finish_reply(struct connections *all, struct connection *c)
+/* Counts the present reply, which has been read to its end, as good or failed. */
+static void account_for_reply(struct connections *all, struct connection *c, uint64_t now_ns)
 {
-    uint64_t now_ns = clock_now_ns();
     const struct request_kind *kind = connection_kind(all, c->request);
     const struct reply_head *head = &c->head;
+    bool unchanged = c->conditional && head->status == 304; /* RFC 9110 §15.4.5: has no body */
     uint64_t size = kind->size != SIZE_UNKNOWN                     ? kind->size
+                    : unchanged                                    ? kind->learnt_size
                     : head->content_length != REPLY_LENGTH_UNKNOWN ? head->content_length
                                                                    : 0;
 
     all->account->replies_by_status[head->status]++;
-    if (head->status < 200 || head->status > 299) {
+    if ((head->status < 200 || head->status > 299) && !unchanged)
         account_failure(all->account, FAILURE_STATUS, head->status, connection_planned_size(all, c->request));
-        c->failed = true;
-    } else if (kind->size != SIZE_UNKNOWN && head->content_length != kind->size) {
+    else if (kind->size != SIZE_UNKNOWN && head->content_length != kind->size && !unchanged)
         account_failure(all->account, FAILURE_WRONG_LENGTH, 0, size);
-        c->failed = true;
-    } else {
+    else if (c->wrong)
+        account_failure(all->account, FAILURE_WRONG_CONTENT, 0, size);
+    else {
+        all->account->replies_verified += c->verifying && head->body_bytes > 0;
         account_reply(all->account, c->intended_ns, now_ns, head->head_bytes + head->body_bytes, size);
+        return;
     }
+    c->failed = true;
+}
 
+/* A whole reply has been read. Returns whether the session goes on, on the same connection. */
+static bool finish_reply(struct connections *all, struct connection *c)
+{
+    uint64_t now_ns = clock_now_ns();
+
+    account_for_reply(all, c, now_ns);
     /* The log's think times are for the open loop. */
     uint32_t think_us = all->closed_loop ? 0 : all->plan->requests[c->request].think_us;
+    /* Answered before it was sent completely, a request leaves its rest in the way of the next one. */
+    c->to_reopen = c->head.connection_close || all->close_each || !exchange_sent(all, c);
     c->request++;
     if (!connection_next_request(all, c)) {
         connection_end(all, c, c->failed ? SESSION_FAILED : SESSION_COMPLETED);
         return false;
     }
-    /* Answered before it was sent completely, a request leaves its rest in the way of the next one. */
-    c->to_reopen = head->connection_close || all->close_each || c->sent < kind->text_length;
     if (all->closed_loop)
         connection_restart_timeout(all, c, now_ns);
     if (think_us == 0)
@@ -133,6 +171,15 @@ static bool head_refused(enum reply_parse parse, size_t length, enum failure *re
     }
 }
 
+/* Takes the next bytes of the body, not more than are left. */
+static void take_body(struct connections *all, struct connection *c, const char *data, uint64_t length)
+{
+    if (c->verifying && !c->wrong && c->head.status == 200)
+        c->wrong = !content_matches(connection_kind(all, c->request)->content_key,
+                                    c->head.body_bytes - c->body_left, data, length);
+    c->body_left -= length;
+}
+
 /* The read functions return what exchange_read does. */
 
 static bool read_head(struct connections *all, struct connection *c, bool until_empty)
@@ -148,9 +195,9 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
         account_first_byte(all->account, c->intended_ns, clock_now_ns());
     }
 
+    struct request_kind *kind = connection_kind(all, c->request);
     size_t length = c->partial_bytes + (size_t)got;
-    enum reply_parse parse =
-        reply_parse_head(all->received, length, connection_kind(all, c->request)->head, &c->head);
+    enum reply_parse parse = reply_parse_head(all->received, length, kind->method == METHOD_HEAD, &c->head);
     enum failure reason;
     bool drained = (size_t)got < room && !until_empty;
     if (head_refused(parse, parse == REPLY_INCOMPLETE ? length : c->head.head_bytes, &reason)) {
@@ -162,13 +209,17 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
         return !drained;
     }
     forget_partial_head(c);
+    if (all->conditional_share > 0 && kind->conditional_text == NULL && c->head.status == 200 &&
+        kind->method == METHOD_GET)
+        request_kind_learn(kind, &c->head);
 
     uint64_t of_body = length - c->head.head_bytes;
     if (of_body > c->head.body_bytes) {
         connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
         return false;
     }
-    c->body_left = c->head.body_bytes - of_body;
+    c->body_left = c->head.body_bytes;
+    take_body(all, c, all->received + c->head.head_bytes, of_body);
     if (c->body_left > 0) {
         c->state = READING_BODY;
         return !drained;
@@ -179,15 +230,18 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
 static bool read_body(struct connections *all, struct connection *c, bool until_empty)
 {
     /* One byte more than wanted: a server that sends too much is found out. */
-    ssize_t got = receive(all, c, NULL, c->body_left + 1);
+    size_t wanted = c->body_left + 1;
+    if (c->verifying && wanted > RECEIVE_BYTES)
+        wanted = RECEIVE_BYTES;
+    ssize_t got = receive(all, c, c->verifying ? all->received : NULL, wanted);
     if (got <= 0)
         return false;
-    bool drained = (uint64_t)got <= c->body_left && !until_empty;
+    bool drained = (size_t)got < wanted && !until_empty;
     if ((uint64_t)got > c->body_left) {
         connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
         return false;
     }
-    c->body_left -= (uint64_t)got;
+    take_body(all, c, all->received, (uint64_t)got);
     if (c->body_left > 0)
         return !drained;
     return finish_reply(all, c) && !drained;

@@ -21,6 +21,9 @@ bool exchange_ask(struct connections *all, struct connection *connection, uint64
 /* Sends what is left of the present request. Returns false when the session has ended. */
 bool exchange_send(struct connections *all, struct connection *connection);
 
+/* Says whether the present request has been sent completely. */
+bool exchange_sent(const struct connections *all, const struct connection *connection);
+
 /* Receives once, and goes on with the session when that completes a reply. `until_empty`: the end of the
  * stream is known to follow, so a short read is not the last one. Returns whether to call again: more may be
  * waiting, on a session that goes on. */

@@ -102,6 +102,9 @@ static bool prepare(struct connections *all, struct session_plan *plan, const st
     all->closed_loop = options->mode == MODE_CLOSED;
     all->endless = all->closed_loop && options->sessions_file == NULL && options->session_requests == 0;
     all->close_each = options->connection == CONNECTION_CLOSE;
+    all->conditional_share = options->conditional_share;
+    all->verify_every = options->verify == VERIFY_NONE ? 0 : options->verify == VERIFY_SAMPLE ? 16 : 1;
+    all->random_state = options->seed;
     all->network.close_with_reset = options->close == CLOSE_RESET;
     if (options->sources != NULL)
         return network_set_sources(&all->network, options->sources, error, error_size);

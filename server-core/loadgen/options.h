@@ -17,6 +17,7 @@ enum mode { MODE_OPEN, MODE_CLOSED };
 enum arrival_kind { ARRIVALS_DETERMINISTIC, ARRIVALS_POISSON };
 enum close_kind { CLOSE_FIN, CLOSE_RESET };
 enum http_version { HTTP_1_1, HTTP_1_0 };
+enum verify_kind { VERIFY_NONE, VERIFY_SAMPLE, VERIFY_ALL };
 enum connection_kind { CONNECTION_KEEP_ALIVE, CONNECTION_CLOSE };
 
 struct options {
@@ -32,10 +33,12 @@ struct options {
     uint64_t session_requests; /* 0 in the closed loop: as many as the run has time for */
     unsigned arrivals;         /* enum arrival_kind */
     uint64_t seed;
-    unsigned http;       /* enum http_version */
-    unsigned connection; /* enum connection_kind */
-    unsigned close;      /* enum close_kind */
-    const char *sources; /* comma-separated local addresses, or NULL */
+    unsigned http;            /* enum http_version */
+    unsigned connection;      /* enum connection_kind */
+    unsigned close;           /* enum close_kind */
+    const char *sources;      /* comma-separated local addresses, or NULL */
+    double conditional_share; /* of the requests, 0 to 1 */
+    unsigned verify;          /* enum verify_kind */
     uint64_t processes;
     const char *cpus; /* CPU numbers and ranges for the processes, in turn, or NULL */
     bool text;        /* a report for people instead of JSON lines */

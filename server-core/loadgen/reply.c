@@ -6,12 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* A span of the head; not NUL-terminated. */
-struct text {
-    const char *start;
-    size_t length;
-};
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -30,7 +24,7 @@ static bool is_value_character(char c)
     return c == '\t' || (unsigned char)c >= 0x80 || (c >= ' ' && c != 0x7f);
 }
 
-static bool all(struct text text, bool (*test)(char))
+static bool all(struct reply_text text, bool (*test)(char))
 {
     for (size_t i = 0; i < text.length; i++)
         if (!test(text.start[i]))
@@ -38,12 +32,12 @@ static bool all(struct text text, bool (*test)(char))
     return true;
 }
 
-static bool equals(struct text text, const char *word)
+static bool equals(struct reply_text text, const char *word)
 {
     return text.length == strlen(word) && strncasecmp(text.start, word, text.length) == 0;
 }
 
-static struct text trim(struct text text)
+static struct reply_text trim(struct reply_text text)
 {
     while (text.length > 0 && (*text.start == ' ' || *text.start == '\t')) {
         text.start++;
@@ -55,10 +49,10 @@ static struct text trim(struct text text)
 }
 
 /* Takes the text up to `separator`, or all of it, off the front of *rest. */
-static struct text split(struct text *rest, char separator)
+static struct reply_text split(struct reply_text *rest, char separator)
 {
     const char *end = memchr(rest->start, separator, rest->length);
-    struct text part = {rest->start, end == NULL ? rest->length : (size_t)(end - rest->start)};
+    struct reply_text part = {rest->start, end == NULL ? rest->length : (size_t)(end - rest->start)};
     size_t taken = part.length + (end == NULL ? 0 : 1);
 
     rest->start += taken;
@@ -68,7 +62,7 @@ static struct text split(struct text *rest, char separator)
 
 /* Takes a line, without its CR LF, off the front of *rest. Returns false when it does not end with both; a CR
  * elsewhere fails the tests of the characters. */
-static bool split_line(struct text *rest, struct text *line)
+static bool split_line(struct reply_text *rest, struct reply_text *line)
 {
     *line = split(rest, '\n');
     if (line->length == 0 || line->start[line->length - 1] != '\r')
@@ -78,7 +72,7 @@ static bool split_line(struct text *rest, struct text *line)
 }
 
 /* "HTTP/1.1 200 OK": *minor becomes the minor version. */
-static bool parse_status_line(struct text line, unsigned *status, unsigned *minor)
+static bool parse_status_line(struct reply_text line, unsigned *status, unsigned *minor)
 {
     const char *c = line.start;
 
@@ -91,7 +85,7 @@ static bool parse_status_line(struct text line, unsigned *status, unsigned *mino
     return *status >= 100;
 }
 
-static bool parse_length(struct text value, uint64_t *length)
+static bool parse_length(struct reply_text value, uint64_t *length)
 {
     if (value.length == 0 || value.length > 18 || !all(value, is_digit))
         return false;
@@ -102,10 +96,10 @@ static bool parse_length(struct text value, uint64_t *length)
 }
 
 /* Looks for the options that end or keep the connection in a Connection field (RFC 9112 §9.3). */
-static void parse_connection(struct text value, bool *close, bool *keep_alive)
+static void parse_connection(struct reply_text value, bool *close, bool *keep_alive)
 {
     while (value.length > 0) {
-        struct text option = trim(split(&value, ','));
+        struct reply_text option = trim(split(&value, ','));
         *close = *close || equals(option, "close");
         *keep_alive = *keep_alive || equals(option, "keep-alive");
     }
@@ -125,8 +119,8 @@ enum reply_parse reply_parse_head(const char *data, size_t length, bool to_head,
 
     *head =
         (struct reply_head){.head_bytes = (size_t)(end - data) + 4, .content_length = REPLY_LENGTH_UNKNOWN};
-    struct text rest = {data, head->head_bytes - 2};
-    struct text line;
+    struct reply_text rest = {data, head->head_bytes - 2};
+    struct reply_text line;
     unsigned minor;
     bool encoded = false, close = false, keep_alive = false;
 
@@ -135,7 +129,7 @@ enum reply_parse reply_parse_head(const char *data, size_t length, bool to_head,
     while (rest.length > 0) {
         if (!split_line(&rest, &line))
             return REPLY_MALFORMED;
-        struct text name = split(&line, ':');
+        struct reply_text name = split(&line, ':');
         bool colon = line.start != name.start + name.length;
         if (!colon || name.length == 0 || !all(name, is_token_character) || !all(line, is_value_character))
             return REPLY_MALFORMED;
@@ -149,6 +143,10 @@ enum reply_parse reply_parse_head(const char *data, size_t length, bool to_head,
             encoded = true;
         } else if (equals(name, "Connection")) {
             parse_connection(line, &close, &keep_alive);
+        } else if (equals(name, "ETag")) {
+            head->etag = trim(line);
+        } else if (equals(name, "Last-Modified")) {
+            head->last_modified = trim(line);
         }
     }
     head->connection_close = close || (minor == 0 && !keep_alive);

@@ -22,12 +22,20 @@ enum reply_parse {
 
 #define REPLY_LENGTH_UNKNOWN UINT64_MAX
 
+/* A field's value, inside the parsed data; of no length when there is no such field. */
+struct reply_text {
+    const char *start;
+    size_t length;
+};
+
 struct reply_head {
     unsigned status;
     size_t head_bytes;       /* with the empty line */
     uint64_t content_length; /* as announced, or REPLY_LENGTH_UNKNOWN */
     uint64_t body_bytes;     /* that follow the head: 0 after HEAD and with a status that has no body */
     bool connection_close;   /* the server will close the connection after this reply */
+    struct reply_text etag;
+    struct reply_text last_modified;
 };
 
 /* Reads the `length` bytes at `data`, the beginning of a reply, and fills `head` when it returns

@@ -85,6 +85,7 @@ static void write_replies(struct json_writer *json, const struct account *accoun
             json_member_unsigned(json, name, account->replies_by_status[status]);
         }
     json_close_object(json);
+    json_member_unsigned(json, "verified", account->replies_verified);
     json_close_object(json);
 }
 

@@ -76,35 +76,16 @@ static void grow_table(struct reader *reader)
         *find_slot(reader, &reader->plan->kinds[i]) = i + 1;
 }
 
-static struct request_kind make_kind(const struct request_form *form, const char *uri, bool head,
-                                     uint64_t size)
-{
-    struct request_kind kind = {.head = head, .size = size};
-    /* What is not the default of the version has to be said (RFC 9112 §9.3). */
-    const char *connection = form->close == form->http_1_0 ? ""
-                             : form->close                 ? "Connection: close\r\n"
-                                                           : "Connection: keep-alive\r\n";
-    int length = asprintf(&kind.text, "%s %s HTTP/1.%c\r\nHost: %s\r\nUser-Agent: trimtab-load/%s\r\n%s\r\n",
-                          head ? "HEAD" : "GET", uri, form->http_1_0 ? '0' : '1', form->authority,
-                          TRIMTAB_VERSION, connection);
-
-    if (length < 0)
-        kind.text = memory_needed(NULL);
-    kind.text_length = (uint32_t)length;
-    return kind;
-}
-
 /* Returns the index of the kind, which is added when it is new. */
-static uint32_t intern(struct reader *reader, const char *uri, bool head, uint64_t size)
+static uint32_t intern(struct reader *reader, struct request_kind kind)
 {
     struct session_plan *plan = reader->plan;
-    struct request_kind kind = make_kind(reader->form, uri, head, size);
 
     if (2 * plan->kind_count >= reader->table_size)
         grow_table(reader);
     uint32_t *slot = find_slot(reader, &kind);
     if (*slot != 0) {
-        free(kind.text);
+        request_kind_free(&kind);
         return *slot - 1;
     }
     plan->kinds = memory_room_for_one(plan->kinds, plan->kind_count, sizeof(*plan->kinds));
@@ -113,10 +94,10 @@ static uint32_t intern(struct reader *reader, const char *uri, bool head, uint64
     return plan->kind_count++;
 }
 
-static void append_request(struct session_plan *plan, uint32_t kind, uint32_t think_us)
+static void append_request(struct session_plan *plan, struct planned_request request)
 {
     plan->requests = memory_room_for_one(plan->requests, plan->request_count, sizeof(*plan->requests));
-    plan->requests[plan->request_count++] = (struct planned_request){.kind = kind, .think_us = think_us};
+    plan->requests[plan->request_count++] = request;
 }
 
 static void end_session(struct reader *reader)
@@ -151,48 +132,89 @@ static bool read_size(struct reader *reader, const char *value, uint64_t *size)
     return true;
 }
 
+static bool read_method(struct reader *reader, const char *value, enum method *method)
+{
+    for (*method = METHOD_GET; *method <= METHOD_POST; (*method)++)
+        if (strcmp(value, method_name(*method)) == 0)
+            return true;
+    return refuse(reader, "method=%s: expected GET, HEAD or POST", value);
+}
+
+/* Takes the contents='...' field, which may hold blanks, out of a line; blanks take its place. *contents
+ * becomes NULL when there is none. */
+static bool take_contents(struct reader *reader, char *text, char **contents)
+{
+    char *field = strstr(text, "contents=");
+
+    *contents = NULL;
+    if (field == NULL || (field[-1] != ' ' && field[-1] != '\t'))
+        return true;
+    char *value = field + strlen("contents=");
+    char *end = *value == '\'' || *value == '"' ? strchr(value + 1, *value) : NULL;
+    if (end == NULL)
+        return refuse(reader, "%s: expected a body in quotation marks", field);
+    *contents = memory_needed(strndup(value + 1, (size_t)(end - value) - 1));
+    memset(field, ' ', (size_t)(end - field) + 1);
+    return true;
+}
+
+/* Reads the fields behind the URI. */
+static bool read_fields(struct reader *reader, char *rest, struct planned_request *request,
+                        enum method *method, uint64_t *size)
+{
+    for (const char *field; (field = strtok_r(NULL, " \t", &rest)) != NULL;) {
+        uint32_t think_us = 0;
+        if (strncmp(field, "method=", 7) == 0) {
+            if (!read_method(reader, field + 7, method))
+                return false;
+        } else if (strncmp(field, "think=", 6) == 0) {
+            if (!read_think(reader, field + 6, &think_us))
+                return false;
+            request->think_us = think_us;
+            request->think_given = true;
+        } else if (strncmp(field, "size=", 5) == 0) {
+            if (!read_size(reader, field + 5, size))
+                return false;
+        } else {
+            return refuse(reader, "%s: expected method=, contents=, think= or size=", field);
+        }
+    }
+    return true;
+}
+
 /* Reads one request; `text` holds no leading white space and at least one word. */
 static bool read_request(struct reader *reader, char *text, bool indented)
 {
-    const char *const blanks = " \t";
-    char *rest;
-    const char *uri = strtok_r(text, blanks, &rest);
-    bool head = false;
+    char *rest, *contents;
+    struct planned_request request = {.in_burst = indented};
+    enum method method = METHOD_GET;
     uint64_t size = SIZE_UNKNOWN;
-    uint32_t think_us = 0;
 
+    if (!take_contents(reader, text, &contents))
+        return false;
+    const char *uri = strtok_r(text, " \t", &rest);
+    bool ok = true;
     if (indented && !reader->in_burst)
-        return refuse(
-            reader, "the line starts with white space, but no line of the session begins a burst before it");
-    if (*uri != '/')
-        return refuse(reader, "%s: expected a URI that starts with /", uri);
-    for (const char *c = uri; *c != '\0'; c++)
+        ok = refuse(reader,
+                    "the line starts with white space, but no line of the session begins a burst before it");
+    else if (*uri != '/')
+        ok = refuse(reader, "%s: expected a URI that starts with /", uri);
+    for (const char *c = uri; *c != '\0' && ok; c++)
         if (*c < ' ' || *c >= 127)
-            return refuse(reader, "%s: a URI holds no control or non-ASCII characters", uri);
-
-    for (const char *field; (field = strtok_r(NULL, blanks, &rest)) != NULL;) {
-        if (strcmp(field, "method=HEAD") == 0)
-            head = true;
-        else if (strcmp(field, "method=GET") == 0)
-            head = false;
-        else if (strncmp(field, "method=", 7) == 0)
-            return refuse(reader, "%s: expected GET or HEAD", field);
-        else if (strncmp(field, "think=", 6) == 0) {
-            if (!read_think(reader, field + 6, &think_us))
-                return false;
-        } else if (strncmp(field, "size=", 5) == 0) {
-            if (!read_size(reader, field + 5, &size))
-                return false;
-        } else {
-            return refuse(reader, "%s: expected method=, think= or size=", field);
-        }
+            ok = refuse(reader, "%s: a URI holds no control or non-ASCII characters", uri);
+    ok = ok && read_fields(reader, rest, &request, &method, &size);
+    if (ok && contents != NULL && method != METHOD_POST)
+        ok = refuse(reader, "contents=: only method=POST sends a body");
+    if (ok && (reader->plan->request_count == UINT32_MAX || reader->plan->kind_count == KINDS_MAX))
+        ok = refuse(reader, "the log has more than %u requests, or %u that differ", UINT32_MAX, KINDS_MAX);
+    if (ok) {
+        reader->in_burst = true;
+        request.kind =
+            intern(reader, request_kind_make(reader->form, method, uri, contents, size)) & KINDS_MAX;
+        append_request(reader->plan, request);
     }
-
-    reader->in_burst = true;
-    if (reader->plan->request_count == UINT32_MAX)
-        return refuse(reader, "the log has more than %u requests", UINT32_MAX);
-    append_request(reader->plan, intern(reader, uri, head, size), think_us);
-    return true;
+    free(contents);
+    return ok;
 }
 
 bool sessions_read(struct session_plan *plan, FILE *in, const char *name, const struct request_form *form,
@@ -237,9 +259,9 @@ void sessions_repeat(struct session_plan *plan, const char *path, const struct r
 {
     *plan = (struct session_plan){.kind_count = 1, .session_count = 1};
     plan->kinds = memory_needed(malloc(sizeof(*plan->kinds)));
-    plan->kinds[0] = make_kind(form, path, false, SIZE_UNKNOWN);
+    plan->kinds[0] = request_kind_make(form, METHOD_GET, path, NULL, SIZE_UNKNOWN);
     for (uint32_t i = 0; i < requests; i++)
-        append_request(plan, 0, 0);
+        append_request(plan, (struct planned_request){.in_burst = i > 0});
     plan->session_ends = memory_needed(malloc(sizeof(*plan->session_ends)));
     plan->session_ends[0] = requests;
 }
@@ -247,7 +269,7 @@ void sessions_repeat(struct session_plan *plan, const char *path, const struct r
 void sessions_free(struct session_plan *plan)
 {
     for (uint32_t i = 0; i < plan->kind_count; i++)
-        free(plan->kinds[i].text);
+        request_kind_free(&plan->kinds[i]);
     free(plan->kinds);
     free(plan->requests);
     free(plan->session_ends);

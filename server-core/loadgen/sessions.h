@@ -3,30 +3,26 @@
  *
  * DESIGN. A session is a row of requests that go one at a time over one persistent connection. The log has
  * httperf's `wsesslog` form (docs/load-generator.md has the grammar). It may be long, so it is kept in three
- * flat arrays: every distinct combination of method, URI and size once, with its request text ready to be
- * sent; eight bytes for each request; four for each session.
+ * flat arrays: every distinct request once, with its text ready to be sent; eight bytes for each request;
+ * four for each session.
  */
 #ifndef TRIMTAB_LOADGEN_SESSIONS_H
 #define TRIMTAB_LOADGEN_SESSIONS_H
+
+#include "loadgen/request_kind.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#define SIZE_UNKNOWN UINT64_MAX
-
-/* One thing to ask for. */
-struct request_kind {
-    char *text; /* request line, Host and User-Agent fields, empty line */
-    uint32_t text_length;
-    bool head;     /* HEAD: the reply has no body */
-    uint64_t size; /* bytes of body that the reply must announce, or SIZE_UNKNOWN */
-};
+#define KINDS_MAX ((UINT32_C(1) << 30) - 1)
 
 struct planned_request {
-    uint32_t kind;     /* index into kinds */
-    uint32_t think_us; /* pause after the reply, before the next request of the session */
+    uint32_t kind : 30;       /* index into kinds */
+    uint32_t in_burst : 1;    /* belongs to the burst of the request before */
+    uint32_t think_given : 1; /* think_us is what the log says; otherwise it says nothing */
+    uint32_t think_us;        /* pause after the reply, before the next request of the session */
 };
 
 struct session_plan {
@@ -37,13 +33,6 @@ struct session_plan {
     uint32_t
         *session_ends; /* session i is requests[session_ends[i-1]] up to but not requests[session_ends[i]] */
     uint32_t session_count;
-};
-
-/* What all requests have in common. */
-struct request_form {
-    const char *authority; /* the Host field */
-    bool http_1_0;
-    bool close; /* the connection is to end with the reply */
 };
 
 /* Reads the log `in`, which messages call `name`. Returns false, with FILE:LINE and a sentence in `error`,

@@ -68,6 +68,16 @@ class Connection:
         self.server.requests.append(request)
         return request
 
+    def read_bytes(self, count: int) -> bytes:
+        """Reads exactly so many bytes; raises Closed at the end of the stream."""
+        data = b""
+        while len(data) < count:
+            part = self.socket.recv(count - len(data))
+            if not part:
+                raise Closed
+            data += part
+        return data
+
     def has_unread_bytes(self) -> bool:
         """Whether the client has already sent something more."""
         return bool(select.select([self.socket], [], [], 0)[0])

@@ -56,6 +56,8 @@ def always_replies(connection):
         (["--rate", "1", "--duration", "1", "--processes", "0"], "--processes 0: expected an integer"),
         (["--rate", "1", "--duration", "1", "--cpus", "0-"], "--cpus 0-: expected CPUs that this process"),
         (["--rate", "1", "--duration", "1", "--cpus", "1023"], "--cpus 1023: expected CPUs that this"),
+        (["--rate", "1", "--duration", "1", "--verify", "much"], "--verify much: expected none or sample or"),
+        (["--rate", "1", "--duration", "1", "--conditional-share", "2"], "--conditional-share 2: expected a"),
         (["--rate", "1", "--duration", "1", "--http", "2"], "--http 2: expected 1.1 or 1.0"),
         (
             ["--rate", "1", "--duration", "1", "--sessions", "x", "--session-requests", "2"],

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define UNKNOWN REPLY_LENGTH_UNKNOWN
+#define NONE    {NULL, 0}
 
 static const struct {
     const char *text;
@@ -16,44 +17,50 @@ static const struct {
     struct reply_head head;
 } cases[] = {
     /* What servers send. */
-    {"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n", false, REPLY_PARSED, {200, 0, 12, 12, false}},
+    {"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n",
+     false,
+     REPLY_PARSED,
+     {200, 0, 12, 12, false, NONE, NONE}},
     {"HTTP/1.1 200 OK\r\ncontent-length:12\t \r\nServer: x (y)\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 12, 12, false}},
-    {"HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n", false, REPLY_PARSED, {200, 0, 0, 0, false}},
-    {"HTTP/1.1 404\r\nContent-Length: 1\r\n\r\n", false, REPLY_PARSED, {404, 0, 1, 1, false}},
+     {200, 0, 12, 12, false, NONE, NONE}},
+    {"HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n", false, REPLY_PARSED, {200, 0, 0, 0, false, NONE, NONE}},
+    {"HTTP/1.1 404\r\nContent-Length: 1\r\n\r\n", false, REPLY_PARSED, {404, 0, 1, 1, false, NONE, NONE}},
     {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 5, 5, false}},
+     {200, 0, 5, 5, false, NONE, NONE}},
     /* Replies that never have a body. */
-    {"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n", true, REPLY_PARSED, {200, 0, 12, 0, false}},
-    {"HTTP/1.1 200 OK\r\n\r\n", true, REPLY_PARSED, {200, 0, UNKNOWN, 0, false}},
+    {"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n", true, REPLY_PARSED, {200, 0, 12, 0, false, NONE, NONE}},
+    {"HTTP/1.1 200 OK\r\n\r\n", true, REPLY_PARSED, {200, 0, UNKNOWN, 0, false, NONE, NONE}},
     {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
      true,
      REPLY_PARSED,
-     {200, 0, UNKNOWN, 0, false}},
-    {"HTTP/1.1 204 No Content\r\n\r\n", false, REPLY_PARSED, {204, 0, UNKNOWN, 0, false}},
-    {"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", false, REPLY_PARSED, {304, 0, 9, 0, false}},
+     {200, 0, UNKNOWN, 0, false, NONE, NONE}},
+    {"HTTP/1.1 204 No Content\r\n\r\n", false, REPLY_PARSED, {204, 0, UNKNOWN, 0, false, NONE, NONE}},
+    {"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n",
+     false,
+     REPLY_PARSED,
+     {304, 0, 9, 0, false, NONE, NONE}},
     /* Whether the connection stays. */
     {"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 1, 1, true}},
+     {200, 0, 1, 1, true, NONE, NONE}},
     {"HTTP/1.1 200 OK\r\nconnection: Foo , CLOSE\r\nContent-Length: 1\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 1, 1, true}},
+     {200, 0, 1, 1, true, NONE, NONE}},
     {"HTTP/1.1 200 OK\r\nConnection: closed\r\nContent-Length: 1\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 1, 1, false}},
-    {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n", false, REPLY_PARSED, {200, 0, 1, 1, true}},
+     {200, 0, 1, 1, false, NONE, NONE}},
+    {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n", false, REPLY_PARSED, {200, 0, 1, 1, true, NONE, NONE}},
     {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\n",
      false,
      REPLY_PARSED,
-     {200, 0, 1, 1, false}},
+     {200, 0, 1, 1, false, NONE, NONE}},
     /* Bodies without a usable length. */
     {"HTTP/1.1 200 OK\r\n\r\n", false, REPLY_NO_LENGTH, {0}},
     {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", false, REPLY_TRANSFER_ENCODING, {0}},
@@ -132,9 +139,25 @@ static void test_body_behind_the_head_is_left_alone(void **state)
     assert_int_equal(strlen(text) - 6, head.head_bytes);
 }
 
+/* What a later request may be conditional on is found whatever its case, without the blanks around it. */
+static void test_validators_are_found(void **state)
+{
+    (void)state;
+    const char *text = "HTTP/1.1 200 OK\r\netag: \"a b\" \r\nLAST-MODIFIED:Tue, 15 Nov 1994 12:45:26 GMT\r\n"
+                       "Content-Length: 0\r\n\r\n";
+    struct reply_head head;
+
+    assert_int_equal(REPLY_PARSED, reply_parse_head(text, strlen(text), false, &head));
+    assert_int_equal(5, head.etag.length);
+    assert_memory_equal("\"a b\"", head.etag.start, 5);
+    assert_int_equal(29, head.last_modified.length);
+    assert_memory_equal("Tue, 15 Nov 1994 12:45:26 GMT", head.last_modified.start, 29);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_validators_are_found),
         cmocka_unit_test(test_heads_are_judged_as_the_table_says),
         cmocka_unit_test(test_every_prefix_of_a_good_head_is_incomplete),
         cmocka_unit_test(test_body_behind_the_head_is_left_alone),

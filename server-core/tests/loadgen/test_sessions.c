@@ -75,10 +75,10 @@ static void test_fields_belong_to_their_request(void **state)
     (void)state;
     assert_read("/a method=HEAD think=1.5 size=102\n/b\n\t/c think=0.000001 method=GET size=0\n");
     assert_int_equal(3, plan.request_count);
-    assert_true(kind(0)->head);
+    assert_int_equal(METHOD_HEAD, kind(0)->method);
     assert_int_equal(102, kind(0)->size);
     assert_int_equal(1500000, plan.requests[0].think_us);
-    assert_false(kind(1)->head);
+    assert_int_equal(METHOD_GET, kind(1)->method);
     assert_true(kind(1)->size == SIZE_UNKNOWN);
     assert_int_equal(0, plan.requests[1].think_us);
     assert_int_equal(1, plan.requests[2].think_us);
@@ -94,6 +94,20 @@ static void test_request_text_is_complete(void **state)
         "HEAD /dir/x?q=1 HTTP/1.1\r\nHost: host:1\r\nUser-Agent: trimtab-load/" TRIMTAB_VERSION "\r\n\r\n",
         kind(0)->text);
     assert_int_equal(strlen(kind(0)->text), kind(0)->text_length);
+}
+
+/* A POST has the body that the log gives, blanks and other fields' names included. */
+static void test_post_sends_its_contents(void **state)
+{
+    (void)state;
+    assert_read(
+        "/a method=POST contents='b size=9 c' think=1\n/a contents=\"'\" method=POST\n/b method=POST\n");
+    assert_non_null(strstr(kind(0)->text, "POST /a HTTP/1.1\r\n"));
+    assert_non_null(strstr(kind(0)->text, "Content-Length: 10\r\n\r\nb size=9 c"));
+    assert_int_equal(1000000, plan.requests[0].think_us);
+    assert_true(kind(0)->size == SIZE_UNKNOWN);
+    assert_non_null(strstr(kind(1)->text, "Content-Length: 1\r\n\r\n'"));
+    assert_non_null(strstr(kind(2)->text, "Content-Length: 0\r\n\r\n"));
 }
 
 /* A long log of few files stays small: each distinct request is kept once. */
@@ -134,8 +148,11 @@ static void test_malformed_lines_are_refused_by_number(void **state)
     assert_refused("/a think=5s\n", "log:1: think=5s: expected seconds from 0 to 4000");
     assert_refused("/a size=\n", "log:1: size=: expected a number of bytes");
     assert_refused("/a size=-5\n", "log:1: size=-5: expected a number of bytes");
-    assert_refused("/a method=POST\n", "log:1: method=POST: expected GET or HEAD");
-    assert_refused("#\n\n/a contents='x'\n", "log:3: contents='x': expected method=, think= or size=");
+    assert_refused("/a method=PUT\n", "log:1: method=PUT: expected GET, HEAD or POST");
+    assert_refused("#\n\n/a content=x\n", "log:3: content=x: expected method=, contents=, think= or size=");
+    assert_refused("/a method=POST contents=x\n", "log:1: contents=x: expected a body in quotation marks");
+    assert_refused("/a method=POST contents='x\n", "log:1: contents='x: expected a body in quotation marks");
+    assert_refused("/a contents='x'\n", "log:1: contents=: only method=POST sends a body");
     assert_refused("/caf\xc3\xa9\n", "log:1: /caf\xc3\xa9: a URI holds no control or non-ASCII characters");
 }
 
@@ -183,6 +200,7 @@ int main(void)
         LOG_TEST(test_line_ends_do_not_matter),
         LOG_TEST(test_fields_belong_to_their_request),
         LOG_TEST(test_request_text_is_complete),
+        LOG_TEST(test_post_sends_its_contents),
         LOG_TEST(test_repeated_requests_are_kept_once),
         LOG_TEST(test_size_and_method_distinguish_requests),
         LOG_TEST(test_malformed_lines_are_refused_by_number),

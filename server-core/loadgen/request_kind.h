@@ -1,0 +1,49 @@
+/*
+ * One thing to ask for: a request, ready to be sent.
+ */
+#ifndef TRIMTAB_LOADGEN_REQUEST_KIND_H
+#define TRIMTAB_LOADGEN_REQUEST_KIND_H
+
+#include "loadgen/reply.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SIZE_UNKNOWN UINT64_MAX
+
+enum method { METHOD_GET, METHOD_HEAD, METHOD_POST };
+
+/* What all requests have in common. */
+struct request_form {
+    const char *authority; /* the Host field */
+    bool http_1_0;
+    bool close; /* the connection is to end with the reply */
+};
+
+struct request_kind {
+    char *text; /* request line, fields, empty line, and for POST the body */
+    uint32_t text_length;
+    enum method method;
+    uint64_t size;        /* bytes of body that the reply must announce, or SIZE_UNKNOWN */
+    uint64_t content_key; /* of the file, see content.h */
+    /* The same request under the condition that the file has changed, once a reply has told by what to name
+     * its present state; NULL before. */
+    char *conditional_text;
+    uint32_t conditional_length;
+    uint64_t learnt_size; /* the length that this reply had */
+};
+
+/* Makes the request for `uri`; `contents` is the body of a POST, and else NULL. */
+struct request_kind request_kind_make(const struct request_form *form, enum method method, const char *uri,
+                                      const char *contents, uint64_t size);
+
+/* Makes the conditional request from a reply's entity tag or else its time of modification (RFC 9110 §13.1),
+ * unless it has neither. */
+void request_kind_learn(struct request_kind *kind, const struct reply_head *head);
+
+void request_kind_free(struct request_kind *kind);
+
+/* The name of a method in a request line. */
+const char *method_name(enum method method);
+
+#endif
