@@ -53,6 +53,9 @@ class Settings(BaseSettings):
     load_path: Path = Field(
         default=CHECKOUT / "server-core/build/loadgen/trimtab-load", description="The load generator."
     )
+    helper: Path | None = Field(
+        default=None, description="Socket of the privileged helper; masks are written directly if not given."
+    )
     webui: Path = Field(default=CHECKOUT / "webui/dist", description="Directory of the built web UI.")
 
     @field_validator("extra_hosts", mode="before")

@@ -18,8 +18,10 @@ from trimtab_agent.affinity.changes import changes_of, queues_of
 from trimtab_agent.affinity.journal import AffinityJournal, Applied, Restored
 from trimtab_agent.affinity.os_settings import DirectAccess, SettingAccess
 from trimtab_agent.errors import HostError, RunConflict, SpecError
+from trimtab_agent.helper.client import HelperAccess
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.run.lock import RunLock
+from trimtab_agent.settings import Settings
 from trimtab_agent.topology import Topology, read_topology
 
 
@@ -41,19 +43,20 @@ class AffinityStatus:
     balancers: tuple[Balancer, ...]
 
 
+def access_of(settings: Settings) -> SettingAccess:
+    """How masks are reached: through the privileged helper where one is named, else directly."""
+    return HelperAccess(settings.helper) if settings.helper is not None else DirectAccess()
+
+
 class AffinityService:
     """Affinity plans on this host; `lock_path` is the run lock's."""
 
     def __init__(
-        self,
-        repository: Repository,
-        layout: CpuLayout,
-        lock_path: Path,
-        access: SettingAccess | None = None,
+        self, repository: Repository, layout: CpuLayout, lock_path: Path, access: SettingAccess
     ) -> None:
         self._layout = layout
         self._lock_path = lock_path
-        self.journal = AffinityJournal(repository, access or DirectAccess())
+        self.journal = AffinityJournal(repository, access)
 
     def plan(
         self, name: PlanName, devices: Sequence[str], workers: int, cpus: Sequence[int] = ()

@@ -13,7 +13,7 @@ from trimtab_tuner.affinity import PlanName
 
 from trimtab_agent.affinity.balancers import ban_interrupts, irqbalance_socket
 from trimtab_agent.affinity.journal import Applied
-from trimtab_agent.affinity.service import AffinityService
+from trimtab_agent.affinity.service import AffinityService, access_of
 from trimtab_agent.commands.options import EXIT_FAILED, Json, Var, settings_of
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.layout import process_layout
@@ -41,7 +41,7 @@ def _service(var: Var) -> Iterator[AffinityService]:
     """The service on the database."""
     settings = settings_of(var=var)
     with open_repository(settings) as repository:
-        yield AffinityService(repository, process_layout(), VarPaths(settings.var).lock)
+        yield AffinityService(repository, process_layout(), VarPaths(settings.var).lock, access_of(settings))
 
 
 @app.command()

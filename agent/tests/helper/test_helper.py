@@ -1,0 +1,136 @@
+"""The privileged helper does what it is for, for whom it is for, and nothing else."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from trimtab_agent.affinity.os_settings import DirectAccess, SettingGone, SettingRefused
+from trimtab_agent.helper.client import HelperAccess
+from trimtab_agent.helper.server import answer, serve_one
+
+STEERING = "/sys/class/net/lo/queues/rx-0/rps_cpus"
+
+
+@pytest.fixture
+def helper(tmp_path: Path) -> Iterator[Path]:
+    """The real helper, for this user; its socket."""
+    path = tmp_path / "helper.sock"
+    command = [sys.executable, "-m", "trimtab_agent.helper.server", str(path), "--uid", str(os.geteuid())]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert b"ready" in process.stdout.readline()
+        yield path
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+    assert not path.exists()
+
+
+@pytest.mark.skipif(not os.access(STEERING, os.W_OK), reason=f"{STEERING} cannot be written here")
+def test_a_mask_is_read_and_written_through_the_helper(helper):
+    """And is what the kernel then has."""
+    access = HelperAccess(helper)
+    before = access.read(STEERING)
+    try:
+        access.write(STEERING, "00000001")
+        assert int(Path(STEERING).read_text(), 16) == 1
+    finally:
+        access.write(STEERING, before)
+    assert access.read(STEERING) == before
+
+
+def test_every_other_file_and_every_missing_device_is_refused(helper):
+    """With the reason; the socket is the user's alone."""
+    access = HelperAccess(helper)
+    with pytest.raises(SettingRefused, match="none of the settings"):
+        access.read("/etc/shadow")
+    with pytest.raises(SettingRefused, match="no CPU mask"):
+        access.write(STEERING, "1; reboot")
+    with pytest.raises(SettingGone):
+        access.read("/sys/class/net/nosuch0/queues/rx-0/rps_cpus")
+    assert helper.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_helper_that_is_not_there_is_a_reason(tmp_path):
+    """And no traceback."""
+    with pytest.raises(SettingRefused, match="does not answer"):
+        HelperAccess(tmp_path / "nobody.sock").read(STEERING)
+
+
+@pytest.mark.parametrize("sent", [b"", b"\n", b"x" * 10_000, b"{\n", b"[1]\n", b"\xff\xfe\n"])
+def test_garbage_gets_a_refusal_and_the_next_request_is_served(helper, sent):
+    """Whatever is sent, one line comes back."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(helper))
+        try:
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+        except BrokenPipeError:
+            pass
+        try:
+            reply = connection.makefile("rb").readline()
+        except ConnectionResetError:  # the helper did not read all of an overlong request
+            reply = b""
+    assert not reply or json.loads(reply)["ok"] is False
+    with pytest.raises(SettingRefused, match="none of the settings"):
+        HelperAccess(helper).read("/etc/shadow")
+
+
+def test_a_stranger_is_refused_before_anything_is_read():
+    """The kernel says who is asking."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        serve_one(ours, os.geteuid() + 1, DirectAccess())
+        reply = json.loads(theirs.recv(4096))
+    assert reply["ok"] is False
+    assert "may not ask" in reply["reason"]
+
+
+def test_a_silent_peer_is_hung_up_on():
+    """After a second: nobody can keep the helper busy."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        failed = []
+
+        def serve() -> None:
+            try:
+                serve_one(ours, os.geteuid(), DirectAccess())
+            except OSError as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        thread.join(30)
+    assert [type(error) for error in failed] == [TimeoutError]
+
+
+WORDS = st.sampled_from(["read", "write", STEERING, "/proc/irq/5/smp_affinity", "/etc/passwd", "../..", "3"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.binary(max_size=200)
+    | st.dictionaries(st.sampled_from(["operation", "path", "mask", "more"]), WORDS).map(
+        lambda words: json.dumps(words).encode()
+    )
+)
+@example(b"[" * 100_000)
+@example(b'{"operation": "read", "path": 5}')
+@example(b"1e999")
+def test_no_request_reaches_another_file(tmp_path_factory, line):
+    """Fuzzed: a reply always comes, and only masks are ever opened."""
+    root = tmp_path_factory.mktemp("root")
+    reply = answer(line, DirectAccess(root))
+    # In an empty root nothing can succeed: what got past the rules ends as "not there".
+    assert reply["ok"] is False
+    if reply["gone"]:
+        path = json.loads(line)["path"]
+        assert path in (STEERING, "/proc/irq/5/smp_affinity")

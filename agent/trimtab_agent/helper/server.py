@@ -1,0 +1,114 @@
+"""The privileged helper: reads and writes CPU masks for a daemon that has no privileges itself.
+
+It is written to be read in one sitting, and does three things:
+
+    {"operation": "read",  "path": P}             → {"ok": true, "mask": "00000003"}
+    {"operation": "write", "path": P, "mask": M}  → {"ok": true, "mask": what is there afterwards}
+    anything else                                 → {"ok": false, "reason": "…", "gone": false}
+
+P must be one of the masks of `affinity/os_settings.py` and M a mask of CPUs; those rules are checked here,
+whatever the daemon has checked. One request and one reply a connection, each a line of at most 4 KiB. Who may
+ask is decided by the kernel: the uid that SO_PEERCRED gives (unix(7)) must be the one named at the start.
+Requests are served one after the other; a peer that sends nothing for a second is hung up on. It keeps no
+state: the journal is the daemon's, which restores through the same three lines.
+
+Usage: python -m trimtab_agent.helper.server SOCKET --uid UID
+"""
+
+import argparse
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+from trimtab_agent.affinity.os_settings import DirectAccess, SettingAccess, SettingGone, SettingRefused
+
+REQUEST_BYTES = 4096
+PATIENCE_S = 1.0
+CREDENTIALS = struct.Struct("3i")  # pid, uid, gid
+
+
+def answer(line: bytes, access: SettingAccess) -> dict[str, Any]:
+    """The reply to one request; whatever the line holds, it is a reply and never an exception."""
+    try:
+        request = json.loads(line)
+        if not isinstance(request, dict):
+            raise SettingRefused("expected a JSON object")
+        words = {name: value for name, value in request.items() if isinstance(value, str)}
+        if len(words) != len(request):
+            raise SettingRefused("expected only texts in the request")
+        match words:
+            case {"operation": "read", "path": path, **rest} if not rest:
+                pass
+            case {"operation": "write", "path": path, "mask": mask, **rest} if not rest:
+                access.write(path, mask)
+            case _:
+                raise SettingRefused("expected operation read with path, or write with path and mask")
+        return {"ok": True, "mask": access.read(path)}
+    except SettingRefused as error:
+        return {"ok": False, "reason": str(error), "gone": isinstance(error, SettingGone)}
+    except (ValueError, RecursionError):
+        return {"ok": False, "reason": "expected one line of JSON", "gone": False}
+
+
+def serve_one(connection: socket.socket, uid: int, access: SettingAccess) -> None:
+    """Serves one connection; raises OSError when the peer has gone or is too slow."""
+    connection.settimeout(PATIENCE_S)
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+    _, peer_uid, _ = CREDENTIALS.unpack(credentials)
+    if peer_uid != uid:
+        reply = {"ok": False, "reason": f"uid {peer_uid} may not ask: only {uid} may", "gone": False}
+    else:
+        line = b""
+        while not line.endswith(b"\n") and len(line) < REQUEST_BYTES:
+            part = connection.recv(REQUEST_BYTES - len(line))
+            if not part:
+                break
+            line += part
+        reply = answer(line, access)
+    connection.sendall(json.dumps(reply).encode() + b"\n")
+
+
+def listen(path: Path, uid: int) -> socket.socket:
+    """A listening socket that only `uid` (and root) can connect to; a stale one is replaced."""
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)  # from the first moment on, nobody else
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(before)
+    os.chown(path, uid, -1)
+    listener.listen(8)
+    return listener
+
+
+def main() -> None:
+    """Serves until SIGTERM or SIGINT."""
+    parser = argparse.ArgumentParser(prog="trimtab-helper", description="Reads and writes CPU masks.")
+    parser.add_argument("socket", type=Path, help="path of the Unix socket to listen on")
+    parser.add_argument("--uid", type=int, required=True, help="the only user whose requests are served")
+    options = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit(0))
+    access = DirectAccess()
+    with listen(options.socket, options.uid) as listener:
+        print(f"trimtab-helper: ready on {options.socket} for uid {options.uid}", flush=True)
+        try:
+            while True:
+                connection, _ = listener.accept()
+                with connection:
+                    try:
+                        serve_one(connection, options.uid, access)
+                    except OSError:
+                        continue  # the peer has gone, or was too slow: nobody to tell
+        finally:
+            options.socket.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main()
