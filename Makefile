@@ -24,8 +24,10 @@ THREADED := (test_every_mode or test_thread_per_connection) and mt and not mp
 
 # Debian packages, by what they are for.
 PACKAGES_RUN := gcc libc6-dev libinih-dev liburing-dev nginx-light pkg-config python3-venv
-PACKAGES_TEST := libcmocka-dev chromium fonts-dejavu-core
-PACKAGES_BENCH := wrk lighttpd h2o
+# The other servers that can be tuned; who tunes only one of them needs only that one.
+PACKAGES_TARGETS := apache2-bin h2o lighttpd nginx-light
+PACKAGES_TEST := libcmocka-dev chromium fonts-dejavu-core $(PACKAGES_TARGETS)
+PACKAGES_BENCH := wrk $(PACKAGES_TARGETS)
 
 .PHONY: help setup build up tune test check bench clean lock packages-test packages-bench \
         test-core test-python test-webui test-browser
@@ -118,7 +120,7 @@ test-core: .build/packages-test setup
 	@$(BIN)/ninja -C $(CORE_THREAD) --quiet
 	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd $(BIN)/pytest -q server-core/tests/http -k "$(THREADED)"
 
-test-python: setup
+test-python: .build/packages-test setup
 	@$(BIN)/pytest -q tuner/tests db/tests agent/tests
 
 test-webui: setup

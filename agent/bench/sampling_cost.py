@@ -34,9 +34,7 @@ def main() -> None:
         repository = open_database(sqlite_url(folder / "trimtab.db"))
         with servers.running("trimtab-httpd", folder / "server", root, "/1k.bin") as server:
             sampler = Sampler(repository, repository.register_host(describe_host()), Broadcaster())
-            sampler.watch_server(
-                tuple(process.pid for process in server.processes()), folder / "server" / "stats"
-            )
+            sampler.watch_server(tuple(process.pid for process in server.processes()), None)
             sampler.start()
             shares = []
             for _ in range(WINDOWS):

@@ -5,6 +5,8 @@ agent dies, even by kill -9.  The signal is bound to the *thread* that started t
 children must outlive them.  A child has its own process group: Ctrl-C in the terminal reaches only the agent,
 which then ends its children in good order, and whatever a child has forked is ended with it.
 
+A server is started through a guard (guard.py), which ends all its processes when it ends or the agent dies.
+
 A pidfd per child makes its death an event to select on, beside the output of another child and the run's stop
 signal; nothing here polls or sleeps.
 """
@@ -14,15 +16,17 @@ import os
 import select
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from trimtab_agent import priority
+from trimtab_agent import guard, priority
 from trimtab_agent.errors import BinaryMissing
 
 STOP_GRACE_S = 3.0
+GUARD = (sys.executable, "-I", "-S", guard.__file__)
 
 
 class Child:
@@ -30,6 +34,7 @@ class Child:
 
     `cpus` are the CPUs it may use.  Its standard error goes to the file `log`, its standard output as well,
     unless `capture` asks for a pipe (`stdout`).  With `realtime` it gets the priority of priority.py.
+    With `guarded` whatever it forks ends with it; `prefix` is a command that goes before it (another user).
     Raises BinaryMissing if it cannot be started.
     """
 
@@ -41,9 +46,12 @@ class Child:
         log: Path,
         capture: bool = False,
         realtime: bool = False,
+        guarded: bool = False,
+        prefix: Sequence[str] = (),
     ) -> None:
         self.name = Path(command[0]).name
         self.log = log
+        self._guarded = guarded
         own_cpus = os.sched_getaffinity(0)
         with log.open("ab") as log_file:
             # Affinity is per thread and inherited: borrow the child's for the moment of the fork.
@@ -53,9 +61,12 @@ class Child:
                     [
                         "setpriv",
                         "--pdeathsig",
-                        "KILL",
+                        "HUP" if guarded else "KILL",
                         "--",
                         *(priority.COMMAND if realtime else ()),
+                        *(GUARD if guarded else ()),
+                        *((str(os.getpid()),) if guarded else ()),
+                        *prefix,
                         *command,
                     ],
                     stdin=subprocess.DEVNULL,
@@ -108,6 +119,10 @@ class Child:
         if self._process.poll() is None and grace_s > 0:
             self._process.send_signal(signal.SIGTERM)
             self.wait(grace_s)
+        if self._guarded and self._process.poll() is None:
+            # The guard also finds what has left the process group.
+            self._process.send_signal(signal.SIGHUP)
+            self.wait(STOP_GRACE_S)
         if self.exit_descriptor >= 0:
             with contextlib.suppress(ProcessLookupError):  # the whole group has ended
                 os.killpg(self.pid, signal.SIGKILL)

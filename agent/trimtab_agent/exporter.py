@@ -13,7 +13,7 @@ from trimtab_db import Repository, records
 from trimtab_tuner.records import Configuration, Verdict
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain, paired_gain
-from trimtab_tuner.targets import EXPORTERS
+from trimtab_tuner.targets import TARGETS, exporters
 from trimtab_tuner.targets.base import Evidence, Exporter, RenderContext
 
 from trimtab_agent.errors import HostError, TrimtabError
@@ -47,7 +47,7 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
         server_cpus=tuple(run.layout["server"]),
         prefix=str(directory),
     )
-    for exporter in EXPORTERS.values():
+    for exporter in exporters(TARGETS[run.target]):
         text = exporter.export(outcome.best, context, evidence)
         file = directory / exporter.file_name
         try:

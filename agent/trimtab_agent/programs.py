@@ -3,7 +3,26 @@
 import shutil
 from pathlib import Path
 
+from trimtab_tuner.targets.base import Target
+
 from trimtab_agent.errors import BinaryMissing
+
+PACKAGES = {"nginx": "nginx-light", "lighttpd": "lighttpd", "apache2": "apache2-bin", "h2o": "h2o"}
+"""The Debian package of each server that is not ours."""
+
+
+def server_program(target: Target, httpd: Path) -> Path:
+    """The program of a target: `httpd` is ours, the others are installed; raises BinaryMissing."""
+    if target.program == httpd.name or target.program not in PACKAGES:
+        return require_built(httpd)
+    found = find_installed(target.program)
+    if found is None:
+        package = PACKAGES[target.program]
+        raise BinaryMissing(
+            f"{target.program} is not installed here; `apt-get install --no-install-recommends {package}` "
+            "installs it"
+        )
+    return found
 
 
 def require_built(path: Path) -> Path:

@@ -33,7 +33,7 @@ from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import RunNotFound, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.layout import CpuLayout
-from trimtab_agent.programs import require_built
+from trimtab_agent.programs import require_built, server_program
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.run.pause import PauseSwitch
@@ -79,7 +79,7 @@ class TuningService:
         Raises SpecError, RunConflict while another run is going on, BinaryMissing, HostError, DatabaseError.
         """
         plan = check(spec, self.own_workloads)
-        require_built(self._settings.httpd_path)
+        server_program(plan.target, self._settings.httpd_path)
         require_built(self._settings.load_path)
         with self._guard:
             lock = RunLock(self._paths.lock)

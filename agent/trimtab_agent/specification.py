@@ -20,6 +20,7 @@ from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.definition import Definition
 
 from trimtab_agent.errors import SpecError
+from trimtab_agent.layout import process_layout
 from trimtab_agent.workload_choice import find_definition, make_workload, parameters, sized
 
 # Targets whose server runs PHP over FastCGI, which dynamic requests need.
@@ -104,7 +105,8 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     # The preset's ranges are for those who have no opinion of their own.
     ranges = {name: bounds for name, bounds in settings.ranges.items() if name not in spec.knobs}
     settings = settings.model_copy(update={"ranges": ranges})
-    space = settings.apply_ranges(_narrowed(target.space(_architecture(spec)), spec))
+    space = target.space(_architecture(spec), cpus=len(process_layout().server))
+    space = settings.apply_ranges(_narrowed(space, spec))
     if not space.free:
         raise SpecError("knobs", "every knob is fixed: expected at least one knob that is free to tune")
     definition = sized(definition, settings.directories)

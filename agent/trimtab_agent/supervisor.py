@@ -1,9 +1,15 @@
 """One start of the server under test: render, check, start, wait until it answers, stop.
 
-Everything of one start lies in the run's log directory under one name: `trial-3.conf`, `trial-3.log`, and the
-stats socket while it runs (there, unless the path would be longer than a socket's address may be).
+Everything of one start lies in the run's log directory under one name: `trial-3.conf`, `trial-3.log`, and
+while it runs the directory `trial-3` with what the server itself writes (there, unless the path of the stats
+socket in it would be longer than a socket's address may be).
+
+trimtab-httpd runs under the agent's user and answers on its stats socket once its ports accept.  The servers
+of Debian's packages run without privileges (unprivileged.py) and are ready when their status page comes: with
+Apache the parent listens long before a worker answers.
 """
 
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -11,15 +17,18 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
+import psutil
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets.base import RenderContext, Target
 
 from trimtab_agent.children import Child, StopSignal, last_line
 from trimtab_agent.errors import HostError
 from trimtab_agent.load_generator import Stopped
-from trimtab_agent.stats_socket import StatsSocket, StatsSocketError
+from trimtab_agent.stats_socket import StatsSocket, StatsSocketError, plain_metrics
+from trimtab_agent.status_page import StatusPage
+from trimtab_agent.unprivileged import command_prefix, hand_over
 
 ADDRESS = "127.0.0.1"
 START_LIMIT_S = 10.0
@@ -56,28 +65,32 @@ class TargetServer:
     """
 
     def __init__(self, order: ServerOrder, stop: StopSignal) -> None:
+        self._order = order
         self.port = free_port()
         self.url = f"http://{ADDRESS}:{self.port}"
-        self._socket_directory: tempfile.TemporaryDirectory[str] | None = None
-        self.stats_socket = self._choose_socket_path(order)
-        context = RenderContext(
-            root=str(order.root),
-            listen=(f"{ADDRESS}:{self.port}",),
-            stats_socket=str(self.stats_socket),
-            server_cpus=order.cpus,
-            prefix=str(order.directory),
-        )
-        self.text = order.target.render(order.configuration, context)
-        file = order.directory / f"{order.name}.conf"
-        file.write_text(self.text)
-        self._check(order, file)
-        self.child = Child(
-            (str(order.program), "-c", str(file)),
-            cpus=order.cpus,
-            log=order.directory / f"{order.name}.log",
+        self._directory = (
+            Path(tempfile.mkdtemp(prefix="trimtab-")) if self._too_deep() else self._own_directory()
         )
         try:
-            self.pids = self._wait_until_it_answers(stop)
+            self.stats_socket = self._directory / "stats.sock"
+            self._status_page: StatusPage | None = None
+            self._prefix: tuple[str, ...] = ()
+            file = order.directory / f"{order.name}.conf"
+            self.text = self._render(file)
+            self._check(file)
+            self.child = Child(
+                order.target.start_command(str(file), str(order.program)),
+                cpus=order.cpus,
+                log=self._log(),
+                guarded=True,
+                prefix=self._prefix,
+            )
+        except BaseException:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            raise
+        self._seen_pids: set[int] = set()
+        try:
+            self._wait_until_it_answers(stop)
         except BaseException:
             self.stop()
             raise
@@ -93,64 +106,130 @@ class TargetServer:
     ) -> None:
         self.stop()
 
-    def stop(self) -> None:
-        """Ends the server with all its processes; the stats socket goes as well."""
-        self.child.stop()
-        self.stats_socket.unlink(missing_ok=True)
-        if self._socket_directory is not None:
-            self._socket_directory.cleanup()
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Its processes, the main one first; Apache still starts some when it answers already."""
+        try:
+            pids = tuple(child.pid for child in psutil.Process(self.child.pid).children(recursive=True))
+        except psutil.NoSuchProcess:
+            return ()
+        self._seen_pids.update(pids)
+        return pids
 
-    def stats(self) -> dict[str, float]:
-        """The server's own counters; empty when it does not answer any more."""
+    def stop(self) -> None:
+        """Ends the server with all its processes; its directory goes as well."""
+        self.child.stop()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def read_stats(self) -> dict[str, Any] | None:
+        """The server's own counters as `show stats` has them, with the workers if it tells of them.
+
+        None when it does not answer.
+        """
+        if self._status_page is not None:
+            total = self._status_page.read()
+            return {"total": total} if total else None
         try:
             with StatsSocket(self.stats_socket) as stats:
-                return stats.total()
+                document: dict[str, Any] = stats.ask("show stats")
         except StatsSocketError:
-            return {}
+            return None
+        return document
 
-    def worker_restarts(self) -> int:
-        """How many workers its master has had to replace; 0 when it does not answer any more."""
+    def stats(self) -> dict[str, float]:
+        """The server's own counters in total; empty when it does not answer any more."""
+        document = self.read_stats()
+        return {} if document is None else plain_metrics(document["total"])
+
+    def workers_lost(self) -> int:
+        """How many of the processes that `pids` has named have ended; trimtab-httpd counts them itself.
+
+        0 when it does not answer any more.
+        """
+        if self._status_page is not None:
+            return len(self._seen_pids - set(self.pids))
         try:
             with StatsSocket(self.stats_socket) as stats:
                 return int(stats.ask("show info")["worker_restarts"])
         except StatsSocketError:
             return 0
 
-    def _choose_socket_path(self, order: ServerOrder) -> Path:
-        path = (order.directory / f"{order.name}.sock").resolve()
-        if len(str(path).encode()) > SOCKET_PATH_BYTES:
-            self._socket_directory = tempfile.TemporaryDirectory(prefix="trimtab-")
-            path = Path(self._socket_directory.name) / "stats.sock"
-        path.unlink(missing_ok=True)
-        return path
+    def _own_directory(self) -> Path:
+        directory = (self._order.directory / self._order.name).resolve()
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        return directory
 
-    @staticmethod
-    def _check(order: ServerOrder, file: Path) -> None:
+    def _too_deep(self) -> bool:
+        path = (self._order.directory / self._order.name / "stats.sock").resolve()
+        return len(str(path).encode()) > SOCKET_PATH_BYTES
+
+    def _log(self) -> Path:
+        log = self._order.directory / f"{self._order.name}.log"
+        log.touch()
+        if self._prefix:
+            hand_over(log)
+        return log
+
+    def _render(self, file: Path) -> str:
+        """Writes the configuration file, and settles under which user the server runs."""
+        order, target = self._order, self._order.target
+        status_listen: str | None = None
+        if target.status_path is not None:
+            status_port = free_port()
+            status_listen = f"{ADDRESS}:{status_port}"
+            self._status_page = StatusPage(target, ADDRESS, status_port)
+        context = RenderContext(
+            root=str(order.root),
+            listen=(f"{ADDRESS}:{self.port}",),
+            stats_socket=str(self.stats_socket),
+            status_listen=status_listen,
+            server_cpus=order.cpus,
+            prefix=str(self._directory),
+        )
+        text = target.render(order.configuration, context)
+        file.write_text(text)
+        if target.status_path is not None:
+            self._prefix = command_prefix((file, order.root))
+            if self._prefix:
+                hand_over(self._directory)
+        return text
+
+    def _check(self, file: Path) -> None:
+        order = self._order
         command = order.target.check_command(str(file), str(order.program))
-        check = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
+        check = subprocess.run(
+            (*self._prefix, *command), capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False
+        )
         if check.returncode != 0:
             output = check.stderr.strip() or check.stdout.strip()
             raise ConfigurationRejected(output or f"{command[0]} ended with exit code {check.returncode}")
 
-    def _wait_until_it_answers(self, stop: StopSignal) -> tuple[int, ...]:
-        """Waits for the stats socket, which answers once the ports accept; returns the server's pids."""
+    def _wait_until_it_answers(self, stop: StopSignal) -> None:
         deadline = time.monotonic() + START_LIMIT_S
         while time.monotonic() < deadline:
-            try:
-                with StatsSocket(self.stats_socket) as stats:
-                    info = stats.ask("show info")
-                return (info["pid"], *(worker["pid"] for worker in info["workers"]))
-            except StatsSocketError:
-                # Not there yet; meanwhile look out for its death and for a stop.
-                if stop.wait(RETRY_S, self.child):
-                    if stop.requested:
-                        raise Stopped from None
-                    self.child.wait(0)
-                    raise ServerFailed(self.child.death_sentence()) from None
+            if self._answers():
+                return
+            # Not there yet; meanwhile look out for its death and for a stop.
+            if stop.wait(RETRY_S, self.child):
+                if stop.requested:
+                    raise Stopped
+                self.child.wait(0)
+                raise ServerFailed(self.child.death_sentence())
+        where = "its status page" if self._status_page is not None else "its stats socket"
         raise ServerFailed(
-            f"{self.child.name} did not answer on its stats socket within {START_LIMIT_S:.0f} s: "
+            f"{self.child.name} did not answer on {where} within {START_LIMIT_S:.0f} s: "
             f"{last_line(self.child.log)}"
         )
+
+    def _answers(self) -> bool:
+        if self._status_page is not None:
+            return self._status_page.answers(START_LIMIT_S / 10)
+        try:
+            StatsSocket(self.stats_socket).close()
+        except StatsSocketError:
+            return False
+        return True
 
 
 def free_port() -> int:

@@ -171,6 +171,18 @@ def _size(space: Space) -> int:
     return size
 
 
+# Worker processes or threads, and connections, as the knobs of the targets call them.
+_WORKERS = ("workers", "worker_processes", "num-threads", "ServerLimit")
+_CONNECTIONS = ("max_connections", "worker_connections", "server.max-connections", "max-connections")
+
+
+def _ranges(*, workers: tuple[int, int], connections: tuple[int, int]) -> dict[str, Range]:
+    return {
+        **{name: Range(low=workers[0], high=workers[1]) for name in _WORKERS},
+        **{name: Range(low=connections[0], high=connections[1]) for name in _CONNECTIONS},
+    }
+
+
 _QUICK = Settings(
     directories=10,
     time_scale=0.1,
@@ -183,7 +195,7 @@ _QUICK = Settings(
     budget_trials=16,
     coarse_grid={"workers": 6, "max_connections": 7},
     levels=3,
-    ranges={"workers": Range(low=1, high=32), "max_connections": Range(low=64, high=16_384)},
+    ranges=_ranges(workers=(1, 32), connections=(64, 16_384)),
     confirmation_repeats=4,
 )
 
@@ -210,10 +222,7 @@ PRESETS: dict[str, Preset] = {
                     "ladder_points": 5,
                     "budget_trials": 36,
                     "coarse_grid": {"workers": 8, "max_connections": 8},
-                    "ranges": {
-                        "workers": Range(low=1, high=128),
-                        "max_connections": Range(low=64, high=65_536),
-                    },
+                    "ranges": _ranges(workers=(1, 128), connections=(64, 65_536)),
                     "confirmation_repeats": 6,
                     "runners_up": 1,
                 }
@@ -234,10 +243,7 @@ PRESETS: dict[str, Preset] = {
                     "ladder_points": 6,
                     "budget_trials": 60,
                     "coarse_grid": {"workers": 9, "max_connections": 9},
-                    "ranges": {
-                        "workers": Range(low=1, high=256),
-                        "max_connections": Range(low=64, high=131_072),
-                    },
+                    "ranges": _ranges(workers=(1, 256), connections=(64, 131_072)),
                     "confirmation_repeats": 6,
                     "runners_up": 2,
                 }
@@ -259,10 +265,7 @@ PRESETS: dict[str, Preset] = {
                     "restart_between_rates": True,
                     "budget_trials": 90,
                     "coarse_grid": {"workers": 6, "max_connections": 6},
-                    "ranges": {
-                        "workers": Range(low=1, high=200),
-                        "max_connections": Range(low=7_000, high=40_000),
-                    },
+                    "ranges": _ranges(workers=(1, 200), connections=(7_000, 40_000)),
                     "confirmation_repeats": 3,
                     "runners_up": 1,
                     "thresholds": Thresholds(confidence=None),

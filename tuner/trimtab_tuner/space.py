@@ -153,10 +153,23 @@ class Knob(Frozen):
 
 
 class AtMost(Frozen):
-    """The constraint that one integer knob's value is at most another's."""
+    """The constraint that one integer knob's value is at most another's, or the product of several others.
+
+    It does not bind while one of them has a word for a value (`all`, `inf`).
+    """
 
     smaller: str
-    larger: str
+    larger: str | tuple[str, ...]
+
+    def broken(self, configuration: Configuration) -> str | None:
+        """The sentence that says how the configuration breaks it; None if it does not."""
+        names = (self.larger,) if isinstance(self.larger, str) else self.larger
+        smaller, larger = configuration[self.smaller], [configuration[name] for name in names]
+        factors = [value for value in larger if isinstance(value, int)]
+        if not isinstance(smaller, int) or len(factors) < len(larger) or smaller <= math.prod(factors):
+            return None
+        bound = " × ".join(f"{name} = {value}" for name, value in zip(names, larger, strict=True))
+        return f"{self.smaller} = {smaller}: expected at most {bound}"
 
 
 class Space(Frozen):
@@ -197,12 +210,9 @@ class Space(Frozen):
                     name, f"{name} = {value!r}: expected {self.fixed[name]!r}, it is fixed in this run"
                 )
         for constraint in self.constraints:
-            smaller, larger = complete[constraint.smaller], complete[constraint.larger]
-            if isinstance(smaller, int) and isinstance(larger, int) and smaller > larger:
-                raise SpaceError(
-                    constraint.smaller,
-                    f"{constraint.smaller} = {smaller}: expected at most {constraint.larger} = {larger}",
-                )
+            sentence = constraint.broken(complete)
+            if sentence is not None:
+                raise SpaceError(constraint.smaller, sentence)
         return complete
 
     def allows(self, configuration: Configuration) -> bool:

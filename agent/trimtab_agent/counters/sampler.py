@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from trimtab_db.errors import DatabaseError
@@ -20,7 +19,7 @@ from trimtab_db.repository import Repository
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.host import host_sources
 from trimtab_agent.counters.process import ProcessSource
-from trimtab_agent.counters.server import ServerSource, WorkersSource
+from trimtab_agent.counters.server import ReadStats, ServerSource, WorkersSource
 from trimtab_agent.counters.source import CounterSet, Snapshot, Values
 
 INTERVAL_S = 1.0
@@ -66,10 +65,10 @@ class Sampler:
         """Samples from now on belong to this trial; to none when both are None."""
         self._run_id, self._trial_number = run_id, trial_number
 
-    def watch_server(self, pids: tuple[int, ...], stats_socket: Path | None) -> None:
-        """Samples from now on include these processes and this stats socket; neither when empty."""
+    def watch_server(self, pids: tuple[int, ...], read_stats: ReadStats | None) -> None:
+        """Samples from now on include these processes and these counters of theirs; neither when empty."""
         self._processes.watch(pids)
-        self._server.watch(stats_socket)
+        self._server.watch(read_stats)
 
     def load_progressed(self, rate_rps: float, line: Mapping[str, Any]) -> None:
         """The load generator drives `rate_rps` and has reported `line`; the next sample tells it too."""

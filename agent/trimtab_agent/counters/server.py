@@ -1,47 +1,55 @@
-"""The server's own counters, from its stats socket (docs/stats-socket.md): in total, and of each worker."""
+"""The server's own counters: of trimtab-httpd in total and of each worker (docs/stats-socket.md), of other
+servers what their status pages tell (docs/targets.md).
+"""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from trimtab_agent.counters.process import TICKS_PER_S
 from trimtab_agent.counters.process import parse as parse_process
 from trimtab_agent.counters.source import Values
-from trimtab_agent.stats_socket import StatsSocket, StatsSocketError, plain_metrics
+from trimtab_agent.stats_socket import plain_metrics
 
 # Of these the present value counts; all others only ever grow, and are shown per second.
-GAUGES = {"connections_open"}
+GAUGES = {
+    "connections_open",
+    "connections_reading",
+    "connections_waiting",
+    "connections_writing",
+    "workers_busy",
+    "workers_idle",
+}
+
+# Reads the document of `show stats`, or one with only a `total`; None when the server does not answer.
+ReadStats = Callable[[], dict[str, Any] | None]
 
 # What is kept of each worker: enough to see whether they share the work evenly.
 WORKER_COUNTERS = ("connections_accepted", "requests", "bytes_sent")
 
 
 class ServerSource:
-    """The server whose stats socket was last given to `watch`."""
+    """The server that was last given to `watch`."""
 
     name = "server"
 
     def __init__(self) -> None:
-        self._path: Path | None = None
+        self._read_stats: ReadStats | None = None
         self.workers: tuple[dict[str, Any], ...] = ()
 
-    def watch(self, path: Path | None) -> None:
-        """From now on reads the stats socket at `path`; nothing when None."""
-        self._path = path
+    def watch(self, read_stats: ReadStats | None) -> None:
+        """From now on reads this server's counters; nothing when None."""
+        self._read_stats = read_stats
 
     def read(self) -> dict[str, float] | None:
-        """The totals of `show stats`; None when no server is being watched, or it has just gone.
+        """The totals; None when no server is being watched, or it does not answer.
 
         `workers` then holds what the same reading said of each worker.
         """
-        path = self._path
+        read_stats = self._read_stats
         self.workers = ()
-        if path is None:
-            return None
-        try:
-            with StatsSocket(path) as stats:
-                document = stats.ask("show stats")
-        except StatsSocketError:
+        document = read_stats() if read_stats is not None else None
+        if document is None:
             return None
         self.workers = tuple(document.get("workers", ()))
         return plain_metrics(document["total"])

@@ -34,7 +34,7 @@ from trimtab_agent.filesets import FileSet
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.load_generator import Stopped
 from trimtab_agent.outcome import Outcome
-from trimtab_agent.programs import require_built
+from trimtab_agent.programs import require_built, server_program
 from trimtab_agent.run.announcer import Announcer
 from trimtab_agent.run.calibrating import calibrate, calibration_sentence, ladder_from
 from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
@@ -76,6 +76,7 @@ class Runner:
         pause: PauseSwitch,
     ) -> None:
         self._run = run = repository.run(run_id)
+        self._agent = agent
         self._repository = repository
         self._stop = stop
         self._pause = pause
@@ -86,7 +87,7 @@ class Runner:
         self._strategy = self._rebuilt_strategy()
         self._bench = Bench(
             run_id=run_id,
-            httpd=require_built(agent.httpd_path),
+            program=server_program(TARGETS[run.target], agent.httpd_path),
             load=require_built(agent.load_path),
             target=TARGETS[run.target],
             settings=self._settings,
@@ -185,7 +186,7 @@ class Runner:
                 self._run.id,
                 root=self._bench.file_set.root,
                 directory=self._paths.exports(self._run.id),
-                httpd=self._bench.httpd,
+                httpd=self._agent.httpd_path,
             )
         self._announcer.note("info", outcome.sentence)
         self._enter(RunPhase.DONE)

@@ -48,7 +48,7 @@ class Bench:
     """What all trials of a run share. `directory` is the run's log directory."""
 
     run_id: int
-    httpd: Path
+    program: Path
     load: Path
     target: Target
     settings: Settings
@@ -116,7 +116,7 @@ class Climb:
                     running.close()
                     server = running.enter_context(self._start())
                     self._warm(server)
-                    bench.sampler.watch_server(server.pids, server.stats_socket)
+                    bench.sampler.watch_server(server.pids, server.read_stats)
                     running.callback(bench.sampler.watch_server, (), None)
                 self._listener.rate_started(rate_rps)
                 record = self._measure(server, rate_rps)
@@ -134,7 +134,7 @@ class Climb:
         bench = self._bench
         server = TargetServer(
             ServerOrder(
-                program=bench.httpd,
+                program=bench.program,
                 target=bench.target,
                 configuration=self._order.configuration,
                 root=bench.file_set.root,
@@ -187,9 +187,9 @@ class Climb:
         stats_after = server.stats()
         if result.failures:
             explain_by_missing_files(bench.file_set)
-        restarts = server.worker_restarts()
-        if restarts:
-            raise WorkerDied(f"{server.child.name} lost {restarts} worker process{'es' * (restarts > 1)}")
+        lost = server.workers_lost()
+        if lost:
+            raise WorkerDied(f"{server.child.name} lost {lost} worker process{'es' * (lost > 1)}")
         return measurement_record(
             len(self.measurements) + 1, result, counted(stats_before, stats_after), counters
         )

@@ -3,7 +3,7 @@
 Rendering is text only: writing files, running the server's own check and starting it are the caller's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,14 +22,18 @@ class RenderContext:
 
     `listen` are `address:port` strings; `server_cpus` the CPUs set aside for the server, used when the
     configuration pins its workers; `prefix` is a directory of the server's own for run-time files (pid,
-    temporary files) of targets that need one.
+    temporary files) of targets that need one. What the server counts is read at `stats_socket` (core) or
+    under the target's `status_path` at `status_listen` (the others); None leaves it out of the file.
+    `error_log` is a path, or `stderr`.
     """
 
     root: str
     listen: tuple[str, ...]
     stats_socket: str | None = None
+    status_listen: str | None = None
     server_cpus: tuple[int, ...] = ()
     prefix: str = "."
+    error_log: str = "stderr"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,22 +58,71 @@ class Evidence:
     knob_gains: Mapping[str, Gain] = field(default_factory=dict)
 
 
+About = Callable[[str], str]
+"""Gives the comment lines over the setting of a knob, by the knob's name; empty for none."""
+
+
+def no_comment(_knob: str) -> str:
+    """Leaves a rendered file without comments."""
+    return ""
+
+
 class Target(Protocol):
-    """A kind of server."""
+    """A kind of server.
+
+    `program` is the name of its executable, `file_name` that of its configuration file. A server has
+    `status_path`, where it tells over HTTP what it has counted, or None if it has the stats socket of `core`.
+    `verify_live` has for a knob the command that shows what a running server does with it.
+    """
 
     name: str
     help: str
+    program: str
+    file_name: str
 
-    def space(self, architecture: str = "symped") -> Space:
-        """The knobs that a run tunes by default, the others fixed at their defaults."""
+    @property
+    def status_path(self) -> str | None:
+        """Path and query of the status page."""
         ...
 
-    def render(self, configuration: Configuration, context: RenderContext) -> str:
-        """The configuration file, in the server's own language."""
+    @property
+    def verify_live(self) -> Mapping[str, str]:
+        """Commands by knob."""
+        ...
+
+    def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
+        """The knobs, with those free that a run tunes by default and the others fixed at their defaults.
+
+        `architecture` is that of the core target; `cpus` is how many CPUs the server may use, on which the
+        default of some servers depends.
+        """
+        ...
+
+    def expert(self, cpus: int) -> Configuration:
+        """What the server's documentation and its tuning guides advise for static files on `cpus` CPUs."""
+        ...
+
+    def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
+        """The configuration file, in the server's own language. Raises RenderError."""
+        ...
+
+    def parse(self, text: str, cpus: int = 1) -> Configuration:
+        """The knobs that a configuration file sets, by name; those it leaves to the server are left out.
+
+        Raises RenderError for a file or a value that cannot be understood.
+        """
         ...
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """The command by which the server checks that file; `binary` replaces the name found by PATH."""
+        ...
+
+    def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """The command that runs the server in the foreground with that file."""
+        ...
+
+    def parse_status(self, text: str) -> dict[str, float]:
+        """What the page at `status_path` says, under the names of docs/stats-socket.md where they exist."""
         ...
 
 

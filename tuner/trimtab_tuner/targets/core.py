@@ -5,10 +5,15 @@ coarser here: `accept_limit` and `sndbuf` are offered in steps, and `affinity` i
 `process`: each worker pinned to one of the server's CPUs) from which rendering makes the list of CPUs.
 """
 
+import re
+from collections.abc import Iterator
+
 from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.targets import evidence as say
-from trimtab_tuner.targets.base import Evidence, RenderContext, RenderError
+from trimtab_tuner.targets import values
+from trimtab_tuner.targets.assignments import Assignment, last_values
+from trimtab_tuner.targets.base import About, Evidence, RenderContext, RenderError, no_comment
 
 LINE_LIMIT = 199  # the INI parser's default (libinih, INI_MAX_LINE 200) without the line's end
 
@@ -228,8 +233,16 @@ class CoreTarget:
 
     name = "core"
     help = "trimtab-httpd, Trimtab's own server for static files."
+    program = "trimtab-httpd"
+    file_name = "trimtab-httpd.ini"
+    status_path = None
+    verify_live = {  # noqa: RUF012 - a table, never changed
+        "workers": 'pgrep -c -P "$(pgrep -o trimtab-httpd)" (the master\'s children)',
+        "backlog": "ss -ltn (column Send-Q of the listening address)",
+        "affinity": 'for p in $(pgrep trimtab-httpd); do taskset -cp "$p"; done',
+    }
 
-    def space(self, architecture: str = "symped") -> Space:
+    def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
         """The knobs with those free that are tuned by default; a sped server has one worker by definition.
 
         Raises RenderError for an architecture that the server does not have.
@@ -242,14 +255,50 @@ class CoreTarget:
             knobs=KNOBS, fixed=fixed, constraints=(AtMost(smaller="workers", larger="max_connections"),)
         )
 
-    def render(self, configuration: Configuration, context: RenderContext) -> str:
+    def expert(self, cpus: int) -> Configuration:
+        """A worker per CPU, as the seeds' thesis advises for files in memory, room for many connections."""
+        return {
+            **self.space().default(),
+            "workers": cpus,
+            "max_connections": 10_000,
+            "backlog": 4096,
+        }
+
+    def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
         """The INI file. Raises RenderError if a path cannot be written in it."""
-        settings = {**_surroundings(context), **_values(configuration, context)}
-        return "[server]\n" + "".join(_line(name, value) for name, value in settings.items())
+        head = "".join(_line(name, value) for name, value in _surroundings(context).items())
+        settings = _values(configuration, context)
+        return f"[server]\n{head}" + "".join(about(n) + _line(n, v) for n, v in settings.items())
+
+    def parse(self, text: str, cpus: int = 1) -> Configuration:
+        """The knobs that an INI file sets; a list of CPUs for `affinity` is the plan `process`."""
+        said = last_values(assignments(text))
+        found: Configuration = {}
+        for knob in KNOBS:
+            if knob.name not in said:
+                continue
+            text_value = said[knob.name]
+            if knob.name == "affinity":
+                found[knob.name] = "none" if text_value == "none" else "process"
+            elif text_value.isascii() and text_value.isdigit():
+                found[knob.name] = int(text_value)
+            elif knob.kind == "integer":
+                found[knob.name] = values.integer(knob.name, text_value)
+            else:
+                found[knob.name] = values.word(knob.name, text_value, knob.choices)
+        return found
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`trimtab-httpd -t -c FILE`."""
         return (binary or "trimtab-httpd", "-t", "-c", file)
+
+    def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """`trimtab-httpd -c FILE`; its master stays in the foreground."""
+        return (binary or "trimtab-httpd", "-c", file)
+
+    def parse_status(self, text: str) -> dict[str, float]:
+        """Empty: what trimtab-httpd counts is read from its stats socket."""
+        return {}
 
 
 class CoreExporter:
@@ -271,20 +320,13 @@ class CoreExporter:
                 say.what(knob, configuration[knob.name], evidence),
                 say.effect(knob, configuration, evidence),
             ]
-            about.append(f"Verify live: {_VERIFY.get(knob.name, verify)}")
+            about.append(f"Verify live: {CoreTarget.verify_live.get(knob.name, verify)}")
             parts.append(say.comment(*about) + _line(knob.name, values[knob.name]))
         return "\n".join(parts)
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`trimtab-httpd -t -c FILE`."""
         return CoreTarget().check_command(file, binary)
-
-
-_VERIFY = {
-    "workers": 'pgrep -c -P "$(pgrep -o trimtab-httpd)" (the master\'s children)',
-    "backlog": "ss -ltn (column Send-Q of the listening address)",
-    "affinity": 'for p in $(pgrep trimtab-httpd); do taskset -cp "$p"; done',
-}
 
 
 def _surroundings(context: RenderContext) -> dict[str, Value]:
@@ -316,3 +358,14 @@ def _line(name: str, value: Value) -> str:
             f"{name}: {len(line.encode())} bytes long: expected at most {LINE_LIMIT} in one line"
         )
     return line + "\n"
+
+
+_SETTING = re.compile(
+    r"^[ \t]*(?P<name>\w+)[ \t]*[=:][ \t]*(?P<value>[^\n]*?)[ \t]*(?:[ \t];[^\n]*)?$", re.MULTILINE
+)
+
+
+def assignments(text: str) -> Iterator[Assignment]:
+    """The keys of the file; it has one section."""
+    for match in _SETTING.finditer(text):
+        yield Assignment(match["name"], match["value"], match.start("value"), match.end("value"))

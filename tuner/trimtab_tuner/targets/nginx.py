@@ -1,217 +1,390 @@
-"""A configuration of the core target in the language of nginx.
+"""The target `nginx`.
 
-The file stands alone: `nginx -t -c FILE` accepts it without any other file, as any user, because everything
-that nginx writes lies under the context's prefix. A knob to which nginx has no equivalent is named in a
-comment, with what nginx does instead.
+Knobs are named after nginx's directives (nginx.org/en/docs: ngx_core_module, ngx_http_core_module); `backlog`
+and `reuseport` are options of `listen`, `thread_pool_threads` is the option `threads` of `thread_pool`.
+`worker_cpu_affinity` is a plan, `none` or `process`, from which rendering makes the masks. The rendered file
+stands alone and writes nowhere but under the context's prefix, so any user may start it.
 """
 
 import textwrap
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterable
 
 from trimtab_tuner.records import Configuration
-from trimtab_tuner.targets import evidence as say
-from trimtab_tuner.targets.base import Evidence, RenderContext, RenderError
-from trimtab_tuner.targets.core import KNOBS
+from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.targets import nginx_syntax, values
+from trimtab_tuner.targets.base import About, RenderContext, RenderError, no_comment
+from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 
-_KNOBS = {knob.name: knob for knob in KNOBS}
+ON_OFF = ("off", "on")
+DESCRIPTOR_RESERVE = 64  # listeners, the channel from the master, logs, and what is open for a moment
 
-_TYPES = {
-    "text/html": "html htm",
-    "text/css": "css",
-    "text/plain": "txt",
-    "application/javascript": "js",
-    "application/json": "json",
-    "image/gif": "gif",
-    "image/jpeg": "jpg jpeg",
-    "image/png": "png",
-    "image/svg+xml": "svg",
-}
-
-
-_ARCHITECTURE = {
-    "symped": "nginx is of this kind: one event loop in each worker, all accepting from the same queue.",
-    "sped": "The same in nginx: a single worker.",
-}
-
-_WITHOUT_EQUIVALENT = (
-    "cache_mb",
-    "cache_lock",
-    "copies",
-    "helpers",
-    "readers",
-    "poll_delay_us",
-    "large_transfer",
-    "thread_pool",
+KNOBS = (
+    Knob(
+        name="worker_processes",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=512,
+        default=1,
+        unit="processes",
+        resource_weight=3000.0,
+        scope="total",
+        help="Worker processes, each with an event loop of its own.",
+    ),
+    Knob(
+        name="worker_connections",
+        kind="integer",
+        scale="log",
+        low=16,
+        high=131_072,
+        default=512,
+        unit="connections",
+        resource_weight=0.5,
+        scope="worker",
+        help="Connections open at once in one worker; its listening sockets count too.",
+    ),
+    Knob(
+        name="worker_cpu_affinity",
+        kind="categorical",
+        choices=("none", "process"),
+        default="none",
+        help="Whether each worker is pinned to one of the server's CPUs.",
+    ),
+    Knob(
+        name="multi_accept",
+        kind="categorical",
+        choices=ON_OFF,
+        default="off",
+        scope="worker",
+        help="Whether a worker accepts all waiting connections at once, or one at a time.",
+    ),
+    Knob(
+        name="accept_mutex",
+        kind="categorical",
+        choices=ON_OFF,
+        default="off",
+        help="Whether workers take turns in accepting; without effect where reuseport is on.",
+    ),
+    Knob(
+        name="reuseport",
+        kind="categorical",
+        choices=ON_OFF,
+        default="off",
+        help="Whether each worker has a listening socket of its own, and the kernel spreads connections.",
+    ),
+    Knob(
+        name="backlog",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=65_535,
+        default=511,
+        unit="connections",
+        resource_weight=0.5,
+        help="Length of the kernel's accept queue (capped by net.core.somaxconn).",
+    ),
+    Knob(
+        name="sendfile",
+        kind="categorical",
+        choices=ON_OFF,
+        default="off",
+        help="Whether the kernel sends files from the page cache, or nginx reads and writes them.",
+    ),
+    Knob(
+        name="sendfile_max_chunk",
+        kind="ordinal",
+        choices=(0, 131_072, 524_288, 2_097_152, 8_388_608),
+        default=2_097_152,
+        unit="bytes",
+        help="What one sendfile call sends at most, so that no fast client holds a worker; 0: no limit.",
+    ),
+    Knob(
+        name="tcp_nopush",
+        kind="categorical",
+        choices=ON_OFF,
+        default="off",
+        help="Whether header and beginning of a file leave in one packet; only with sendfile.",
+    ),
+    Knob(
+        name="aio",
+        kind="categorical",
+        choices=("off", "threads"),
+        default="off",
+        help="Whether a pool of threads reads files, so that a slow disk does not hold a worker.",
+    ),
+    Knob(
+        name="thread_pool_threads",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=512,
+        default=32,
+        unit="threads",
+        resource_weight=100.0,
+        scope="worker",
+        help="Threads of the pool that reads files; only with aio = threads.",
+    ),
+    Knob(
+        name="open_file_cache",
+        kind="ordinal",
+        choices=(0, 1000, 3000, 10_000, 30_000, 100_000),
+        default=0,
+        unit="files",
+        resource_weight=0.25,
+        scope="worker",
+        help="Open files that a worker keeps; 0 keeps none.",
+    ),
+    Knob(
+        name="keepalive_requests",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=1_000_000,
+        default=1000,
+        unit="requests",
+        help="Requests on one connection before nginx closes it.",
+    ),
+    Knob(
+        name="keepalive_timeout",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=86_400,
+        default=75,
+        unit="s",
+        help="Time that a connection may be idle between requests.",
+    ),
 )
 
-Lines = list[str]
-"""Directives and comments, each ending in a line break."""
+FREE = ("worker_processes", "worker_connections", "multi_accept", "sendfile")
+
+# Where a directive stands: the block it belongs to, "" for the top of the file.
+_BLOCK = {
+    "worker_processes": "",
+    "worker_cpu_affinity": "",
+    "worker_connections": "events",
+    "multi_accept": "events",
+    "accept_mutex": "events",
+    "sendfile": "http",
+    "sendfile_max_chunk": "http",
+    "tcp_nopush": "http",
+    "aio": "http",
+    "open_file_cache": "http",
+    "keepalive_requests": "http",
+    "keepalive_timeout": "http",
+}
 
 
-class NginxExporter:
-    """Writes a complete nginx.conf."""
+class NginxTarget:
+    """nginx as a target."""
 
-    format = "nginx"
+    name = "nginx"
+    help = "nginx, the web server and proxy of Debian's package."
+    program = "nginx"
     file_name = "nginx.conf"
+    status_path = "/status"
+    verify_live = {  # noqa: RUF012 - a table, never changed
+        "worker_processes": 'pgrep -c -P "$(pgrep -o nginx)" (the children of the master)',
+        "worker_connections": "ls /proc/$(pgrep -n nginx)/fd | wc -l (descriptors in use now)",
+        "worker_cpu_affinity": 'for p in $(pgrep nginx); do taskset -cp "$p"; done',
+        "reuseport": "ss -ltn (as many lines for the listening address as there are workers)",
+        "backlog": "ss -ltn (column Send-Q of the listening address)",
+        "thread_pool_threads": "ls /proc/$(pgrep -n nginx)/task | wc -l (one more than the threads)",
+    }
 
-    def export(self, configuration: Configuration, context: RenderContext, evidence: Evidence) -> str:
-        """The text of nginx.conf with comments. Raises RenderError if a path cannot be written in it."""
-        return "\n".join(_File(configuration, context, evidence).parts())
+    def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
+        """Worker processes and connections, how they accept, and sendfile are free."""
+        return Space(knobs=KNOBS, fixed={k.name: k.default for k in KNOBS if k.name not in FREE})
+
+    def expert(self, cpus: int) -> Configuration:
+        """A worker per CPU, sendfile with tcp_nopush, cached descriptors, long queue (nginx admin guide)."""
+        return {
+            **self.space().default(),
+            "worker_processes": cpus,
+            "worker_connections": 4096,
+            "sendfile": "on",
+            "tcp_nopush": "on",
+            "open_file_cache": 10_000,
+            "backlog": 4096,
+            "keepalive_requests": 10_000,
+        }
+
+    def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
+        """A complete nginx.conf. Raises RenderError if a path cannot be written in it."""
+        prefix = context.prefix.rstrip("/") or "/"
+        lines = settings(configuration, context)
+
+        def block(name: str) -> str:
+            return "".join(about(knob) + line + "\n" for knob, line in lines.items() if _BLOCK[knob] == name)
+
+        error_log = "stderr" if context.error_log == "stderr" else quoted(context.error_log)
+        descriptors = descriptors_per_worker(configuration) + len(context.listen) + 1
+        parts = [
+            f"pid {quoted(prefix + '/nginx.pid')};\nerror_log {error_log} warn;\n",
+            block(""),
+            f"worker_rlimit_nofile {descriptors};\n",
+        ]
+        if configuration["aio"] == "threads":
+            pool = f"thread_pool default threads={configuration['thread_pool_threads']} max_queue=65536;\n"
+            parts.append(about("thread_pool_threads") + pool)
+        parts += [
+            _in_block("events", "use epoll;\n" + block("events")),
+            _in_block(
+                "http",
+                _http_surroundings(prefix) + block("http") + self._servers(configuration, context, about),
+            ),
+        ]
+        return "\n".join(parts)
+
+    def _servers(self, configuration: Configuration, context: RenderContext, about: About) -> str:
+        options = listen_options(configuration)
+        listens = "".join(f"listen {address}{options};\n" for address in context.listen)
+        root = f"root {quoted(context.root)};\nindex index.html;\n"
+        servers = _in_block("server", about("backlog") + about("reuseport") + listens + root)
+        if context.status_listen is not None:
+            location = _in_block(f"location = {self.status_path}", "stub_status;\n")
+            servers += _in_block("server", f"listen {context.status_listen};\n{location}")
+        return servers
+
+    def parse(self, text: str, cpus: int = 1) -> Configuration:
+        """The knobs that an nginx.conf sets; `auto` stands for `cpus` worker processes."""
+        tree = nginx_syntax.parse(text)
+        found: Configuration = {}
+        for name, where in _BLOCK.items():
+            if where == "http":
+                directives = nginx_syntax.find(tree, "http", "server", name) + nginx_syntax.find(
+                    tree, "http", name
+                )
+            else:
+                directives = nginx_syntax.find(tree, *filter(None, (where, name)))
+            if directives:
+                found[name] = _read(name, directives[-1].arguments, cpus)
+        for pool in nginx_syntax.find(tree, "thread_pool"):
+            for argument in pool.arguments[1:] if pool.arguments[:1] == ["default"] else []:
+                if argument.startswith("threads="):
+                    found["thread_pool_threads"] = values.integer(
+                        "threads", argument.removeprefix("threads=")
+                    )
+        for listen in nginx_syntax.find(tree, "http", "server", "listen"):
+            for argument in listen.arguments[1:]:
+                if argument == "reuseport":
+                    found["reuseport"] = "on"
+                elif argument.startswith("backlog="):
+                    found["backlog"] = values.integer("backlog", argument.removeprefix("backlog="))
+        return values.within(KNOBS, found)
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`nginx -t`, its early errors sent to the terminal and not to a log that only root may open."""
-        return (binary or "nginx", "-t", "-e", "stderr", "-p", str(PurePosixPath(file).parent), "-c", file)
+        return (binary or "nginx", "-t", *_own_files(file))
 
+    def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """nginx in the foreground."""
+        return (binary or "nginx", *_own_files(file), "-g", "daemon off;")
 
-class _File:
-    """One nginx.conf in the making."""
-
-    def __init__(self, configuration: Configuration, context: RenderContext, evidence: Evidence) -> None:
-        self._configuration = configuration
-        self._context = context
-        self._evidence = evidence
-        self._prefix = context.prefix.rstrip("/") or "/"
-        self._run = f"nginx -p {self._prefix} -c nginx.conf"
-        # A listening socket takes one of the worker's connections (ngx_event_process_init in nginx's
-        # src/event/ngx_event.c), and so does the channel from the master (ngx_add_channel_event).
-        self._own = len(context.listen) + 1
-        self._connections = say.connections_per_worker(configuration) + self._own
-
-    def parts(self) -> Lines:
-        """The file in paragraphs."""
-        workers = self._configuration["workers"]
-        return [
-            say.header("nginx", self._run, self._evidence),
-            say.comment(
-                "Measured with trimtab-httpd and translated; nginx itself has not been measured.",
-                "Started as root, nginx runs its workers as `nobody` unless a `user` directive is added.",
-                *say.requirements(self._configuration),
-                f"Verify what nginx reads: nginx -T -p {self._prefix} -c nginx.conf",
-            ),
-            f"pid {self._path('nginx.pid')};\nerror_log {self._path('error.log')} warn;\n",
-            self._about("architecture", _ARCHITECTURE[str(self._configuration["architecture"])]),
-            self._about("workers", _verify('pgrep -c -P "$(cat nginx.pid)", the children of the master'))
-            + f"worker_processes {workers};\n",
-            self._rlimit(),
-            self._about("affinity", _verify('for p in $(pgrep nginx); do taskset -cp "$p"; done'))
-            + self._affinity(),
-            _block("events", self._events()),
-            _block("http", self._http()),
-        ]
-
-    def _about(self, knob: str, *notes: str) -> str:
-        """The comment over a setting."""
-        return say.comment(
-            say.what(_KNOBS[knob], self._configuration[knob], self._evidence),
-            say.effect(_KNOBS[knob], self._configuration, self._evidence),
-            *notes,
+    def parse_status(self, text: str) -> dict[str, float]:
+        """The page of ngx_http_stub_status_module: `Active connections: 3`, then totals, then states."""
+        numbers = [int(word) for word in text.replace(":", " ").split() if word.isdigit()]
+        names = (
+            "connections_open",
+            "connections_accepted",
+            "connections_handled",
+            "requests",
+            "connections_reading",
+            "connections_writing",
+            "connections_waiting",
         )
+        return dict(zip(names, map(float, numbers), strict=True)) if len(numbers) == len(names) else {}
 
-    def _path(self, name: str) -> str:
-        return _quoted(f"{self._prefix}/{name}")
 
-    def _rlimit(self) -> str:
-        descriptors = say.descriptors_per_worker(self._configuration) + self._own
-        return (
-            say.comment(
-                "Descriptors of each worker: its connections, its cached files, and a reserve.",
-                "Not started as root, nginx can raise the limit only up to the hard limit.",
-                _verify("grep 'open files' /proc/$(pgrep -n nginx)/limits"),
-            )
-            + f"worker_rlimit_nofile {descriptors};\n"
-        )
-
-    def _affinity(self) -> str:
-        if self._configuration["affinity"] == "none":
-            return "# worker_cpu_affinity is not set: workers are not pinned.\n"
-        cpus = self._context.server_cpus
+def settings(configuration: Configuration, context: RenderContext) -> dict[str, str]:
+    """For each knob that is a directive of its own: the directive with its arguments, as nginx reads it."""
+    lines = {
+        name: f"{name} {configuration[name]};"
+        for name in _BLOCK
+        if name not in ("worker_cpu_affinity", "aio", "open_file_cache", "keepalive_timeout")
+    }
+    lines["aio"] = f"aio {configuration['aio']};"
+    entries = configuration["open_file_cache"]
+    lines["open_file_cache"] = (
+        f"open_file_cache max={entries} inactive=60s;" if entries else "open_file_cache off;"
+    )
+    lines["keepalive_timeout"] = f"keepalive_timeout {configuration['keepalive_timeout']}s;"
+    if configuration["worker_cpu_affinity"] == "process":
+        cpus = context.server_cpus
         if not cpus:
             raise RenderError(
-                "affinity = process: expected to know the CPUs set aside for the server, there are none"
+                "worker_cpu_affinity = process: expected to know the CPUs set aside for the server, "
+                "there are none"
             )
-        masks = [f"{1 << cpus[i % len(cpus)]:b}" for i in range(int(self._configuration["workers"]))]
-        return "worker_cpu_affinity\n" + "".join(f"    {mask}\n" for mask in masks)[:-1] + ";\n"
-
-    def _events(self) -> Lines:
-        limit = self._configuration["accept_limit"]
-        total = self._configuration["max_connections"]
-        workers = self._configuration["workers"]
-        multi_accept, note = ("off", "") if limit == 1 else ("on", "")
-        if limit not in (1, "inf"):
-            note = f"No equivalent in nginx: it accepts one or all, never {limit}; all is the nearest."
-        return [
-            self._about("events") + "use epoll;\n",
-            self._about(
-                "max_connections",
-                f"nginx counts for each worker, and its own sockets too: {total} / {workers} rounded up, and "
-                f"{self._own} for {len(self._context.listen)} listening socket(s) and the master's channel.",
-                "Beyond its maximum trimtab-httpd leaves connections waiting in the kernel's queue; nginx "
-                "closes idle ones, then accepts new ones and closes them at once.",
-                _verify("ls /proc/$(pgrep -n nginx)/fd | wc -l"),
-            )
-            + f"worker_connections {self._connections};\n",
-            self._about("accept_limit", *([note] if note else [])) + f"multi_accept {multi_accept};\n",
-        ]
-
-    def _http(self) -> Lines:
-        value = self._configuration
-        entries, seconds = value["cache_entries"], value["request_timeout"]
-        if value["sendfile"] == "blocking":
-            sendfile = (
-                "No equivalent in nginx: its sockets never block. What follows is its non-blocking sendfile, "
-                "without a limit on one call."
-            )
-            chunk = "0"
-        else:
-            sendfile = "The same in nginx; sendfile_max_chunk keeps one fast client from holding a worker."
-            chunk = "2m"
-        types = "".join(f"    {mime} {endings};\n" for mime, endings in _TYPES.items())
-        temporary = "".join(
-            f"{kind}_temp_path {self._path(kind)};\n"
-            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-        )
-        return [
-            f"types {{\n{types}}}\ndefault_type application/octet-stream;\naccess_log off;\n",
-            say.comment("Directories of its own for temporary files, so that any user may start it.")
-            + temporary,
-            self._about("sendfile", sendfile) + f"sendfile on;\nsendfile_max_chunk {chunk};\n",
-            self._about(
-                "cache_entries", "nginx looks at a cached file again when it is older than this validity."
-            )
-            + f"open_file_cache max={entries} inactive=60s;\nopen_file_cache_valid 60s;\n",
-            self._about("keepalive_timeout", "trimtab-httpd has no limit of requests per connection.")
-            + f"keepalive_timeout {value['keepalive_timeout']}s;\nkeepalive_requests 1000000;\n",
-            self._about("request_timeout") + f"client_header_timeout {seconds}s;\nsend_timeout {seconds}s;\n",
-            "".join(self._about(knob, "nginx has no such setting.") for knob in _WITHOUT_EQUIVALENT),
-            _block("server", self._server()),
-        ]
-
-    def _server(self) -> Lines:
-        options = f"backlog={self._configuration['backlog']}"
-        if self._configuration["sndbuf"]:
-            options += f" sndbuf={self._configuration['sndbuf']}"
-        if self._configuration["reuseport"] == "on":
-            options += " reuseport"
-        listens = "".join(f"listen {address} {options};\n" for address in self._context.listen)
-        return [
-            self._about("backlog", _verify("ss -ltn, column Send-Q of the listening address"))
-            + self._about("sndbuf")
-            + self._about("reuseport")
-            + listens,
-            f"root {_quoted(self._context.root)};\nindex index.html;\n",
-        ]
+        workers = int(configuration["worker_processes"])
+        masks = " ".join(f"{1 << cpus[i % len(cpus)]:b}" for i in range(workers))
+        lines["worker_cpu_affinity"] = f"worker_cpu_affinity {masks};"
+    return {name: lines[name] for name in _BLOCK if name in lines}
 
 
-def _verify(command: str) -> str:
-    return f"Verify live: {command}"
+def listen_options(configuration: Configuration) -> str:
+    """The options of `listen`, with a space before each."""
+    return f" backlog={configuration['backlog']}" + " reuseport" * (configuration["reuseport"] == "on")
 
 
-def _block(name: str, lines: Lines) -> str:
-    return f"{name} {{\n" + textwrap.indent("\n".join(lines), "    ") + "}\n"
+def descriptors_per_worker(configuration: Configuration) -> int:
+    """Descriptors that one worker may have open: connections, cached files, and a reserve."""
+    return (
+        int(configuration["worker_connections"]) + int(configuration["open_file_cache"]) + DESCRIPTOR_RESERVE
+    )
 
 
-def _quoted(path: str) -> str:
+def quoted(path: str) -> str:
     """A path as an nginx string; nginx has no way to write a dollar sign, it always begins a variable."""
-    if any(character in path for character in '"$\\\n'):
-        raise RenderError(f'{path!r}: expected a path without ", $, backslash and line break')
-    return f'"{path}"'
+    return f'"{values.unquoted_path(path, chr(34) + "$" + chr(92))}"'
+
+
+def _own_files(file: str) -> tuple[str, ...]:
+    prefix = file.rpartition("/")[0] or "."
+    return ("-e", "stderr", "-p", prefix, "-c", file)
+
+
+def _http_surroundings(prefix: str) -> str:
+    types = "".join(f"    {mime} {endings};\n" for mime, endings in MIME_TYPES.items())
+    temporary = "".join(
+        f"{kind}_temp_path {quoted(f'{prefix}/{kind}')};\n"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    return f"types {{\n{types}}}\ndefault_type {DEFAULT_TYPE};\naccess_log off;\n{temporary}"
+
+
+def _in_block(name: str, body: str) -> str:
+    return f"{name} {{\n" + textwrap.indent(body, "    ") + "}\n"
+
+
+def _read(name: str, arguments: list[str], cpus: int) -> int | str:
+    """The value of a knob from the arguments of its directive."""
+    if not arguments:
+        raise RenderError(f"{name}: expected a value")
+    first = arguments[0]
+    readers: dict[str, Callable[[str, str], int]] = {
+        "sendfile_max_chunk": values.size_bytes,
+        "keepalive_timeout": values.seconds,
+    }
+    if name == "worker_processes":
+        return cpus if first == "auto" else values.integer(name, first)
+    if name == "worker_cpu_affinity":
+        return "process"
+    if name == "open_file_cache":
+        return 0 if first == "off" else _option(name, "max", arguments)
+    if name in readers:
+        return readers[name](name, first)
+    if name == "aio":
+        first = first.partition("=")[0]
+    knob = next(knob for knob in KNOBS if knob.name == name)
+    if knob.kind == "integer":
+        return values.integer(name, first)
+    return values.word(name, first, knob.choices)
+
+
+def _option(name: str, option: str, arguments: Iterable[str]) -> int:
+    """The value of `option=…` among the arguments."""
+    for argument in arguments:
+        if argument.startswith(option + "="):
+            return values.integer(name, argument.removeprefix(option + "="))
+    raise RenderError(f"{name}: expected {option}=NUMBER")

@@ -1,0 +1,193 @@
+"""Every server that can be tuned, for real: started, loaded, stopped, and nothing left of it."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+from live_support import specweb99, wait_until_gone
+from trimtab_agent.children import StopSignal
+from trimtab_agent.errors import BinaryMissing
+from trimtab_agent.filesets import FileSet
+from trimtab_agent.load_generator import LoadOrder, drive
+from trimtab_agent.programs import find_installed, server_program
+from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
+from trimtab_agent.warming import warm
+from trimtab_tuner.targets import TARGETS
+
+CPUS = tuple(sorted(os.sched_getaffinity(0)))
+OTHERS = [name for name in TARGETS if name != "core"]
+
+
+@pytest.fixture(scope="module")
+def file_set(tmp_path_factory):
+    """A small file set, written once."""
+    files = FileSet(tmp_path_factory.mktemp("files"), specweb99(1, time_scale=0.01))
+    files.prepare(lambda done, total: None, StopSignal())
+    return files
+
+
+@pytest.fixture
+def order(settings, tmp_path, file_set):
+    """Makes orders for a server with some knobs changed from the default."""
+
+    def make(name, program=None, **changed):
+        target = TARGETS[name]
+        if program is None and name != "core" and find_installed(target.program) is None:
+            pytest.skip(f"{target.program} is not installed")
+        return ServerOrder(
+            program=program or server_program(target, settings.httpd_path),
+            target=target,
+            configuration={**target.space(cpus=1).default(), **changed},
+            root=file_set.root,
+            cpus=CPUS[:1],
+            directory=tmp_path,
+            name="trial-1",
+        )
+
+    return make
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Makes a program that passes every check and then does what the lines say."""
+
+    def make(lines):
+        path = tmp_path / "nginx"
+        path.write_text(f'#!/bin/sh\n[ "$1" = -t ] && exit 0\n{lines}\n')
+        path.chmod(0o755)
+        tmp_path.chmod(0o755)
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_server_serves_the_workload_and_leaves_nothing_behind(name, order, settings, file_set, tmp_path):
+    """Warm, drive, read its counters; then neither processes nor files of its own are there."""
+    with TargetServer(order(name), StopSignal()) as server:
+        warm(ADDRESS, server.port, [path for path, _ in file_set.files], StopSignal())
+        pids = server.pids
+        result = drive(
+            LoadOrder(
+                program=settings.load_path,
+                url=server.url,
+                rate_rps=200.0,
+                duration_s=0.4,
+                warmup_s=0.1,
+                timeout_s=5.0,
+                sessions=file_set.sessions,
+                seed=1,
+                cpus=CPUS[-1:],
+                realtime=False,
+                log=tmp_path / "load.log",
+            ),
+            server.child,
+            StopSignal(),
+            lambda line: None,
+        )
+        assert result.requests.replied > 0
+        assert result.requests.failed == 0
+        assert server.stats()["connections_open"] >= 0
+        assert server.workers_lost() == 0
+        assert set(map(os.sched_getaffinity, pids).__next__()) == set(CPUS[:1])
+    wait_until_gone(list(pids))
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "var") == [
+        "load.log",
+        "trial-1.conf",
+        "trial-1.log",
+    ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up privileges")
+@pytest.mark.parametrize("name", OTHERS)
+def test_server_started_by_root_runs_without_privileges(name, order):
+    """Also where the files lie in a directory that others may not enter, as pytest's do."""
+    with TargetServer(order(name), StopSignal()) as server:
+        assert {psutil.Process(pid).uids().effective for pid in server.pids}.isdisjoint({0})
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "said"),
+    [
+        ("h2o", {"tcp-reuseport": "ON"}, "unknown command: tcp-reuseport"),
+        ("apache", {"ListenBacklog": -1}, "ListenBacklog must be > 0"),
+    ],
+)
+def test_refused_configuration_is_the_servers_own_sentence(name, changed, said, order):
+    """Its own check says why, before it is started."""
+    with pytest.raises(ConfigurationRejected, match=said):
+        TargetServer(order(name, **changed), StopSignal())
+
+
+def test_missing_server_names_the_package_that_has_it(settings, monkeypatch):
+    """Nothing is installed behind the user's back."""
+    monkeypatch.setattr("trimtab_agent.programs.find_installed", lambda name: None)
+    with pytest.raises(BinaryMissing, match=r"apt-get install .* apache2-bin"):
+        server_program(TARGETS["apache"], settings.httpd_path)
+
+
+def test_worker_that_died_is_noticed(order):
+    """nginx replaces it without a word to its clients."""
+    with TargetServer(order("nginx", worker_processes=2), StopSignal()) as server:
+        master, worker, *_ = server.pids
+        os.kill(worker, signal.SIGKILL)
+        wait_until_gone([worker])
+        assert psutil.pid_exists(master)
+        assert server.workers_lost() == 1
+
+
+def test_server_that_ignores_sigterm_is_killed(order, script, monkeypatch):
+    """After a time of grace."""
+    monkeypatch.setattr("trimtab_agent.children.STOP_GRACE_S", 0.2)
+    stubborn = script("trap '' TERM\necho $$ >pid.$$\nwhile :; do read line </dev/zero; sleep 0.1; done")
+    monkeypatch.setattr("trimtab_agent.supervisor.START_LIMIT_S", 1.0)
+    with pytest.raises(ServerFailed, match="did not answer on its status page within 1 s"):
+        TargetServer(order("nginx", stubborn), StopSignal())
+    assert not psutil.Process().children(recursive=True)
+
+
+def test_server_that_forks_away_is_found_and_ended(order, script, tmp_path):
+    """A daemon in a session of its own, whose parent ends at once."""
+    away = script(f"setsid sleep 300 &\necho $! >{tmp_path}/pid\nexit 3")
+    (tmp_path / "pid").touch()
+    (tmp_path / "pid").chmod(0o666)
+    with pytest.raises(ServerFailed, match="ended with exit code 3"):
+        TargetServer(order("nginx", away), StopSignal())
+    daemon = int((tmp_path / "pid").read_text())
+    wait_until_gone([daemon])
+
+
+STARTS_AND_WAITS = """
+import sys
+from pathlib import Path
+from trimtab_agent.children import StopSignal
+from trimtab_agent.supervisor import ServerOrder, TargetServer
+from trimtab_tuner.targets import TARGETS
+program, root, directory, cpu = sys.argv[1:]
+target = TARGETS["nginx"]
+server = TargetServer(ServerOrder(program=Path(program), target=target,
+    configuration={**target.space().default(), "worker_processes": 2}, root=Path(root), cpus=(int(cpu),),
+    directory=Path(directory), name="trial-1"), StopSignal())
+print(*server.pids, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_server_does_not_outlive_an_agent_that_was_killed(order, tmp_path):
+    """Not the master alone: the workers of a killed master would go on serving."""
+    made = order("nginx")
+    agent = subprocess.Popen(
+        [sys.executable, "-c", STARTS_AND_WAITS, made.program, made.root, tmp_path, str(CPUS[0])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with agent:
+        assert agent.stdout is not None
+        pids = [int(pid) for pid in agent.stdout.readline().split()]
+        agent.kill()
+    assert len(pids) == 3
+    wait_until_gone(pids)

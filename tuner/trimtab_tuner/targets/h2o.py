@@ -1,0 +1,176 @@
+"""The target `h2o`.
+
+Knobs are named after h2o's configuration commands (h2o.examp1e.net/configure). Those that came after version
+2.2 (`tcp-reuseport`, `file.io_uring`) are written only when they are on, so that an older h2o refuses a
+configuration which needs them and no other.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+
+from trimtab_tuner.records import Configuration
+from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.targets import values
+from trimtab_tuner.targets.assignments import Assignment, last_values
+from trimtab_tuner.targets.base import About, RenderContext, no_comment
+
+ON_OFF = ("OFF", "ON")
+
+KNOBS = (
+    Knob(
+        name="num-threads",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=256,
+        default=1,
+        unit="threads",
+        resource_weight=1000.0,
+        scope="total",
+        help="Threads, each with an event loop of its own; h2o's own default is one per CPU.",
+    ),
+    Knob(
+        name="max-connections",
+        kind="integer",
+        scale="log",
+        low=16,
+        high=131_072,
+        default=1024,
+        unit="connections",
+        resource_weight=1.0,
+        scope="total",
+        help="Connections open at once over all threads; beyond, they wait in the kernel's queue.",
+    ),
+    Knob(
+        name="http1-request-timeout",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=86_400,
+        default=10,
+        unit="s",
+        help="Time for a request to arrive, and that a connection may be idle between requests.",
+    ),
+    Knob(
+        name="tcp-reuseport",
+        kind="categorical",
+        choices=ON_OFF,
+        default="OFF",
+        help="Whether each thread has a listening socket of its own (h2o 2.3 and later).",
+    ),
+    Knob(
+        name="file.io_uring",
+        kind="categorical",
+        choices=ON_OFF,
+        default="OFF",
+        help="Whether files are read through io_uring (h2o 2.3 and later, where compiled in).",
+    ),
+)
+
+FREE = ("num-threads", "max-connections")
+_ONLY_WHEN_ON = ("tcp-reuseport", "file.io_uring")
+
+
+class H2oTarget:
+    """h2o as a target."""
+
+    name = "h2o"
+    help = "h2o, the web server of Debian's package."
+    program = "h2o"
+    file_name = "h2o.conf"
+    status_path = "/json?show=main"
+    verify_live = {  # noqa: RUF012 - a table, never changed
+        "num-threads": "ls /proc/$(pgrep -o h2o)/task | wc -l (h2o adds one or two of its own)",
+        "max-connections": "ls /proc/$(pgrep -o h2o)/fd | wc -l (descriptors in use now)",
+        "tcp-reuseport": "ss -ltn (as many lines for the listening address as there are threads)",
+    }
+
+    def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
+        """Threads and connections are free; by default there is a thread per CPU."""
+        knobs = tuple(k.model_copy(update={"default": cpus}) if k.name == "num-threads" else k for k in KNOBS)
+        return Space(knobs=knobs, fixed={k.name: k.default for k in knobs if k.name not in FREE})
+
+    def expert(self, cpus: int) -> Configuration:
+        """A thread per CPU, and more connections than the cautious default."""
+        return {**self.space().default(), "num-threads": cpus, "max-connections": 10_000}
+
+    def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
+        """A complete h2o.conf. Raises RenderError if a path cannot be written in it."""
+        head = [f"pid-file: {quoted(context.prefix + '/h2o.pid')}"]
+        if context.error_log != "stderr":
+            head.append(f"error-log: {quoted(context.error_log)}")
+        lines = [about(name) + f"{name}: {value}" for name, value in settings(configuration).items()]
+        hosts = ["hosts:"]
+        for number, address in enumerate(context.listen):
+            hosts += _host(f"site-{number}", address, f'"/": {{file.dir: {quoted(context.root)}}}')
+        if context.status_listen is not None:
+            hosts += _host("status", context.status_listen, '"/": {status: ON}')
+        return "\n".join([*head, "", *lines, "", *hosts]) + "\n"
+
+    def parse(self, text: str, cpus: int = 1) -> Configuration:
+        """The knobs that a h2o.conf sets at its top level."""
+        said = last_values(assignments(text))
+        found: Configuration = {}
+        for knob in KNOBS:
+            if knob.name in said:
+                value = said[knob.name].strip("\"'")
+                if knob.kind == "integer":
+                    found[knob.name] = values.integer(knob.name, value)
+                else:
+                    found[knob.name] = values.word(knob.name, value, [c.lower() for c in ON_OFF]).upper()
+        return found
+
+    def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """`h2o -t`."""
+        return (binary or "h2o", "-t", "-c", file)
+
+    def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """h2o as a worker in the foreground."""
+        return (binary or "h2o", "-m", "worker", "-c", file)
+
+    def parse_status(self, text: str) -> dict[str, float]:
+        """The main part of the JSON status."""
+        try:
+            said = json.loads(text)
+            return {
+                "connections_open": float(said["connections"]),
+                "connections_accepted": float(said["num-sessions"]),
+            }
+        except (KeyError, TypeError, ValueError):
+            return {}
+
+
+def settings(configuration: Configuration) -> dict[str, str]:
+    """Each knob as h2o reads it."""
+    return {
+        knob.name: str(configuration[knob.name])
+        for knob in KNOBS
+        if knob.name not in _ONLY_WHEN_ON or configuration[knob.name] == "ON"
+    }
+
+
+def quoted(text: str) -> str:
+    """A string of YAML in double quotes."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _host(name: str, address: str, path: str) -> list[str]:
+    host, _, port = address.rpartition(":")
+    return [
+        f'  "{name}":',
+        f"    listen: {{host: {quoted(host)}, port: {port}}}",
+        "    paths:",
+        f"      {path}",
+    ]
+
+
+_SETTING = re.compile(
+    r"^(?P<name>[a-z][\w.-]*):[ \t]+(?P<value>[^\s#][^\n#]*?)[ \t]*(?:#[^\n]*)?$", re.MULTILINE
+)
+
+
+def assignments(text: str) -> Iterator[Assignment]:
+    """The top-level commands that have a plain value on their line."""
+    for match in _SETTING.finditer(text):
+        yield Assignment(match["name"], match["value"], match.start("value"), match.end("value"))

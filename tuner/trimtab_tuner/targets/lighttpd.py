@@ -1,0 +1,236 @@
+"""The target `lighttpd`.
+
+Knobs are named after lighttpd's settings (redmine.lighttpd.net, Docs_ConfigurationOptions and
+Docs_Performance). Connections are counted for each worker; lighttpd keeps two descriptors for each, so
+`server.max-fds = auto` is Trimtab's word for as many as the connections need.
+"""
+
+import re
+from collections.abc import Iterator
+
+from trimtab_tuner.records import Configuration, Value
+from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.targets import values
+from trimtab_tuner.targets.assignments import Assignment, last_values
+from trimtab_tuner.targets.base import About, RenderContext, RenderError, no_comment
+from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
+
+LEAST_MAX_FDS = 4096  # lighttpd's own default (src/server.c)
+
+KNOBS = (
+    Knob(
+        name="server.max-worker",
+        kind="ordinal",
+        choices=(0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128),
+        default=0,
+        unit="processes",
+        resource_weight=2500.0,
+        scope="total",
+        help="Worker processes beside a master; 0: a single process serves.",
+    ),
+    Knob(
+        name="server.max-connections",
+        kind="integer",
+        scale="log",
+        low=16,
+        high=131_072,
+        default=1365,
+        unit="connections",
+        resource_weight=1.0,
+        scope="worker",
+        help="Connections open at once in one worker; beyond, they wait in the kernel's queue.",
+    ),
+    Knob(
+        name="server.max-fds",
+        kind="ordinal",
+        choices=("auto", 1024, 4096, 16_384, 65_536, 262_144),
+        default="auto",
+        unit="descriptors",
+        scope="worker",
+        help="Descriptors of one worker; auto: two for each connection, and 4096 at least.",
+    ),
+    Knob(
+        name="server.event-handler",
+        kind="categorical",
+        choices=("linux-sysepoll", "poll"),
+        default="linux-sysepoll",
+        help="How readiness is learnt from the kernel.",
+    ),
+    Knob(
+        name="server.network-backend",
+        kind="categorical",
+        choices=("sendfile", "writev", "write"),
+        default="sendfile",
+        help="How files are sent: by the kernel from the page cache, or read and written.",
+    ),
+    Knob(
+        name="server.stat-cache-engine",
+        kind="categorical",
+        choices=("simple", "disable"),
+        default="simple",
+        help="Whether what stat(2) says of a file is kept for a second.",
+    ),
+    Knob(
+        name="server.listen-backlog",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=65_535,
+        default=1024,
+        unit="connections",
+        resource_weight=0.5,
+        help="Length of the kernel's accept queue (capped by net.core.somaxconn).",
+    ),
+    Knob(
+        name="server.max-keep-alive-requests",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=1_000_000,
+        default=1000,
+        unit="requests",
+        help="Requests on one connection before lighttpd closes it.",
+    ),
+    Knob(
+        name="server.max-keep-alive-idle",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=86_400,
+        default=5,
+        unit="s",
+        help="Time that a connection may be idle between requests.",
+    ),
+)
+
+FREE = ("server.max-worker", "server.max-connections", "server.network-backend")
+
+
+class LighttpdTarget:
+    """lighttpd as a target."""
+
+    name = "lighttpd"
+    help = "lighttpd, the web server of Debian's package."
+    program = "lighttpd"
+    file_name = "lighttpd.conf"
+    status_path = "/status?auto"
+    verify_live = {  # noqa: RUF012 - a table, never changed
+        "server.max-worker": 'pgrep -c -P "$(pgrep -o lighttpd)" (the children of the master)',
+        "server.max-fds": "grep 'open files' /proc/$(pgrep -n lighttpd)/limits",
+        "server.listen-backlog": "ss -ltn (column Send-Q of the listening address)",
+    }
+
+    def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
+        """Workers, connections and the way to send are free."""
+        return Space(knobs=KNOBS, fixed={k.name: k.default for k in KNOBS if k.name not in FREE})
+
+    def expert(self, cpus: int) -> Configuration:
+        """A worker per CPU, many descriptors, few stat(2) calls, long queue (Docs_Performance)."""
+        return {
+            **self.space().default(),
+            "server.max-worker": max(choice for choice in _choices("server.max-worker") if choice <= cpus),
+            "server.max-connections": 4096,
+            "server.max-fds": 16_384,
+            "server.listen-backlog": 4096,
+            "server.max-keep-alive-requests": 10_000,
+        }
+
+    def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
+        """A complete lighttpd.conf. Raises RenderError if a path cannot be written in it."""
+        if len(context.listen) != 1:
+            raise RenderError(f"listen = {', '.join(context.listen)}: expected one address for lighttpd")
+        address, _, port = context.listen[0].rpartition(":")
+        types = ",\n".join(
+            f'  ".{ending}" => "{mime}"' for mime, endings in MIME_TYPES.items() for ending in endings.split()
+        )
+        head = [
+            f"server.document-root = {quoted(context.root)}",
+            f'server.bind = "{address}"',
+            f"server.port = {port}",
+            f"server.pid-file = {quoted(context.prefix + '/lighttpd.pid')}",
+            'server.username = "www-data"',
+            'server.groupname = "www-data"',
+            f"server.upload-dirs = ( {quoted(context.prefix)} )",
+            'index-file.names = ( "index.html" )',
+            f'mimetype.assign = (\n{types},\n  "" => "{DEFAULT_TYPE}"\n)',
+        ]
+        if context.error_log != "stderr":
+            head.append(f"server.errorlog = {quoted(context.error_log)}")
+        if context.status_listen is not None:
+            path = self.status_path.partition("?")[0]
+            head.append('server.modules = ( "mod_status" )')
+            head.append(f'$SERVER["socket"] == "{context.status_listen}" {{ status.status-url = "{path}" }}')
+        lines = [about(name) + f"{name} = {value}" for name, value in settings(configuration).items()]
+        return "\n".join(head) + "\n\n" + "\n".join(lines) + "\n"
+
+    def parse(self, text: str, cpus: int = 1) -> Configuration:
+        """The knobs that a lighttpd.conf sets outside of conditions."""
+        said = last_values(assignments(text))
+        found: Configuration = {}
+        for knob in KNOBS:
+            if knob.name not in said:
+                continue
+            value = said[knob.name].strip().strip('"')
+            if isinstance(knob.default, int) or knob.name == "server.max-fds":
+                found[knob.name] = values.integer(knob.name, value)
+            else:
+                value = {"linux-sendfile": "sendfile", "epoll": "linux-sysepoll"}.get(value, value)
+                found[knob.name] = values.word(knob.name, value, knob.choices)
+        return found
+
+    def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """`lighttpd -tt`, which loads the modules too."""
+        return (binary or "lighttpd", "-tt", "-f", file)
+
+    def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """lighttpd in the foreground."""
+        return (binary or "lighttpd", "-D", "-f", file)
+
+    def parse_status(self, text: str) -> dict[str, float]:
+        """The plain page of mod_status; each worker counts for itself, so it tells of one of them."""
+        said = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+        try:
+            return {
+                "requests": float(said["Total Accesses"]),
+                "bytes_sent": float(said["Total kBytes"]) * 1024,
+                "connections_open": float(said["BusyServers"]),
+            }
+        except (KeyError, ValueError):
+            return {}
+
+
+def settings(configuration: Configuration) -> dict[str, str]:
+    """Each knob as lighttpd reads it."""
+    lines = {}
+    for knob in KNOBS:
+        value: Value = configuration[knob.name]
+        if value == "auto":
+            value = max(LEAST_MAX_FDS, 2 * int(configuration["server.max-connections"]) + 64)
+        lines[knob.name] = f'"{value}"' if isinstance(value, str) else str(value)
+    return lines
+
+
+def quoted(path: str) -> str:
+    """A path as a string of lighttpd's; a backslash would begin an escape."""
+    return f'"{values.unquoted_path(path, chr(34) + chr(92))}"'
+
+
+_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*|[{}]|\n|[^"#{}\n]+', re.DOTALL)
+_SETTING = re.compile(r"\s*([A-Za-z][\w.-]*)\s*:?=\s*(\"[^\"]*\"|\w+)")
+
+
+def assignments(text: str) -> Iterator[Assignment]:
+    """The settings outside of conditions whose value is a number or a string."""
+    depth = 0
+    at_line_start = True
+    for piece in _PIECE.finditer(text):
+        if piece[0] in "{}":
+            depth += 1 if piece[0] == "{" else -1
+        elif at_line_start and depth == 0 and (match := _SETTING.match(text, piece.start())):
+            yield Assignment(match[1], match[2], match.start(2), match.end(2))
+        at_line_start = piece[0] == "\n" or (at_line_start and piece[0].isspace())
+
+
+def _choices(name: str) -> list[int]:
+    knob = next(knob for knob in KNOBS if knob.name == name)
+    return [choice for choice in knob.choices if isinstance(choice, int)]

@@ -1,0 +1,101 @@
+"""The language of nginx.conf: directives that end in a semicolon or carry a block in braces.
+
+`parse` keeps for each directive where it stands in the text, so that one of them can be changed and every
+other byte stays (ngx_conf_read_token in nginx's src/core/ngx_conf_file.c is the rule for words and quotes).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from trimtab_tuner.targets.base import RenderError
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|\#[^\n]*)
+      | (?P<mark>[;{}])
+      | "(?P<double>(?:[^"\\]|\\.)*)"
+      | '(?P<single>(?:[^'\\]|\\.)*)'
+      | (?P<word>(?!["'])(?:\$\{|\\.|[^\s;{}])+)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass
+class Directive:
+    """One directive: `start` to `end` is its text; a block lies from `body_start` to `body_end`."""
+
+    name: str
+    arguments: list[str]
+    start: int
+    end: int = 0
+    line: int = 0
+    block: list["Directive"] | None = None
+    body_start: int = 0
+    body_end: int = 0
+    spans: list[tuple[int, int]] = field(default_factory=list)
+
+
+def parse(text: str) -> list[Directive]:
+    """The directives of the file, blocks nested. Raises RenderError with the line."""
+    top: list[Directive] = []
+    stack: list[list[Directive]] = [top]
+    open_blocks: list[Directive] = []
+    words: list[tuple[str, int, int]] = []
+    for kind, value, start, end in _tokens(text):
+        if kind == "word":
+            words.append((value, start, end))
+        elif value == "}":
+            if words or not open_blocks:
+                raise RenderError(f'line {_line(text, start)}: unexpected "}}"')
+            block = open_blocks.pop()
+            block.body_end, block.end = start, end
+            stack.pop()
+        else:
+            if not words:
+                raise RenderError(f'line {_line(text, start)}: unexpected "{value}"')
+            directive = Directive(
+                name=words[0][0],
+                arguments=[word for word, _, _ in words[1:]],
+                start=words[0][1],
+                end=end,
+                line=_line(text, words[0][1]),
+                spans=[(a, b) for _, a, b in words],
+            )
+            stack[-1].append(directive)
+            words = []
+            if value == "{":
+                directive.block, directive.body_start = [], end
+                stack.append(directive.block)
+                open_blocks.append(directive)
+    if words or open_blocks:
+        raise RenderError('unexpected end of file: expected ";" or "}"')
+    return top
+
+
+def find(directives: list[Directive], *path: str) -> list[Directive]:
+    """The directives under a path of names: `find(top, "http", "server")` gives every server block."""
+    found = [directive for directive in directives if directive.name == path[0]]
+    if len(path) == 1:
+        return found
+    return [inner for outer in found for inner in find(outer.block or [], *path[1:])]
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str, int, int]]:
+    """Words and marks with their places; a quoted string is a word without its quotes."""
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise RenderError(f"line {_line(text, position)}: a quoted string has no end")
+        position = match.end()
+        kind = match.lastgroup
+        if kind == "mark":
+            yield "mark", match[0], match.start(), match.end()
+        elif kind in ("double", "single"):
+            yield "word", re.sub(r"\\(.)", r"\1", match[kind]), match.start(), match.end()
+        elif kind == "word":
+            yield "word", match[0], match.start(), match.end()
+
+
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1

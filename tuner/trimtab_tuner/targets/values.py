@@ -1,0 +1,51 @@
+"""Reading values out of servers' configuration files, with one sentence when they make no sense."""
+
+from collections.abc import Iterable
+
+from trimtab_tuner.records import Configuration, Value
+from trimtab_tuner.space import Knob
+from trimtab_tuner.targets.base import RenderError
+
+SIZE_SUFFIXES = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def integer(name: str, text: str) -> int:
+    """A whole number of zero or more; RenderError names the setting."""
+    if not text.isascii() or not text.isdigit():
+        raise RenderError(f"{name} = {text}: expected a whole number")
+    return int(text)
+
+
+def size_bytes(name: str, text: str) -> int:
+    """A size such as `512k` in bytes."""
+    factor = SIZE_SUFFIXES.get(text[-1:].lower())
+    return integer(name, text) if factor is None else integer(name, text[:-1]) * factor
+
+
+def seconds(name: str, text: str) -> int:
+    """A time such as `75s` or `2m` in seconds, rounded up to a whole one."""
+    for suffix, factor in (("ms", 0.001), ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)):
+        if text.endswith(suffix):
+            return max(1, round(integer(name, text[: -len(suffix)]) * factor))
+    return integer(name, text)
+
+
+def word(name: str, text: str, allowed: Iterable[Value]) -> str:
+    """One of the allowed words, whatever its case; RenderError lists them."""
+    words = [str(value) for value in allowed]
+    if text.lower() not in words:
+        raise RenderError(f"{name} = {text}: expected one of {', '.join(words)}")
+    return text.lower()
+
+
+def unquoted_path(path: str, forbidden: str) -> str:
+    """The path, if none of its characters means something else in the server's language."""
+    if any(character in path for character in forbidden + "\n"):
+        listed = " ".join(forbidden)
+        raise RenderError(f"{path!r}: expected a path without line break and without any of {listed}")
+    return path
+
+
+def within(knobs: Iterable[Knob], values: Configuration) -> Configuration:
+    """The values in the order of the knobs; those that are not there stay out."""
+    return {knob.name: values[knob.name] for knob in knobs if knob.name in values}
