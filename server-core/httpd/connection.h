@@ -34,6 +34,7 @@
 #include <sys/types.h>
 
 struct leftover;
+struct multipart;
 
 enum connection_state { READING, SENDING, LINGERING, CLOSED };
 
@@ -58,7 +59,8 @@ struct connection {
     uint32_t head_sent, head_length;
     struct cached_file *file;
     off_t offset, end;
-    uint64_t started_ns; /* when its request was complete */
+    struct multipart *multipart; /* of several ranges: offset and end are those of one of them */
+    uint64_t started_ns;         /* when its request was complete */
     struct connection *next_free;
 
     /* For architectures in which other threads than the one it belongs to have a hand in it. */

@@ -115,6 +115,7 @@ static struct cached_file *insert(struct file_cache *cache, const char *path, in
                                   const struct stat *status, time_t now)
 {
     char head[RESPONSE_HEAD_MAX];
+    struct validators validators;
     struct cached_file file = {
         .fd = fd,
         .size = (uint64_t)status->st_size,
@@ -125,7 +126,14 @@ static struct cached_file *insert(struct file_cache *cache, const char *path, in
         .changed = status->st_ctim,
     };
 
-    file.head_length = response_file_head(head, mime_type(path), file.size, &file.date_offset);
+    validators_make(&validators, file.size, file.modified);
+    file.head_length = response_file_head(head,
+                                          &(struct file_response){.status = HTTP_OK,
+                                                                  .type = mime_type(path),
+                                                                  .length = file.size,
+                                                                  .validators = &validators,
+                                                                  .more = ""},
+                                          &file.date_offset);
     return file_table_insert(cache->table, &cache->user, path, &file, head);
 }
 

@@ -4,7 +4,7 @@
 #include "httpd/reply.h"
 
 #include "common/clock.h"
-#include "httpd/http/path.h"
+#include "httpd/http/range.h"
 #include "httpd/io/sendfile.h"
 #include "httpd/log.h"
 
@@ -19,8 +19,10 @@ void reply_drop(struct connection *connection)
     if (connection->file)
         file_cache_release(connection->file);
     free(connection->head);
+    free(connection->multipart);
     connection->file = NULL;
     connection->head = NULL;
+    connection->multipart = NULL;
     connection->offset = connection->end = 0;
 }
 
@@ -36,12 +38,18 @@ static void finish_reply(struct worker *worker, struct connection *connection)
         connection_finish(worker, connection);
 }
 
+/* Says whether a body of several parts has one that is not begun yet; the text behind the last counts. */
+static bool has_next_part(const struct connection *connection)
+{
+    return connection->multipart && connection->multipart->next <= connection->multipart->count;
+}
+
 /* Sends as much of `head` as the socket takes. Returns the number of bytes, or -1 with errno. */
 static ssize_t send_head(struct counters *counters, const struct connection *connection, const char *head,
                          size_t length)
 {
     /* MSG_MORE: the body follows at once, let both go out in the same segments. */
-    const int more = connection->offset < connection->end ? MSG_MORE : 0;
+    const int more = connection->offset < connection->end || has_next_part(connection) ? MSG_MORE : 0;
     const ssize_t sent = send(connection->fd, head, length, MSG_NOSIGNAL | more);
 
     if (sent > 0)
@@ -66,7 +74,21 @@ static enum send_outcome send_rest_of_head(struct counters *counters, struct con
     return SEND_COMPLETE;
 }
 
-enum send_outcome reply_send(struct connection *connection, struct counters *counters)
+/* Copies what has not been sent of a head, which lies in bytes that others use too. Returns false when there
+ * is no memory. */
+static bool keep_head(struct connection *connection, const char *head, size_t length)
+{
+    connection->head_sent = 0;
+    connection->head_length = (uint32_t)length;
+    connection->head = malloc(length);
+    if (connection->head)
+        memcpy(connection->head, head, length);
+    return connection->head != NULL;
+}
+
+/* Sends what is left of the head or, in a body of several parts, of the text before a part; then the rest of
+ * the range of the file. */
+static enum send_outcome send_part(struct connection *connection, struct counters *counters)
 {
     const enum send_outcome outcome = send_rest_of_head(counters, connection);
 
@@ -74,6 +96,35 @@ enum send_outcome reply_send(struct connection *connection, struct counters *cou
         return outcome;
     return sendfile_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
                           connection->end, counters);
+}
+
+/* Makes the next part what is to be sent. Returns false when there is no memory. */
+static bool begin_next_part(struct connection *connection)
+{
+    struct multipart *multipart = connection->multipart;
+    const unsigned index = multipart->next++;
+    char text[MULTIPART_TEXT_MAX];
+
+    free(connection->head);
+    if (!keep_head(connection, text, multipart_text(multipart, index, text)))
+        return false;
+    if (index < multipart->count) {
+        connection->offset = (off_t)multipart->ranges[index].first;
+        connection->end = (off_t)multipart->ranges[index].end;
+    }
+    return true;
+}
+
+enum send_outcome reply_send(struct connection *connection, struct counters *counters)
+{
+    enum send_outcome outcome = send_part(connection, counters);
+
+    while (outcome == SEND_COMPLETE && has_next_part(connection)) {
+        if (!begin_next_part(connection))
+            return SEND_FAILED;
+        outcome = send_part(connection, counters);
+    }
+    return outcome;
 }
 
 void reply_settle(struct worker *worker, struct connection *connection, enum send_outcome outcome)
@@ -104,27 +155,13 @@ void reply_continue(struct worker *worker, struct connection *connection)
     reply_settle(worker, connection, reply_send(connection, worker->counters));
 }
 
-/* Copies what has not been sent of a head, which lies in bytes that others use too. Returns false when there
- * is no memory. */
-static bool keep_head(struct connection *connection, const char *head, size_t length)
-{
-    connection->head_sent = 0;
-    connection->head_length = (uint32_t)length;
-    connection->head = malloc(length);
-    if (connection->head)
-        memcpy(connection->head, head, length);
-    return connection->head != NULL;
-}
-
-/*
- * Begins a reply: `head`, then connection->file from offset to end if there is one. What the first send does
- * not take of the head is copied, for the caller's bytes are shared.
- */
-static void start_sending(struct worker *worker, struct connection *connection, const char *head,
-                          size_t length)
+/* What the first send does not take of the head is copied, for the caller's bytes are shared. */
+void reply_start(struct worker *worker, struct connection *connection, enum http_status status,
+                 const char *head, size_t length)
 {
     ssize_t sent;
 
+    connection->status = (uint16_t)status;
     connection->state = SENDING;
     if (connection->blocking != (worker->sendfile == SENDFILE_BLOCKING)) {
         connection->blocking = !connection->blocking;
@@ -147,86 +184,10 @@ static void start_sending(struct worker *worker, struct connection *connection, 
         reply_continue(worker, connection);
 }
 
-/* Replies with an error or a redirect. */
-static void reply_without_file(struct worker *worker, struct connection *connection,
-                               const struct request *request, enum http_status status, const char *location)
-{
-    char reply[ERROR_REPLY_MAX];
-    const char *header = response_connection_header(connection->keep_alive, request->minor_version);
-    const size_t length =
-        response_error(reply, status, &worker->date, location, header, request->method == METHOD_HEAD);
-
-    connection->status = (uint16_t)status;
-    start_sending(worker, connection, reply, length);
-}
-
-static void reply_with_file(struct worker *worker, struct connection *connection,
-                            const struct request *request, struct cached_file *file)
-{
-    const char *header = response_connection_header(connection->keep_alive, request->minor_version);
-    const size_t header_length = strlen(header);
-    const size_t before = file->head_length - 2; /* the empty line comes behind the added header */
-    char head[RESPONSE_HEAD_MAX + 64];
-
-    connection->status = HTTP_OK;
-    connection->file = file;
-    connection->end = request->method == METHOD_HEAD ? 0 : (off_t)file->size;
-    memcpy(head, file->head, before);
-    memcpy(head + file->date_offset, worker->date.text, HTTP_DATE_LENGTH);
-    memcpy(head + before, header, header_length);
-    memcpy(head + before + header_length, "\r\n", 2);
-    start_sending(worker, connection, head, before + header_length + 2);
-}
-
-/* Redirects from a directory without trailing slash to the same with one; relative links would break else. */
-static void reply_redirect(struct worker *worker, struct connection *connection,
-                           const struct request *request, const char *path, const char *target)
-{
-    const char *query = memchr(target, '?', request->target_length);
-    const size_t query_length = query ? request->target_length - (size_t)(query - target) : 0;
-    char location[LOCATION_MAX];
-
-    if (!path_encode(path, location, sizeof(location) - query_length - 1)) {
-        reply_without_file(worker, connection, request, HTTP_URI_TOO_LONG, NULL);
-        return;
-    }
-    snprintf(location + strlen(location), query_length + 2, "/%.*s", (int)query_length, query ? query : "");
-    reply_without_file(worker, connection, request, HTTP_MOVED_PERMANENTLY, location);
-}
-
-void reply_begin(struct worker *worker, struct connection *connection, const struct request *request,
-                 const char *data)
-{
-    const char *target = data + request->target_offset;
-    char path[PATH_BYTES_MAX];
-    struct cached_file *file;
-    enum http_status status;
-    int length;
-
-    worker->counters->requests++;
-    connection->started_ns = worker->now_ns;
-    connection->reading_head = false;
-    connection->keep_alive = request->keep_alive && !worker->shutting_down;
-    connection->linger = request->status != 0 && !request->keep_alive;
-    if (request->status != 0) {
-        reply_without_file(worker, connection, request, request->status, NULL);
-        return;
-    }
-    length = path_decode(target, request->target_length, path);
-    status =
-        length < 0 ? (enum http_status) - length : file_cache_get(worker->cache, path, &worker->date, &file);
-    if (status == HTTP_OK)
-        reply_with_file(worker, connection, request, file);
-    else if (status == HTTP_MOVED_PERMANENTLY)
-        reply_redirect(worker, connection, request, path, target);
-    else
-        reply_without_file(worker, connection, request, status, NULL);
-}
-
 void reply_timeout(struct worker *worker, struct connection *connection)
 {
     char reply[ERROR_REPLY_MAX];
-    const size_t length = response_error(reply, HTTP_REQUEST_TIMEOUT, &worker->date, NULL,
+    const size_t length = response_error(reply, HTTP_REQUEST_TIMEOUT, &worker->date, "",
                                          response_connection_header(false, 1), false);
 
     worker->counters->requests++;

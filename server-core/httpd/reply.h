@@ -18,6 +18,11 @@
 void reply_begin(struct worker *worker, struct connection *connection, const struct request *request,
                  const char *data);
 
+/* Begins to send a reply: `head`, then the ranges of connection->file that have been set. With the same
+ * outcomes; for reply_begin(), which has decided what to say (answer.c). */
+void reply_start(struct worker *worker, struct connection *connection, enum http_status status,
+                 const char *head, size_t length);
+
 /* Sends on a connection that is SENDING, with the same outcomes. */
 void reply_continue(struct worker *worker, struct connection *connection);
 

@@ -59,6 +59,18 @@ static bool equals(const char *text, size_t length, const char *word)
     return length == strlen(word) && strncasecmp(text, word, length) == 0;
 }
 
+/* Returns the value without the white space at its ends. */
+static const char *trim(const char *value, size_t *length)
+{
+    while (*length > 0 && (*value == ' ' || *value == '\t')) {
+        value++;
+        --*length;
+    }
+    while (*length > 0 && (value[*length - 1] == ' ' || value[*length - 1] == '\t'))
+        --*length;
+    return value;
+}
+
 /* Ends the request with an error after which the framing of further bytes cannot be trusted. */
 static bool fail(struct request *request, enum http_status status)
 {
@@ -223,6 +235,22 @@ static unsigned take_host(struct request *request, const char *value, size_t len
     return 0;
 }
 
+/* Of the headers of 9110:13.1 and 9110:14.2; names are told apart by their first letters before they are
+ * compared. */
+static bool is_conditional(const char *name, size_t length)
+{
+    static const char *const names[] = {"Range",         "If-Range",          "If-Match",
+                                        "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"};
+
+    if ((name[0] | 0x20) != 'r' && ((name[0] | 0x20) != 'i' || length < 3 || name[2] != '-'))
+        return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (equals(name, length, names[i]))
+            return true;
+    }
+    return false;
+}
+
 /* §5. Returns true when the request ends here with an error. */
 static bool take_header(struct request *request, const char *line, size_t length)
 {
@@ -240,11 +268,7 @@ static bool take_header(struct request *request, const char *line, size_t length
     value_length = (size_t)(end - value);
     if (span(value, value_length, VALUE) != value_length)
         return fail(request, HTTP_BAD_REQUEST);
-    while (value < end && (*value == ' ' || *value == '\t'))
-        value++;
-    while (value < end && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    value_length = (size_t)(end - value);
+    value = trim(value, &value_length);
 
     if (equals(line, name_length, "Host"))
         status = take_host(request, value, value_length);
@@ -256,6 +280,8 @@ static bool take_header(struct request *request, const char *line, size_t length
         status = take_transfer_encoding(request, value, value_length);
     else if (equals(line, name_length, "Expect") && !equals(value, value_length, "100-continue"))
         status = HTTP_EXPECTATION_FAILED;
+    else if (is_conditional(line, name_length))
+        request->conditional = true;
     return status != 0 && fail(request, status);
 }
 
@@ -321,4 +347,30 @@ bool request_parse(struct request *request, const char *data, size_t length)
             return true;
     }
     return false;
+}
+
+bool request_find_header(const struct request *request, const char *data, const char *name,
+                         struct header *header)
+{
+    const size_t name_length = strlen(name);
+
+    if (header->next == 0) /* behind the request line and the empty line that may stand before it */
+        header->next = request->target_offset;
+    for (;;) {
+        const char *line = memchr(data + header->next, '\n', request->parsed - header->next);
+        const char *end;
+
+        if (!line)
+            return false;
+        header->next = (uint32_t)(++line - data);
+        end = memchr(line, '\r', request->parsed - header->next);
+        if (!end)
+            return false;
+        if ((size_t)(end - line) > name_length && line[name_length] == ':' &&
+            strncasecmp(line, name, name_length) == 0) {
+            header->value_length = (size_t)(end - line) - name_length - 1;
+            header->value = trim(line + name_length + 1, &header->value_length);
+            return true;
+        }
+    }
 }

@@ -43,6 +43,7 @@ struct request {
     uint8_t minor_version; /* of HTTP/1.x */
     bool host_seen, content_length_seen, transfer_encoding_seen;
     bool has_body, wants_close, wants_keep_alive;
+    bool conditional;       /* has a header of RFC 9110 §13.1 or §14.2; http/conditions.h evaluates them */
     uint32_t target_offset; /* path and query of the target; the caller's bytes hold them */
     uint32_t target_length;
 
@@ -57,5 +58,17 @@ struct request {
  * status and keep_alive are set. (After an error that ends the connection, bytes behind are of no interest.)
  */
 bool request_parse(struct request *request, const char *data, size_t length);
+
+/* A header line of a complete head; zeroed before the first search. */
+struct header {
+    const char *value; /* without white space at its ends */
+    size_t value_length;
+    uint32_t next; /* where the next line begins */
+};
+
+/* Finds the next line of header `name` (in any case of letters) behind *header. Returns false when there is
+ * none. For headers that hardly any request has; the usual ones are taken while the head is parsed. */
+bool request_find_header(const struct request *request, const char *data, const char *name,
+                         struct header *header);
 
 #endif

@@ -132,7 +132,8 @@ class Connection:
             name, value = line.decode().rstrip("\r\n").split(": ", 1)
             assert name.lower() not in headers
             headers[name.lower()] = value
-        length = 0 if method == "HEAD" else int(headers["content-length"])
+        bodiless = method == "HEAD" or status == "304"
+        length = 0 if bodiless else int(headers["content-length"])
         body = self.stream.read(length)
         assert len(body) == length
         return Reply(int(status), headers, body, raw_head)
@@ -327,6 +328,27 @@ def every_server(long_lived: Server) -> Iterator[Server]:
     assert long_lived.command("clear counters") == {"cleared": True}
     yield long_lived
     long_lived.disconnect_clients()
+
+
+def parts_of(reply: Reply) -> list[tuple[str, bytes]]:
+    """Take a multipart/byteranges body apart: the Content-Range and the bytes of each part."""
+    boundary = b"--" + reply.headers["content-type"].partition("boundary=")[2].encode()
+    first, *parts, last = reply.body.split(boundary)
+    assert (first, last) == (b"", b"--\r\n")
+    found = []
+    for part in parts:
+        head, _, body = part.partition(b"\r\n\r\n")
+        lines = dict(line.split(": ", 1) for line in head.decode().strip().split("\r\n"))
+        assert set(lines) == {"Content-Type", "Content-Range"}
+        assert body.endswith(b"\r\n")
+        found.append((lines["Content-Range"], body[:-2]))
+    return found
+
+
+@pytest.fixture
+def parts() -> Callable[[Reply], list[tuple[str, bytes]]]:
+    """Return the function that takes a multipart body apart."""
+    return parts_of
 
 
 @pytest.fixture

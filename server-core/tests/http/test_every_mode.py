@@ -46,6 +46,25 @@ def test_pipelined_requests_are_answered_in_order(every_server: Any) -> None:
         assert connection.reply().status == 404
 
 
+def test_conditions_and_ranges_are_obeyed(every_server: Any, parts: Any) -> None:
+    """Not modified, failed precondition, one range, several, none that exists; all on one connection."""
+    contents = os.urandom(100_000)
+    every_server.write("ranges", contents)
+    connection = every_server.connect()
+    etag = connection.get("/ranges").headers["etag"]
+    assert connection.get("/ranges", f"If-None-Match: {etag}").status == 304
+    assert connection.get("/ranges", 'If-Match: "other"').status == 412
+    part = connection.get("/ranges", "Range: bytes=70000-79999", f"If-Range: {etag}")
+    assert (part.status, part.headers["content-range"]) == (206, "bytes 70000-79999/100000")
+    assert part.body == contents[70000:80000]
+    several = connection.get("/ranges", "Range: bytes=90000-,10-19,-1")
+    assert several.status == 206
+    assert [body for _range, body in parts(several)] == [contents[10:20], contents[90000:]]
+    assert connection.get("/ranges", "Range: bytes=100000-").status == 416
+    assert connection.get("/ranges").body == contents
+    every_server.await_total(requests=7, replies_200=2, replies_206=2, replies_304=1, replies_412=1)
+
+
 def test_request_that_comes_in_pieces_is_served(every_server: Any) -> None:
     """It does not matter how a request is cut into packets."""
     every_server.write("pieces", b"contents")

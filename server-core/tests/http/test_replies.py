@@ -34,6 +34,7 @@ def test_head_of_a_reply_is_complete(server: Any) -> None:
     headers = server.connect().get("/a.html").headers
     assert headers["content-type"] == "text/html"
     assert headers["server"] == "trimtab-httpd"
+    assert headers["accept-ranges"] == "bytes"
     assert re.fullmatch(r"\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT", headers["date"])
     assert "connection" not in headers
 

@@ -23,11 +23,7 @@ def test_statistics_are_exactly_what_the_client_saw(server: Any) -> None:
         for target, method in [("/file", "GET"), ("/file", "HEAD"), ("/missing", "GET"), ("/", "GET")]:
             connection.ask(target, method=method)
             reply = connection.reply(method)
-            lines = {"server", "date", "content-type", "content-length"}
-            assert set(reply.headers) == lines
-            reason = {200: "OK", 403: "Forbidden", 404: "Not Found"}[reply.status]
-            received += len(f"HTTP/1.1 {reply.status} {reason}\r\n\r\n") + len(reply.body)
-            received += sum(len(f"{name}: {value}\r\n") for name, value in reply.headers.items())
+            received += len(reply.raw_head) + len(reply.body)
         connection.close()
     server.await_total(
         connections_open=0,
