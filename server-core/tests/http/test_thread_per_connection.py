@@ -67,9 +67,12 @@ def test_threads_on_demand_come_with_connections_and_go_when_idle(
     assert server.connect().get("/file").body == b"contents"
 
 
-def test_fixed_threads_are_there_from_the_beginning(start: Callable[..., Any]) -> None:
+def test_fixed_threads_are_there_from_the_beginning(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
     """As many as `workers`, beside the main thread."""
-    assert thread_count(start(architecture="mt", workers=8)) == 9
+    server = start(architecture="mt", workers=8)
+    await_state(lambda: thread_count(server) == 9)
 
 
 def test_threads_share_one_cache(start: Callable[..., Any]) -> None:
