@@ -41,7 +41,7 @@ def compose(*arguments: str) -> str:
         if plugin.returncode == 0
         else [shutil.which("docker-compose") or "docker-compose"]
     )
-    command = [*base, "--project-name", PROJECT, *arguments]
+    command = [*base, "--project-name", PROJECT, "--profile", "host-tuning", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -53,7 +53,7 @@ def stack() -> Iterator[httpx.Client]:
     compose("build")
     try:
         compose("up", "--detach")
-        container = compose("ps", "--quiet").strip()
+        container = compose("ps", "--quiet", "trimtab").strip()
         with httpx.Client(base_url=URL, timeout=10) as client:
             _await_healthy(container)
             yield client
@@ -111,3 +111,19 @@ def test_daemon_is_unprivileged_and_its_root_is_read_only(stack: httpx.Client) -
     assert compose("exec", "-T", "trimtab", "id", "-u").strip() == "10001"
     write = "touch /opt/trimtab/x 2>/dev/null && echo writable || echo read-only"
     assert compose("exec", "-T", "trimtab", "sh", "-c", write).strip() == "read-only"
+
+
+@pytest.mark.timeout(60)
+def test_interrupts_are_steered_through_the_helper_and_put_back(stack: httpx.Client) -> None:
+    """The daemon has no right to, the helper of the host-tuning profile has: the mask changes and comes back."""
+    steering = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
+    before = steering.read_text()
+    plan = {"plan": "interrupt", "devices": ["lo"], "cpus": [0]}
+    try:
+        applied = stack.post("/api/v1/affinity/apply", json=plan).raise_for_status().json()
+        assert [setting["state"] for setting in applied["settings"]] == ["applied"], applied
+        assert int(steering.read_text().replace(",", ""), 16) == 1
+    finally:
+        restored = stack.post("/api/v1/affinity/restore").raise_for_status().json()
+    assert [line["state"] for line in restored] == ["restored"]
+    assert steering.read_text() == before

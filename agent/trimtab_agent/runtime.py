@@ -9,7 +9,7 @@ from pathlib import Path
 from trimtab_db import Repository, open_database
 from trimtab_db.records import RunState
 
-from trimtab_agent.affinity.service import AffinityService, access_of
+from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import HostError, RunConflict
@@ -79,7 +79,7 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
     with open_repository(settings) as repository:
         host_id = repository.register_host(describe_host())
         repository.prune_counter_samples(host_id)
-        affinity = AffinityService(repository, layout, VarPaths(settings.var).lock, access_of(settings))
+        affinity = AffinityService(repository, layout, settings)
         for line in affinity.restore_left_behind():
             log.warning("%s: %s was left behind by a run and is %s now", line.path, line.mask, line.state)
         broadcaster = Broadcaster()

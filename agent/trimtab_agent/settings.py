@@ -56,6 +56,9 @@ class Settings(BaseSettings):
     helper: Path | None = Field(
         default=None, description="Socket of the privileged helper; masks are written directly if not given."
     )
+    sysfs: Path = Field(
+        default=Path("/sys"), description="Where the host's /sys is; a container's own shows its own devices."
+    )
     webui: Path = Field(default=CHECKOUT / "webui/dist", description="Directory of the built web UI.")
 
     @field_validator("extra_hosts", mode="before")

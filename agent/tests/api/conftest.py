@@ -12,7 +12,6 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import FastAPI
-from trimtab_agent.affinity.os_settings import DirectAccess
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.api.access import Access
 from trimtab_agent.api.app import create_app
@@ -80,7 +79,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
     port = listener.getsockname()[1]
     context = Context(
         service=service,
-        affinity=AffinityService(repository, layout, var / "run.lock", DirectAccess()),
+        affinity=AffinityService(repository, layout, settings),
         repository=repository,
         broadcaster=broadcaster,
         sampler=sampler,

@@ -8,7 +8,6 @@ restoring by hand take the run lock, so that nobody moves interrupts under a mea
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from trimtab_db import Repository
 from trimtab_tuner.affinity import AffinityPlan, PlanName, make_plan
@@ -16,11 +15,12 @@ from trimtab_tuner.affinity import AffinityPlan, PlanName, make_plan
 from trimtab_agent.affinity.balancers import Balancer, balancers
 from trimtab_agent.affinity.changes import changes_of, queues_of
 from trimtab_agent.affinity.journal import AffinityJournal, Applied, Restored
-from trimtab_agent.affinity.os_settings import DirectAccess, SettingAccess
+from trimtab_agent.affinity.os_settings import DirectAccess
 from trimtab_agent.errors import HostError, RunConflict, SpecError
 from trimtab_agent.helper.client import HelperAccess
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.run.lock import RunLock
+from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.settings import Settings
 from trimtab_agent.topology import Topology, read_topology
 
@@ -43,20 +43,20 @@ class AffinityStatus:
     balancers: tuple[Balancer, ...]
 
 
-def access_of(settings: Settings) -> SettingAccess:
-    """How masks are reached: through the privileged helper where one is named, else directly."""
-    return HelperAccess(settings.helper) if settings.helper is not None else DirectAccess()
-
-
 class AffinityService:
-    """Affinity plans on this host; `lock_path` is the run lock's."""
+    """Affinity plans on this host; masks go through the privileged helper where one is named."""
 
-    def __init__(
-        self, repository: Repository, layout: CpuLayout, lock_path: Path, access: SettingAccess
-    ) -> None:
+    def __init__(self, repository: Repository, layout: CpuLayout, settings: Settings) -> None:
         self._layout = layout
-        self._lock_path = lock_path
-        self.journal = AffinityJournal(repository, access)
+        self._lock_path = VarPaths(settings.var).lock
+        self._sysfs = settings.sysfs
+        self.journal = AffinityJournal(
+            repository, HelperAccess(settings.helper) if settings.helper is not None else DirectAccess()
+        )
+
+    def topology(self) -> Topology:
+        """The host's topology as it is now."""
+        return read_topology(self._sysfs)
 
     def plan(
         self, name: PlanName, devices: Sequence[str], workers: int, cpus: Sequence[int] = ()
@@ -65,7 +65,7 @@ class AffinityService:
 
         Raises SpecError.
         """
-        topology = read_topology()
+        topology = self.topology()
         plan = self._plan(name, devices, workers, cpus, topology)
         settings = self.journal.preview(changes_of(plan, topology))
         return PlannedAffinity(plan=plan, settings=settings, sentence=sentence_of(plan))
@@ -88,7 +88,7 @@ class AffinityService:
         cpus: Sequence[int],
         run_id: int | None,
     ) -> PlannedAffinity:
-        topology = read_topology()
+        topology = self.topology()
         plan = self._plan(name, devices, workers, cpus, topology)
         settings = self.journal.apply(changes_of(plan, topology), run_id)
         return PlannedAffinity(plan=plan, settings=settings, sentence=sentence_of(plan))

@@ -13,14 +13,12 @@ from trimtab_tuner.affinity import PlanName
 
 from trimtab_agent.affinity.balancers import ban_interrupts, irqbalance_socket
 from trimtab_agent.affinity.journal import Applied
-from trimtab_agent.affinity.service import AffinityService, access_of
+from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.commands.options import EXIT_FAILED, Json, Var, settings_of
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.layout import process_layout
-from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.documents import print_json
-from trimtab_agent.topology import read_topology
 
 app = typer.Typer(
     name="affinity", help="Which CPU serves which worker and which receive queue.", no_args_is_help=True
@@ -41,7 +39,7 @@ def _service(var: Var) -> Iterator[AffinityService]:
     """The service on the database."""
     settings = settings_of(var=var)
     with open_repository(settings) as repository:
-        yield AffinityService(repository, process_layout(), VarPaths(settings.var).lock, access_of(settings))
+        yield AffinityService(repository, process_layout(), settings)
 
 
 @app.command()
@@ -124,8 +122,8 @@ def _plan_or_apply(
     if name not in get_args(PlanName):
         raise SpecError("plan", f"plan {name!r}: expected one of {', '.join(get_args(PlanName))}")
     plan_name = cast("PlanName", name)
-    devices = device or [nic.name for nic in read_topology().devices if nic.up and nic.name != "lo"]
     with _service(var) as service:
+        devices = device or [nic.name for nic in service.topology().devices if nic.up and nic.name != "lo"]
         act = service.plan if dry_run else service.apply
         planned = act(plan_name, devices, workers, cpu or ())
         others = service.status().balancers

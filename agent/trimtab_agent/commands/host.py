@@ -5,7 +5,7 @@ from dataclasses import asdict
 import typer
 
 from trimtab_agent.affinity.balancers import balancers
-from trimtab_agent.commands.options import Json, console_for
+from trimtab_agent.commands.options import Json, console_for, settings_of
 from trimtab_agent.host import describe_host
 from trimtab_agent.layout import format_cpus, process_layout
 from trimtab_agent.terminal.documents import print_json
@@ -18,7 +18,7 @@ app = typer.Typer(name="host", help="This machine.", no_args_is_help=True)
 @app.command()
 def show(as_json: Json = False) -> None:
     """Describe this machine, its topology, and how its CPUs would be divided."""
-    machine, layout, topology = describe_host(), process_layout(), read_topology()
+    machine, layout, topology = describe_host(), process_layout(), read_topology(settings_of().sysfs)
     others = balancers()
     if as_json:
         print_json(

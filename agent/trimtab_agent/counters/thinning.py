@@ -9,7 +9,6 @@ from trimtab_db.records import CounterSample
 
 from trimtab_agent.counters.source import Values
 
-
 # Numbers that say what a sample is about: a mean of them would name something else.
 NAMES = {"time", "run_id", "trial", "rate_rps", "cpu", "worker", "pid"}
 

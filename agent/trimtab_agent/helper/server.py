@@ -12,7 +12,7 @@ ask is decided by the kernel: the uid that SO_PEERCRED gives (unix(7)) must be t
 Requests are served one after the other; a peer that sends nothing for a second is hung up on. It keeps no
 state: the journal is the daemon's, which restores through the same three lines.
 
-Usage: python -m trimtab_agent.helper.server SOCKET --uid UID
+Usage: python -m trimtab_agent.helper.server SOCKET --uid UID [--root DIRECTORY]
 """
 
 import argparse
@@ -92,10 +92,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="trimtab-helper", description="Reads and writes CPU masks.")
     parser.add_argument("socket", type=Path, help="path of the Unix socket to listen on")
     parser.add_argument("--uid", type=int, required=True, help="the only user whose requests are served")
+    parser.add_argument(
+        "--root", type=Path, default=Path("/"), help="where the host's /proc and /sys are mounted"
+    )
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: sys.exit(0))
-    access = DirectAccess()
+    access = DirectAccess(options.root)
     with listen(options.socket, options.uid) as listener:
         print(f"trimtab-helper: ready on {options.socket} for uid {options.uid}", flush=True)
         try:

@@ -9,7 +9,7 @@ from trimtab_tuner.affinity import PlanName
 from trimtab_agent.affinity.journal import Restored
 from trimtab_agent.affinity.service import AffinityStatus, PlannedAffinity
 from trimtab_agent.api.context import ContextDep
-from trimtab_agent.topology import Topology, read_topology
+from trimtab_agent.topology import Topology
 
 router = APIRouter(tags=["host"])
 
@@ -29,9 +29,9 @@ class PlanRequest(BaseModel):
 
 
 @router.get("/host/topology", response_model=Topology)
-def get_topology() -> Topology:
+def get_topology(context: ContextDep) -> Topology:
     """CPUs, caches, network devices with their queues, and interrupts, as they are now."""
-    return read_topology()
+    return context.affinity.topology()
 
 
 @router.get("/affinity", response_model=AffinityStatus)
