@@ -34,7 +34,8 @@ class Child:
 
     `cpus` are the CPUs it may use.  Its standard error goes to the file `log`, its standard output as well,
     unless `capture` asks for a pipe (`stdout`).  With `realtime` it gets the priority of priority.py.
-    With `guarded` whatever it forks ends with it; `prefix` is a command that goes before it (another user).
+    With `guarded` whatever it forks ends with it; `prefix` is a command that goes before it and
+    becomes it (another user, a control group, a network namespace).
     Raises BinaryMissing if it cannot be started.
     """
 

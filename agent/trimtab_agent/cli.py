@@ -115,6 +115,8 @@ def tune(
     workload: Annotated[
         str, typer.Option(help="What clients ask for: a name, or the path of a TOML file.")
     ] = "specweb99",
+    memory: Annotated[str | None, typer.Option(help="unlimited, in-memory, moderate-io or heavy-io.")] = None,
+    start: Annotated[str | None, typer.Option(help="Caches at the start of a trial: warm or cold.")] = None,
     objective: Annotated[str, typer.Option(help="What makes a score.")] = "condensed-area",
     strategy: Annotated[str | None, typer.Option(help="How to search.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search and of the arrivals.")] = 1,
@@ -139,6 +141,8 @@ def tune(
         target=target,
         workload=workload if definition is None else definition.name,
         definition=definition,
+        memory=memory,
+        start=start,
         objective=objective,
         strategy=strategy,
         seed=seed,

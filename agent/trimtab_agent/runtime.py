@@ -17,6 +17,7 @@ from trimtab_agent.host import describe_host
 from trimtab_agent.layout import CpuLayout, pin_this_process, process_layout
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
+from trimtab_agent.run.surroundings import clear_leftovers_of_dead_runs
 from trimtab_agent.service import TuningService
 from trimtab_agent.settings import Settings
 
@@ -82,6 +83,7 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
         affinity = AffinityService(repository, layout, settings)
         for line in affinity.restore_left_behind():
             log.warning("%s: %s was left behind by a run and is %s now", line.path, line.mask, line.state)
+        clear_leftovers_of_dead_runs(VarPaths(settings.var))
         broadcaster = Broadcaster()
         sampler = Sampler(repository, host_id, broadcaster)
         service = TuningService(

@@ -18,6 +18,7 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
     log          {"run_id", "level", "message"}
 """
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,13 @@ from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import RunNotFound, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.layout import CpuLayout
+from trimtab_agent.memory_group import require_memory_groups
 from trimtab_agent.programs import require_built, server_program
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.run.pause import PauseSwitch
 from trimtab_agent.run.runner import RunEnd, Runner
+from trimtab_agent.run.surroundings import clear_leftovers
 from trimtab_agent.settings import Settings
 from trimtab_agent.specification import Plan, RunSpec, check
 from trimtab_agent.workload_choice import parameters
@@ -79,6 +82,8 @@ class TuningService:
         Raises SpecError, RunConflict while another run is going on, BinaryMissing, HostError, DatabaseError.
         """
         plan = check(spec, self.own_workloads)
+        if plan.definition.conditions.memory != "unlimited":
+            require_memory_groups(str(os.getpid()))
         server_program(plan.target, self._settings.httpd_path)
         require_built(self._settings.load_path)
         with self._guard:
@@ -236,6 +241,7 @@ class TuningService:
         The thread gives the lock back at its end.
         """
         lock.name_run(run_id)
+        clear_leftovers(self._paths)
         stop, pause = StopSignal(), PauseSwitch()
         runner = Runner(
             run_id=run_id,

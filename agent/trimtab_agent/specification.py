@@ -17,11 +17,18 @@ from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.workloads import Workload
+from trimtab_tuner.workloads.conditions import Memory, Start, memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
 
 from trimtab_agent.errors import SpecError
 from trimtab_agent.layout import process_layout
-from trimtab_agent.workload_choice import find_definition, make_workload, parameters, sized
+from trimtab_agent.workload_choice import (
+    find_definition,
+    make_workload,
+    parameters,
+    sized,
+    with_conditions,
+)
 
 # Targets whose server runs PHP over FastCGI, which dynamic requests need.
 DYNAMIC_TARGETS: frozenset[str] = frozenset()
@@ -42,7 +49,7 @@ class RunSpec(BaseModel):
     """A run as the user asks for it; what is left out comes from the preset.
 
     `settings` overrides single fields of the preset's settings, by name.  `definition` is a workload that has
-    no name here; it goes before `workload`.
+    no name here; it goes before `workload`.  `memory` and `start` go before the definition's own conditions.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -51,6 +58,8 @@ class RunSpec(BaseModel):
     target: str = "core"
     workload: str = "specweb99"
     definition: Definition | None = None
+    memory: Memory | None = None
+    start: Start | None = None
     objective: str = Objective.CONDENSED_AREA.value
     strategy: str | None = None
     seed: int = Field(default=1, ge=0, lt=2**31)
@@ -109,12 +118,17 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     space = settings.apply_ranges(_narrowed(space, spec))
     if not space.free:
         raise SpecError("knobs", "every knob is fixed: expected at least one knob that is free to tune")
-    definition = sized(definition, settings.directories)
+    definition = with_conditions(sized(definition, settings.directories), spec.memory, spec.start)
+    workload = make_workload(parameters(definition, settings.time_scale))
+    try:
+        memory_limit_bytes(definition.conditions.memory, workload.total_bytes())
+    except ValueError as error:
+        raise SpecError("memory", str(error)) from error
     return Plan(
         spec=spec,
         target=target,
         definition=definition,
-        workload=make_workload(parameters(definition, settings.time_scale)),
+        workload=workload,
         space=space,
         settings=settings,
     )

@@ -47,7 +47,7 @@ class ServerFailed(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOrder:
-    """What is to be started: `name` names its files in `directory`."""
+    """What is to be started: `name` names its files in `directory`; `within` goes before its command."""
 
     program: Path
     target: Target
@@ -56,6 +56,7 @@ class ServerOrder:
     cpus: tuple[int, ...]
     directory: Path
     name: str
+    within: tuple[str, ...] = ()
 
 
 class TargetServer:
@@ -83,7 +84,7 @@ class TargetServer:
                 cpus=order.cpus,
                 log=self._log(),
                 guarded=True,
-                prefix=self._prefix,
+                prefix=(*order.within, *self._prefix),
             )
         except BaseException:
             shutil.rmtree(self._directory, ignore_errors=True)

@@ -1,23 +1,41 @@
 """Asks the server once for every file, so that each trial starts with the same filled caches.
 
 HEAD requests, many at a time on one persistent connection: the server opens every file and builds its header,
-but sends no content, which the page cache holds already.  With several workers, the one that accepts the
-connection is warmed; the others open each file once on their own, which costs microseconds.
+but sends no content, which the page cache holds already; under a memory limit a process in the server's
+memory group reads the content first.  With several workers, the one that accepts the connection is warmed;
+the others open each file once on their own, which costs microseconds.
 """
 
 import socket
 from collections.abc import Sequence
+from pathlib import Path
 
-from trimtab_agent.children import StopSignal
+from trimtab_agent.children import Child, StopSignal
 from trimtab_agent.load_generator import Stopped
+from trimtab_agent.memory_group import MemoryGroup
 
 BATCH = 64
 TIMEOUT_S = 10.0
+WAIT_S = 60.0  # for a stop or the reader's end, whichever comes first; then again
 HEAD_END = b"\r\n\r\n"
 
 
 class WarmingFailed(Exception):
     """The server did not answer 200 for a file, or stopped answering."""
+
+
+def read_in_group(root: Path, group: MemoryGroup, cpus: Sequence[int], log: Path, stop: StopSignal) -> None:
+    """Reads every file under `root` once, by a process in the group, so that their pages are charged to it.
+
+    Raises WarmingFailed or Stopped.
+    """
+    command = ("sh", "-c", 'find "$0" -type f -exec cat {} + >/dev/null', str(root))
+    with Child(command, cpus=cpus, log=log, prefix=group.join_command) as reader:
+        while reader.exit_code is None:
+            if stop.wait(WAIT_S, reader) and stop.requested:
+                raise Stopped
+        if reader.exit_code != 0:
+            raise WarmingFailed(reader.death_sentence())
 
 
 def warm(address: str, port: int, paths: Sequence[str], stop: StopSignal) -> None:

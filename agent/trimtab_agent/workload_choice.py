@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_tuner.workloads import WORKLOADS, Workload
+from trimtab_tuner.workloads.conditions import Conditions, Memory, Start
 from trimtab_tuner.workloads.definition import Definition, DefinitionError, read_definition
 from trimtab_tuner.workloads.drawn import DEFAULT_SEED, DrawnWorkload
 from trimtab_tuner.workloads.file_sets import Specweb99Files
@@ -61,6 +62,17 @@ def sized(definition: Definition, directories: int) -> Definition:
     return definition.model_copy(
         update={"files": definition.files.model_copy(update={"directories": directories})}
     )
+
+
+def with_conditions(definition: Definition, memory: Memory | None, start: Start | None) -> Definition:
+    """The definition under other conditions; None leaves its own."""
+    asked = {name: value for name, value in (("memory", memory), ("start", start)) if value is not None}
+    return definition.model_copy(update={"conditions": definition.conditions.model_copy(update=asked)})
+
+
+def recorded_conditions(recorded: dict[str, Any]) -> Conditions:
+    """The conditions in recorded parameters."""
+    return Conditions.model_validate(recorded.get("definition", {}).get("conditions", {}))
 
 
 def parameters(definition: Definition, time_scale: float) -> dict[str, Any]:

@@ -18,9 +18,11 @@ from trimtab_db.repository import Repository
 
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.host import host_sources
+from trimtab_agent.counters.memory_group import MemoryGroupSource
 from trimtab_agent.counters.process import ProcessSource
 from trimtab_agent.counters.server import ReadStats, ServerSource, WorkersSource
 from trimtab_agent.counters.source import CounterSet, Snapshot, Values
+from trimtab_agent.memory_group import MemoryGroup
 
 INTERVAL_S = 1.0
 BATCH = 10
@@ -38,8 +40,15 @@ class Sampler:
         self._broadcaster = broadcaster
         self._processes = ProcessSource()
         self._server = ServerSource()
+        self._memory_group = MemoryGroupSource()
         self._counters = CounterSet(
-            [*host_sources(), self._processes, self._server, WorkersSource(self._server)]
+            [
+                *host_sources(),
+                self._processes,
+                self._server,
+                WorkersSource(self._server),
+                self._memory_group,
+            ]
         )
         self._run_id: int | None = None
         self._trial_number: int | None = None
@@ -69,6 +78,10 @@ class Sampler:
         """Samples from now on include these processes and these counters of theirs; neither when empty."""
         self._processes.watch(pids)
         self._server.watch(read_stats)
+
+    def watch_memory_group(self, group: MemoryGroup | None) -> None:
+        """Samples from now on include this group; none when None."""
+        self._memory_group.watch(group)
 
     def load_progressed(self, rate_rps: float, line: Mapping[str, Any]) -> None:
         """The load generator drives `rate_rps` and has reported `line`; the next sample tells it too."""

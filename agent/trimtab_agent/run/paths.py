@@ -21,6 +21,11 @@ class VarPaths:
         return self.var / "workloads"
 
     @property
+    def leftovers(self) -> Path:
+        """The journal of what runs have made in the operating system."""
+        return self.var / "leftovers.json"
+
+    @property
     def lock(self) -> Path:
         """The host's run lock."""
         return self.var / "run.lock"

@@ -10,7 +10,7 @@ The runner blocks; whoever starts it gives it a thread, a stop signal, and the r
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trimtab_db import Repository, records
 from trimtab_db.errors import DatabaseError
@@ -42,9 +42,10 @@ from trimtab_agent.run.history import History, as_result
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.run.pause import PauseSwitch
 from trimtab_agent.run.progress import RunProgress
+from trimtab_agent.run.surroundings import surroundings
 from trimtab_agent.run.trial import Bench, TrialListener, TrialOrder, run_trial
 from trimtab_agent.settings import Settings as AgentSettings
-from trimtab_agent.workload_choice import make_workload
+from trimtab_agent.workload_choice import make_workload, recorded_conditions
 
 log = logging.getLogger(__name__)
 
@@ -95,6 +96,7 @@ class Runner:
             seed=run.seed,
             layout=CpuLayout(server=tuple(run.layout["server"]), generator=tuple(run.layout["generator"])),
             file_set=FileSet(self._paths.file_sets, make_workload(run.workload_parameters)),
+            conditions=recorded_conditions(run.workload_parameters),
             directory=self._paths.log(run_id),
             sampler=sampler,
             stop=stop,
@@ -145,7 +147,12 @@ class Runner:
     def _end_of(self, work: Callable[[], None]) -> tuple[RunState, str]:
         """Does the work; how it ended, and the sentence of a failure."""
         try:
-            work()
+            with surroundings(
+                self._bench.conditions, self._bench.file_set.total_bytes, self._run.id, self._paths
+            ) as made:
+                self._bench = replace(self._bench, surroundings=made)
+                self._bench.sampler.watch_memory_group(made.memory)
+                work()
         except Stopped:
             return RunState.STOPPED, ""
         except (TrimtabError, DatabaseError, CalibrationError, RenderError) as failure:
@@ -156,6 +163,7 @@ class Runner:
             log.exception("run %d failed", self._run.id)
             return RunState.FAILED, f"internal error: {type(failure).__name__}: {failure}"
         finally:
+            self._bench.sampler.watch_memory_group(None)
             self._bench.sampler.write()
         return RunState.FINISHED, ""
 
@@ -198,7 +206,8 @@ class Runner:
     def _prepare(self) -> None:
         files = self._bench.file_set
         files.prepare(lambda done, total: self.progress.phase_done(done / total), self._stop)
-        files.read_into_page_cache(self._stop)
+        if not self._bench.reads_anew:
+            files.read_into_page_cache(self._stop)
 
     def _calibrate(self) -> tuple[float, ...]:
         calibration = calibrate(

@@ -9,7 +9,7 @@ Whoever runs trials records it, in one transaction.
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from trimtab_tuner.score import score
 from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.verification import verify
+from trimtab_tuner.workloads.conditions import Conditions
 
 from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
@@ -30,6 +31,7 @@ from trimtab_agent.layout import CpuLayout
 from trimtab_agent.load_generator import GeneratorDied, LoadOrder, ServerDied, Stopped, drive
 from trimtab_agent.run.measuring import counted, for_tuner, measurement_record
 from trimtab_agent.run.quiet import wait_for_quiet
+from trimtab_agent.run.surroundings import Surroundings
 from trimtab_agent.supervisor import (
     ADDRESS,
     ConfigurationRejected,
@@ -37,7 +39,7 @@ from trimtab_agent.supervisor import (
     ServerOrder,
     TargetServer,
 )
-from trimtab_agent.warming import WarmingFailed, warm
+from trimtab_agent.warming import WarmingFailed, read_in_group, warm
 
 # So many rates of a trial are driven a second time if the generator was the limit in the first.
 REPEATS_PER_TRIAL = 2
@@ -56,9 +58,19 @@ class Bench:
     seed: int
     layout: CpuLayout
     file_set: FileSet
+    conditions: Conditions
     directory: Path
     sampler: Sampler
     stop: StopSignal
+    surroundings: Surroundings = field(default_factory=Surroundings)
+
+    @property
+    def reads_anew(self) -> bool:
+        """Whether each start of the server finds the file set on disk only.
+
+        With a memory limit its pages must be charged to the server's group, and so be read by it.
+        """
+        return self.conditions.start == "cold" or self.surroundings.memory is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +144,9 @@ class Climb:
 
     def _start(self) -> TargetServer:
         bench = self._bench
+        memory = bench.surroundings.memory
+        if bench.reads_anew:
+            bench.file_set.drop_from_page_cache(bench.stop)
         server = TargetServer(
             ServerOrder(
                 program=bench.program,
@@ -141,6 +156,7 @@ class Climb:
                 cpus=bench.layout.server,
                 directory=bench.directory,
                 name=f"trial-{self._order.number}",
+                within=() if memory is None else memory.join_command,
             ),
             bench.stop,
         )
@@ -148,8 +164,19 @@ class Climb:
         return server
 
     def _warm(self, server: TargetServer) -> None:
+        """Fills the caches, unless they shall be cold."""
         bench = self._bench
+        if bench.conditions.start == "cold":
+            return
         try:
+            if bench.surroundings.memory is not None:
+                read_in_group(
+                    bench.file_set.root,
+                    bench.surroundings.memory,
+                    bench.layout.server,
+                    bench.directory / f"trial-{self._order.number}.reader.log",
+                    bench.stop,
+                )
             warm(ADDRESS, server.port, [path for path, _ in bench.file_set.files], bench.stop)
         except WarmingFailed as error:
             if server.child.wait(0) is not None:
@@ -211,6 +238,7 @@ def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> recor
     started_at = datetime.now(UTC)
     climb = Climb(bench, order, listener)
     trial_score: float | None = None
+    kills_before = bench.surroundings.out_of_memory_kills()
     bench.sampler.watch_trial(bench.run_id, order.number)
     try:
         climb.run()
@@ -220,7 +248,8 @@ def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> recor
         verdict, reason = Verdict.REJECTED, str(error)
     except (ServerDied, ServerFailed, GeneratorDied, WorkerDied) as error:
         explain_by_missing_files(bench.file_set)
-        verdict, reason = Verdict.CRASHED, str(error)
+        verdict = Verdict.CRASHED
+        reason = str(error) + bench.surroundings.out_of_memory_remark(kills_before)
     except Stopped:
         verdict, reason = Verdict.ABORTED, "The run was stopped during this trial."
     finally:

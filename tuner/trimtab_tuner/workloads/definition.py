@@ -14,6 +14,10 @@ requests = 1
 
 [dynamic]                   # dynamic.py; may be left out
 share = 0.05
+
+    [conditions]                # conditions.py; may be left out, and a run may ask for others
+    memory = "unlimited"
+    start = "warm"
 """
 
 import tomllib
@@ -23,6 +27,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from trimtab_tuner.records import Frozen
+from trimtab_tuner.workloads.conditions import Conditions
 from trimtab_tuner.workloads.dynamic import Dynamic
 from trimtab_tuner.workloads.file_sets import BandedFiles, ListedFiles, Specweb99Files
 from trimtab_tuner.workloads.session_shapes import PlainSessions, SurgeSessions
@@ -46,6 +51,7 @@ class Definition(Frozen):
     )
     sessions: Annotated[SurgeSessions | PlainSessions, Field(discriminator="kind")] = SurgeSessions()
     dynamic: Dynamic | None = None
+    conditions: Conditions = Conditions()
 
 
 def read_definition(path: Path) -> Definition:

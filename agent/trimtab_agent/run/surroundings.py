@@ -1,0 +1,75 @@
+"""What a run makes in the operating system before its trials: the server's memory group.
+
+It is made when the run begins and taken away when the run ends, however it ends; after a kill -9 the journal
+of leftovers.py tells the next start what to take away.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from trimtab_tuner.workloads.conditions import Conditions, memory_limit_bytes
+
+from trimtab_agent import memory_group
+from trimtab_agent.errors import RunConflict
+from trimtab_agent.leftovers import Leftovers
+from trimtab_agent.memory_group import MemoryGroup
+from trimtab_agent.run.lock import RunLock
+from trimtab_agent.run.paths import VarPaths
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the trials of a run find; `memory` is None where the server may use all there is."""
+
+    memory: MemoryGroup | None = None
+
+    def out_of_memory_kills(self) -> int:
+        """How many processes the kernel has killed in the memory group so far."""
+        return 0 if self.memory is None else self.memory.out_of_memory_kills()
+
+    def out_of_memory_remark(self, kills_before: int) -> str:
+        """What to add to the reason of a crash when the kernel has killed since; empty if it has not."""
+        kills = self.out_of_memory_kills() - kills_before
+        if self.memory is None or kills <= 0:
+            return ""
+        processes = "a process" if kills == 1 else f"{kills} processes"
+        return (
+            f" (the kernel killed {processes} at the memory limit of {self.memory.limit_bytes / 1e6:.0f} MB)"
+        )
+
+
+@contextmanager
+def surroundings(
+    conditions: Conditions, file_set_bytes: int, run_id: int, paths: VarPaths
+) -> Iterator[Surroundings]:
+    """Makes what the conditions ask for; raises HostError where the machine refuses."""
+    limit_bytes = memory_limit_bytes(conditions.memory, file_set_bytes)
+    if limit_bytes is None:
+        yield Surroundings()
+        return
+    with memory_group.memory_group(f"run-{run_id}", limit_bytes, Leftovers(paths.leftovers)) as group:
+        yield Surroundings(memory=group)
+
+
+def clear_leftovers(paths: VarPaths) -> None:
+    """Takes away what killed runs have left; to be called by whoever holds the run lock."""
+    for complaint in Leftovers(paths.leftovers).clear({memory_group.KIND: memory_group.remove}):
+        log.warning("%s", complaint)
+
+
+def clear_leftovers_of_dead_runs(paths: VarPaths) -> None:
+    """The same, for a start that begins no run; does nothing while a run goes on."""
+    if not paths.leftovers.exists():
+        return
+    try:
+        lock = RunLock(paths.lock)
+    except RunConflict:
+        return
+    try:
+        clear_leftovers(paths)
+    finally:
+        lock.release()
