@@ -131,10 +131,16 @@ static uint64_t connections_per_table(const struct config *config)
                                   architecture_layout(config).descriptor_tables, 0);
 }
 
+/* Descriptors of a table that are neither connections nor cached files. */
+static uint64_t reserved_descriptors(const struct config *config)
+{
+    return DESCRIPTORS_RESERVED + architecture_layout(config).shared_descriptors;
+}
+
 uint64_t config_descriptors(const struct config *config)
 {
     return connections_per_table(config) + (uint64_t)config_integer(config, KNOB_CACHE_ENTRIES) +
-           DESCRIPTORS_RESERVED;
+           reserved_descriptors(config);
 }
 
 static bool fit_descriptors(struct config *config)
@@ -142,6 +148,7 @@ static bool fit_descriptors(struct config *config)
     struct rlimit limit;
     const struct event_mechanism *mechanism = event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS));
     const uint64_t connections = connections_per_table(config);
+    const uint64_t reserved = reserved_descriptors(config);
     char reason[64] = "ulimit -Hn";
     int64_t *cache_entries = &config->values[KNOB_CACHE_ENTRIES].integer;
     char sentence[256];
@@ -159,13 +166,14 @@ static bool fit_descriptors(struct config *config)
         log_errno("cannot raise the limit of descriptors to %ju", (uintmax_t)limit.rlim_max);
     if (limit.rlim_cur == RLIM_INFINITY || config_descriptors(config) <= limit.rlim_cur)
         return true;
-    if (connections + DESCRIPTORS_RESERVED + 1 > limit.rlim_cur) {
+    if (connections + reserved + 1 > limit.rlim_cur) {
         snprintf(sentence, sizeof(sentence),
-                 "%" PRIu64 " connections a worker do not fit in %ju descriptors (%s) less %d for other uses",
-                 connections, (uintmax_t)limit.rlim_cur, reason, DESCRIPTORS_RESERVED);
+                 "%" PRIu64 " connections a worker do not fit in %ju descriptors (%s) less %" PRIu64
+                 " for other uses",
+                 connections, (uintmax_t)limit.rlim_cur, reason, reserved);
         return config_refuse(config, KNOB_MAX_CONNECTIONS, sentence);
     }
-    *cache_entries = (int64_t)(limit.rlim_cur - connections - DESCRIPTORS_RESERVED);
+    *cache_entries = (int64_t)(limit.rlim_cur - connections - reserved);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "httpd/connection.h"
 
 #include "common/clock.h"
+#include "httpd/connection_pool.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
 #include "httpd/reply.h"
@@ -15,9 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CHUNK_CONNECTIONS 64             /* allocated at once */
-#define LINGER_NS         (1 * NS_PER_S) /* long enough for a round trip, short enough not to be a burden */
-#define LEFTOVER_MIN      1024           /* bytes; doubled as needed */
+#define LINGER_NS    (1 * NS_PER_S) /* long enough for a round trip, short enough not to be a burden */
+#define LEFTOVER_MIN 1024           /* bytes; doubled as needed */
 
 /* Received bytes that could not be dealt with yet. */
 struct leftover {
@@ -26,23 +26,39 @@ struct leftover {
     char bytes[];
 };
 
+/* Adds a chunk to the free connections. */
+static void add_chunk(void *user, struct connection *chunk)
+{
+    struct worker *worker = user;
+
+    for (size_t i = 0; i < CONNECTIONS_PER_CHUNK; i++) {
+        chunk[i].next_free = worker->free_connections;
+        worker->free_connections = &chunk[i];
+    }
+}
+
+void connection_inherit(struct worker *worker)
+{
+    if (worker->connection_pool)
+        connection_pool_for_each(worker->connection_pool, worker->row, add_chunk, worker);
+}
+
 static struct connection *allocate(struct worker *worker)
 {
-    struct connection *connection = worker->free_connections;
+    struct connection *connection;
 
-    if (!connection) {
-        struct connection *chunk = calloc(CHUNK_CONNECTIONS, sizeof(*chunk));
+    if (!worker->free_connections) {
+        struct connection *chunk = worker->connection_pool
+                                       ? connection_pool_take(worker->connection_pool, worker->row)
+                                       : calloc(CONNECTIONS_PER_CHUNK, sizeof(*chunk));
 
-        for (size_t i = 0; chunk && i < CHUNK_CONNECTIONS; i++) {
-            chunk[i].home = worker->row;
-            chunk[i].next_free = worker->free_connections;
-            worker->free_connections = &chunk[i];
-        }
-        connection = worker->free_connections;
+        if (chunk)
+            add_chunk(worker, chunk);
     }
+    connection = worker->free_connections;
     if (connection) {
         worker->free_connections = connection->next_free;
-        memset(connection, 0, offsetof(struct connection, posted));
+        *connection = (struct connection){0};
     }
     return connection;
 }
@@ -56,10 +72,13 @@ static void drop_leftover(struct connection *connection)
 void connection_close(struct worker *worker, struct connection *connection, enum close_reason reason)
 {
     struct counters *counters = worker->counters;
+    const int fd = connection->fd;
 
     if (worker->mechanism->remove_connection)
         worker->mechanism->remove_connection(worker->events, connection->fd);
-    close(connection->fd);
+    /* In this order: if the process dies in between, nobody closes a descriptor that is somebody else's. */
+    connection->fd = -1;
+    close(fd);
     timers_cancel(&connection->timer);
     reply_drop(connection);
     drop_leftover(connection);
@@ -77,10 +96,16 @@ struct connection *connection_open(struct worker *worker, int fd, bool blocking)
     struct connection *connection = allocate(worker);
 
     worker->counters->connections_accepted++;
+    if (connection) {
+        connection->fd = fd;
+        connection->blocking = blocking;
+        connection->interest = EVENT_READABLE;
+    }
     if (!connection ||
         worker->mechanism->add_connection(worker->events, fd, connection_tag(connection)) != 0) {
         log_errno("no memory for a connection");
         if (connection) {
+            connection->fd = -1;
             connection->next_free = worker->free_connections;
             worker->free_connections = connection;
         }
@@ -89,9 +114,6 @@ struct connection *connection_open(struct worker *worker, int fd, bool blocking)
         return NULL;
     }
     worker->counters->connections_open++;
-    connection->fd = fd;
-    connection->blocking = blocking;
-    connection->interest = EVENT_READABLE;
     timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
     return connection;
 }

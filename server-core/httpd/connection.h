@@ -33,6 +33,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define CONNECTIONS_PER_CHUNK 64 /* allocated at once */
+
 struct leftover;
 struct multipart;
 
@@ -76,6 +78,9 @@ struct connection {
 /* Takes over an accepted socket. `blocking`: the mode that the socket is in. Returns NULL, with the socket
  * closed, when there is no memory for it. */
 struct connection *connection_open(struct worker *worker, int fd, bool blocking);
+
+/* Takes over the memory of the process that was here before, where such memory outlives it. */
+void connection_inherit(struct worker *worker);
 
 /* Runs the connection as far as it goes after an event (flags of io/events.h). */
 void connection_run(struct worker *worker, struct connection *connection, uint32_t event_flags);

@@ -16,12 +16,14 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +54,11 @@ static void choose_listeners(const struct master *master, struct worker *worker)
         master->architecture->choose_listeners(master, worker);
 }
 
+static const struct event_mechanism *configured_mechanism(const struct config *config)
+{
+    return event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS));
+}
+
 /* Runs in the new process and never returns. */
 static void become_worker(const struct master *master, unsigned index, pid_t master_pid)
 {
@@ -68,21 +75,37 @@ static void become_worker(const struct master *master, unsigned index, pid_t mas
     worker->process = index;
     worker_take_row(worker, index);
     worker->wake_fd = master->workers[index].wake_fd;
+    worker->events = master->workers[index].events;
     choose_listeners(master, worker);
     exit(worker_run(worker));
+}
+
+/* Forks. A child that shares our descriptors must leave them alone: what it closed would be closed for us. */
+static pid_t spawn(const struct master *master)
+{
+    pid_t pid;
+
+    if (master->layout.shared_descriptors)
+        return (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0); /* fork(2) has no flags */
+    pid = fork();
+    if (pid == 0) {
+        close(master->signals);
+        control_socket_close_in_child();
+    }
+    return pid;
 }
 
 static void start_worker(struct master *master, unsigned index)
 {
     struct worker_process *process = &master->workers[index];
     const pid_t master_pid = getpid();
-    const pid_t pid = fork();
+    pid_t pid;
 
-    if (pid == 0) {
-        close(master->signals);
-        control_socket_close_in_child();
+    if (master->layout.shared_descriptors)
+        process->events = configured_mechanism(master->config)->create();
+    pid = spawn(master);
+    if (pid == 0)
         become_worker(master, index, master_pid);
-    }
     if (pid < 0) {
         log_errno("cannot start worker %u", index);
         process->restart_ns = clock_now_ns() + RESTART_MAX_NS;
@@ -99,8 +122,13 @@ static void worker_died(struct master *master, unsigned index, int status)
     const uint64_t now_ns = clock_now_ns();
 
     process->pid = 0;
+    if (process->events)
+        configured_mechanism(master->config)->destroy(process->events);
+    process->events = NULL;
     if (master->shutting_down)
         return;
+    if (master->architecture->bury)
+        master->architecture->bury(master, index);
     if (now_ns - process->started_ns >= SETTLED_NS)
         process->delay_ns = 0;
     process->restart_ns = now_ns + process->delay_ns;
@@ -276,6 +304,7 @@ int master_run(struct config *config)
     }
     /* Descriptors and mappings end with the process. */
     stats_release(&master);
+    free(master.common);
     free(master.listeners);
     free(master.workers);
     return opened ? EXIT_SUCCESS : EXIT_RUNTIME;

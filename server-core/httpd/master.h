@@ -14,6 +14,7 @@
 struct worker_process {
     pid_t pid; /* 0: dead, to be replaced at restart_ns */
     int wake_fd;
+    struct event_set *events; /* of a process that shares our descriptors */
     uint64_t started_ns, restart_ns;
     uint64_t delay_ns; /* before the next restart, should it die soon again */
 };
@@ -23,7 +24,7 @@ struct master {
     const struct architecture *architecture;
     struct layout layout;
     struct shared *shared;
-    void *common;          /* what the architecture's prepare() made */
+    void *common;          /* what the architecture's prepare() made: one block from malloc */
     int *listeners;        /* one set behind the other (listeners.h) */
     size_t listener_count; /* of all sets */
     struct worker_process *workers;

@@ -16,11 +16,13 @@
 
 void reply_drop(struct connection *connection)
 {
-    if (connection->file)
-        file_cache_release(connection->file);
+    struct cached_file *file = connection->file;
+
+    connection->file = NULL; /* first: should the process die now, nobody gives the file back twice */
+    if (file)
+        file_cache_release(file);
     free(connection->head);
     free(connection->multipart);
-    connection->file = NULL;
     connection->head = NULL;
     connection->multipart = NULL;
     connection->offset = connection->end = 0;

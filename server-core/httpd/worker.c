@@ -35,7 +35,7 @@ static int isolate(const struct worker *worker)
 
 void worker_take_row(struct worker *worker, unsigned row)
 {
-    worker->row = row;
+    worker->row = worker->table_holder = row;
     worker->settings = shared_settings(worker->shared);
     worker->counters = shared_counters(worker->shared, row);
     worker->service_time = shared_service_time(worker->shared, row);
@@ -94,13 +94,14 @@ bool worker_open(struct worker *worker)
 {
     if (!worker->mechanism)
         worker->mechanism = event_mechanism_at((size_t)config_integer(worker->config, KNOB_EVENTS));
-    worker->events = worker->mechanism->create();
+    if (!worker->layout.shared_descriptors)
+        worker->events = worker->mechanism->create();
     if (!worker->events) {
         log_errno("cannot make an event set");
         return false;
     }
     if (worker->table)
-        worker->cache = file_cache_join(worker->table, worker->row, worker->counters);
+        worker->cache = file_cache_join(worker->table, worker->table_holder, worker->counters);
     else
         worker->cache =
             file_cache_create(config_text(worker->config, KNOB_ROOT),
@@ -118,7 +119,8 @@ bool worker_open(struct worker *worker)
 void worker_close(struct worker *worker)
 {
     file_cache_destroy(worker->cache);
-    worker->mechanism->destroy(worker->events);
+    if (!worker->layout.shared_descriptors)
+        worker->mechanism->destroy(worker->events);
 }
 
 /* What the process that was here before had open is lost with it. */

@@ -23,6 +23,7 @@
 #define INPUT_BYTES 16384
 
 struct connection;
+struct connection_pool;
 
 struct worker {
     /* From the master. */
@@ -41,9 +42,12 @@ struct worker {
     size_t listener_count;
     int wake_fd; /* eventfd: the settings have changed */
 
-    /* Set by an architecture whose processes or threads share a cache; NULL: this worker makes its own. Row
-     * `row` is user `row` of the table. */
+    /* Set by an architecture whose processes or threads share a cache; NULL: this worker makes its own. */
     struct file_table *table;
+    unsigned table_holder; /* which of its users this worker is; the row, if not set otherwise */
+
+    /* Set where processes share their descriptors, so that somebody can close what a dead one left. */
+    struct connection_pool *connection_pool;
 
     /* Set by an architecture in which other threads send: a reply is only prepared (reply_begin()), and
      * connection_sent() takes it back. */
@@ -52,7 +56,7 @@ struct worker {
     const struct event_mechanism *mechanism; /* set by the architecture; NULL: `events` says which */
 
     /* Made by worker_open(). */
-    struct event_set *events;
+    struct event_set *events; /* of the master where processes share their descriptors */
     struct file_cache *cache;
     struct timers timers;
     struct connection *free_connections;

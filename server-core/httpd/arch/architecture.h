@@ -22,11 +22,13 @@ struct master;
 struct worker;
 
 struct layout {
-    unsigned processes;         /* that the master forks */
-    unsigned rows;              /* of counters; at least one for each process */
-    unsigned serving;           /* the first so many rows accept, and share max_connections */
-    unsigned descriptor_tables; /* that connections are divided over; fewer where processes share one */
-    unsigned listener_sets;     /* how often each address is opened: more than once with `reuseport` only */
+    unsigned processes;          /* that the master forks */
+    unsigned rows;               /* of counters; at least one for each process */
+    unsigned serving;            /* the first so many rows accept, and share max_connections */
+    unsigned descriptor_tables;  /* that connections are divided over; fewer where processes share one */
+    unsigned shared_descriptors; /* not 0: the processes share the master's descriptor table, and need so many
+                                  * descriptors beside connections and files */
+    unsigned listener_sets;      /* how often each address is opened: more than once with `reuseport` only */
 };
 
 /* What a row of counters is for. */
@@ -63,6 +65,10 @@ struct architecture {
      * as long as the server, so a process that is replaced finds it again. Logs what is wrong and returns
      * false. NULL: nothing. */
     bool (*prepare)(struct master *master);
+
+    /* Clears up, in the master, after process `process` has died and before it is replaced. NULL: there is
+     * nothing that the kernel does not do. */
+    void (*bury)(struct master *master, unsigned process);
 
     /* Chooses the listeners of a process: sets worker->listeners and worker->listener_count. NULL: set
      * number `process` modulo the number of sets. */

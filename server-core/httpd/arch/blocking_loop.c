@@ -23,10 +23,9 @@
 #define SHED_FILES   16  /* cached files closed to make room for a connection */
 #define LISTENER_MAX 16  /* events of one wait */
 
-/* What the connection asks of an event mechanism: there is one connection, so that is next to nothing. */
+/* What the connection asks of an event mechanism: there is one connection, so that is nothing. */
 struct event_set {
     int listeners; /* epoll set: listeners, and the wake-up */
-    uint64_t tag;  /* of the connection */
 };
 
 static struct event_set *create(void)
@@ -51,8 +50,9 @@ static void destroy(struct event_set *set)
 
 static int add_connection(struct event_set *set, int fd, uint64_t tag)
 {
+    (void)set;
     (void)fd;
-    set->tag = tag;
+    (void)tag;
     return 0;
 }
 
@@ -168,12 +168,9 @@ static uint32_t await_progress(struct worker *worker, const struct connection *c
 
 static void serve_connection(struct worker *worker, int fd, bool blocking)
 {
-    struct connection *connection;
+    struct connection *connection = connection_open(worker, fd, blocking);
     bool retired = false;
 
-    worker->events->tag = 0;
-    connection_open(worker, fd, blocking);
-    connection = connection_of_tag(worker->events->tag);
     if (!connection)
         return;
     while (connection->state != CLOSED) {

@@ -196,6 +196,7 @@ int event_loop_run(struct worker *worker)
 
     if (!worker_open(worker))
         return EXIT_RUNTIME;
+    connection_inherit(worker);
     if (worker->mechanism->add_connection(worker->events, worker->wake_fd, TAG_WAKE) != 0) {
         log_errno("cannot watch the wake-up");
         return EXIT_RUNTIME;

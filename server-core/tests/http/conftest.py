@@ -42,6 +42,8 @@ def knobs_of(architecture: dict[str, Any], mode: dict[str, str]) -> dict[str, st
     """
     knobs = {"architecture": architecture["name"], **mode}
     knobs |= {name: "2" for name in ("workers", "helpers", "copies") if name in architecture["knobs"]}
+    if "copies" in architecture["knobs"]:
+        knobs["reuseport"] = "on"  # each copy needs a listener, and there is one address
     if architecture["workers_default"] > 1:
         del knobs["workers"]
     if mode["events"] == "select":

@@ -21,7 +21,7 @@ KNOBS = (
     Knob(
         name="architecture",
         kind="categorical",
-        choices=("sped", "symped", "mp", "mt", "pipeline"),
+        choices=("sped", "symped", "shared-symped", "mp", "mt", "pipeline"),
         default="symped",
         help="How the work is divided among processes and threads.",
     ),
@@ -223,6 +223,7 @@ FREE = {
     "symped": ("sendfile", "workers", "max_connections"),
     "sped": ("sendfile", "max_connections"),
     "pipeline": ("sendfile", "workers", "max_connections"),
+    "shared-symped": ("sendfile", "workers", "max_connections", "cache_lock"),
     "mp": ("sendfile", "workers"),  # a worker is a connection
     "mt": ("sendfile", "workers", "thread_pool"),
 }

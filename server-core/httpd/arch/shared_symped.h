@@ -1,0 +1,22 @@
+/*
+ * What `n-copy` needs of shared-symped: copies of it that each have a cache of their own.
+ */
+#ifndef TRIMTAB_HTTPD_ARCH_SHARED_SYMPED_H
+#define TRIMTAB_HTTPD_ARCH_SHARED_SYMPED_H
+
+#include "httpd/arch/architecture.h"
+
+/* Refuses the event mechanisms that keep tables by descriptor. */
+bool shared_symped_check(const struct config *config);
+
+/* Lays out `processes` processes with one descriptor table. */
+void shared_symped_lay_out(struct layout *layout, unsigned processes);
+
+/* Makes `caches` caches; process i uses number i modulo `caches`. */
+bool shared_symped_prepare(struct master *master, unsigned caches);
+
+/* As in struct architecture. */
+void shared_symped_bury(struct master *master, unsigned process);
+int shared_symped_run(struct worker *worker);
+
+#endif
