@@ -4,7 +4,7 @@
 # --- the server and the load generator -------------------------------------------------------
 FROM debian:bookworm-slim AS server-core
 RUN apt-get update \
- && apt-get install -y --no-install-recommends gcc libc6-dev libinih-dev liburing-dev meson ninja-build pkg-config \
+ && apt-get install -y --no-install-recommends gcc libc6-dev libinih-dev libjansson-dev liburing-dev meson ninja-build pkg-config \
  && rm -rf /var/lib/apt/lists/*
 COPY server-core /src
 RUN meson setup /build /src -Dtests=disabled && ninja -C /build
@@ -30,9 +30,10 @@ RUN /opt/trimtab/venv/bin/pip install --no-cache-dir --no-deps /src/tuner /src/d
 # --- what runs -------------------------------------------------------------------------------
 FROM python:3.11-slim
 # The servers that can be tuned besides trimtab-httpd; none is started by its package.
-# libinih reads trimtab-httpd's configuration; setpriv (util-linux) ties children to the daemon's life.
+# libinih reads trimtab-httpd's configuration, libjansson trimtab-load's results; setpriv (util-linux) ties
+# children to the daemon's life.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends apache2-bin h2o libinih1 lighttpd liburing2 nginx-light util-linux \
+ && apt-get install -y --no-install-recommends apache2-bin h2o libinih1 libjansson4 lighttpd liburing2 nginx-light util-linux \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --home-dir /var/lib/trimtab --create-home trimtab
 COPY --from=server-core /build/httpd/trimtab-httpd /build/loadgen/trimtab-load /opt/trimtab/bin/

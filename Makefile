@@ -23,11 +23,11 @@ BENCHMARKS := server-core/bench/report.py server-core/bench/cpu_per_request.py s
 THREADED := (test_every_mode or test_thread_per_connection) and mt and not mp
 
 # Debian packages, by what they are for.
-PACKAGES_RUN := gcc libc6-dev libinih-dev liburing-dev nginx-light pkg-config python3-venv
+PACKAGES_RUN := gcc libc6-dev libinih-dev libjansson-dev liburing-dev nginx-light pkg-config python3-venv
 # The other servers that can be tuned; who tunes only one of them needs only that one.
 PACKAGES_TARGETS := apache2-bin h2o lighttpd nginx-light
 PACKAGES_TEST := libcmocka-dev chromium fonts-dejavu-core $(PACKAGES_TARGETS)
-PACKAGES_BENCH := wrk $(PACKAGES_TARGETS)
+PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
 
 .PHONY: help setup build up tune test check bench clean lock packages-test packages-bench \
         test-core test-python test-webui test-browser

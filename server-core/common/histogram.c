@@ -83,11 +83,22 @@ void histogram_clear(struct histogram *h)
 
 void histogram_record(struct histogram *h, uint64_t value)
 {
-    add(&h->buckets[bucket_of(h, value)], 1);
-    add(&h->count, 1);
-    add(&h->sum, value);
+    histogram_record_many(h, value, 1);
+}
+
+void histogram_record_many(struct histogram *h, uint64_t value, uint64_t times)
+{
+    add(&h->buckets[bucket_of(h, value)], times);
+    add(&h->count, times);
+    add(&h->sum, value * times);
     if (value > load(&h->max))
         store(&h->max, value);
+}
+
+void histogram_set_totals(struct histogram *h, uint64_t sum, uint64_t max)
+{
+    store(&h->sum, sum);
+    store(&h->max, max);
 }
 
 bool histogram_merge(struct histogram *to, const struct histogram *from)
@@ -122,6 +133,11 @@ uint64_t histogram_count(const struct histogram *h)
 uint64_t histogram_max(const struct histogram *h)
 {
     return load(&h->max);
+}
+
+uint64_t histogram_sum(const struct histogram *h)
+{
+    return load(&h->sum);
 }
 
 double histogram_mean(const struct histogram *h)

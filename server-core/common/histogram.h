@@ -52,6 +52,13 @@ void histogram_clear(struct histogram *h);
 
 void histogram_record(struct histogram *h, uint64_t value);
 
+/* Records `value` `times` times. */
+void histogram_record_many(struct histogram *h, uint64_t value, uint64_t times);
+
+/* Replaces the sum and the maximum, which the buckets alone do not tell exactly: the last step when a
+ * histogram is restored from what histogram_next has told. */
+void histogram_set_totals(struct histogram *h, uint64_t sum, uint64_t max);
+
 /* Adds all values of `from` to `to`. Returns false, and changes nothing, when their precisions
  * differ. */
 bool histogram_merge(struct histogram *to, const struct histogram *from);
@@ -62,6 +69,9 @@ bool histogram_subtract(struct histogram *h, const struct histogram *from);
 
 uint64_t histogram_count(const struct histogram *h);
 uint64_t histogram_max(const struct histogram *h);
+
+/* Sum of the recorded values, modulo 2^64. */
+uint64_t histogram_sum(const struct histogram *h);
 
 /* Arithmetic mean of the recorded values (exact, not from buckets); 0 when empty. */
 double histogram_mean(const struct histogram *h);

@@ -194,31 +194,62 @@ bool account_balanced(const struct account *account)
            account->sessions_offered == account->sessions_started + account_dropped_sessions(account);
 }
 
+static const char *const failure_names[FAILURE_STATUS] = {
+    [FAILURE_CONNECT_REFUSED] = "connect-refused",
+    [FAILURE_RESET] = "reset",
+    [FAILURE_CLOSED_EARLY] = "closed-early",
+    [FAILURE_WRONG_LENGTH] = "wrong-length",
+    [FAILURE_MALFORMED_HEAD] = "malformed-head",
+    [FAILURE_HEAD_TOO_LONG] = "head-too-long",
+    [FAILURE_TRANSFER_ENCODING] = "transfer-encoding",
+    [FAILURE_NO_LENGTH] = "no-length",
+    [FAILURE_UNEXPECTED_DATA] = "unexpected-data",
+    [FAILURE_WRONG_CONTENT] = "wrong-content",
+    [FAILURE_NO_PORT] = "no-port",
+    [FAILURE_NO_DESCRIPTOR] = "no-descriptor",
+};
+
+/* Puts the name of failure number `index` into `name` (of `size` bytes): first the reasons without a detail,
+ * then the statuses, then the errnos. Returns the place of its count, NULL behind the last one. */
+static uint64_t *failure_at(struct account *account, unsigned index, char *name, size_t size)
+{
+    if (index < FAILURE_STATUS) {
+        snprintf(name, size, "%s", failure_names[index]);
+        return &account->failures[index];
+    }
+    index -= FAILURE_STATUS;
+    if (index <= STATUS_MAX) {
+        snprintf(name, size, "status-%u", index);
+        return &account->failures_by_status[index];
+    }
+    index -= STATUS_MAX + 1;
+    if (index > ERRNO_MAX)
+        return NULL;
+    const char *errno_name = strerrorname_np((int)index);
+    snprintf(name, size, "errno-%s", errno_name == NULL ? "unknown" : errno_name);
+    return &account->failures_by_errno[index];
+}
+
 void account_each_failure(const struct account *account,
                           void (*each)(void *context, const char *name, uint64_t count), void *context)
 {
-    static const char *const names[FAILURE_STATUS] = {
-        [FAILURE_CONNECT_REFUSED] = "connect-refused",     [FAILURE_RESET] = "reset",
-        [FAILURE_CLOSED_EARLY] = "closed-early",           [FAILURE_WRONG_LENGTH] = "wrong-length",
-        [FAILURE_MALFORMED_HEAD] = "malformed-head",       [FAILURE_HEAD_TOO_LONG] = "head-too-long",
-        [FAILURE_TRANSFER_ENCODING] = "transfer-encoding", [FAILURE_NO_LENGTH] = "no-length",
-        [FAILURE_UNEXPECTED_DATA] = "unexpected-data",     [FAILURE_WRONG_CONTENT] = "wrong-content",
-        [FAILURE_NO_DESCRIPTOR] = "no-descriptor",
-    };
     char name[32];
+    uint64_t *count;
 
-    for (unsigned reason = 0; reason < FAILURE_STATUS; reason++)
-        if (account->failures[reason] > 0)
-            each(context, names[reason], account->failures[reason]);
-    for (unsigned status = 0; status <= STATUS_MAX; status++)
-        if (account->failures_by_status[status] > 0) {
-            snprintf(name, sizeof(name), "status-%u", status);
-            each(context, name, account->failures_by_status[status]);
+    for (unsigned i = 0; (count = failure_at((void *)(uintptr_t)account, i, name, sizeof(name))) != NULL; i++)
+        if (*count > 0)
+            each(context, name, *count);
+}
+
+bool account_add_failures(struct account *account, const char *wanted, uint64_t times)
+{
+    char name[32];
+    uint64_t *count;
+
+    for (unsigned i = 0; (count = failure_at(account, i, name, sizeof(name))) != NULL; i++)
+        if (strcmp(name, wanted) == 0) {
+            *count += times;
+            return true;
         }
-    for (unsigned number = 0; number <= ERRNO_MAX; number++)
-        if (account->failures_by_errno[number] > 0) {
-            const char *errno_name = strerrorname_np((int)number);
-            snprintf(name, sizeof(name), "errno-%s", errno_name == NULL ? "unknown" : errno_name);
-            each(context, name, account->failures_by_errno[number]);
-        }
+    return false;
 }

@@ -143,4 +143,8 @@ bool account_balanced(const struct account *account);
 void account_each_failure(const struct account *account,
                           void (*each)(void *context, const char *name, uint64_t count), void *context);
 
+/* Counts `times` failures of the kind that has this name; the requests are counted elsewhere. Returns false
+ * when no kind has it. */
+bool account_add_failures(struct account *account, const char *name, uint64_t times);
+
 #endif

@@ -96,7 +96,7 @@ void connections_init(struct connections *all, unsigned worker)
 {
     all->open = 0;
     all->random_state = random_mix(all->random_state + worker);
-    all->network.next_source = all->network.source_count == 0 ? 0 : worker % all->network.source_count;
+    network_begin_at(&all->network, worker);
     all->thinkers = (struct alarm_heap){0};
     timeout_queue_init(&all->connect_timeouts);
     timeout_queue_init(&all->session_timeouts);

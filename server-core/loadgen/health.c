@@ -77,6 +77,11 @@ void health_judge(struct health *health, const struct account *account, bool clo
                    dropped[DROP_LATENESS]);
 }
 
+void health_add_limited_part(struct health *health, const char *file, const char *reason)
+{
+    add_reason(health, "%s was generator-limited: %s", file, reason);
+}
+
 const char *health_verdict(const struct health *health)
 {
     return health->reason_count == 0 ? "ok" : "generator-limited";

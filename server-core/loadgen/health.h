@@ -26,8 +26,8 @@
  * there it is the cause by itself. */
 #define HEALTH_CPU_SHARE_LIMIT 0.97
 
-#define HEALTH_REASONS_MAX 7
-#define HEALTH_REASON_SIZE 200
+#define HEALTH_REASONS_MAX 8
+#define HEALTH_REASON_SIZE 512
 
 struct health {
     unsigned reason_count;                                /* 0: the generator was not the limit */
@@ -39,6 +39,9 @@ struct health {
 
 /* Judges `account`, for which the busiest process of the generator used `cpu_share` of one CPU. */
 void health_judge(struct health *health, const struct account *account, bool closed_loop, double cpu_share);
+
+/* Adds to the judgement of a sum of results that one of them was generator-limited. */
+void health_add_limited_part(struct health *health, const char *file, const char *reason);
 
 /* "ok" or "generator-limited". */
 const char *health_verdict(const struct health *health);

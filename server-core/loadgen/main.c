@@ -3,17 +3,20 @@
  * the outside; the walk through the source begins here:
  *
  *     options.c, url.c   the command line
- *     sessions.c         what is asked for
+ *     sessions.c         what is asked for, and in what order: sessions of requests (request_kind.c)
  *     workers.c          the processes that do it, and the one that watches them
  *     load_loop.c        the loop that starts sessions: at the moments of arrivals.c, or as others end
  *     connection.c       the life of one session: its socket (network.c), its timeouts (timers.c)
- *     exchange.c         one request and its reply (reply.c)
+ *     exchange.c         one request and its reply (reply.c, content.c)
  *     accounting.c       what became of every request (size_classes.c), and how long it took
  *     health.c           whether the generator itself was the limit
  *     report.c           JSON lines; report_text.c the report for people
+ *     merge.c            results of several generators (result_file.c) added up
  */
 #include "common/affinity.h"
 #include "common/clock.h"
+#include "memory.h"
+#include "merge.h"
 #include "report.h"
 #include "url.h"
 #include "workers.h"
@@ -24,6 +27,8 @@
 #include <string.h>
 
 enum { EXIT_CANNOT_RUN = 1, EXIT_BAD_USAGE = 2, EXIT_SIGNAL_BASE = 128 };
+
+static const char NOT_WRITTEN[] = "the result could not be written to the standard output";
 
 static volatile sig_atomic_t signal_number;
 
@@ -87,6 +92,38 @@ static bool make_plan(struct session_plan *plan, const struct options *options, 
     return ok;
 }
 
+/* Adds the address that `text`, HOST[:PORT], stands for. */
+static bool add_destination(struct network *network, const char *text, char *error, size_t error_size)
+{
+    struct sockaddr_storage address;
+    socklen_t length;
+    struct url url;
+    char *as_url;
+
+    if (asprintf(&as_url, "http://%s", text) < 0)
+        memory_needed(NULL);
+    bool ok = url_parse(&url, as_url, error, error_size) &&
+              url_resolve(&url, &address, &length, error, error_size) &&
+              network_add_destination(network, &address, length, text, error, error_size);
+    free(as_url);
+    return ok;
+}
+
+/* Adds the addresses that connections go to: those of the option, or else the URL's. */
+static bool add_destinations(struct network *network, const struct options *options, const struct url *url,
+                             char *error, size_t error_size)
+{
+    if (options->destinations == NULL)
+        return add_destination(network, url->authority, error, error_size);
+    char *list = strdup(options->destinations);
+    char *rest = list;
+    bool ok = list != NULL;
+    for (const char *one; ok && (one = strsep(&rest, ",")) != NULL;)
+        ok = add_destination(network, one, error, error_size);
+    free(list);
+    return ok;
+}
+
 static bool prepare(struct connections *all, struct session_plan *plan, const struct options *options,
                     char *error, size_t error_size)
 {
@@ -94,7 +131,7 @@ static bool prepare(struct connections *all, struct session_plan *plan, const st
 
     if (!url_parse(&url, options->url, error, error_size) ||
         !make_plan(plan, options, &url, error, error_size) ||
-        !url_resolve(&url, &all->network.server, &all->network.address_length, error, error_size))
+        !add_destinations(&all->network, options, &url, error, error_size))
         return false;
     all->plan = plan;
     all->connect_timeout_ns = clock_seconds_to_ns(options->connect_timeout_s);
@@ -110,6 +147,12 @@ static bool prepare(struct connections *all, struct session_plan *plan, const st
         return network_set_sources(&all->network, options->sources, error, error_size);
     network_set_default_sources(&all->network);
     return true;
+}
+
+/* Says whether everything could be written to the standard output. */
+static bool output_written(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout);
 }
 
 /* Judges and prints what has been counted. Returns the exit status. */
@@ -137,8 +180,8 @@ static int report(const struct options *options, const struct workers_end *end)
         report_result_text(stdout, &result);
     else
         report_result(stdout, &result);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return complain(EXIT_CANNOT_RUN, "the result could not be written to the standard output");
+    if (!output_written())
+        return complain(EXIT_CANNOT_RUN, NOT_WRITTEN);
     if (!account_balanced(account))
         return complain(EXIT_CANNOT_RUN,
                         "the counts of the result do not add up: this is an error of trimtab-load");
@@ -192,6 +235,11 @@ int main(int argc, char **argv)
         return complain(EXIT_BAD_USAGE, error);
     case OPTIONS_RUN:
         break;
+    }
+    if (options.mode == MODE_MERGE) {
+        if (!merge_results(stdout, &options, error, sizeof(error)))
+            return complain(EXIT_BAD_USAGE, error);
+        return output_written() ? 0 : complain(EXIT_CANNOT_RUN, NOT_WRITTEN);
     }
     network_raise_descriptor_limit();
     if (prepare(&all, &plan, &options, error, sizeof(error)))

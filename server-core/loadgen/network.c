@@ -18,9 +18,32 @@
  * second on top. */
 #define LOOPBACK_SOURCES "127.0.0.1,127.0.0.2,127.0.0.3,127.0.0.4,127.0.0.5,127.0.0.6,127.0.0.7,127.0.0.8"
 
+bool network_add_destination(struct network *network, const struct sockaddr_storage *address,
+                             socklen_t length, const char *name, char *error, size_t error_size)
+{
+    if (network->destination_count == NETWORK_DESTINATIONS_MAX) {
+        snprintf(error, error_size, "--destination: more than %d addresses", NETWORK_DESTINATIONS_MAX);
+        return false;
+    }
+    if (network->destination_count > 0 && address->ss_family != network->destinations[0].ss_family) {
+        snprintf(error, error_size, "--destination %s: expected an IPv%c address, as the first one is", name,
+                 network->destinations[0].ss_family == AF_INET ? '4' : '6');
+        return false;
+    }
+    network->destinations[network->destination_count++] = *address;
+    network->address_length = length;
+    return true;
+}
+
+void network_begin_at(struct network *network, unsigned worker)
+{
+    network->next_destination = worker % network->destination_count;
+    network->next_source = network->source_count == 0 ? 0 : worker % network->source_count;
+}
+
 static bool parse_source(const struct network *network, const char *text, struct sockaddr_storage *source)
 {
-    *source = (struct sockaddr_storage){.ss_family = network->server.ss_family};
+    *source = (struct sockaddr_storage){.ss_family = network->destinations[0].ss_family};
     if (source->ss_family == AF_INET)
         return inet_pton(AF_INET, text, &((struct sockaddr_in *)source)->sin_addr) == 1;
     return inet_pton(AF_INET6, text, &((struct sockaddr_in6 *)source)->sin6_addr) == 1;
@@ -52,7 +75,7 @@ bool network_set_sources(struct network *network, const char *list, char *error,
         if (length >= sizeof(text) ||
             !parse_source(network, text, &network->sources[network->source_count])) {
             snprintf(error, error_size, "--source %.*s: expected an IPv%c address, as the server's is",
-                     (int)length, list, network->server.ss_family == AF_INET ? '4' : '6');
+                     (int)length, list, network->destinations[0].ss_family == AF_INET ? '4' : '6');
             return false;
         }
         if (!is_local(network, &network->sources[network->source_count])) {
@@ -68,7 +91,7 @@ bool network_set_sources(struct network *network, const char *list, char *error,
 
 void network_set_default_sources(struct network *network)
 {
-    const struct sockaddr_in *server = (const struct sockaddr_in *)&network->server;
+    const struct sockaddr_in *server = (const struct sockaddr_in *)&network->destinations[0];
     char error[128];
 
     if (server->sin_family == AF_INET && ntohl(server->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET &&
@@ -114,10 +137,12 @@ static int arm_reset(int descriptor)
 
 enum connect_status network_connect(struct network *network, int *descriptor)
 {
-    const struct sockaddr *server = (const struct sockaddr *)&network->server;
+    const struct sockaddr *server =
+        (const struct sockaddr *)&network->destinations[network->next_destination];
     int made = socket(server->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     int error;
 
+    network->next_destination = (network->next_destination + 1) % network->destination_count;
     *descriptor = -1;
     if (made < 0)
         return classify(errno);

@@ -8,11 +8,15 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-#define NETWORK_SOURCES_MAX 256
+#define NETWORK_SOURCES_MAX      256
+#define NETWORK_DESTINATIONS_MAX 256
 
 struct network {
-    struct sockaddr_storage server;
-    socklen_t address_length; /* of the server's and of every source address */
+    /* Addresses of the server, all of one family, connected to in turn. */
+    struct sockaddr_storage destinations[NETWORK_DESTINATIONS_MAX];
+    size_t destination_count;
+    size_t next_destination;
+    socklen_t address_length; /* of every destination and source */
     /* Local addresses to bind to, in turn; with none the kernel chooses. */
     struct sockaddr_storage sources[NETWORK_SOURCES_MAX];
     size_t source_count;
@@ -26,6 +30,14 @@ enum connect_status {
     CONNECT_NO_DESCRIPTOR, /* limit of open files, of the process or the system, or memory for sockets */
     CONNECT_FAILED,        /* errno says why */
 };
+
+/* Adds an address of the server. Returns false with a sentence in `error` when it is of another family than
+ * those before, or one too many; `name` is what messages call it. */
+bool network_add_destination(struct network *network, const struct sockaddr_storage *address,
+                             socklen_t length, const char *name, char *error, size_t error_size);
+
+/* Has worker process number `worker` begin at another source and destination than its neighbours. */
+void network_begin_at(struct network *network, unsigned worker);
 
 /* Takes the comma-separated addresses `list`, which must be of the server's family, as sources. Returns false
  * with a sentence in `error` when one of them is no such address of this host. */

@@ -11,7 +11,12 @@
 enum value_kind { VALUE_TEXT, VALUE_NUMBER, VALUE_INTEGER, VALUE_CHOICE, VALUE_FLAG };
 
 /* The modes that an option belongs to. */
-enum { IN_OPEN = 1U << MODE_OPEN, IN_CLOSED = 1U << MODE_CLOSED, IN_BOTH = IN_OPEN | IN_CLOSED };
+enum {
+    IN_OPEN = 1U << MODE_OPEN,
+    IN_CLOSED = 1U << MODE_CLOSED,
+    IN_BOTH = IN_OPEN | IN_CLOSED,
+    IN_ALL = IN_BOTH | 1U << MODE_MERGE,
+};
 
 #define CHOICES_MAX 4
 
@@ -60,6 +65,8 @@ static const struct row rows[] = {
      VALUE_CHOICE, PLACE(connection), .choices = {"keep-alive", "close"}},
     {"close", "HOW", "how connections end: fin, or reset, which leaves no TIME_WAIT behind (fin)", IN_BOTH,
      VALUE_CHOICE, PLACE(close), .choices = {"fin", "reset"}},
+    {"destination", "HOST[:PORT],...", "addresses to connect to instead of the URL's, in turn", IN_BOTH,
+     VALUE_TEXT, PLACE(destinations)},
     {"source", "ADDR[,ADDR...]", "local addresses to connect from, in turn", IN_BOTH, VALUE_TEXT,
      PLACE(sources)},
     {"conditional-share", "SHARE", "requests that ask for a changed file only, 0 to 1 (0)", IN_BOTH,
@@ -69,25 +76,38 @@ static const struct row rows[] = {
     {"processes", "N", "worker processes that share the load (1)", IN_BOTH, VALUE_INTEGER, PLACE(processes),
      1, PROCESSES_MAX, .expected = "an integer from 1 to 1,024"},
     {"cpus", "LIST", "CPUs for the processes, in turn, such as 0-3,8", IN_BOTH, VALUE_TEXT, PLACE(cpus)},
-    {"text", NULL, "a report for people instead of JSON", IN_BOTH, VALUE_FLAG, PLACE(text)},
+    {"text", NULL, "a report for people instead of JSON", IN_ALL, VALUE_FLAG, PLACE(text)},
 };
 
 enum { ROW_COUNT = sizeof(rows) / sizeof(*rows) };
 
-static const char *const mode_names[] = {[MODE_OPEN] = "open", [MODE_CLOSED] = "closed"};
+static const char *const mode_names[] = {
+    [MODE_OPEN] = "open", [MODE_CLOSED] = "closed", [MODE_MERGE] = "merge"};
 
 const char *mode_name(enum mode mode)
 {
     return mode_names[mode];
 }
 
+bool mode_of(const char *name, enum mode *mode)
+{
+    for (unsigned i = 0; i < sizeof(mode_names) / sizeof(*mode_names); i++)
+        if (strcmp(name, mode_names[i]) == 0) {
+            *mode = i;
+            return true;
+        }
+    return false;
+}
+
 static void print_help(void)
 {
     puts("usage: trimtab-load open   --url http://HOST:PORT[/PATH] --rate RPS --duration S [OPTION]...\n"
          "       trimtab-load closed --url http://HOST:PORT[/PATH] --connections N --duration S [OPTION]...\n"
+         "       trimtab-load merge  [--text] FILE...\n"
          "\n"
          "Offers HTTP load. open: sessions arrive at their rate whatever the server does. closed: every\n"
-         "connection asks again as soon as it has its reply.\n"
+         "connection asks again as soon as it has its reply. merge: adds up the results of generators that\n"
+         "ran at the same time.\n"
          "Prints one JSON document a line: progress every second, then the result.\n");
     for (unsigned i = 0; i < ROW_COUNT; i++) {
         char left[64];
@@ -167,6 +187,8 @@ static void explain(const struct row *row, const char *value, char *error, size_
 /* Returns what is wrong with the options together, NULL when nothing. */
 static const char *find_contradiction(const struct options *options)
 {
+    if (options->mode == MODE_MERGE)
+        return options->file_count > 0 ? NULL : "merge: expected the names of files that hold results";
     if (options->url == NULL)
         return "--url is missing: expected http://HOST:PORT[/PATH]";
     if (options->mode == MODE_OPEN && !(options->rate_rps > 0))
@@ -184,16 +206,20 @@ static const char *find_contradiction(const struct options *options)
     return NULL;
 }
 
-static bool take_mode(struct options *options, int count, char **words, char *error, size_t error_size)
+/* Takes the words that are no options: the mode, and the files of merge. */
+static bool take_words(struct options *options, int count, char **words, char *error, size_t error_size)
 {
-    for (unsigned mode = 0; count == 1 && mode < sizeof(mode_names) / sizeof(*mode_names); mode++)
-        if (strcmp(words[0], mode_names[mode]) == 0) {
-            options->mode = mode;
-            return true;
-        }
-    snprintf(error, error_size, "%s: expected one mode, open or closed; see trimtab-load --help",
-             count > 0 ? words[count - 1] : "the mode is missing");
-    return false;
+    bool known = count > 0 && mode_of(words[0], &options->mode);
+
+    if (known && options->mode == MODE_MERGE) {
+        options->files = words + 1;
+        options->file_count = count - 1;
+        return true;
+    }
+    if (!known || count > 1)
+        snprintf(error, error_size, "%s: expected one mode, open, closed or merge; see trimtab-load --help",
+                 count > 0 ? words[count - 1] : "the mode is missing");
+    return known && count == 1;
 }
 
 enum { OPTION_HELP = ROW_COUNT + 1, OPTION_VERSION };
@@ -250,7 +276,7 @@ enum options_result options_parse(struct options *options, int argc, char **argv
             return OPTIONS_BAD;
         }
     }
-    if (!take_mode(options, argc - optind, argv + optind, error, error_size))
+    if (!take_words(options, argc - optind, argv + optind, error, error_size))
         return OPTIONS_BAD;
     const struct row *stranger = find_stranger(given, options->mode);
     if (stranger != NULL) {

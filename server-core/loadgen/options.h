@@ -12,7 +12,7 @@
 #define CONNECTIONS_MAX 1000000
 #define PROCESSES_MAX   1024
 
-enum mode { MODE_OPEN, MODE_CLOSED };
+enum mode { MODE_OPEN, MODE_CLOSED, MODE_MERGE };
 
 enum arrival_kind { ARRIVALS_DETERMINISTIC, ARRIVALS_POISSON };
 enum close_kind { CLOSE_FIN, CLOSE_RESET };
@@ -36,12 +36,15 @@ struct options {
     unsigned http;            /* enum http_version */
     unsigned connection;      /* enum connection_kind */
     unsigned close;           /* enum close_kind */
+    const char *destinations; /* comma-separated HOST[:PORT] to connect to instead, or NULL */
     const char *sources;      /* comma-separated local addresses, or NULL */
     double conditional_share; /* of the requests, 0 to 1 */
     unsigned verify;          /* enum verify_kind */
     uint64_t processes;
     const char *cpus; /* CPU numbers and ranges for the processes, in turn, or NULL */
     bool text;        /* a report for people instead of JSON lines */
+    char **files;     /* merge: results to add up */
+    int file_count;
 };
 
 enum options_result {
@@ -55,7 +58,8 @@ enum options_result {
 enum options_result options_parse(struct options *options, int argc, char **argv, char *error,
                                   size_t error_size);
 
-/* The word that the command line has for a mode. */
+/* The word that the command line has for a mode, and the mode that has this word; false when none has. */
 const char *mode_name(enum mode mode);
+bool mode_of(const char *name, enum mode *mode);
 
 #endif

@@ -104,6 +104,7 @@ static void write_failures(struct json_writer *json, const struct account *accou
 
 static void write_size_classes(struct json_writer *json, const struct size_classes *classes)
 {
+    json_member_boolean(json, "size_classes_folded", classes->powers_of_two);
     json_key(json, "size_classes");
     json_open_array(json);
     for (unsigned i = 0; i < classes->count; i++) {
@@ -121,6 +122,7 @@ static void write_percentiles(struct json_writer *json, const char *name, const 
     json_key(json, name);
     json_open_object(json);
     json_member_unsigned(json, "count", histogram_count(latency));
+    json_member_unsigned(json, "sum", histogram_sum(latency));
     json_member_number(json, "mean", histogram_mean(latency));
     json_member_unsigned(json, "p50", histogram_quantile(latency, 0.5));
     json_member_unsigned(json, "p90", histogram_quantile(latency, 0.9));
@@ -140,22 +142,40 @@ static void write_latencies(struct json_writer *json, const struct account *acco
     json_close_object(json);
 }
 
-static void write_histograms(struct json_writer *json, const struct account *account)
+static void write_buckets(struct json_writer *json, const char *name, const struct histogram *histogram)
 {
     uint32_t position = 0;
     uint64_t value, count;
 
-    json_key(json, "histograms");
-    json_open_object(json);
-    json_key(json, "reply");
+    json_key(json, name);
     json_open_array(json);
-    while (histogram_next(account->reply_us, &position, &value, &count)) {
+    while (histogram_next(histogram, &position, &value, &count)) {
         json_open_array(json);
         json_unsigned(json, value);
         json_unsigned(json, count);
         json_close_array(json);
     }
     json_close_array(json);
+}
+
+static void write_histograms(struct json_writer *json, const struct account *account)
+{
+    json_key(json, "histograms");
+    json_open_object(json);
+    write_buckets(json, "connect", account->connect_us);
+    write_buckets(json, "first_byte", account->first_byte_us);
+    write_buckets(json, "reply", account->reply_us);
+    write_buckets(json, "lateness", account->lateness_us);
+    json_close_object(json);
+}
+
+static void write_window(struct json_writer *json, const struct result *result)
+{
+    json_key(json, "window");
+    json_open_object(json);
+    json_member_number(json, "seconds", result->window_s);
+    json_member_unsigned(json, "replies", result->account->window_replies);
+    json_member_unsigned(json, "bytes", result->account->window_bytes);
     json_close_object(json);
 }
 
@@ -209,6 +229,7 @@ void report_result(FILE *out, const struct result *result)
     json_member_unsigned(&json, "bytes_received", account->bytes_received);
     json_member_number(&json, "goodput_mbps", report_mbps(account->window_bytes, result->window_s));
     json_member_number(&json, "reply_rate_rps", report_rate(account->window_replies, result->window_s));
+    write_window(&json, result);
     write_size_classes(&json, &account->size_classes);
     write_latencies(&json, account);
     write_histograms(&json, account);

@@ -130,9 +130,49 @@ static void test_listed_buckets_restore_the_histogram(void **state)
     free(restored);
 }
 
+/* What was merged can be taken out again, but for the maximum. */
+static void test_subtracted_histogram_leaves_the_rest(void **state)
+{
+    (void)state;
+    struct histogram *early = histogram_new(HISTOGRAM_PRECISION_3_DIGITS);
+    struct histogram *all = histogram_new(HISTOGRAM_PRECISION_3_DIGITS);
+
+    for (uint64_t value = 1; value <= 100; value++) {
+        histogram_record(all, value);
+        histogram_record(value <= 40 ? early : all, value);
+    }
+    assert_true(histogram_subtract(all, early));
+    assert_int_equal(160 - 40, histogram_count(all));
+    assert_int_equal(2 * 5050 - 2 * 820, histogram_sum(all));
+    assert_int_equal(41, histogram_quantile(all, 0.01));
+    free(early);
+    free(all);
+}
+
+/* Walking over a histogram and recording what the walk tells restores it, sum and maximum included. */
+static void test_walk_restores_a_histogram(void **state)
+{
+    (void)state;
+    struct histogram *one = histogram_new(HISTOGRAM_PRECISION_3_DIGITS);
+    struct histogram *copy = histogram_new(HISTOGRAM_PRECISION_3_DIGITS);
+    uint32_t position = 0;
+    uint64_t value, count;
+
+    for (uint64_t i = 0; i < 1000; i++)
+        histogram_record(one, i * i * 7919 % 1000003);
+    while (histogram_next(one, &position, &value, &count))
+        histogram_record_many(copy, value, count);
+    histogram_set_totals(copy, histogram_sum(one), histogram_max(one));
+    assert_memory_equal(one, copy, histogram_bytes(HISTOGRAM_PRECISION_3_DIGITS));
+    free(one);
+    free(copy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_subtracted_histogram_leaves_the_rest),
+        cmocka_unit_test(test_walk_restores_a_histogram),
         cmocka_unit_test(test_small_values_are_exact),
         cmocka_unit_test(test_empty_histogram_yields_zero),
         cmocka_unit_test(test_bucket_bound_is_within_the_promised_error),

@@ -233,6 +233,19 @@ def load() -> Callable[..., Outcome]:
 
 
 @pytest.fixture
+def merge() -> Callable[..., Outcome]:
+    """Runs `trimtab-load merge` on files."""
+
+    def run(*files: Path, expect_status: int = 0) -> Outcome:
+        command = [PROGRAM, "merge", *map(str, files)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert expect_status == done.returncode, done.stderr
+        return read_outcome(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
 def interrupt() -> Callable[..., Outcome]:
     """Runs trimtab-load until its first progress line, then sends it a signal."""
 

@@ -170,6 +170,15 @@ def test_loopback_has_eight_source_addresses_by_default(load, serve):
     assert {f"127.0.0.{number}" for number in range(1, 9)} == set(peers)
 
 
+def test_destination_addresses_take_turns(load, serve):
+    """Connections go to the addresses of the option; requests still name the host of the URL."""
+    servers = [serve(always_replies), serve(always_replies)]
+    destinations = ",".join(server.url.removeprefix("http://") for server in servers)
+    load("http://www.example.invalid/", "--rate", "20", "--duration", "0.28", "--destination", destinations)
+    assert [len(server.requests) for server in servers] == [3, 3]
+    assert {r.fields["Host"] for server in servers for r in server.requests} == {"www.example.invalid"}
+
+
 @pytest.mark.parametrize(
     ("log", "complaint"),
     [
