@@ -115,7 +115,7 @@ def test_daemon_is_unprivileged_and_its_root_is_read_only(stack: httpx.Client) -
 
 @pytest.mark.timeout(60)
 def test_interrupts_are_steered_through_the_helper_and_put_back(stack: httpx.Client) -> None:
-    """The daemon has no right to, the helper of the host-tuning profile has: the mask changes and comes back."""
+    """The daemon has no right to, the helper has: the mask changes and comes back."""
     steering = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
     before = steering.read_text()
     plan = {"plan": "interrupt", "devices": ["lo"], "cpus": [0]}

@@ -1,8 +1,9 @@
 """Samples of a long window, put together on the clock."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from trimtab_agent.counters.thinning import thinned
+from trimtab_agent.counters.thinning import StepMeans, thinned
 from trimtab_db.records import CounterSample
 
 START = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
@@ -58,3 +59,20 @@ def test_a_step_of_a_second_changes_nothing():
     rows = [sample(0), sample(1)]
     assert thinned(rows, 1) == tuple(rows)
     assert thinned((), 10) == ()
+
+
+def test_a_step_is_over_with_the_clock_or_with_the_trial():
+    """Means of ten seconds, each of one trial only."""
+    means = StepMeans(10)
+    trials = [(1, 1)] * 12 + [(1, 2)] * 3
+    done = []
+    for second, (run_id, trial_number) in enumerate(trials):
+        taken = replace(sample(second, cpu={"user": float(second)}), run_id=run_id, trial_number=trial_number)
+        done.append(means.add(taken))
+    finished = [mean for mean in done if mean is not None] + [means.finish()]
+    assert [(mean.values["cpu"]["user"], mean.trial_number, mean.step_s) for mean in finished] == [
+        (4.5, 1, 10),
+        (10.5, 1, 10),
+        (13.0, 2, 10),
+    ]
+    assert means.finish() is None

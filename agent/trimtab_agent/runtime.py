@@ -85,7 +85,7 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
             log.warning("%s: %s was left behind by a run and is %s now", line.path, line.mask, line.state)
         clear_leftovers_of_dead_runs(VarPaths(settings.var))
         broadcaster = Broadcaster()
-        sampler = Sampler(repository, host_id, broadcaster)
+        sampler = Sampler(repository, host_id, broadcaster, largest_bytes=settings.counters_mib * 2**20)
         service = TuningService(
             settings=settings,
             repository=repository,

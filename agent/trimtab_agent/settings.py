@@ -59,6 +59,9 @@ class Settings(BaseSettings):
     sysfs: Path = Field(
         default=Path("/sys"), description="Where the host's /sys is; a container's own shows its own devices."
     )
+    counters_mib: int = Field(
+        default=1024, ge=16, description="What recorded counter samples may take up, in MiB."
+    )
     webui: Path = Field(default=CHECKOUT / "webui/dist", description="Directory of the built web UI.")
 
     @field_validator("extra_hosts", mode="before")

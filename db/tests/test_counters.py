@@ -1,5 +1,7 @@
 """The contract of the repository about counter samples and the journal; runs on every backend."""
 
+import zlib
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -57,23 +59,46 @@ def test_bad_sample_takes_its_batch_with_it(repository, make_host):
     batch = make_samples(host_id, newest, 3) + make_samples(4711, newest, 1)
     with pytest.raises(RecordConflictError):
         repository.add_counter_samples(batch)
-    assert repository.counter_samples(host_id, newest - RETENTION) == ()
+    assert repository.counter_samples(host_id, newest - RETENTION[1]) == ()
 
 
-def test_pruning_keeps_the_last_day_and_all_samples_of_runs(repository, make_run, make_host):
-    """Old samples go unless they are part of an experiment."""
+def test_pruning_keeps_each_step_for_its_time_and_the_ten_seconds_of_runs(repository, make_run, make_host):
+    """A run's samples go after a day like all others; their means of ten seconds stay with it."""
     run = make_run(repository)
     now = datetime.now(UTC)
-    stale = now - RETENTION - timedelta(minutes=1)
-    fresh = make_samples(run.host_id, now, 5)
-    experiment = make_samples(run.host_id, stale, 4, run_id=run.id, trial_number=1)
     other_id = repository.register_host(make_host(name="other"))
-    repository.add_counter_samples([*fresh, *experiment, *make_samples(run.host_id, stale, 3)])
-    repository.add_counter_samples(make_samples(other_id, stale, 2))
-    assert repository.prune_counter_samples(run.host_id) == 3
-    kept = repository.counter_samples(run.host_id, now - 2 * RETENTION)
-    assert kept == (*experiment, *fresh)
-    assert len(repository.counter_samples(other_id, now - 2 * RETENTION)) == 2
+    for step_s, age in RETENTION.items():
+        stale = now - age - timedelta(minutes=1)
+        repository.add_counter_samples(
+            [
+                *make_samples(run.host_id, now, 5, step_s=step_s),
+                *make_samples(run.host_id, stale, 3, step_s=step_s),
+                *make_samples(run.host_id, stale, 4, step_s=step_s, run_id=run.id, trial_number=1),
+            ]
+        )
+    repository.add_counter_samples(make_samples(other_id, now - timedelta(days=2), 2))
+    repository.prune_counter_samples(run.host_id)
+    long_ago = now - timedelta(days=1000)
+    kept = {
+        step_s: len(repository.counter_samples(run.host_id, long_ago, step_s=step_s)) for step_s in RETENTION
+    }
+    assert kept == {1: 5, 10: 5 + 4, 60: 5}
+    assert {sample.step_s for sample in repository.trial_counter_samples(run.id, 1)} == {10}
+    assert len(repository.counter_samples(other_id, long_ago)) == 2
+
+
+def test_samples_never_take_up_more_than_they_may(repository, make_host):
+    """The finest step gives way first, oldest before newest."""
+    host_id = repository.register_host(make_host())
+    now = datetime.now(UTC)
+    for step_s in (1, 60):
+        samples = [replace(each, values={"run_queue": 7}) for each in make_samples(host_id, now, 100)]
+        repository.add_counter_samples([replace(each, step_s=step_s) for each in samples])
+    one_bytes = len(zlib.compress(b'{"run_queue":7}', 1))
+    assert repository.prune_counter_samples(host_id, largest_bytes=150 * one_bytes) == 50
+    long_ago = now - timedelta(days=1)
+    fine, coarse = (repository.counter_samples(host_id, long_ago, step_s=step_s) for step_s in (1, 60))
+    assert (len(fine), len(coarse), fine[-1].taken_at) == (50, 100, now)
 
 
 def test_journal_lists_what_is_not_restored_latest_first(repository, make_run):

@@ -11,6 +11,8 @@ recorded only when it has finished.
 
 from __future__ import annotations
 
+import json
+import zlib
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,6 +24,7 @@ from sqlalchemy import (
     Enum,
     ForeignKey,
     Index,
+    LargeBinary,
     MetaData,
     TypeDecorator,
     UniqueConstraint,
@@ -48,6 +51,25 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class CompactJson(TypeDecorator[dict[str, Any]]):
+    """JSON, deflated: a sample a second is most of the database, and its keys are the same every time."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: dict[str, Any] | None, dialect: Dialect) -> bytes | None:
+        """Level 1: twice as fast as the default, and hardly larger."""
+        return (
+            None
+            if value is None
+            else zlib.compress(json.dumps(value, separators=(",", ":")).encode(), level=1)
+        )
+
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> dict[str, Any] | None:
+        """As it was given."""
+        return None if value is None else json.loads(zlib.decompress(value))
 
 
 def _words(enum: type[RunState | RunPhase | TrialPurpose], name: str) -> Enum:
@@ -291,17 +313,21 @@ class Proposal(Base):
 
 
 class CounterSample(Base):
-    """`records.CounterSample`. Read by window (host, time) and by trial; both have their index."""
+    """`records.CounterSample`. Read by window (host, step, time) and by trial; both have their index."""
 
     __tablename__ = "counter_sample"
-    __table_args__ = (Index(None, "host_id", "taken_at"), Index(None, "run_id", "trial_number", "taken_at"))
+    __table_args__ = (
+        Index(None, "host_id", "step_s", "taken_at"),
+        Index(None, "run_id", "trial_number", "taken_at"),
+    )
 
     id: Mapped[int] = mapped_column(primary_key=True)
     host_id: Mapped[int] = mapped_column(ForeignKey("host.id"))
     taken_at: Mapped[datetime]
     run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"))
     trial_number: Mapped[int | None]
-    values: Mapped[dict[str, Any]]
+    step_s: Mapped[int] = mapped_column(server_default="1")
+    values: Mapped[dict[str, Any]] = mapped_column(CompactJson)
 
 
 class OsChange(Base):

@@ -252,13 +252,17 @@ class Proposal:
 
 @dataclass(frozen=True, kw_only=True)
 class CounterSample:
-    """The host's counters at one moment; `trial_number` is the trial being measured then, if any."""
+    """The host's counters at one moment; `trial_number` is the trial being measured then, if any.
+
+    `step_s` is 1 for a sample as it was taken, more for the mean of so many seconds.
+    """
 
     host_id: int
     taken_at: datetime
     values: JsonObject
     run_id: int | None = None
     trial_number: int | None = None
+    step_s: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,9 @@
 """Takes a sample of all counters once a second, for as long as the agent lives.
 
 Each sample is published at once, and written to the database in batches of ten, so that sampling costs a
-transaction only every ten seconds.  Once an hour samples are deleted that are older than a day and belong to
-no run.  A database that cannot be written stops the recording, not the
-watching: the failure is published once, and tried again with the next batch.
+transaction only every ten seconds.  Means of ten seconds and of a minute are written beside them; once an
+hour what need not be kept is deleted (trimtab_db.repository.counters).  A database that cannot be written
+stops the recording, not the watching: the failure is published once, and tried again with the next batch.
 """
 
 import threading
@@ -22,9 +22,9 @@ from trimtab_agent.counters.memory_group import MemoryGroupSource
 from trimtab_agent.counters.process import ProcessSource
 from trimtab_agent.counters.server import ReadStats, ServerSource, WorkersSource
 from trimtab_agent.counters.source import CounterSet, Snapshot, Values
+from trimtab_agent.counters.thinning import StepMeans
 from trimtab_agent.memory_group import MemoryGroup
 
-INTERVAL_S = 1.0
 BATCH = 10
 # With a hundred workers these would be most of the database; each measurement keeps its own.
 NOT_STORED = ("server_workers",)
@@ -32,10 +32,23 @@ PRUNE_EVERY_S = 3600.0
 
 
 class Sampler:
-    """The sampling thread, and the counters that a trial reads around each of its rates."""
+    """The sampling thread, and the counters that a trial reads around each of its rates.
 
-    def __init__(self, repository: Repository, host_id: int, broadcaster: Broadcaster) -> None:
+    `largest_bytes` bounds what all recorded samples of the host take up; None for no bound.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        host_id: int,
+        broadcaster: Broadcaster,
+        *,
+        interval_s: float = 1.0,
+        largest_bytes: int | None = None,
+    ) -> None:
         self._repository = repository
+        self._interval_s = interval_s
+        self._largest_bytes = largest_bytes
         self._host_id = host_id
         self._broadcaster = broadcaster
         self._processes = ProcessSource()
@@ -55,6 +68,8 @@ class Sampler:
         self._load: Values | None = None
         self._batch: list[CounterSample] = []
         self._batch_lock = threading.Lock()
+        self._tens = StepMeans(10)
+        self._minutes = StepMeans(60, without_lists=True)
         self._failing = False
         self._prune_due = time.monotonic() + PRUNE_EVERY_S
         self._end = threading.Event()
@@ -68,6 +83,10 @@ class Sampler:
         """Ends the thread and writes what has not been written yet."""
         self._end.set()
         self._thread.join()
+        ten = self._tens.finish()
+        if ten is not None:
+            minute = self._minutes.add(ten)
+            self._batch += [each for each in (ten, minute, self._minutes.finish()) if each is not None]
         self.write()
 
     def watch_trial(self, run_id: int | None, trial_number: int | None) -> None:
@@ -102,10 +121,10 @@ class Sampler:
 
     def _loop(self) -> None:
         earlier = self.snapshot()
-        due = time.monotonic() + INTERVAL_S
+        due = time.monotonic() + self._interval_s
         while not self._end.wait(max(0.0, due - time.monotonic())):
             # After a stall (suspend, overload) go on from now, rather than catch up in a burst.
-            due = max(due, time.monotonic() - INTERVAL_S) + INTERVAL_S
+            due = max(due, time.monotonic() - self._interval_s) + self._interval_s
             later = self.snapshot()
             sample = self.between(earlier, later)
             earlier = later
@@ -119,8 +138,10 @@ class Sampler:
                 run_id=self._run_id,
                 trial_number=self._trial_number,
             )
+            ten = self._tens.add(record)
+            minute = self._minutes.add(ten) if ten is not None else None
             with self._batch_lock:
-                self._batch.append(record)
+                self._batch += [each for each in (record, ten, minute) if each is not None]
             self._broadcaster.publish("sample", sample)
             if len(self._batch) >= BATCH:
                 self.write()
@@ -133,7 +154,7 @@ class Sampler:
             self._repository.add_counter_samples(batch)
             self._failing = False
             if time.monotonic() >= self._prune_due:
-                self._repository.prune_counter_samples(self._host_id)
+                self._repository.prune_counter_samples(self._host_id, self._largest_bytes)
                 self._prune_due = time.monotonic() + PRUNE_EVERY_S
         except DatabaseError as error:
             if not self._failing:

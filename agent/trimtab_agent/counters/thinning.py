@@ -1,6 +1,11 @@
-"""Fewer samples for long windows: a chart of an hour shows no more points than one of five minutes."""
+"""Fewer samples for long windows: a chart of an hour shows no more points than one of five minutes.
+
+`thinned` puts samples together that were read from the database; `StepMeans` does the same as they are taken,
+for the coarser steps that are kept longer (trimtab_db.repository.counters says which).
+"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -26,6 +31,48 @@ def thinned(samples: Sequence[CounterSample], step_s: int) -> tuple[CounterSampl
         return int(_seconds(sample.taken_at) // step_s)
 
     return tuple(_mean_sample(tuple(group)) for _, group in groupby(samples, key=step))
+
+
+class StepMeans:
+    """Collects samples as they are taken, and gives the mean of each step once it is over.
+
+    A step ends with the clock, or where another trial begins: a trial's means are its own. With
+    `without_lists` what is told per CPU or worker is left out, which makes a day of 100 CPUs a small thing.
+    """
+
+    def __init__(self, step_s: int, *, without_lists: bool = False) -> None:
+        self._step_s = step_s
+        self._without_lists = without_lists
+        self._group: list[CounterSample] = []
+
+    def add(self, sample: CounterSample) -> CounterSample | None:
+        """Takes a sample in; the mean of the step that it ended, if it did."""
+        done = None
+        if self._group and self._key(sample) != self._key(self._group[-1]):
+            done = self.finish()
+        self._group.append(sample)
+        return done
+
+    def finish(self) -> CounterSample | None:
+        """The mean of what has been collected; None if that is nothing."""
+        group, self._group = self._group, []
+        if not group:
+            return None
+        mean = _mean_sample(group)
+        values = _scalars(mean.values) if self._without_lists else mean.values
+        return replace(mean, step_s=self._step_s, values=values)
+
+    def _key(self, sample: CounterSample) -> tuple[int, int | None, int | None]:
+        return int(_seconds(sample.taken_at) // self._step_s), sample.run_id, sample.trial_number
+
+
+def _scalars(values: Values) -> Values:
+    """The values without their lists, at every depth."""
+    return {
+        name: _scalars(value) if isinstance(value, dict) else value
+        for name, value in values.items()
+        if not isinstance(value, list)
+    }
 
 
 def _seconds(at: datetime) -> float:

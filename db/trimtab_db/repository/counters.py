@@ -1,11 +1,20 @@
-"""Counter samples: one a second, read by window, kept for a day unless a run needs them."""
+"""Counter samples: one a second for a day, means of ten seconds and of a minute for longer.
+
+    step   kept for                                   what for
+    1 s    a day                                      Live, and the trials of the day in every detail
+    10 s   a week; those of a run for ever            a run's trials later on
+    60 s   a year                                     windows of a day and more
+
+Never more than a size in all: past it the oldest go first, whatever they belong to. Samples are deflated JSON
+of about a kilobyte, so that a day is some 80 MB on two CPUs.
+"""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from trimtab_db import models, records
 from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_of
@@ -14,7 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-RETENTION = timedelta(hours=24)
+    from sqlalchemy.orm import Session
+
+RETENTION = {1: timedelta(days=1), 10: timedelta(days=7), 60: timedelta(days=365)}
+"""How long samples of each step are kept."""
+
+KEPT_WITH_RUN_S = 10
+"""Samples of this step that belong to a run stay with it."""
+
+SIZED_BY = 200  # samples whose mean size is taken for all
 
 
 class CounterRepository(RepositoryPart):
@@ -28,12 +45,16 @@ class CounterRepository(RepositoryPart):
                 session.execute(insert(models.CounterSample), rows)
 
     def counter_samples(
-        self, host_id: int, since: datetime, until: datetime | None = None
+        self, host_id: int, since: datetime, until: datetime | None = None, *, step_s: int = 1
     ) -> tuple[records.CounterSample, ...]:
-        """The host's samples taken from `since` up to `until` (both included), oldest first."""
+        """The host's samples of a step taken from `since` up to `until` (both included), oldest first."""
         query = (
             select(models.CounterSample)
-            .where(models.CounterSample.host_id == host_id, models.CounterSample.taken_at >= since)
+            .where(
+                models.CounterSample.host_id == host_id,
+                models.CounterSample.step_s == step_s,
+                models.CounterSample.taken_at >= since,
+            )
             .order_by(models.CounterSample.taken_at)
         )
         if until is not None:
@@ -42,27 +63,56 @@ class CounterRepository(RepositoryPart):
             return tuple(record_of(records.CounterSample, row) for row in session.scalars(query))
 
     def trial_counter_samples(self, run_id: int, trial_number: int) -> tuple[records.CounterSample, ...]:
-        """The samples taken while a trial was measured, oldest first."""
-        query = (
-            select(models.CounterSample)
-            .where(
-                models.CounterSample.run_id == run_id,
-                models.CounterSample.trial_number == trial_number,
-            )
-            .order_by(models.CounterSample.taken_at)
+        """The samples of the time of a trial, oldest first, in the finest step that is still kept."""
+        of_trial = (
+            models.CounterSample.run_id == run_id,
+            models.CounterSample.trial_number == trial_number,
         )
         with self.database.reading() as session:
+            step_s = session.scalar(select(func.min(models.CounterSample.step_s)).where(*of_trial))
+            query = (
+                select(models.CounterSample)
+                .where(*of_trial, models.CounterSample.step_s == step_s)
+                .order_by(models.CounterSample.taken_at)
+            )
             return tuple(record_of(records.CounterSample, row) for row in session.scalars(query))
 
-    def prune_counter_samples(self, host_id: int) -> int:
-        """Delete the host's samples that are older than RETENTION and belong to no run; how many those were.
+    def prune_counter_samples(self, host_id: int, largest_bytes: int | None = None) -> int:
+        """Delete what need not be kept any longer (see the head of this file); how many samples those were.
 
-        The samples taken during a run are part of the experiment and stay with it.
+        `largest_bytes` is what all samples of the host may take up together; None for no bound.
         """
-        stale = delete(models.CounterSample).where(
-            models.CounterSample.host_id == host_id,
-            models.CounterSample.taken_at < now() - RETENTION,
-            models.CounterSample.run_id.is_(None),
-        )
+        sample = models.CounterSample
         with self.database.writing() as session:
-            return session.connection().execute(stale).rowcount
+            deleted = 0
+            for step_s, age in RETENTION.items():
+                stale = delete(sample).where(
+                    sample.host_id == host_id, sample.step_s == step_s, sample.taken_at < now() - age
+                )
+                if step_s == KEPT_WITH_RUN_S:
+                    stale = stale.where(sample.run_id.is_(None))
+                deleted += session.connection().execute(stale).rowcount
+            if largest_bytes is not None:
+                deleted += self._cut_down(session, host_id, largest_bytes)
+            return deleted
+
+    @staticmethod
+    def _cut_down(session: Session, host_id: int, largest_bytes: int) -> int:
+        """Deletes the oldest samples until the rest fits: the finest step is the first to give way."""
+        sample = models.CounterSample
+        deleted = 0
+        for step_s in sorted(RETENTION, reverse=True):
+            of_step = (sample.host_id == host_id, sample.step_s == step_s)
+            newest = select(func.length(sample.values).label("bytes")).where(*of_step)
+            newest = newest.order_by(sample.taken_at.desc()).limit(SIZED_BY)
+            mean_bytes = session.scalar(select(func.avg(newest.subquery().c.bytes)))
+            if not mean_bytes:
+                continue
+            count = session.scalar(select(func.count()).where(*of_step)) or 0
+            fitting = int(largest_bytes / float(mean_bytes))
+            if count > fitting:
+                keys = select(sample.id).where(*of_step).order_by(sample.taken_at).limit(count - fitting)
+                deleted += session.connection().execute(delete(sample).where(sample.id.in_(keys))).rowcount
+                count = fitting
+            largest_bytes -= int(count * float(mean_bytes))
+        return deleted

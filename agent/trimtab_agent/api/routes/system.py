@@ -5,15 +5,18 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from trimtab_db.records import CounterSample
+from trimtab_db.repository.counters import RETENTION
 
 from trimtab_agent import __version__
 from trimtab_agent.api.access import COOKIE
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.schemas import CounterSampleReply, Health, HostReply, SessionRequest
 from trimtab_agent.counters.thinning import thinned
+from trimtab_agent.errors import SpecError
 
 router = APIRouter(tags=["system"])
-LONGEST_WINDOW_S = 24 * 3600
+LONGEST_WINDOW_S = 30 * 24 * 3600
+MOST_SAMPLES = 3600
 
 
 @router.get("/health")
@@ -48,7 +51,14 @@ def get_counters(
     seconds: Annotated[int, Query(ge=1, le=LONGEST_WINDOW_S)] = 300,
     step_s: Annotated[int, Query(ge=1, le=3600, description="Mean of so many seconds for each sample.")] = 1,
 ) -> tuple[CounterSample, ...]:
-    """The samples of the last seconds, oldest first; the live stream goes on from there without a gap."""
+    """The samples of the last seconds, oldest first; the live stream goes on from there without a gap.
+
+    Those of a minute say nothing of single CPUs and workers.
+    """
+    if seconds > MOST_SAMPLES * step_s:
+        least = -(-seconds // MOST_SAMPLES)
+        raise SpecError("step_s", f"step_s = {step_s}: expected at least {least} for {seconds} s")
     context.sampler.write()
     since = datetime.now(UTC) - timedelta(seconds=seconds)
-    return thinned(context.repository.counter_samples(context.host_id, since), step_s)
+    kept_s = max(kept for kept in RETENTION if kept <= step_s)
+    return thinned(context.repository.counter_samples(context.host_id, since, step_s=kept_s), step_s)
