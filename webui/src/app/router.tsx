@@ -43,12 +43,21 @@ const runsRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/runs/RunsPage'), 'RunsPage'),
 });
 
-/** What of a run is looked at: a trial, and the knobs on the axes of the heat map. */
+/**
+ * What of a run is looked at: trials (`3`, or `3,7` for several), the knobs on the axes of the heat map, the knob
+ * that has a map for each of its values, the level of the search, and the filter of the trials.
+ */
 export interface RunSearch {
-  trial?: number;
+  trial?: number | string;
   x?: string;
   y?: string;
+  by?: string;
+  level?: number;
+  filter?: string;
 }
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
 
 const runId = (text: string): number => {
   const id = Number(text);
@@ -61,9 +70,16 @@ const runRoute = createRoute({
   path: '/runs/$id',
   params: { parse: ({ id }) => ({ id: runId(id) }), stringify: ({ id }) => ({ id: String(id) }) },
   validateSearch: (search: Record<string, unknown>): RunSearch => ({
-    ...(Number(search.trial) >= 1 ? { trial: Number(search.trial) } : {}),
-    ...(typeof search.x === 'string' ? { x: search.x } : {}),
-    ...(typeof search.y === 'string' ? { y: search.y } : {}),
+    ...(/^[1-9]\d*(,[1-9]\d*)*$/.test(String(search.trial))
+      ? { trial: search.trial as number | string }
+      : {}),
+    ...Object.fromEntries(
+      (['x', 'y', 'by', 'filter'] as const).flatMap((name) => {
+        const value = text(search[name]);
+        return value === undefined ? [] : [[name, value]];
+      }),
+    ),
+    ...(Number.isInteger(search.level) ? { level: Number(search.level) } : {}),
   }),
   component: lazyRouteComponent(() => import('../pages/run/RunPage'), 'RunPage'),
 });

@@ -1,6 +1,7 @@
 // A map of cells by two knobs. Every cell carries its score as text, or a cross: colour only repeats it.
 
 import type { Chart as ChartInstance, ChartOptions } from 'chart.js';
+import { type RefObject, useEffect, useRef } from 'react';
 import { Chart } from 'react-chartjs-2';
 import { cssColour } from '../maths/colourScale';
 import type { Cell, HeatMapGrid, Panel } from '../maths/heatMapGrid';
@@ -33,6 +34,8 @@ export function HeatMap(props: HeatMapProps) {
   const { label, grid, panel, xName, yName, current, selectedTrial, format, onSelect } = props;
   const theme = useChartTheme();
   const cells = mapCells({ grid, panel, current, selectedTrial, format, theme });
+  const chart = useRef<MatrixChart>(null);
+  usePulse(chart, current !== null);
   const xs = grid.xs.map(String);
   const ys = grid.ys.map(String);
   return (
@@ -52,6 +55,7 @@ export function HeatMap(props: HeatMapProps) {
     >
       {(described) => (
         <Chart
+          ref={chart}
           aria-label={described}
           type="matrix"
           updateMode="none"
@@ -81,6 +85,24 @@ export function HeatMap(props: HeatMapProps) {
 
 const cellSide = (span: number | undefined, count: number): number =>
   Math.max(1, (span ?? 0) / count - GAP_PX);
+
+type MatrixChart = ChartInstance<'matrix', { x: number; y: number }[]>;
+
+const PULSE_MS = 600;
+
+/** Lets the frame of the cell under way fade in and out, unless its viewer wants no motion or looks elsewhere. */
+function usePulse(chart: RefObject<MatrixChart | null>, active: boolean): void {
+  useEffect(() => {
+    if (!active || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    const timer = setInterval(() => {
+      const own = chart.current as (MatrixChart & { pulse?: number }) | null;
+      if (own === null || document.visibilityState !== 'visible') return;
+      own.pulse = own.pulse === 0.35 ? 1 : 0.35;
+      own.draw();
+    }, PULSE_MS);
+    return () => clearInterval(timer);
+  }, [chart, active]);
+}
 
 const trialNumbers = (cell: Cell): string => cell.trials.map(({ number }) => number).join(', ');
 

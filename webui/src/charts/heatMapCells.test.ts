@@ -25,11 +25,11 @@ function cellsOf(current: { x: number; y: number } | null, selectedTrial?: numbe
   return new Map(cells.map((cell) => [cellKey(cell.x, cell.y), cell]));
 }
 
-it('a score is text on a colour, a failure a cross without one', () => {
+it('a score is text on a colour, a failure the sign of its verdict without one', () => {
   const cells = cellsOf(null);
   expect(cells.get('64|2')).toMatchObject({ text: '20' });
   expect(cells.get('64|2')?.colour).not.toBeNull();
-  expect(cells.get('64|4')).toMatchObject({ text: '✕', colour: null });
+  expect(cells.get('64|4')).toMatchObject({ text: '!', colour: null });
 });
 
 it('the place being measured is marked, whether it has a cell or not', () => {

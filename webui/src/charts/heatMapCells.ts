@@ -29,6 +29,18 @@ interface MapCellsInput {
   theme: ChartTheme;
 }
 
+/** What a cell without a score shows, so that the reason can be seen without colour. */
+export const VERDICT_SYMBOLS: Readonly<Record<string, string>> = {
+  'failed-verification': '✕',
+  crashed: '!',
+  rejected: '⊘',
+  'generator-limited': '≈',
+  disturbed: '∿',
+  aborted: '□',
+};
+
+const verdictSymbol = (verdict: string | undefined) => VERDICT_SYMBOLS[verdict ?? ''] ?? '✕';
+
 export function mapCells({ grid, panel, current, selectedTrial, format, theme }: MapCellsInput): MapCell[] {
   const currentKey = current && cellKey(current.x, current.y);
   const cells = [...panel.cells].map(([key, cell]): MapCell => {
@@ -41,7 +53,7 @@ export function mapCells({ grid, panel, current, selectedTrial, format, theme }:
       colour,
       current: key === currentKey,
       selected: cell.trials.some(({ number }) => number === selectedTrial),
-      text: cell.score === null ? '✕' : format(cell.score),
+      text: cell.score === null ? verdictSymbol(cell.failure?.verdict) : format(cell.score),
       textColour: colour ? textColourOn(colour) : theme.text,
       outlineColour: theme.dimmed,
     };
@@ -99,8 +111,13 @@ export const cellMarks: Plugin<'matrix'> = {
       context.strokeStyle = cell.outlineColour;
       if (cell.colour === null) strokeInside(context, box, 1, []);
       context.strokeStyle = cell.textColour;
-      if (cell.current) strokeInside(context, box, 3, [5, 3]);
-      else if (cell.selected) strokeInside(context, box, 3, []);
+      if (cell.current) {
+        const { pulse = 1 } = chart as { pulse?: number };
+        context.globalAlpha = pulse;
+        strokeInside(context, box, 3, [5, 3]);
+        context.globalAlpha = 1;
+      }
+      if (!cell.current && cell.selected) strokeInside(context, box, 3, []);
       if (box.width < NARROW_PX) return;
       context.font = `600 ${cell.text.length === 1 ? 16 : box.width < SMALL_PX ? 10 : 12}px 'Inter Variable', system-ui, sans-serif`;
       context.fillStyle = cell.textColour;

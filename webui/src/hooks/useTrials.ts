@@ -1,12 +1,30 @@
-import { useQuery } from '@tanstack/react-query';
+import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
 import { call } from '../api/call';
-import { listTrials } from '../api/generated';
+import { listTrials, type TrialSummary } from '../api/generated';
 import { keys } from '../api/keys';
 
-/** The recorded trials of a run with their measurements, by number. */
+/** A trial of the list; `pending`: known from the live stream, its measurements have not been read yet. */
+export type KnownTrial = TrialSummary & { pending?: true };
+
+/** The first page comes fast and fills the screen, the others follow. */
+const FIRST_PAGE = 200;
+const LATER_PAGE = 2000;
+
+/** The recorded trials of a run with their measurements, by number. What has been read once is not read again. */
 export function useTrials(id: number) {
-  return useQuery({
-    queryKey: keys.trials(id),
-    queryFn: () => call(listTrials({ path: { run_id: id } })),
-  });
+  const client = useQueryClient();
+  return useQuery({ queryKey: keys.trials(id), queryFn: () => readTrials(client, id) });
+}
+
+async function readTrials(client: QueryClient, id: number): Promise<KnownTrial[]> {
+  let read = (client.getQueryData<KnownTrial[]>(keys.trials(id)) ?? []).filter(({ pending }) => !pending);
+  for (;;) {
+    const limit = read.length === 0 ? FIRST_PAGE : LATER_PAGE;
+    const page = await call(
+      listTrials({ path: { run_id: id }, query: { after: read.at(-1)?.number ?? 0, limit } }),
+    );
+    read = [...read, ...page];
+    if (page.length < limit) return read;
+    client.setQueryData(keys.trials(id), read);
+  }
 }

@@ -1,8 +1,9 @@
 // What a live event changes: the caches of TanStack Query and the rows of the Live page.
 
 import type { QueryClient } from '@tanstack/react-query';
-import type { MeasurementLine, Progress, RunDetail, TrialLine, TrialSummary } from '../api/generated';
+import type { MeasurementLine, Progress, RunDetail, TrialLine } from '../api/generated';
 import { keys } from '../api/keys';
+import type { KnownTrial } from '../hooks/useTrials';
 import type { LiveEvent } from './events';
 import type { LiveStore } from './liveStore';
 
@@ -58,10 +59,10 @@ function applyProgress(client: QueryClient, data: Progress): void {
 
 /** The cell shows at once; its measurements come with the list that is asked for anew. */
 function applyTrial(client: QueryClient, line: TrialLine): void {
-  client.setQueryData<TrialSummary[]>(
-    keys.trials(line.run_id),
-    (known) =>
-      known && [...known.filter(({ number }) => number !== line.number), { ...line, measurements: [] }],
+  client.setQueryData<KnownTrial[]>(keys.trials(line.run_id), (known) =>
+    known === undefined || known.some(({ number }) => number === line.number)
+      ? known
+      : [...known, { ...line, measurements: [], pending: true }],
   );
   client.invalidateQueries({ queryKey: keys.trials(line.run_id), exact: true });
   client.invalidateQueries({ queryKey: keys.run(line.run_id), exact: true });

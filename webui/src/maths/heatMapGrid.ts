@@ -1,8 +1,9 @@
 // Where the cells of a heat map lie: one map for each combination of the knobs that are not on an axis.
 //
 // Trials choose their values freely (coarse grids, then finer ones), so the axes are the sorted values that
-// occur, evenly spaced. Several trials of one configuration share a cell: its score is their mean, and its
-// failure shows only while no trial of it has been verified.
+// occur, evenly spaced; where too many occur, they are put into bins. Several trials of one configuration share a
+// cell: its score is their mean, and its failure shows only while no trial of it has been verified. A cell that
+// holds different configurations shows the best of them.
 
 import type { KnobValue } from './knobDiff';
 
@@ -70,6 +71,7 @@ export function heatMapGrid(
   yKnob: string,
   panelKnobs: readonly string[],
   underWay: Configuration | null = null,
+  aggregate: 'mean' | 'best' = 'mean',
 ): HeatMapGrid {
   const onAxes = trials.filter(({ configuration }) => xKnob in configuration && yKnob in configuration);
   const places = onAxes.map(({ configuration }) => configuration);
@@ -96,7 +98,8 @@ export function heatMapGrid(
     for (const cell of panel.cells.values()) {
       const own = cell.trials.flatMap((trial) => (trial.score === null ? [] : [trial.score]));
       if (own.length > 0) {
-        cell.score = own.reduce((sum, score) => sum + score, 0) / own.length;
+        cell.score =
+          aggregate === 'best' ? Math.max(...own) : own.reduce((sum, score) => sum + score, 0) / own.length;
         scores.push(cell.score);
       } else {
         cell.failure = cell.trials.at(-1) ?? null;
@@ -109,6 +112,25 @@ export function heatMapGrid(
     panels: [...panels.entries()].sort(([a], [b]) => a.localeCompare(b)).map(([, panel]) => panel),
     range: scores.length === 0 ? null : rangeOf(scores),
   };
+}
+
+/** A bin spans at least this factor in all before its edges are set on a logarithmic scale. */
+const LOG_FACTOR = 8;
+
+/** Maps each value to the lower edge of its bin; null when there are few enough values, or they are no numbers. */
+export function bins(values: readonly KnobValue[], most: number): ((value: KnobValue) => KnobValue) | null {
+  const own = distinct(values);
+  if (own.length <= most) return null;
+  const numbers = own.filter((value) => typeof value === 'number');
+  if (numbers.length < own.length) return null;
+  const low = numbers[0] as number;
+  const high = numbers.at(-1) as number;
+  const logarithmic = low > 0 && high / low >= LOG_FACTOR;
+  const edges = Array.from({ length: most }, (_, i) => {
+    const edge = logarithmic ? low * (high / low) ** (i / most) : low + ((high - low) * i) / most;
+    return Number.isInteger(low) && Number.isInteger(high) ? Math.round(edge) : edge;
+  });
+  return (value) => edges.findLast((edge) => edge <= Number(value)) ?? low;
 }
 
 /** Place of a score on the colour scale: 0 = lowest of the map, 1 = highest; 1 when all are equal. */

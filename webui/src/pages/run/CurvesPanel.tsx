@@ -8,21 +8,25 @@ import { formatMbps, formatRate } from '../../maths/format';
 interface CurvesPanelProps {
   standard: TrialSummary | undefined;
   best: TrialSummary | undefined;
-  selected: TrialSummary | undefined;
+  chosen: readonly TrialSummary[];
   underWay: LadderSoFar | null;
 }
 
-/** Goodput over the ladder: the default, the best, the trial looked at, and the one under way. */
-export function CurvesPanel({ standard, best, selected, underWay }: CurvesPanelProps) {
-  const curves: Curve[] = [
-    { label: 'default', trial: standard },
-    { label: 'best', trial: best },
-    {
-      label: `trial ${selected?.number}`,
-      trial: selected === standard || selected === best ? undefined : selected,
-    },
-    { label: 'under way', trial: underWay },
-  ].flatMap(({ label, trial }, style) =>
+interface Measured {
+  measurements: readonly { rate_rps: number; goodput_mbps: number }[];
+}
+
+/** Goodput over the ladder: the default, the best, the trials looked at, and the one under way. */
+export function CurvesPanel({ standard, best, chosen, underWay }: CurvesPanelProps) {
+  const named: [string, Measured | null | undefined][] = [
+    ['default', standard],
+    ['best', best],
+    ['under way', underWay],
+    ...chosen
+      .filter((trial) => trial !== standard && trial !== best)
+      .map((trial): [string, Measured] => [`trial ${trial.number}`, trial]),
+  ];
+  const curves = named.flatMap(([label, trial], style): Curve[] =>
     trial && trial.measurements.length > 0
       ? [
           {
@@ -39,7 +43,7 @@ export function CurvesPanel({ standard, best, selected, underWay }: CurvesPanelP
   return (
     <Panel
       title="Goodput over offered rate"
-      description="Choose a trial in the table or on the map to compare it."
+      description="Choose trials in the table or on the map to compare them."
     >
       {curves.length === 0 ? (
         <Message title="Nothing has been measured yet.">The curves begin with the first trial.</Message>

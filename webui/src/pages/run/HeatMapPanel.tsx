@@ -1,69 +1,100 @@
-// The search as a map: scores over two knobs, one map for each combination of the others.
+// The search as a map: scores over two knobs, in one map or one for each value of a third.
 
 import { Select } from '@mantine/core';
 import { useMemo } from 'react';
 import type { RunDetail, TrialSummary } from '../../api/generated';
 import { HeatMap } from '../../charts/HeatMap';
+import { VERDICT_SYMBOLS } from '../../charts/heatMapCells';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { cssColour, sequentialColour } from '../../maths/colourScale';
 import { formatMbps, formatNumber } from '../../maths/format';
-import {
-  type Configuration,
-  type HeatMapGrid,
-  heatMapGrid,
-  panelLabel,
-  varyingKnobs,
-} from '../../maths/heatMapGrid';
+import type { Configuration, HeatMapGrid } from '../../maths/heatMapGrid';
+import { panelLabel } from '../../maths/heatMapGrid';
 import { describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
 import { chooseAxes, freeKnobs } from './facts';
 import classes from './Run.module.css';
+import { EACH, searchMap, TOGETHER } from './searchMap';
+
+export interface MapLook {
+  x?: string | undefined;
+  y?: string | undefined;
+  /** The knob that has a map for each of its values. */
+  by?: string | undefined;
+  /** The level of the search that is shown, from 1; all when left out. */
+  level?: number | undefined;
+}
 
 interface HeatMapPanelProps {
   run: RunDetail;
   trials: readonly TrialSummary[];
   /** The configuration being measured now. */
   current: Configuration | null;
-  x: string | undefined;
-  y: string | undefined;
-  selected: TrialSummary | undefined;
-  onAxes: (x: string, y: string) => void;
+  look: MapLook;
+  selected: number | undefined;
+  onLook: (look: MapLook) => void;
   onSelect: (trial: number) => void;
 }
 
-export function HeatMapPanel({ run, trials, current, x, y, selected, onAxes, onSelect }: HeatMapPanelProps) {
+export function HeatMapPanel({ run, trials, current, look, selected, onLook, onSelect }: HeatMapPanelProps) {
   const free = useMemo(() => freeKnobs(run.space), [run.space]);
-  const axes = chooseAxes(free, x, y);
+  const axes = useMemo(() => chooseAxes(free, look.x, look.y), [free, look.x, look.y]);
   const search = useMemo(() => trials.filter(({ purpose }) => purpose === 'search'), [trials]);
-  if (axes === null) {
+  const map = useMemo(
+    () => axes && searchMap({ trials: search, current, axes, free, by: look.by, level: look.level }),
+    [axes, search, current, free, look.by, look.level],
+  );
+  if (axes === null || map === null) {
     return (
       <Panel title="Map of the search">
         <Message title="A map needs two free knobs.">The table below has all trials.</Message>
       </Panel>
     );
   }
-  const others = free.filter((name) => name !== axes.x && name !== axes.y);
-  const configurations = [...search.map(({ configuration }) => configuration), ...(current ? [current] : [])];
-  const panelKnobs = varyingKnobs(configurations.map((configuration) => panelLabel(configuration, others)));
-  const grid = heatMapGrid(search, axes.x, axes.y, panelKnobs, current);
+  const { grid, panelKnobs, levels, place } = map;
   return (
     <Panel
       title="Map of the search"
-      description="Score in Mbit/s of each configuration measured."
+      description={`Score in Mbit/s${map.best ? ', the best of all trials at a place' : ' of each configuration measured'}.`}
       actions={
         <>
-          <AxisSelect
+          <LookSelect
             label="Across"
             value={axes.x}
-            knobs={free}
-            onChange={(knob) => onAxes(knob, knob === axes.y ? axes.x : axes.y)}
+            options={free}
+            onChange={(knob) => onLook({ x: knob, y: knob === axes.y ? axes.x : axes.y })}
           />
-          <AxisSelect
+          <LookSelect
             label="Up"
             value={axes.y}
-            knobs={free}
-            onChange={(knob) => onAxes(knob === axes.x ? axes.y : axes.x, knob)}
+            options={free}
+            onChange={(knob) => onLook({ x: knob === axes.x ? axes.y : axes.x, y: knob })}
           />
+          {map.choices.length > 1 && (
+            <LookSelect
+              label="Maps"
+              value={map.by}
+              options={map.choices.map((choice) => ({
+                value: choice,
+                label: choice === TOGETHER ? 'one' : choice === EACH ? 'each combination' : `each ${choice}`,
+              }))}
+              onChange={(by) => onLook({ by })}
+            />
+          )}
+          {levels.length > 1 && (
+            <LookSelect
+              label="Level"
+              value={String(look.level ?? '')}
+              options={[
+                { value: '', label: 'all' },
+                ...levels.map((level) => ({
+                  value: String(level),
+                  label: level === 1 ? '1, coarse' : `${level}, finer`,
+                })),
+              ]}
+              onChange={(level) => onLook({ level: level === '' ? undefined : Number(level) })}
+            />
+          )}
         </>
       }
     >
@@ -83,17 +114,17 @@ export function HeatMapPanel({ run, trials, current, x, y, selected, onAxes, onS
                   label={`Map of scores over ${axes.x} and ${axes.y}${name && `, ${name}`}: ${panel.cells.size} cells${rangeText(grid)}.`}
                   grid={grid}
                   panel={panel}
-                  xName={axes.x}
-                  yName={axes.y}
-                  current={here ? { x: current[axes.x] ?? '', y: current[axes.y] ?? '' } : null}
-                  selectedTrial={selected?.number}
+                  xName={map.xName}
+                  yName={map.yName}
+                  current={here ? place(current) : null}
+                  selectedTrial={selected}
                   format={(score) => formatNumber(score)}
                   onSelect={onSelect}
                 />
               </div>
             );
           })}
-          <Legend range={grid.range} />
+          <Legend grid={grid} running={current !== null} />
         </div>
       )}
     </Panel>
@@ -103,30 +134,36 @@ export function HeatMapPanel({ run, trials, current, x, y, selected, onAxes, onS
 const rangeText = ({ range }: HeatMapGrid): string =>
   range ? `, from ${formatMbps(range.low)} to ${formatMbps(range.high)}` : '';
 
-function AxisSelect(props: {
+function LookSelect(props: {
   label: string;
   value: string;
-  knobs: string[];
-  onChange: (knob: string) => void;
+  options: readonly (string | { value: string; label: string })[];
+  onChange: (value: string) => void;
 }) {
   return (
     <Select
       size="xs"
-      w={190}
-      aria-label={`Knob on the axis: ${props.label}`}
+      w={180}
+      aria-label={
+        props.label === 'Across' || props.label === 'Up' ? `Knob on the axis: ${props.label}` : props.label
+      }
       leftSection={<span className={classes.dimmed}>{props.label}</span>}
       leftSectionWidth={56}
-      data={props.knobs}
+      data={[...props.options]}
       value={props.value}
       allowDeselect={false}
-      onChange={(knob) => knob !== null && props.onChange(knob)}
+      onChange={(value) => value !== null && props.onChange(value)}
     />
   );
 }
 
 const RAMP = Array.from({ length: 16 }, (_, step) => cssColour(sequentialColour(step / 15)));
 
-function Legend({ range }: { range: { low: number; high: number } | null }) {
+function Legend({ grid, running }: { grid: HeatMapGrid; running: boolean }) {
+  const { range } = grid;
+  const failures = new Set(
+    grid.panels.flatMap(({ cells }) => [...cells.values()].flatMap(({ failure }) => failure?.verdict ?? [])),
+  );
   return (
     <div className={classes.scale}>
       {range && range.high > range.low && (
@@ -140,8 +177,12 @@ function Legend({ range }: { range: { low: number; high: number } | null }) {
           {formatMbps(range.high)}
         </span>
       )}
-      <span>✕ not verified</span>
-      <span>dashed frame: being measured</span>
+      {[...failures].map((verdict) => (
+        <span key={verdict}>
+          {VERDICT_SYMBOLS[verdict] ?? '✕'} {verdict}
+        </span>
+      ))}
+      {running && <span>dashed frame: being measured</span>}
       <span>solid frame: chosen trial</span>
     </div>
   );

@@ -23,14 +23,26 @@ const PHASES: Record<Progress['phase'], string> = {
 
 /** How far a running run is, and what is being measured this second. */
 export function ProgressPanel({ progress }: { progress: Progress }) {
-  const { phase, fraction, elapsed_s, eta_s, trial, trials_expected, rate_rps, rate_index, rates, load } =
-    progress;
+  const {
+    phase,
+    fraction,
+    elapsed_s,
+    eta_s,
+    trial,
+    trials_expected,
+    rate_rps,
+    rate_index,
+    rates,
+    load,
+    pause,
+  } = progress;
   const percent = formatPercent(fraction);
   return (
     <Panel title="Progress">
       <div className={classes.progressTop}>
-        <strong>{PHASES[phase]}</strong>
+        <strong>{pause === 'yes' ? 'Paused' : PHASES[phase]}</strong>
         <span className={classes.dimmed}>
+          {pause === 'requested' && 'pauses after this trial; '}
           {formatDuration(elapsed_s)} so far
           {eta_s !== null && `, about ${formatDuration(eta_s)} to go`}
         </span>

@@ -1,8 +1,8 @@
-import { screen } from '@testing-library/react';
+import { cleanup, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { expect, it } from 'vitest';
-import { run } from '../../test/records';
+import { progress, run } from '../../test/records';
 import { api, renderInApp, url } from '../../test/render';
 import { RunActions } from './RunActions';
 
@@ -14,7 +14,7 @@ it('asks a running run to stop and says that it is stopping', async () => {
       return HttpResponse.json(run(), { status: 202 });
     }),
   );
-  await renderInApp(<RunActions run={run()} />);
+  await renderInApp(<RunActions run={run()} progress={null} />);
   expect(screen.queryByRole('button', { name: 'Resume' })).toBeNull();
   await userEvent.click(screen.getByRole('button', { name: 'Stop' }));
   expect(await screen.findByRole('button', { name: 'Stopping' })).toBeDisabled();
@@ -30,13 +30,30 @@ it('offers to resume what was interrupted, and says why when it cannot', async (
       ),
     ),
   );
-  await renderInApp(<RunActions run={run({ state: 'interrupted' })} />);
+  await renderInApp(<RunActions run={run({ state: 'interrupted' })} progress={null} />);
   await userEvent.click(screen.getByRole('button', { name: 'Resume' }));
   expect(await screen.findByRole('alert')).toHaveTextContent('run 8 is running');
 });
 
 it('has neither for a finished run, only the way to its exports', async () => {
-  await renderInApp(<RunActions run={run({ state: 'finished' })} />);
+  await renderInApp(<RunActions run={run({ state: 'finished' })} progress={null} />);
   expect(screen.queryAllByRole('button')).toEqual([]);
   expect(screen.getByRole('link', { name: 'Exports' })).toHaveAttribute('href', '/runs/7/export');
+});
+
+it('pauses a running run, and offers to go on once that is asked for', async () => {
+  let asked = 0;
+  api.use(
+    http.post(url('/runs/7/pause'), () => {
+      asked += 1;
+      return HttpResponse.json(run(), { status: 202 });
+    }),
+  );
+  await renderInApp(<RunActions run={run()} progress={progress()} />);
+  await userEvent.click(screen.getByRole('button', { name: 'Pause' }));
+  expect(asked).toBe(1);
+  cleanup();
+  await renderInApp(<RunActions run={run()} progress={progress({ pause: 'requested' })} />);
+  expect(screen.queryByRole('button', { name: 'Pause' })).toBeNull();
+  expect(screen.getByRole('button', { name: 'Resume' })).toBeEnabled();
 });

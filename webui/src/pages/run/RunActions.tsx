@@ -1,20 +1,38 @@
 import { Button } from '@mantine/core';
-import { IconFileExport, IconPlayerPlayFilled, IconPlayerStopFilled } from '@tabler/icons-react';
-import type { RunDetail } from '../../api/generated';
+import {
+  IconFileExport,
+  IconPlayerPauseFilled,
+  IconPlayerPlayFilled,
+  IconPlayerStopFilled,
+} from '@tabler/icons-react';
+import type { Progress, RunDetail } from '../../api/generated';
 import { LinkButton } from '../../components/links';
-import { useResumeRun, useStopRun } from '../../hooks/useRunActions';
+import { usePauseRun, useResumeRun, useStopRun } from '../../hooks/useRunActions';
 import classes from './RunActions.module.css';
 
 const RESUMABLE: readonly RunDetail['state'][] = ['stopped', 'failed', 'interrupted'];
 
-/** Stop while it runs, resume when it can be, and the way to the exports. */
-export function RunActions({ run }: { run: RunDetail }) {
+/** Pause and stop while it runs, resume when it can be, and the way to the exports. */
+export function RunActions({ run, progress }: { run: RunDetail; progress: Progress | null }) {
   const stop = useStopRun();
+  const pause = usePauseRun();
   const resume = useResumeRun();
-  const error = run.state === 'running' ? stop.error : resume.error;
+  const paused = run.state === 'running' && progress !== null && progress.pause !== 'no';
+  const error = run.state === 'running' ? (stop.error ?? pause.error) : resume.error;
   const stopping = stop.isPending || (stop.isSuccess && run.state === 'running');
   return (
     <>
+      {run.state === 'running' && !paused && (
+        <Button
+          variant="default"
+          leftSection={<IconPlayerPauseFilled size={15} aria-hidden />}
+          disabled={stopping}
+          loading={pause.isPending}
+          onClick={() => pause.mutate(run.id)}
+        >
+          Pause
+        </Button>
+      )}
       {run.state === 'running' && (
         <Button
           variant="default"
@@ -25,7 +43,7 @@ export function RunActions({ run }: { run: RunDetail }) {
           {stopping ? 'Stopping' : 'Stop'}
         </Button>
       )}
-      {RESUMABLE.includes(run.state) && (
+      {(paused || RESUMABLE.includes(run.state)) && (
         <Button
           variant="default"
           leftSection={<IconPlayerPlayFilled size={15} aria-hidden />}

@@ -3,6 +3,7 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import type { RunDetail } from '../../api/generated';
+import type { RunSearch } from '../../app/router';
 import { Loadable } from '../../components/Loadable';
 import { Message } from '../../components/Message';
 import { Page } from '../../components/Page';
@@ -14,13 +15,16 @@ import { useTrials } from '../../hooks/useTrials';
 import { formatTime } from '../../maths/format';
 import { CurvesPanel } from './CurvesPanel';
 import { EventsPanel } from './EventsPanel';
-import { keyTrials } from './facts';
+import { chosenTrials, freeKnobs, keyTrials, toggled } from './facts';
 import { HeatMapPanel } from './HeatMapPanel';
+import { NotesPanel } from './NotesPanel';
 import { OutcomePanel } from './OutcomePanel';
+import { ParallelPanel } from './ParallelPanel';
 import { ProgressPanel } from './ProgressPanel';
 import classes from './Run.module.css';
 import { RunActions } from './RunActions';
 import { TrialsPanel } from './TrialsPanel';
+import { matches, parseFilter, withRange } from './trialFilter';
 
 const route = getRouteApi('/runs/$id');
 
@@ -44,21 +48,32 @@ function Loaded({ run }: { run: RunDetail }) {
   const trials = useTrials(run.id);
   const ladderSoFar = useLadderSoFar(run.id);
   const live = useProgress();
-  const progress = run.state !== 'running' ? null : live?.run_id === run.id ? live : run.progress;
+  // A repeat of a trial goes on in a run that has ended.
+  const progress = live?.run_id === run.id ? live : run.state === 'running' ? run.progress : null;
   const rows = useMemo(() => trials.data ?? [], [trials.data]);
   const { standard, best } = useMemo(
     () => keyTrials(rows, run.space, run.outcome),
     [rows, run.space, run.outcome],
   );
-  const selected = rows.find(({ number }) => number === search.trial);
-  const look = (change: { trial?: number; x?: string; y?: string }) =>
+  const standardScore = standard?.score ?? null;
+  const filterText = search.filter ?? '';
+  const filter = useMemo(() => parseFilter(filterText, freeKnobs(run.space)), [filterText, run.space]);
+  const kept = useMemo(
+    () => rows.filter((trial) => matches(trial, filter, standardScore)),
+    [rows, filter, standardScore],
+  );
+  const keptNumbers = useMemo(() => new Set(kept.map(({ number }) => number)), [kept]);
+  const chosen = chosenTrials(search.trial);
+  const look = (change: Partial<RunSearch>) =>
     navigate({ search: { ...search, ...change }, replace: true, resetScroll: false });
+  const choose = (trial: number) => look({ trial: toggled(chosen, trial) });
+  const setFilter = (text: string) => look({ filter: text || undefined });
   return (
     <Page
       title={`Run ${run.id}`}
       mark={<RunStateMark state={run.state} />}
       description={`${run.target} ${run.target_version} under ${run.workload}, ${run.preset} preset, ${run.strategy} by ${run.objective}; on ${run.host}, started ${formatTime(run.started_at)}.`}
-      actions={<RunActions run={run} />}
+      actions={<RunActions run={run} progress={progress} />}
     >
       {run.error && (
         <Message tone="bad" title={`The run ${run.state === 'failed' ? 'failed' : 'met an error'}.`}>
@@ -75,29 +90,39 @@ function Loaded({ run }: { run: RunDetail }) {
                 run={run}
                 trials={all}
                 current={progress?.phase === 'searching' ? progress.configuration : null}
-                x={search.x}
-                y={search.y}
-                selected={selected}
-                onAxes={(x, y) => look({ x, y })}
-                onSelect={(trial) => look({ trial })}
+                look={search}
+                selected={chosen.at(-1)}
+                onLook={look}
+                onSelect={choose}
               />
               <CurvesPanel
                 standard={standard}
                 best={best}
-                selected={selected}
+                chosen={rows.filter(({ number }) => chosen.includes(number))}
                 underWay={progress && ladderSoFar?.trial === progress.trial ? ladderSoFar : null}
               />
             </div>
+            <ParallelPanel
+              run={run}
+              trials={all}
+              kept={keptNumbers}
+              onBrush={(knob, range) => setFilter(withRange(filterText, knob, range))}
+            />
             <TrialsPanel
               run={run}
               trials={all}
-              standardScore={standard?.score ?? null}
-              selected={search.trial}
-              onSelect={(trial) => look({ trial })}
+              kept={kept}
+              filter={filterText}
+              filterError={filter.error}
+              standardScore={standardScore}
+              chosen={chosen}
+              onFilter={setFilter}
+              onChoose={choose}
             />
           </>
         )}
       </Loadable>
+      <NotesPanel key={run.id} run={run} />
       <EventsPanel runId={run.id} />
     </Page>
   );

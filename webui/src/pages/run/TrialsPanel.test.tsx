@@ -11,6 +11,18 @@ const trials = [
   trial(3, { score: null, verdict: 'crashed', reason: 'The server was killed by signal 9.' }),
 ];
 
+const shown = {
+  run: run(),
+  trials,
+  kept: trials,
+  filter: '',
+  filterError: null,
+  standardScore: 500,
+  chosen: [],
+  onFilter: vi.fn(),
+  onChoose: vi.fn(),
+};
+
 const numbers = () =>
   within(screen.getByRole('region', { name: 'Table of trials' }))
     .getAllByRole('row')
@@ -18,9 +30,7 @@ const numbers = () =>
     .map((row) => within(row).getAllByRole('cell')[0]?.textContent);
 
 it('lists trials newest first and sorts by score, those without one last', async () => {
-  await renderInApp(
-    <TrialsPanel run={run()} trials={trials} standardScore={500} selected={undefined} onSelect={vi.fn()} />,
-  );
+  await renderInApp(<TrialsPanel {...shown} />);
   expect(numbers()).toEqual(['3', '2', '1']);
   await userEvent.click(screen.getByRole('button', { name: 'Score' }));
   expect(screen.getByRole('columnheader', { name: 'Score' })).toHaveAttribute('aria-sort', 'descending');
@@ -30,9 +40,7 @@ it('lists trials newest first and sorts by score, those without one last', async
 });
 
 it('says the gain over the default, the reason of a failure, and how many got which verdict', async () => {
-  await renderInApp(
-    <TrialsPanel run={run()} trials={trials} standardScore={500} selected={undefined} onSelect={vi.fn()} />,
-  );
+  await renderInApp(<TrialsPanel {...shown} />);
   expect(screen.getByRole('cell', { name: '+60.0 %' })).toBeVisible();
   expect(screen.getByText('The server was killed by signal 9.')).toBeVisible();
   const counts = within(screen.getByRole('list', { name: 'Verdicts' })).getAllByRole('listitem');
@@ -41,13 +49,26 @@ it('says the gain over the default, the reason of a failure, and how many got wh
 
 it('reports the trial whose curve is asked for', async () => {
   const onSelect = vi.fn();
-  await renderInApp(
-    <TrialsPanel run={run()} trials={trials} standardScore={500} selected={1} onSelect={onSelect} />,
-  );
+  await renderInApp(<TrialsPanel {...shown} chosen={[1]} onChoose={onSelect} />);
   expect(screen.getByRole('button', { name: 'Show the curve of trial 1' })).toHaveAttribute(
     'aria-pressed',
     'true',
   );
   await userEvent.click(screen.getByRole('button', { name: 'Show the curve of trial 2' }));
   expect(onSelect).toHaveBeenCalledWith(2);
+});
+
+it('draws only the rows in sight of a long table, and says how many there are', async () => {
+  const many = Array.from({ length: 5000 }, (_, index) => trial(index + 1));
+  await renderInApp(<TrialsPanel {...shown} trials={many} kept={many} />);
+  const table = screen.getByRole('table');
+  expect(table).toHaveAttribute('aria-rowcount', '5001');
+  expect(within(table).getAllByRole('row').length).toBeLessThan(100);
+  expect(screen.getByRole('status')).toHaveTextContent(/5.000 trials/);
+});
+
+it('says that a trial to jump to is not there', async () => {
+  await renderInApp(<TrialsPanel {...shown} />);
+  await userEvent.type(screen.getByRole('textbox', { name: /^Jump to/ }), '99{Enter}');
+  expect(screen.getByText('Trial 99 is not in the table.')).toBeVisible();
 });

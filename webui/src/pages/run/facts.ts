@@ -66,3 +66,18 @@ export function chooseAxes(
   const up = preferred([y, 'workers'], across);
   return up === undefined ? null : { x: across, y: up };
 }
+
+/** More curves than these besides the default's and the best's cannot be told apart. */
+const MOST_CHOSEN = 5;
+
+/** The trials named in the address: `3`, or `3,7`. */
+export function chosenTrials(text: number | string | undefined): number[] {
+  return text === undefined ? [] : String(text).split(',').map(Number);
+}
+
+/** The address's text with a trial added at the end, or taken away; the oldest goes when there are too many. */
+export function toggled(chosen: readonly number[], trial: number): number | string | undefined {
+  const next = chosen.includes(trial) ? chosen.filter((one) => one !== trial) : [...chosen, trial];
+  const kept = next.slice(-MOST_CHOSEN);
+  return kept.length === 0 ? undefined : kept.length === 1 ? kept[0] : kept.join(',');
+}

@@ -1,0 +1,112 @@
+// Which map of the search is drawn: the trials of a level over two knobs, with as many maps as can be looked at. Pure.
+
+import type { TrialSummary } from '../../api/generated';
+import {
+  bins,
+  type Configuration,
+  type HeatMapGrid,
+  heatMapGrid,
+  panelLabel,
+  varyingKnobs,
+} from '../../maths/heatMapGrid';
+import type { KnobValue } from '../../maths/knobDiff';
+
+/** Values of `by` besides the names of knobs: one map, or one for each combination of the other knobs. */
+export const TOGETHER = '*';
+export const EACH = '**';
+
+/** More values on an axis, or maps below each other, than this cannot be taken in. */
+const MOST_VALUES = 24;
+const BINS = 14;
+const MOST_PANELS = 6;
+const MOST_CHOSEN_PANELS = 24;
+
+interface SearchMapInput {
+  trials: readonly TrialSummary[];
+  current: Configuration | null;
+  axes: { x: string; y: string };
+  free: readonly string[];
+  by: string | undefined;
+  level: number | undefined;
+}
+
+export interface SearchMap {
+  grid: HeatMapGrid;
+  /** Names of the axes; they say when values are put into bins. */
+  xName: string;
+  yName: string;
+  panelKnobs: string[];
+  /** Whether a cell shows the best of several configurations. */
+  best: boolean;
+  by: string;
+  /** What `by` can be. */
+  choices: string[];
+  /** The levels of the search that have trials, from 1. */
+  levels: number[];
+  /** Where a configuration lies. */
+  place: (configuration: Configuration) => { x: KnobValue; y: KnobValue };
+}
+
+export function searchMap({ trials, current, axes, free, by, level }: SearchMapInput): SearchMap {
+  const levels = [...new Set(trials.map((trial) => trial.level + 1))].sort((a, b) => a - b);
+  const shown = level === undefined ? trials : trials.filter((trial) => trial.level + 1 === level);
+  const others = free.filter((name) => name !== axes.x && name !== axes.y);
+  const configurations = [...shown.map(({ configuration }) => configuration), ...(current ? [current] : [])];
+  const varying = varyingKnobs(configurations.map((configuration) => panelLabel(configuration, others)));
+  const combinations = new Set(
+    configurations.map((configuration) => JSON.stringify(panelLabel(configuration, varying))),
+  ).size;
+  const choices = [TOGETHER, ...varying, ...(varying.length > 1 ? [EACH] : [])];
+  const wanted =
+    by !== undefined && choices.includes(by) ? by : combinations <= MOST_PANELS ? EACH : TOGETHER;
+  const chosen =
+    varying.length === 0 || (wanted === EACH && combinations > MOST_CHOSEN_PANELS) ? TOGETHER : wanted;
+  const panelKnobs = chosen === TOGETHER ? [] : chosen === EACH ? varying : [chosen];
+  const xBins = bins(
+    configurations.flatMap((configuration) => configuration[axes.x] ?? []),
+    MOST_VALUES,
+  );
+  const yBins = bins(
+    configurations.flatMap((configuration) => configuration[axes.y] ?? []),
+    MOST_VALUES,
+  );
+  const [toX, toY] = [coarser(configurations, axes.x, xBins), coarser(configurations, axes.y, yBins)];
+  const moved = (configuration: Configuration): Configuration => ({
+    ...configuration,
+    [axes.x]: toX(configuration[axes.x] as KnobValue),
+    [axes.y]: toY(configuration[axes.y] as KnobValue),
+  });
+  const best = xBins !== null || yBins !== null || panelKnobs.length < varying.length;
+  const grid = heatMapGrid(
+    shown.map((trial) => ({ ...trial, configuration: moved(trial.configuration) })),
+    axes.x,
+    axes.y,
+    panelKnobs,
+    current && moved(current),
+    best ? 'best' : 'mean',
+  );
+  return {
+    grid,
+    xName: xBins ? `${axes.x}, from` : axes.x,
+    yName: yBins ? `${axes.y}, from` : axes.y,
+    panelKnobs,
+    best,
+    by: varying.length === 1 && chosen === EACH ? (varying[0] as string) : chosen,
+    choices,
+    levels,
+    place: (configuration) => {
+      const at = moved(configuration);
+      return { x: at[axes.x] ?? '', y: at[axes.y] ?? '' };
+    },
+  };
+}
+
+function coarser(
+  configurations: readonly Configuration[],
+  knob: string,
+  binned: ((value: KnobValue) => KnobValue) | null,
+): (value: KnobValue) => KnobValue {
+  if (binned === null) return (value) => value;
+  const values = configurations.flatMap((configuration) => configuration[knob] ?? []);
+  return bins(values, BINS) ?? binned;
+}
