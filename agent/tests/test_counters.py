@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from trimtab_agent.counters import cpu, memory, network, paging, pressure, process
+from trimtab_agent.counters import cpu, devices, memory, network, paging, pressure, process, softirqs
 from trimtab_agent.counters.source import CounterSet
 
 STAT = """cpu  100 0 50 800 10 0 20 0 0 0
@@ -121,6 +121,79 @@ def test_listen_overflows_and_softnet_drops_are_rates(tmp_path):
     assert values["softnet"] == [
         {"cpu": 1, "processed_per_s": 128.0, "dropped_per_s": 2.0, "squeezed_per_s": 1.0}
     ]
+
+
+SOFTIRQS_4_19 = """                    CPU0       CPU1       CPU2       CPU3
+          HI:          0          1          0          0
+       TIMER:       1000       1000          0          0
+      NET_TX:          5          0          0          0
+      NET_RX:        100       4000          0          0
+       SCHED:         10         10          0          0
+"""
+SOFTIRQS_6_18 = """                    CPU0       CPU1
+          HI:          0          1
+       TIMER:       1500       1200
+      NET_TX:          5          2
+      NET_RX:        300       9000
+       SCHED:         20         30
+         RCU:          1          1
+"""
+
+
+def test_softirqs_are_rates_of_the_cpus_that_did_any():
+    """Columns of CPUs that are not there (kernels before 6.10 print them) stay out."""
+    source = softirqs.SoftirqSource()
+    values = source.values(softirqs.parse(SOFTIRQS_4_19), softirqs.parse(SOFTIRQS_6_18), 2.0)
+    assert [row["cpu"] for row in values["cpus"]] == [0, 1]
+    assert values["cpus"][1] == {
+        "cpu": 1,
+        "timer_per_s": 100.0,
+        "send_per_s": 1.0,
+        "receive_per_s": 2500.0,
+        "scheduler_per_s": 10.0,
+    }
+
+
+def net_dev(lo: int, eth0: int, drops: int) -> str:
+    """A /proc/net/dev in which the two devices have received so many bytes."""
+    zeros = "0 0 0 0 0 0 0"
+    return (
+        "Inter-|   Receive |  Transmit\n face |bytes packets errs drop … |bytes …\n"
+        f"    lo:{lo} 10 0 0 0 0 0 0 {lo} 10 {zeros[:-2]}\n"
+        f"  eth0: {eth0} 20 0 {drops} 0 0 0 0 500 5 {zeros[:-2]}\n"
+    )
+
+
+def test_devices_have_bytes_and_drops_per_second():
+    """A quiet device is left out; a name may touch its first number, as old kernels print it."""
+    source = devices.DeviceSource()
+    values = source.values(devices.parse(net_dev(1000, 0, 0)), devices.parse(net_dev(1000, 4000, 6)), 2.0)
+    assert list(values) == ["eth0"]
+    assert values["eth0"]["received_bytes_per_s"] == 2000.0
+    assert values["eth0"]["receive_drops_per_s"] == 3.0
+
+
+def test_a_device_that_was_made_anew_begins_with_the_next_sample():
+    """Its counts began at zero again: that is no negative rate."""
+    source = devices.DeviceSource()
+    assert source.values(devices.parse(net_dev(5000, 0, 0)), devices.parse(net_dev(10, 0, 0)), 1.0) == {}
+
+
+def test_refaults_have_the_same_name_before_linux_5_9():
+    """The kernel renamed its counter when refaults of anonymous pages came."""
+    old, new = "workingset_refault 10\n", "workingset_refault_anon 5\nworkingset_refault_file 30\n"
+    values = paging.PagingSource().values(paging.parse(old), paging.parse(new), 2.0)
+    assert values == {"file_refaults_per_s": 10.0}
+
+
+def test_switches_and_moves_of_processes_are_told():
+    """Voluntary switches are waits, involuntary ones preemptions; another CPU than before is a move."""
+    status = "Name:\tx\nvoluntary_ctxt_switches:\t{}\nnonvoluntary_ctxt_switches:\t{}\n"
+    stat = "1 (x) S 1 2 2 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 100 1000000 25 " + "0 " * 14 + "{} 0 0"
+    earlier = {1: process.parse(stat.format(0), status.format(100, 7))}
+    later = {1: process.parse(stat.format(1), status.format(300, 27))}
+    values = process.ProcessSource().values(earlier, later, 2.0)
+    assert (values["waited_per_s"], values["preempted_per_s"], values["moved"]) == (100.0, 10.0, 1)
 
 
 def test_pressure_is_the_share_of_the_interval():

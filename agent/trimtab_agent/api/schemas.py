@@ -275,9 +275,9 @@ class CpuCounters(Reply):
     model_config = ConfigDict(extra="allow")
 
     total: CpuShares
-    cpus: tuple[SingleCpuShares, ...]
-    run_queue: int
-    blocked: int
+    cpus: tuple[SingleCpuShares, ...] = ()
+    run_queue: float
+    blocked: float
 
 
 class SoftnetCounters(Reply):
@@ -293,7 +293,7 @@ class NetworkCounters(Reply):
 
     model_config = ConfigDict(extra="allow")
 
-    softnet: tuple[SoftnetCounters, ...]
+    softnet: tuple[SoftnetCounters, ...] = ()
 
 
 class WorkerCounters(Reply):
@@ -324,6 +324,22 @@ class LoadSample(LoadProgress):
     rate_rps: float
 
 
+class SoftirqRates(Reply):
+    """Deferred work of the kernel on one CPU, per second."""
+
+    cpu: int
+    receive_per_s: float = 0.0
+    send_per_s: float = 0.0
+    timer_per_s: float = 0.0
+    scheduler_per_s: float = 0.0
+
+
+class SoftirqCounters(Reply):
+    """CPUs that did such work; means of a minute have no list."""
+
+    cpus: tuple[SoftirqRates, ...] = ()
+
+
 class CounterValues(Reply):
     """One second of counters, by source. A source that could not be read is in `missing` with the reason.
 
@@ -336,9 +352,11 @@ class CounterValues(Reply):
     interval_s: float
     missing: dict[str, str]
     cpu: CpuCounters | None = None
+    softirqs: SoftirqCounters | None = None
     paging: dict[str, float] | None = None
     memory: dict[str, float] | None = None
     network: NetworkCounters | None = None
+    devices: dict[str, dict[str, float]] | None = None
     pressure: dict[str, float] | None = None
     server_processes: dict[str, float] | None = None
     server: dict[str, float] | None = None

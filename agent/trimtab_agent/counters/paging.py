@@ -1,6 +1,7 @@
 """/proc/vmstat: blocks in and out, swapping, faults that had to read a disk, pages read back too soon.
 
-pgpgin and pgpgout count KiB, the other counters pages (mm/vmstat.c names them).
+pgpgin and pgpgout count KiB, the other counters pages (mm/vmstat.c names them). Before Linux 5.9 refaults of
+files were `workingset_refault`: there were no others.
 """
 
 from pathlib import Path
@@ -15,12 +16,14 @@ COUNTERS = {
     "pgmajfault": "major_faults_per_s",
     "workingset_refault_file": "file_refaults_per_s",
 }
+RENAMED = {"workingset_refault": "workingset_refault_file"}
 
 
 def parse(text: str) -> dict[str, float]:
     """The counters of COUNTERS in the content of /proc/vmstat."""
     pairs = (line.split(" ") for line in text.splitlines())
-    return {name: float(value) for name, value in pairs if name in COUNTERS}
+    named = ((RENAMED.get(name, name), value) for name, value in pairs)
+    return {name: float(value) for name, value in named if name in COUNTERS}
 
 
 class PagingSource:

@@ -1,9 +1,10 @@
-"""/proc/PID/stat of the server's processes: CPU, memory, faults.
+"""/proc/PID/stat and status of the server's processes: CPU, memory, faults, context switches.
 
-Kernel: filesystems/proc.rst §1.1, table 1-4.
+Kernel: filesystems/proc.rst §1.1, tables 1-2 and 1-4.
 """
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,24 +16,34 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True)
 class ProcessReading:
-    """Ticks in user and kernel mode, page faults so far, resident bytes."""
+    """Ticks in user and kernel mode, page faults so far, resident bytes, and what the scheduler did.
+
+    `last_cpu` is where it ran last; `waited` and `preempted` are voluntary and involuntary context switches.
+    """
 
     user_ticks: int
     system_ticks: int
     minor_faults: int
     major_faults: int
     resident_bytes: int
+    last_cpu: int
+    waited: int
+    preempted: int
 
 
-def parse(text: str) -> ProcessReading:
-    """The content of /proc/PID/stat; the name in parentheses may itself hold spaces and parentheses."""
-    columns = text.rpartition(")")[2].split()  # from column 3, the state, on
+def parse(stat: str, status: str = "") -> ProcessReading:
+    """The contents of /proc/PID/stat and status; the name may itself hold spaces and parentheses."""
+    columns = stat.rpartition(")")[2].split()  # from column 3, the state, on
+    switches = dict(re.findall(r"^((?:non)?voluntary)_ctxt_switches:\s*(\d+)$", status, re.MULTILINE))
     return ProcessReading(
         user_ticks=int(columns[11]),
         system_ticks=int(columns[12]),
         minor_faults=int(columns[7]),
         major_faults=int(columns[9]),
         resident_bytes=int(columns[21]) * PAGE_BYTES,
+        last_cpu=int(columns[36]) if len(columns) > 36 else -1,
+        waited=int(switches.get("voluntary", 0)),
+        preempted=int(switches.get("nonvoluntary", 0)),
     )
 
 
@@ -54,7 +65,8 @@ class ProcessSource:
         readings: dict[int, ProcessReading] = {}
         for pid in self._pids:
             try:
-                readings[pid] = parse((self._proc / str(pid) / "stat").read_text())
+                directory = self._proc / str(pid)
+                readings[pid] = parse((directory / "stat").read_text(), (directory / "status").read_text())
             except (FileNotFoundError, ProcessLookupError):
                 continue
         return readings or None
@@ -65,8 +77,15 @@ class ProcessSource:
         later: dict[int, ProcessReading],
         interval_s: float,
     ) -> Values:
-        """Sums over the processes: CPU in percent of one CPU, resident bytes, faults per second."""
+        """Sums over the processes: CPU in percent of one CPU, resident bytes, faults and switches per second.
+
+        `moved` is how many of them last ran on another CPU than before.
+        """
         pairs = [(earlier[pid], reading) for pid, reading in later.items() if pid in earlier]
+
+        def rate(name: str) -> float:
+            return round(sum(getattr(b, name) - getattr(a, name) for a, b in pairs) / interval_s, 2)
+
         user = sum(b.user_ticks - a.user_ticks for a, b in pairs)
         system = sum(b.system_ticks - a.system_ticks for a, b in pairs)
         return {
@@ -74,10 +93,9 @@ class ProcessSource:
             "user": round(100 * user / TICKS_PER_S / interval_s, 2),
             "system": round(100 * system / TICKS_PER_S / interval_s, 2),
             "resident_bytes": sum(reading.resident_bytes for reading in later.values()),
-            "minor_faults_per_s": round(
-                sum(b.minor_faults - a.minor_faults for a, b in pairs) / interval_s, 2
-            ),
-            "major_faults_per_s": round(
-                sum(b.major_faults - a.major_faults for a, b in pairs) / interval_s, 2
-            ),
+            "minor_faults_per_s": rate("minor_faults"),
+            "major_faults_per_s": rate("major_faults"),
+            "waited_per_s": rate("waited"),
+            "preempted_per_s": rate("preempted"),
+            "moved": sum(a.last_cpu != b.last_cpu for a, b in pairs),
         }
