@@ -141,7 +141,7 @@ SOFTIRQS_6_18 = """                    CPU0       CPU1
 
 
 def test_softirqs_are_rates_of_the_cpus_that_did_any():
-    """Columns of CPUs that are not there (kernels before 6.10 print them) stay out."""
+    """Columns of CPUs that are not there stay out."""
     source = softirqs.SoftirqSource()
     values = source.values(softirqs.parse(SOFTIRQS_4_19), softirqs.parse(SOFTIRQS_6_18), 2.0)
     assert [row["cpu"] for row in values["cpus"]] == [0, 1]

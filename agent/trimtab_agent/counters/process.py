@@ -84,7 +84,8 @@ class ProcessSource:
         pairs = [(earlier[pid], reading) for pid, reading in later.items() if pid in earlier]
 
         def rate(name: str) -> float:
-            return round(sum(getattr(b, name) - getattr(a, name) for a, b in pairs) / interval_s, 2)
+            passed = sum(int(getattr(b, name)) - int(getattr(a, name)) for a, b in pairs)
+            return round(passed / interval_s, 2)
 
         user = sum(b.user_ticks - a.user_ticks for a, b in pairs)
         system = sum(b.system_ticks - a.system_ticks for a, b in pairs)
