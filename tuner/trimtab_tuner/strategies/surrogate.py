@@ -39,14 +39,15 @@ from trimtab_tuner.strategies.pool import Points, Pool
 Vector = NDArray[np.float64]
 
 LENGTH = 0.4
+NOISY_LENGTH = 0.6  # with noise it pays to let neighbours say more
 AMPLITUDE = 0.12
-BOWL = 0.4
+BOWL = 0.05
 LEVEL_VARIANCE = 100.0
 JITTER = 1e-6
 VERIFICATION_NOISE = 0.1
 VERIFICATION_SPREAD = 0.3
 EXPECTED_VERIFIED = 0.5
-EXPERIENCE_BANDWIDTH = 0.08
+EXPERIENCE_BANDWIDTH = 0.07
 EXPERIENCE_WEIGHT = 1.0
 ISOTROPIC_KNOBS = 3
 LENGTHS = np.array([0.25, 0.5, 1.0, 2.0, 5.0, 12.0])
@@ -120,7 +121,9 @@ class Surrogate:
             if weight > 1e-4 and any(result.score for result in run.results)
         ]
         self._knobs = len(pool.categorical)
-        self._lengths = np.full(self._knobs, LENGTH * math.sqrt(max(self._knobs, 2) / 2))
+        length = NOISY_LENGTH if noise > 0 else LENGTH
+        self._base_length = length * math.sqrt(max(self._knobs, 2) / 2)
+        self._lengths = np.full(self._knobs, self._base_length)
         self._fitted_at = 0
 
     def predict(self, seen: Observations, candidates: Points) -> Prediction:
@@ -142,10 +145,11 @@ class Surrogate:
         own += seen_prior.score_factors[:, ok].T @ seen_prior.score_factors[:, ok]
         own[np.diag_indices_from(own)] += JITTER + self._noise**2 / seen.repeats[ok]
         variance = AMPLITUDE**2 + (prior.score_factors**2).sum(0)
+        level = LEVEL_VARIANCE if ok.any() else 0.0  # without any score only differences can be spoken of
         mean, variance = _condition(
-            own + LEVEL_VARIANCE,
-            between + LEVEL_VARIANCE,
-            variance + LEVEL_VARIANCE,
+            own + level,
+            between + level,
+            variance + level,
             seen.log_scores[ok] - seen_prior.score[ok],
             prior.score,
         )
@@ -195,12 +199,11 @@ class Surrogate:
         points = seen.points[:due][ok]
         prior = self._prior(points)
         residual = seen.log_scores[:due][ok] - prior.score
-        lengths = np.full(self._knobs, LENGTH * math.sqrt(self._knobs / 2))
-        base = lengths[0]
+        lengths = np.full(self._knobs, self._base_length)
         best = self._likelihood(points, residual, lengths)
         for _ in range(2):
             for knob in range(self._knobs):
-                for length in LENGTHS * base:
+                for length in LENGTHS * self._base_length:
                     tried = lengths.copy()
                     tried[knob] = length
                     likelihood = self._likelihood(points, residual, tried)

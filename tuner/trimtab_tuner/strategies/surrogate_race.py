@@ -30,7 +30,7 @@ from trimtab_tuner.strategies.pool import Pool
 from trimtab_tuner.strategies.surrogate import Observations, Prediction, Surrogate, Vector
 
 MARGIN = 0.01
-RACE_SHARE = 0.35
+RACE_SHARE = 0.2
 NEAR_BEST = 5
 STILL_POSSIBLE = 0.02
 
@@ -89,11 +89,13 @@ class SurrogateRace(Search):
 
     def _worth(self, predicted: Prediction, leaders: list[Tally]) -> Vector:
         """The logarithm of what trying each candidate is worth."""
-        if leaders:
-            bar = self._expected(leaders).mean.max() if self.options.noise else _log(leaders[0].mean)
-            gain = log_ndtr((predicted.mean - bar - np.log1p(MARGIN)) / predicted.deviation)
+        if not leaders:
+            bar = predicted.mean.max() - 2 * MARGIN  # nothing to beat yet: be among the most promising
+        elif self.options.noise:
+            bar = self._expected(leaders).mean.max()
         else:
-            gain = 5 * (predicted.mean - predicted.mean.max())
+            bar = _log(leaders[0].mean)
+        gain = log_ndtr((predicted.mean - bar - np.log1p(MARGIN)) / predicted.deviation)
         worth: Vector = gain + np.log(np.maximum(predicted.verified, 1e-12))
         return worth
 

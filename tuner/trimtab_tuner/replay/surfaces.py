@@ -1,0 +1,183 @@
+"""Recorded surfaces: configurations with what they scored, to try strategies on instead of servers.
+
+A file of surfaces is JSON: `source` and `unit` (texts), and `surfaces`, each with
+
+`id`, `server`, `sendfile`, `workload`
+    What was tuned. `server` and `workload` together name the group that is left out when a search on one
+    surface learns from the others.
+`axes`
+    The knobs' names.
+`cells`
+    One object per trial: a value for each axis and `area`, the score, or null if it failed verification. A
+    configuration that occurs twice was measured twice; its score is the mean.
+
+A table may give `knobs` (the values of each axis) and `values` (nested lists in the order of `axes`) instead
+of `cells`. The surfaces that come with Trimtab are the tuning tables of A. Harji, Performance Comparison of
+Uniprocessor and Multiprocessor Web Server Architectures, PhD thesis, University of Waterloo 2010 (chapters 3
+and 4): single tables, and coarse and fine ones of the same server and workload merged.
+"""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from trimtab_tuner.records import Configuration, TrialResult, Value, Verdict
+from trimtab_tuner.space import Knob, ListedSpace
+from trimtab_tuner.strategies.experience import PastRun
+
+# KiB of memory per unit, for ties: as in the core target.
+RESOURCE_WEIGHTS = {"processes": 1100.0, "workers": 1100.0, "max_connections": 8.0, "cache_mb": 1024.0}
+FEWEST_CELLS = 14
+
+
+class SurfacesError(ValueError):
+    """A file of surfaces that cannot be used; the message names the surface and what was expected."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """One recorded surface: its space, and the score of each configuration in it (None if it failed)."""
+
+    name: str
+    group: tuple[str, str]
+    space: ListedSpace
+    scores: Mapping[tuple[Value, ...], float | None]
+    features: Mapping[str, str | float]
+
+    def score(self, configuration: Configuration) -> float | None:
+        """What was recorded for the configuration."""
+        return self.scores[tuple(configuration[knob.name] for knob in self.space.knobs)]
+
+    @property
+    def best(self) -> float:
+        """The highest score."""
+        return max(score for score in self.scores.values() if score is not None)
+
+    def past_run(self) -> PastRun:
+        """The surface as an earlier run to learn from."""
+        results = tuple(
+            TrialResult(
+                configuration=configuration,
+                verdict=Verdict.FAILED_VERIFICATION if score is None else Verdict.VERIFIED,
+                score=score,
+            )
+            for configuration in self.space.configurations
+            for score in [self.score(configuration)]
+        )
+        return PastRun(space=self.space, features=dict(self.features), results=results)
+
+
+def thesis_surfaces() -> list[Surface]:
+    """The tables that come with Trimtab."""
+    text = resources.files("trimtab_tuner.replay").joinpath("thesis.json").read_text(encoding="utf-8")
+    return parse_surfaces(text, "thesis.json")
+
+
+def read_surfaces(file: Path) -> list[Surface]:
+    """The surfaces of a file; OSError if it cannot be read, SurfacesError if it makes no sense."""
+    return parse_surfaces(file.read_text(encoding="utf-8"), str(file))
+
+
+def parse_surfaces(text: str, name: str) -> list[Surface]:
+    """The surfaces worth a search: merged ones instead of their parts, and at least `FEWEST_CELLS` cells."""
+    try:
+        records = json.loads(text)["surfaces"]
+        parts = {part for record in records for part in record.get("sources", {}).values()}
+        surfaces = [_surface(record) for record in records if record.get("id") not in parts]
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise SurfacesError(f"{name}: not a file of surfaces ({type(error).__name__}: {error})") from error
+    usable = [surface for surface in surfaces if len(surface.scores) >= FEWEST_CELLS]
+    if not usable:
+        raise SurfacesError(
+            f"{name}: {len(surfaces)} surfaces, none with at least {FEWEST_CELLS} configurations"
+        )
+    return usable
+
+
+def surface_record(
+    name: str, *, server: str, workload: str, knobs: Sequence[Knob], results: Sequence[TrialResult]
+) -> dict[str, Any]:
+    """A run's trials in the form in which files of surfaces hold them."""
+    axes = [knob.name for knob in knobs]
+    judged = [r for r in results if r.score is not None or r.verdict is Verdict.FAILED_VERIFICATION]
+    return {
+        "id": name,
+        "server": server,
+        "sendfile": str(next((r.configuration.get("sendfile", "") for r in judged), "")),
+        "workload": workload,
+        "axes": axes,
+        "cells": [{**{axis: r.configuration[axis] for axis in axes}, "area": r.score} for r in judged],
+    }
+
+
+def _surface(record: Mapping[str, Any]) -> Surface:
+    axes: list[str] = record["axes"]
+    found: dict[tuple[Value, ...], list[float | None]] = {}
+    for cell in _cells(record, axes):
+        found.setdefault(tuple(cell[axis] for axis in axes), []).append(cell["area"])
+    scores = {
+        key: None if None in areas else sum(a for a in areas if a is not None) / len(areas)
+        for key, areas in found.items()
+    }
+    if all(score is None for score in scores.values()):
+        raise ValueError(f"{record['id']}: every configuration failed verification")
+    knobs = tuple(_knob(axis, [key[i] for key in scores]) for i, axis in enumerate(axes))
+    configurations = tuple(dict(zip(axes, key, strict=True)) for key in scores)
+    return Surface(
+        name=record["id"],
+        group=(record["server"], record["workload"]),
+        space=ListedSpace(knobs=knobs, configurations=configurations),
+        scores=scores,
+        features=_features(record),
+    )
+
+
+def _cells(record: Mapping[str, Any], axes: Sequence[str]) -> Iterator[dict[str, Any]]:
+    if "cells" in record:
+        yield from record["cells"]
+        return
+    for indices in itertools.product(*(range(len(record["knobs"][axis])) for axis in axes)):
+        area: Any = record["values"]
+        for index in indices:
+            area = area[index]
+        values = {axis: record["knobs"][axis][i] for axis, i in zip(axes, indices, strict=True)}
+        yield {**values, "area": area}
+
+
+def _knob(axis: str, values: Sequence[Value]) -> Knob:
+    text = f"Axis {axis} of a recorded surface."
+    numbers = [value for value in values if isinstance(value, int)]
+    if len(numbers) < len(values):
+        choices = tuple(dict.fromkeys(values))
+        return Knob(name=axis, kind="categorical", choices=choices, default=choices[0], help=text)
+    low, high = min(numbers), max(numbers)
+    return Knob(
+        name=axis,
+        kind="integer",
+        scale="log" if low >= 1 else "linear",
+        low=low,
+        high=high,
+        default=low,
+        resource_weight=RESOURCE_WEIGHTS.get(axis, 0.0),
+        help=text,
+    )
+
+
+def _features(record: Mapping[str, Any]) -> dict[str, str | float]:
+    """What a live run knows of itself too: architecture family, sendfile mode, disk-bound or not, CPUs."""
+    server: str = record["server"]
+    families = ("knot", "watpipe", "symped")
+    features: dict[str, str | float] = {
+        "architecture": next((family for family in families if family in server), server),
+        "sendfile": record["sendfile"],
+    }
+    workload: str = record["workload"]
+    disk = {"uniprocessor 1.4 GB": 0.7, "uniprocessor 0.75 GB": 1.0, "multiprocessor 2 GB": 0.8}
+    if workload.startswith(("uniprocessor", "multiprocessor")):
+        features["disk"] = disk.get(workload, 0.0)
+        features["cpus"] = float(workload.startswith("multiprocessor"))
+    return features
