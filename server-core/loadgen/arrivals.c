@@ -3,27 +3,90 @@
  */
 #include "arrivals.h"
 
+#include "memory.h"
 #include "random.h"
 
 #include <math.h>
+#include <string.h>
 
-static double exponential_gap(struct arrivals *arrivals)
+/* Computes the moment of arrival number `index`. */
+static void set_next(struct arrivals *arrivals)
 {
-    return -log(random_uniform(&arrivals->random_state)) * arrivals->interval_ns;
+    const struct arrival_trace *trace = arrivals->trace;
+
+    switch (arrivals->kind) {
+    case ARRIVALS_DETERMINISTIC:
+        arrivals->next_ns = (double)arrivals->index * arrivals->interval_ns;
+        break;
+    case ARRIVALS_POISSON:
+        arrivals->next_ns += random_exponential(&arrivals->random_state, arrivals->interval_ns);
+        break;
+    case ARRIVALS_TRACE:
+        arrivals->next_ns = ((double)(arrivals->index / trace->count) * trace->period_s +
+                             trace->moments_s[arrivals->index % trace->count]) *
+                            arrival_trace_rate(trace) * arrivals->interval_ns;
+        break;
+    }
 }
 
-void arrivals_init(struct arrivals *arrivals, double rate_per_s, bool poisson, uint64_t seed)
+void arrivals_init(struct arrivals *arrivals, enum arrival_kind kind, const struct arrival_trace *trace,
+                   double rate_per_s, uint64_t seed)
 {
-    *arrivals = (struct arrivals){.interval_ns = 1e9 / rate_per_s, .poisson = poisson, .random_state = seed};
-    if (poisson)
-        arrivals->next_ns = exponential_gap(arrivals);
+    *arrivals = (struct arrivals){
+        .kind = kind, .interval_ns = 1e9 / rate_per_s, .trace = trace, .random_state = seed};
+    set_next(arrivals);
 }
 
 void arrivals_advance(struct arrivals *arrivals)
 {
     arrivals->index++;
-    if (arrivals->poisson)
-        arrivals->next_ns += exponential_gap(arrivals);
-    else
-        arrivals->next_ns = (double)arrivals->index * arrivals->interval_ns;
+    set_next(arrivals);
+}
+
+double arrival_trace_rate(const struct arrival_trace *trace)
+{
+    return (double)trace->count / trace->period_s;
+}
+
+bool arrival_trace_read(struct arrival_trace *trace, FILE *in, const char *name, char *error,
+                        size_t error_size)
+{
+    char *line = NULL;
+    size_t line_size = 0;
+    unsigned long number = 0;
+    double last_s = 0;
+    bool ok = true;
+
+    *trace = (struct arrival_trace){0};
+    while (ok && getline(&line, &line_size, in) >= 0) {
+        char *end;
+        const char *text = line + strspn(line, " \t");
+        number++;
+        if (*text == '#' || text[strspn(text, "\r\n")] == '\0')
+            continue;
+        double moment_s = strtod(text, &end);
+        end += strspn(end, " \t\r\n");
+        ok = *end == '\0' && isfinite(moment_s) && moment_s >= last_s;
+        if (!ok) {
+            snprintf(error, error_size,
+                     "%s:%lu: expected a moment in seconds, not before that of the line before", name,
+                     number);
+            break;
+        }
+        trace->moments_s = memory_room_for_one(trace->moments_s, trace->count, sizeof(*trace->moments_s));
+        trace->moments_s[trace->count++] = last_s = moment_s;
+    }
+    free(line);
+    if (ok && (trace->count < 2 || trace->moments_s[0] == last_s)) {
+        snprintf(error, error_size, "%s: expected at least two different moments", name);
+        ok = false;
+    }
+    if (ok)
+        trace->period_s = last_s + (last_s - trace->moments_s[0]) / (double)(trace->count - 1);
+    return ok;
+}
+
+void arrival_trace_free(struct arrival_trace *trace)
+{
+    free(trace->moments_s);
 }

@@ -17,7 +17,7 @@ void connection_end(struct connections *all, struct connection *c, enum session_
     while (c->request < c->offered_end)
         account_outcome(all->account, OUTCOME_ABANDONED, connection_planned_size(all, c->request++));
     account_session_end(all->account, end);
-    if (c->state == THINKING)
+    if (c->state == THINKING || c->paced)
         alarm_heap_remove(&all->thinkers, &c->think);
     timeout_cancel(&c->timeout);
     if (c->descriptor >= 0)
@@ -127,7 +127,8 @@ static void watch(struct connections *all, struct connection *c)
 bool connection_reopen(struct connections *all, struct connection *c)
 {
     close(c->descriptor);
-    enum connect_status status = network_connect(&all->network, &c->descriptor);
+    enum connect_status status =
+        network_connect(&all->network, c->slow ? all->slow_window_bytes : 0, &c->descriptor);
     if (status == CONNECT_NO_PORT || status == CONNECT_NO_DESCRIPTOR) {
         connection_fail(all, c, status == CONNECT_NO_PORT ? FAILURE_NO_PORT : FAILURE_NO_DESCRIPTOR, 0);
         return false;
@@ -159,7 +160,9 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
         account_drop(all->account, DROP_LATENESS, offered);
         return;
     }
-    enum connect_status status = network_connect(&all->network, &descriptor);
+    bool slow = all->slow_share > 0 && random_uniform(&all->random_state) <= all->slow_share;
+    enum connect_status status =
+        network_connect(&all->network, slow ? all->slow_window_bytes : 0, &descriptor);
     error = errno;
     if (status == CONNECT_NO_PORT || status == CONNECT_NO_DESCRIPTOR) {
         account_drop(all->account, status == CONNECT_NO_PORT ? DROP_PORTS : DROP_DESCRIPTORS, offered);
@@ -179,7 +182,9 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
         .offered_end = first + offered,
         .descriptor = descriptor,
         .state = CONNECTING,
+        .slow = slow,
     };
+    all->account->sessions_slow += slow;
     timeout_queue_append(&all->connect_timeouts, &c->timeout, intended_ns + all->connect_timeout_ns);
     all->open++;
     watch(all, c);
@@ -209,7 +214,13 @@ void connections_wake(struct connections *all, uint64_t now_ns, unsigned limit)
         if (first->due_ns > now_ns)
             return;
         alarm_heap_remove(&all->thinkers, first);
-        exchange_ask(all, container_of(first, struct connection, think), first->due_ns);
+        struct connection *c = container_of(first, struct connection, think);
+        if (c->paced) {
+            c->paced = false;
+            exchange_read(all, c, true);
+        } else {
+            exchange_ask(all, c, first->due_ns);
+        }
     }
 }
 

@@ -21,6 +21,7 @@
 
 #include "loadgen/accounting.h"
 #include "loadgen/network.h"
+#include "loadgen/options.h"
 #include "loadgen/reply.h"
 #include "loadgen/sessions.h"
 #include "loadgen/timers.h"
@@ -32,7 +33,7 @@ enum connection_state { CONNECTING, ASKING, READING_BODY, THINKING };
 
 struct connection {
     struct timeout timeout;
-    struct alarm think;   /* in the heap while THINKING */
+    struct alarm think;   /* in the heap while THINKING or paced */
     uint64_t intended_ns; /* of the session while CONNECTING, then of the request */
     uint64_t body_left;   /* bytes still to be read, while READING_BODY */
     struct reply_head head;
@@ -52,6 +53,8 @@ struct connection {
     bool conditional; /* the present request is the conditional form of its kind */
     bool verifying;   /* the body of the present reply is compared with what it should be */
     bool wrong;       /* and it differs */
+    bool slow;        /* reads at a pace, through a small window */
+    bool paced;       /* and may not read before its alarm */
 };
 
 /* Room for most whole replies, so that they take one system call; longer bodies the kernel discards. */
@@ -67,6 +70,12 @@ struct connections {
     bool closed_loop;
     bool endless;    /* closed loop: after its last request a session begins anew, on the same connection */
     bool close_each; /* a connection for each request */
+    /* Pauses that the log does not give are drawn; unused while the shape is 0. */
+    struct distribution active_off;
+    struct distribution inactive_off;
+    double slow_share;        /* of the sessions */
+    double slow_pace;         /* bytes per second */
+    int slow_window_bytes;    /* receive buffer */
     double conditional_share; /* of the requests that could be conditional */
     unsigned verify_every;    /* one reply of so many is verified; 0: none */
     uint64_t verify_count;    /* requests counted for that */
@@ -93,7 +102,8 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
 /* Handles the epoll events of one socket; `connection` is the pointer registered with it. */
 void connection_handle(struct connections *all, struct connection *connection, uint32_t events);
 
-/* Goes on with up to `limit` sessions whose think time is over at `now_ns`. */
+/* Goes on with up to `limit` sessions whose think time, or pause before the next read, is over at `now_ns`.
+ */
 void connections_wake(struct connections *all, uint64_t now_ns, unsigned limit);
 
 /* Ends the sessions whose timeouts are over at `now_ns`. */

@@ -13,6 +13,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Heavy-tailed distributions now and then give pauses that no session lives to see. */
+#define PAUSE_MAX_S 1e6
+
+/* A slow session reads twenty times a second what is due by then. */
+#define SLOW_READS_PER_S 20
+
 static struct reply_text request_text(const struct connections *all, const struct connection *c)
 {
     const struct request_kind *kind = connection_kind(all, c->request);
@@ -89,14 +95,31 @@ static void account_for_reply(struct connections *all, struct connection *c, uin
     c->failed = true;
 }
 
+/* Returns how long the client pauses after the reply to `request`, which is not the session's last one. The
+ * closed loop does not pause. */
+static uint64_t pause_ns(struct connections *all, uint32_t request)
+{
+    const struct planned_request *planned = &all->plan->requests[request];
+    double pause_s = 0;
+
+    if (all->closed_loop)
+        return 0;
+    if (planned->think_given)
+        return planned->think_us * NS_PER_US;
+    if (planned[1].in_burst && all->active_off.shape > 0)
+        pause_s = random_weibull(&all->random_state, all->active_off.shape, all->active_off.scale);
+    if (!planned[1].in_burst && all->inactive_off.shape > 0)
+        pause_s = random_pareto(&all->random_state, all->inactive_off.shape, all->inactive_off.scale);
+    return clock_seconds_to_ns(pause_s < PAUSE_MAX_S ? pause_s : PAUSE_MAX_S);
+}
+
 /* A whole reply has been read. Returns whether the session goes on, on the same connection. */
 static bool finish_reply(struct connections *all, struct connection *c)
 {
     uint64_t now_ns = clock_now_ns();
 
     account_for_reply(all, c, now_ns);
-    /* The log's think times are for the open loop. */
-    uint32_t think_us = all->closed_loop ? 0 : all->plan->requests[c->request].think_us;
+    uint32_t answered = c->request;
     /* Answered before it was sent completely, a request leaves its rest in the way of the next one. */
     c->to_reopen = c->head.connection_close || all->close_each || !exchange_sent(all, c);
     c->request++;
@@ -106,10 +129,11 @@ static bool finish_reply(struct connections *all, struct connection *c)
     }
     if (all->closed_loop)
         connection_restart_timeout(all, c, now_ns);
-    if (think_us == 0)
+    uint64_t think_ns = pause_ns(all, answered);
+    if (think_ns == 0)
         return exchange_ask(all, c, now_ns) && c->state != CONNECTING;
     c->state = THINKING;
-    alarm_heap_add(&all->thinkers, &c->think, now_ns + think_us * NS_PER_US);
+    alarm_heap_add(&all->thinkers, &c->think, now_ns + think_ns);
     return true;
 }
 
@@ -133,6 +157,29 @@ static ssize_t receive(struct connections *all, struct connection *c, void *buff
     else
         connection_fail_with_errno(all, c, errno);
     return -1;
+}
+
+/* Returns how much may be read at once. */
+static size_t read_limit(const struct connections *all, const struct connection *c, size_t room)
+{
+    size_t share = (size_t)(all->slow_pace / SLOW_READS_PER_S);
+
+    if (!c->slow)
+        return room;
+    share = share == 0 ? 1 : share;
+    return share < room ? share : room;
+}
+
+/* More of the reply is to come after the `got` bytes that have been read. Returns whether to read on now; a
+ * slow session pauses as long as these bytes take at its pace. */
+static bool read_on(struct connections *all, struct connection *c, size_t got, bool drained)
+{
+    if (!c->slow)
+        return !drained;
+    c->paced = true;
+    alarm_heap_add(&all->thinkers, &c->think,
+                   clock_now_ns() + clock_seconds_to_ns((double)got / all->slow_pace));
+    return false;
 }
 
 /* Keeps the beginning of a head until the rest comes. */
@@ -184,7 +231,7 @@ static void take_body(struct connections *all, struct connection *c, const char 
 
 static bool read_head(struct connections *all, struct connection *c, bool until_empty)
 {
-    size_t room = RECEIVE_BYTES - c->partial_bytes;
+    size_t room = read_limit(all, c, RECEIVE_BYTES - c->partial_bytes);
     if (c->partial_bytes > 0)
         memcpy(all->received, c->partial_head, c->partial_bytes);
     ssize_t got = receive(all, c, all->received + c->partial_bytes, room);
@@ -206,7 +253,7 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
     }
     if (parse == REPLY_INCOMPLETE) {
         keep_partial_head(c, all->received, length);
-        return !drained;
+        return read_on(all, c, (size_t)got, drained);
     }
     forget_partial_head(c);
     if (all->conditional_share > 0 && kind->conditional_text == NULL && c->head.status == 200 &&
@@ -222,7 +269,7 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
     take_body(all, c, all->received + c->head.head_bytes, of_body);
     if (c->body_left > 0) {
         c->state = READING_BODY;
-        return !drained;
+        return read_on(all, c, (size_t)got, drained);
     }
     return finish_reply(all, c) && !drained;
 }
@@ -233,6 +280,7 @@ static bool read_body(struct connections *all, struct connection *c, bool until_
     size_t wanted = c->body_left + 1;
     if (c->verifying && wanted > RECEIVE_BYTES)
         wanted = RECEIVE_BYTES;
+    wanted = read_limit(all, c, wanted);
     ssize_t got = receive(all, c, c->verifying ? all->received : NULL, wanted);
     if (got <= 0)
         return false;
@@ -243,7 +291,7 @@ static bool read_body(struct connections *all, struct connection *c, bool until_
     }
     take_body(all, c, all->received, (uint64_t)got);
     if (c->body_left > 0)
-        return !drained;
+        return read_on(all, c, (size_t)got, drained);
     return finish_reply(all, c) && !drained;
 }
 
@@ -258,6 +306,8 @@ static bool read_while_thinking(struct connections *all, struct connection *c)
 
 bool exchange_read(struct connections *all, struct connection *c, bool until_empty)
 {
+    if (c->paced)
+        return false;
     switch (c->state) {
     case ASKING:
         return read_head(all, c, until_empty);

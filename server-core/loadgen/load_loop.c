@@ -146,8 +146,8 @@ static void begin(const struct load_loop *loop, struct pass_state *state)
     };
     if (options->mode == MODE_CLOSED)
         return;
-    arrivals_init(&state->arrivals, options->rate_rps / sessions_mean_length(loop->all->plan),
-                  options->arrivals == ARRIVALS_POISSON, options->seed);
+    arrivals_init(&state->arrivals, options->arrivals, loop->trace,
+                  options->rate_rps / sessions_mean_length(loop->all->plan), options->seed);
     for (unsigned i = 0; i < loop->worker; i++)
         arrivals_advance(&state->arrivals);
 }

@@ -26,10 +26,11 @@
 
 struct load_loop {
     const struct options *options;
-    struct connections *all;   /* initialised, with plan, network and account set */
-    const volatile bool *stop; /* true: start nothing more and cut all sessions off */
-    uint64_t start_ns;         /* the moment that arrivals and duration count from; may lie ahead */
-    unsigned worker;           /* number of this worker, below `workers` */
+    struct connections *all;           /* initialised, with plan, network and account set */
+    const struct arrival_trace *trace; /* for arrivals from a trace, else NULL */
+    const volatile bool *stop;         /* true: start nothing more and cut all sessions off */
+    uint64_t start_ns;                 /* the moment that arrivals and duration count from; may lie ahead */
+    unsigned worker;                   /* number of this worker, below `workers` */
     unsigned workers;
 };
 

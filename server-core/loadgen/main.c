@@ -60,6 +60,32 @@ static int complain(int status, const char *sentence)
     return status;
 }
 
+/* Opens a file that an option names. Returns NULL, with a sentence in `error`, when it cannot. */
+static FILE *open_input(const char *option, const char *file, char *error, size_t error_size)
+{
+    FILE *in = fopen(file, "re");
+
+    if (in == NULL)
+        snprintf(error, error_size, "%s %s: cannot be opened: %s", option, file, strerror(errno));
+    return in;
+}
+
+/* Reads the trace of arrivals, if one is wanted; without --rate it sets the rate. */
+static bool read_trace(struct arrival_trace *trace, struct options *options, const struct session_plan *plan,
+                       char *error, size_t error_size)
+{
+    if (options->trace_file == NULL)
+        return true;
+    FILE *in = open_input("--trace", options->trace_file, error, error_size);
+    if (in == NULL)
+        return false;
+    bool ok = arrival_trace_read(trace, in, options->trace_file, error, error_size);
+    fclose(in);
+    if (ok && options->rate_rps == 0)
+        options->rate_rps = arrival_trace_rate(trace) * sessions_mean_length(plan);
+    return ok;
+}
+
 /* Makes the plan from the session log or, without one, from the URL. */
 static bool make_plan(struct session_plan *plan, const struct options *options, const struct url *url,
                       char *error, size_t error_size)
@@ -72,7 +98,11 @@ static bool make_plan(struct session_plan *plan, const struct options *options, 
 
     if (options->sessions_file == NULL) {
         uint32_t requests = options->session_requests == 0 ? 1 : (uint32_t)options->session_requests;
-        sessions_repeat(plan, url->path, &form, requests);
+        if (options->burst.shape > 0)
+            sessions_generate(plan, url->path, &form, requests, options->burst.shape, options->burst.scale,
+                              options->seed);
+        else
+            sessions_repeat(plan, url->path, &form, requests);
         return true;
     }
     *plan = (struct session_plan){0};
@@ -81,12 +111,9 @@ static bool make_plan(struct session_plan *plan, const struct options *options, 
                  "--url %s: expected no path, because the session log names what to ask for", options->url);
         return false;
     }
-    FILE *in = fopen(options->sessions_file, "re");
-    if (in == NULL) {
-        snprintf(error, error_size, "--sessions %s: cannot be opened: %s", options->sessions_file,
-                 strerror(errno));
+    FILE *in = open_input("--sessions", options->sessions_file, error, error_size);
+    if (in == NULL)
         return false;
-    }
     bool ok = sessions_read(plan, in, options->sessions_file, &form, error, error_size);
     fclose(in);
     return ok;
@@ -139,6 +166,11 @@ static bool prepare(struct connections *all, struct session_plan *plan, const st
     all->closed_loop = options->mode == MODE_CLOSED;
     all->endless = all->closed_loop && options->sessions_file == NULL && options->session_requests == 0;
     all->close_each = options->connection == CONNECTION_CLOSE;
+    all->active_off = options->active_off;
+    all->inactive_off = options->inactive_off;
+    all->slow_share = options->slow_share;
+    all->slow_pace = options->slow_pace;
+    all->slow_window_bytes = (int)options->slow_window_bytes;
     all->conditional_share = options->conditional_share;
     all->verify_every = options->verify == VERIFY_NONE ? 0 : options->verify == VERIFY_SAMPLE ? 16 : 1;
     all->random_state = options->seed;
@@ -189,7 +221,7 @@ static int report(const struct options *options, const struct workers_end *end)
 }
 
 /* Runs the load and prints the result. Returns the exit status. */
-static int run(struct connections *all, const struct options *options)
+static int run(struct connections *all, const struct options *options, const struct arrival_trace *trace)
 {
     static int cpus[AFFINITY_CPU_MAX + 1];
     char error[512];
@@ -198,6 +230,7 @@ static int run(struct connections *all, const struct options *options)
     struct workers_run load = {
         .options = options,
         .all = all,
+        .trace = options->trace_file == NULL ? NULL : trace,
         .cpus = cpus,
         .out = stdout,
         .signal_number = &signal_number,
@@ -224,6 +257,7 @@ int main(int argc, char **argv)
 {
     static struct connections all;
     struct session_plan plan = {0};
+    struct arrival_trace trace = {0};
     struct options options;
     char error[512];
     int status;
@@ -242,10 +276,12 @@ int main(int argc, char **argv)
         return output_written() ? 0 : complain(EXIT_CANNOT_RUN, NOT_WRITTEN);
     }
     network_raise_descriptor_limit();
-    if (prepare(&all, &plan, &options, error, sizeof(error)))
-        status = run(&all, &options);
+    if (prepare(&all, &plan, &options, error, sizeof(error)) &&
+        read_trace(&trace, &options, &plan, error, sizeof(error)))
+        status = run(&all, &options, &trace);
     else
         status = complain(EXIT_BAD_USAGE, error);
     sessions_free(&plan);
+    arrival_trace_free(&trace);
     return status;
 }

@@ -135,7 +135,7 @@ static int arm_reset(int descriptor)
     return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 }
 
-enum connect_status network_connect(struct network *network, int *descriptor)
+enum connect_status network_connect(struct network *network, int receive_bytes, int *descriptor)
 {
     const struct sockaddr *server =
         (const struct sockaddr *)&network->destinations[network->next_destination];
@@ -146,7 +146,10 @@ enum connect_status network_connect(struct network *network, int *descriptor)
     *descriptor = -1;
     if (made < 0)
         return classify(errno);
-    if ((!network->close_with_reset || arm_reset(made) == 0) &&
+    /* The window that the SYN announces follows from it, so it must be set before (tcp(7)). */
+    if ((receive_bytes == 0 ||
+         setsockopt(made, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes)) == 0) &&
+        (!network->close_with_reset || arm_reset(made) == 0) &&
         (network->source_count == 0 || bind_source(network, made) == 0) &&
         (connect(made, server, network->address_length) == 0 || errno == EINPROGRESS)) {
         *descriptor = made;

@@ -47,9 +47,9 @@ bool network_set_sources(struct network *network, const char *list, char *error,
  * easy to find; for other servers the kernel goes on choosing. */
 void network_set_default_sources(struct network *network);
 
-/* Makes a non-blocking socket and begins to connect it. *descriptor is the socket when the result is
- * CONNECT_UNDER_WAY, and otherwise -1. */
-enum connect_status network_connect(struct network *network, int *descriptor);
+/* Makes a non-blocking socket and begins to connect it, with a receive buffer of so many bytes unless that is
+ * 0. *descriptor is the socket when the result is CONNECT_UNDER_WAY, and otherwise -1. */
+enum connect_status network_connect(struct network *network, int receive_bytes, int *descriptor);
 
 /* Raises the soft limit of open files to the hard one; an unprivileged process may. */
 void network_raise_descriptor_limit(void);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum value_kind { VALUE_TEXT, VALUE_NUMBER, VALUE_INTEGER, VALUE_CHOICE, VALUE_FLAG };
+enum value_kind { VALUE_TEXT, VALUE_NUMBER, VALUE_INTEGER, VALUE_CHOICE, VALUE_PAIR, VALUE_FLAG };
 
 /* The modes that an option belongs to. */
 enum {
@@ -34,6 +34,7 @@ struct row {
 };
 
 #define PLACE(member) .place = offsetof(struct options, member)
+#define PAIR          "two numbers with a comma between, each more than 0 and at most 1,000,000"
 #define SECONDS       "seconds, more than 0 and at most 1,000,000"
 #define TIMEOUT       "seconds, more than 0 and at most 3,600"
 
@@ -56,8 +57,21 @@ static const struct row rows[] = {
     {"sessions", "FILE", "session log in httperf's wsesslog form", IN_BOTH, VALUE_TEXT, PLACE(sessions_file)},
     {"session-requests", "N", "without a log: requests in a session (open: 1, closed: no end)", IN_BOTH,
      VALUE_INTEGER, PLACE(session_requests), 1, 1e6, .expected = "an integer from 1 to 1,000,000"},
-    {"arrivals", "KIND", "deterministic or poisson (deterministic)", IN_OPEN, VALUE_CHOICE, PLACE(arrivals),
-     .choices = {"deterministic", "poisson"}},
+    {"arrivals", "KIND", "deterministic, poisson or trace (deterministic)", IN_OPEN, VALUE_CHOICE,
+     PLACE(arrivals), .choices = {"deterministic", "poisson", "trace"}},
+    {"trace", "FILE", "moments of arrivals, a line each, in seconds", IN_OPEN, VALUE_TEXT, PLACE(trace_file)},
+    {"active-off", "SHAPE,SCALE", "Weibull pauses within bursts, in seconds", IN_OPEN, VALUE_PAIR,
+     PLACE(active_off), 0, 1e6, true, .expected = PAIR},
+    {"inactive-off", "SHAPE,MIN", "Pareto pauses between bursts, in seconds", IN_OPEN, VALUE_PAIR,
+     PLACE(inactive_off), 0, 1e6, true, .expected = PAIR},
+    {"burst", "SHAPE,MIN", "without a log: Pareto number of requests in a burst", IN_OPEN, VALUE_PAIR,
+     PLACE(burst), 0, 1e6, true, .expected = PAIR},
+    {"slow-share", "SHARE", "sessions that read slowly, 0 to 1 (0)", IN_BOTH, VALUE_NUMBER, PLACE(slow_share),
+     0, 1, .expected = "a share from 0 to 1"},
+    {"slow-pace", "BYTES", "bytes per second that they read (7000)", IN_BOTH, VALUE_NUMBER, PLACE(slow_pace),
+     1, 1e9, .expected = "bytes per second, from 1 to 1,000,000,000"},
+    {"slow-window", "BYTES", "their receive buffer (8192)", IN_BOTH, VALUE_INTEGER, PLACE(slow_window_bytes),
+     1024, 1e9, .expected = "an integer from 1,024 to 1,000,000,000"},
     {"seed", "N", "of everything random (1)", IN_BOTH, VALUE_INTEGER, PLACE(seed), 0, 1e18,
      .expected = "an integer of at most 18 digits"},
     {"http", "VERSION", "1.1 or 1.0 (1.1)", IN_BOTH, VALUE_CHOICE, PLACE(http), .choices = {"1.1", "1.0"}},
@@ -138,6 +152,16 @@ static bool parse_integer(const struct row *row, const char *text, uint64_t *num
     return *number >= (uint64_t)row->low && *number <= (uint64_t)row->high;
 }
 
+static bool parse_pair(const struct row *row, const char *text, struct distribution *pair)
+{
+    char first[32];
+    size_t length = strcspn(text, ",");
+
+    snprintf(first, sizeof(first), "%.*s", (int)length, text);
+    return text[length] == ',' && parse_number(row, first, &pair->shape) &&
+           parse_number(row, text + length + 1, &pair->scale);
+}
+
 static bool parse_choice(const struct row *row, const char *text, unsigned *choice)
 {
     for (unsigned i = 0; i < CHOICES_MAX && row->choices[i] != NULL; i++)
@@ -160,6 +184,8 @@ static bool take(struct options *options, const struct row *row, const char *val
         return parse_integer(row, value, place);
     case VALUE_CHOICE:
         return parse_choice(row, value, place);
+    case VALUE_PAIR:
+        return parse_pair(row, value, place);
     case VALUE_TEXT:
         *(const char **)place = value;
         return true;
@@ -191,7 +217,9 @@ static const char *find_contradiction(const struct options *options)
         return options->file_count > 0 ? NULL : "merge: expected the names of files that hold results";
     if (options->url == NULL)
         return "--url is missing: expected http://HOST:PORT[/PATH]";
-    if (options->mode == MODE_OPEN && !(options->rate_rps > 0))
+    if ((options->arrivals == ARRIVALS_TRACE) != (options->trace_file != NULL))
+        return "--trace: goes with --arrivals trace, and that with it";
+    if (options->mode == MODE_OPEN && !(options->rate_rps > 0) && options->trace_file == NULL)
         return "--rate is missing: expected requests per second";
     if (options->mode == MODE_CLOSED && options->connections == 0)
         return "--connections is missing: expected an integer from 1 to 1,000,000";
@@ -201,6 +229,8 @@ static const char *find_contradiction(const struct options *options)
         return "--warmup: expected less than --duration, or nothing would be measured";
     if (options->sessions_file != NULL && options->session_requests > 0)
         return "--session-requests: a session log says itself how many requests its sessions have";
+    if (options->sessions_file != NULL && options->burst.shape > 0)
+        return "--burst: a session log says itself what its bursts are";
     if (options->mode == MODE_CLOSED && options->processes > options->connections)
         return "--processes: expected at most as many as --connections, or some would have nothing to do";
     return NULL;
@@ -251,7 +281,8 @@ enum options_result options_parse(struct options *options, int argc, char **argv
     bool given[ROW_COUNT] = {false};
 
     _Static_assert(OPTION_VERSION < '?', "the index of a row must not be mistaken for getopt's complaint");
-    *options = (struct options){.timeout_s = 10, .seed = 1, .processes = 1};
+    *options = (struct options){
+        .timeout_s = 10, .seed = 1, .processes = 1, .slow_pace = 7000, .slow_window_bytes = 8192};
     make_getopt_table(table);
     opterr = 0; /* the messages are ours */
     optind = 1;

@@ -4,6 +4,8 @@
 #ifndef TRIMTAB_LOADGEN_OPTIONS_H
 #define TRIMTAB_LOADGEN_OPTIONS_H
 
+#include "loadgen/arrivals.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,11 +16,16 @@
 
 enum mode { MODE_OPEN, MODE_CLOSED, MODE_MERGE };
 
-enum arrival_kind { ARRIVALS_DETERMINISTIC, ARRIVALS_POISSON };
 enum close_kind { CLOSE_FIN, CLOSE_RESET };
 enum http_version { HTTP_1_1, HTTP_1_0 };
 enum verify_kind { VERIFY_NONE, VERIFY_SAMPLE, VERIFY_ALL };
 enum connection_kind { CONNECTION_KEEP_ALIVE, CONNECTION_CLOSE };
+
+/* A distribution of two parameters, the second being its scale or its minimum. */
+struct distribution {
+    double shape;
+    double scale;
+};
 
 struct options {
     enum mode mode;
@@ -32,6 +39,14 @@ struct options {
     const char *sessions_file; /* NULL: sessions of session_requests times the URL */
     uint64_t session_requests; /* 0 in the closed loop: as many as the run has time for */
     unsigned arrivals;         /* enum arrival_kind */
+    const char *trace_file;    /* for ARRIVALS_TRACE */
+    /* Distributions that pauses are drawn from; unused while their shape is 0. */
+    struct distribution active_off;   /* Weibull with a scale in seconds: within a burst */
+    struct distribution inactive_off; /* Pareto with a minimum in seconds: between bursts */
+    struct distribution burst;        /* Pareto with a minimum: requests in a burst, without a log */
+    double slow_share;                /* of the sessions, 0 to 1 */
+    uint64_t slow_window_bytes;       /* receive buffer of a slow session */
+    double slow_pace;                 /* bytes per second that it reads */
     uint64_t seed;
     unsigned http;            /* enum http_version */
     unsigned connection;      /* enum connection_kind */

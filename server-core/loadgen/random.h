@@ -4,6 +4,7 @@
 #ifndef TRIMTAB_LOADGEN_RANDOM_H
 #define TRIMTAB_LOADGEN_RANDOM_H
 
+#include <math.h>
 #include <stdint.h>
 
 #define RANDOM_GAMMA UINT64_C(0x9e3779b97f4a7c15)
@@ -20,6 +21,25 @@ static inline uint64_t random_mix(uint64_t z)
 static inline double random_uniform(uint64_t *state)
 {
     return (double)((random_mix(*state += RANDOM_GAMMA) >> 11) + 1) * 0x1p-53;
+}
+
+/* The distributions below are drawn by inversion of a uniform number. */
+
+static inline double random_exponential(uint64_t *state, double mean)
+{
+    return -log(random_uniform(state)) * mean;
+}
+
+/* Weibull: P(X > x) = exp(-(x / scale)^shape). */
+static inline double random_weibull(uint64_t *state, double shape, double scale)
+{
+    return scale * pow(-log(random_uniform(state)), 1 / shape);
+}
+
+/* Pareto: P(X > x) = (minimum / x)^shape for x ≥ minimum. */
+static inline double random_pareto(uint64_t *state, double shape, double minimum)
+{
+    return minimum * pow(random_uniform(state), -1 / shape);
 }
 
 #endif

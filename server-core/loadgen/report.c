@@ -49,6 +49,7 @@ static void write_sessions(struct json_writer *json, const struct account *accou
     json_member_unsigned(json, "failed", ends[SESSION_FAILED]);
     json_member_unsigned(json, "interrupted", ends[SESSION_INTERRUPTED]);
     json_member_unsigned(json, "dropped", account_dropped_sessions(account));
+    json_member_unsigned(json, "slow", account->sessions_slow);
     json_member_unsigned(json, "reopened", account->connections_reopened);
     json_close_object(json);
 }

@@ -78,6 +78,7 @@ static void read_sessions(struct reader *reader, json_t *result, struct account 
 
     account->sessions_offered = count_of(reader, sessions, "offered");
     account->sessions_started = count_of(reader, sessions, "started");
+    account->sessions_slow = count_of(reader, sessions, "slow");
     account->connections_reopened = count_of(reader, sessions, "reopened");
     for (unsigned end = 0; end < SESSION_END_COUNT; end++)
         account->session_ends[end] = count_of(reader, sessions, names[end]);

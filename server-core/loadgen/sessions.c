@@ -4,6 +4,7 @@
 #include "sessions.h"
 
 #include "memory.h"
+#include "random.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -11,6 +12,9 @@
 
 /* Fits 32 bits of microseconds, and is longer than any timeout makes sense. */
 #define THINK_MAX_S 4000
+
+/* So many sessions show the distribution of the bursts, and take a moment to make. */
+#define GENERATED_SESSIONS 1000
 
 struct reader {
     struct session_plan *plan;
@@ -100,12 +104,10 @@ static void append_request(struct session_plan *plan, struct planned_request req
     plan->requests[plan->request_count++] = request;
 }
 
-static void end_session(struct reader *reader)
+static void end_session(struct session_plan *plan)
 {
-    struct session_plan *plan = reader->plan;
     uint32_t first = plan->session_count == 0 ? 0 : plan->session_ends[plan->session_count - 1];
 
-    reader->in_burst = false;
     if (plan->request_count == first)
         return;
     plan->session_ends =
@@ -235,12 +237,13 @@ bool sessions_read(struct session_plan *plan, FILE *in, const char *name, const 
         }
         line[strcspn(line, "\r\n")] = '\0';
         char *text = line + strspn(line, " \t");
-        if (*text == '\0')
-            end_session(&reader);
-        else if (*text != '#')
+        if (*text == '\0') {
+            end_session(plan);
+            reader.in_burst = false;
+        } else if (*text != '#')
             ok = read_request(&reader, text, text != line);
     }
-    end_session(&reader);
+    end_session(plan);
     free(line);
     free(reader.table);
     if (ok && ferror(in)) {
@@ -254,16 +257,36 @@ bool sessions_read(struct session_plan *plan, FILE *in, const char *name, const 
     return ok;
 }
 
+/* Begins a plan whose requests are all the same one. */
+static void begin_plan(struct session_plan *plan, const char *path, const struct request_form *form)
+{
+    *plan = (struct session_plan){.kind_count = 1};
+    plan->kinds = memory_needed(malloc(sizeof(*plan->kinds)));
+    plan->kinds[0] = request_kind_make(form, METHOD_GET, path, NULL, SIZE_UNKNOWN);
+}
+
 void sessions_repeat(struct session_plan *plan, const char *path, const struct request_form *form,
                      uint32_t requests)
 {
-    *plan = (struct session_plan){.kind_count = 1, .session_count = 1};
-    plan->kinds = memory_needed(malloc(sizeof(*plan->kinds)));
-    plan->kinds[0] = request_kind_make(form, METHOD_GET, path, NULL, SIZE_UNKNOWN);
+    begin_plan(plan, path, form);
     for (uint32_t i = 0; i < requests; i++)
         append_request(plan, (struct planned_request){.in_burst = i > 0});
-    plan->session_ends = memory_needed(malloc(sizeof(*plan->session_ends)));
-    plan->session_ends[0] = requests;
+    end_session(plan);
+}
+
+void sessions_generate(struct session_plan *plan, const char *path, const struct request_form *form,
+                       uint32_t requests, double shape, double minimum, uint64_t seed)
+{
+    begin_plan(plan, path, form);
+    for (unsigned session = 0; session < GENERATED_SESSIONS; session++) {
+        double left = 0; /* of the burst */
+        for (uint32_t i = 0; i < requests; i++) {
+            bool in_burst = left >= 1;
+            left = (in_burst ? left : fmax(1, floor(random_pareto(&seed, shape, minimum)))) - 1;
+            append_request(plan, (struct planned_request){.in_burst = in_burst});
+        }
+        end_session(plan);
+    }
 }
 
 void sessions_free(struct session_plan *plan)

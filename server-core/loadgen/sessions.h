@@ -40,9 +40,14 @@ struct session_plan {
 bool sessions_read(struct session_plan *plan, FILE *in, const char *name, const struct request_form *form,
                    char *error, size_t error_size);
 
-/* Makes a plan of one session: `requests` (≥ 1) times GET `path`, without pauses. */
+/* Makes a plan of one session: `requests` (≥ 1) times GET `path`, without pauses, in one burst. */
 void sessions_repeat(struct session_plan *plan, const char *path, const struct request_form *form,
                      uint32_t requests);
+
+/* Makes a plan of sessions that differ in their bursts: each has `requests` times GET `path`, in bursts whose
+ * lengths have a Pareto distribution, rounded down to at least one request. */
+void sessions_generate(struct session_plan *plan, const char *path, const struct request_form *form,
+                       uint32_t requests, double shape, double minimum, uint64_t seed);
 
 void sessions_free(struct session_plan *plan);
 

@@ -85,6 +85,7 @@ static int work(const struct watch *watch, unsigned number)
     connections_init(all, number);
     struct load_loop loop = {.options = options,
                              .all = all,
+                             .trace = watch->run->trace,
                              .stop = &watch->shared->stop,
                              .start_ns = watch->start_ns,
                              .worker = number,

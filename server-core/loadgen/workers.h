@@ -24,6 +24,7 @@
 struct workers_run {
     const struct options *options;
     struct connections *all;                    /* what every worker starts from: plan and network are set */
+    const struct arrival_trace *trace;          /* as for the loop */
     const int *cpus;                            /* to pin the workers to, in turn */
     size_t cpu_count;                           /* 0: not pinned */
     FILE *out;                                  /* for progress lines */

@@ -5,6 +5,8 @@
 #include "tests/unit.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The millionth deterministic arrival is where a million intervals end, though the interval is no whole
  * number of nanoseconds. */
@@ -12,7 +14,7 @@ static void test_deterministic_arrivals_do_not_drift(void **state)
 {
     (void)state;
     struct arrivals arrivals;
-    arrivals_init(&arrivals, 30000.0 / 7.29, false, 1);
+    arrivals_init(&arrivals, ARRIVALS_DETERMINISTIC, NULL, 30000.0 / 7.29, 1);
     assert_int_equal(0, arrivals_next_ns(&arrivals));
     for (int i = 0; i < 1000000; i++)
         arrivals_advance(&arrivals);
@@ -25,7 +27,7 @@ static void test_deterministic_arrivals_are_equally_spaced(void **state)
     (void)state;
     struct arrivals arrivals;
     uint64_t previous = 0;
-    arrivals_init(&arrivals, 3000, false, 1);
+    arrivals_init(&arrivals, ARRIVALS_DETERMINISTIC, NULL, 3000, 1);
     for (int i = 0; i < 1000; i++) {
         arrivals_advance(&arrivals);
         uint64_t gap = arrivals_next_ns(&arrivals) - previous;
@@ -42,7 +44,7 @@ static void test_poisson_gaps_are_exponential(void **state)
     struct arrivals arrivals;
     uint64_t previous = 0;
     int longer = 0;
-    arrivals_init(&arrivals, 1000, true, 42);
+    arrivals_init(&arrivals, ARRIVALS_POISSON, NULL, 1000, 42);
     for (int i = 0; i < COUNT; i++) {
         uint64_t moment = arrivals_next_ns(&arrivals);
         longer += moment - previous > 1000000;
@@ -59,15 +61,64 @@ static void test_seed_determines_poisson_arrivals(void **state)
 {
     (void)state;
     struct arrivals a, b, c;
-    arrivals_init(&a, 1000, true, 7);
-    arrivals_init(&b, 1000, true, 7);
-    arrivals_init(&c, 1000, true, 8);
+    arrivals_init(&a, ARRIVALS_POISSON, NULL, 1000, 7);
+    arrivals_init(&b, ARRIVALS_POISSON, NULL, 1000, 7);
+    arrivals_init(&c, ARRIVALS_POISSON, NULL, 1000, 8);
     for (int i = 0; i < 100; i++) {
         assert_int_equal(arrivals_next_ns(&a), arrivals_next_ns(&b));
         assert_int_not_equal(arrivals_next_ns(&a), arrivals_next_ns(&c));
         arrivals_advance(&a);
         arrivals_advance(&b);
         arrivals_advance(&c);
+    }
+}
+
+static struct arrival_trace trace;
+static char error[256];
+
+static bool read_trace(const char *text)
+{
+    FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    bool ok = arrival_trace_read(&trace, in, "file", error, sizeof(error));
+    fclose(in);
+    return ok;
+}
+
+/* A trace keeps its shape, is stretched to the rate, and repeats itself one mean gap after its end. */
+static void test_trace_is_stretched_and_repeated(void **state)
+{
+    (void)state;
+    struct arrivals arrivals;
+    const double expected_ms[] = {0, 100, 700, 900, 1200, 1300, 1900, 2100, 2400};
+
+    assert_true(read_trace("# three gaps\n0\n1.0\r\n7\n\n 9e0 \n"));
+    assert_float_equal(4.0 / 12, arrival_trace_rate(&trace), 1e-12);
+    arrivals_init(&arrivals, ARRIVALS_TRACE, &trace, 4 / 1.2, 1);
+    for (unsigned i = 0; i < 9; i++) {
+        assert_float_equal(expected_ms[i], (double)arrivals_next_ns(&arrivals) / 1e6, 1e-5);
+        arrivals_advance(&arrivals);
+    }
+    arrival_trace_free(&trace);
+}
+
+/* What is no trace is refused with the line and what was expected. */
+static void test_bad_trace_is_refused(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"0\n2\n1\n", "file:3: expected a moment in seconds, not before that of the line before"},
+        {"-1\n2\n", "file:1: expected a moment in seconds, not before that of the line before"},
+        {"1\nsoon\n", "file:2: expected a moment in seconds, not before that of the line before"},
+        {"1\nnan\n", "file:2: expected a moment in seconds, not before that of the line before"},
+        {"# 1\n5\n", "file: expected at least two different moments"},
+        {"5\n5\n", "file: expected at least two different moments"},
+    };
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        assert_false(read_trace(cases[i].text));
+        assert_string_equal(cases[i].error, error);
+        arrival_trace_free(&trace);
     }
 }
 
@@ -78,6 +129,8 @@ int main(void)
         cmocka_unit_test(test_deterministic_arrivals_are_equally_spaced),
         cmocka_unit_test(test_poisson_gaps_are_exponential),
         cmocka_unit_test(test_seed_determines_poisson_arrivals),
+        cmocka_unit_test(test_trace_is_stretched_and_repeated),
+        cmocka_unit_test(test_bad_trace_is_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -34,7 +34,7 @@ def always_replies(connection):
         ),
         (
             ["--rate", "1", "--duration", "1", "--arrivals", "uniform"],
-            "--arrivals uniform: expected deterministic or poisson",
+            "--arrivals uniform: expected deterministic or poisson or trace",
         ),
         (["--rate", "1", "--duration", "1", "--seed", "x"], "--seed x: expected an integer"),
         (["--rate", "1", "--duration", "1", "--frobnicate"], "--frobnicate: unknown option"),
@@ -58,6 +58,12 @@ def always_replies(connection):
         (["--rate", "1", "--duration", "1", "--cpus", "1023"], "--cpus 1023: expected CPUs that this"),
         (["--rate", "1", "--duration", "1", "--verify", "much"], "--verify much: expected none or sample or"),
         (["--rate", "1", "--duration", "1", "--conditional-share", "2"], "--conditional-share 2: expected a"),
+        (["--duration", "1", "--arrivals", "trace"], "--trace: goes with --arrivals trace"),
+        (["--rate", "1", "--duration", "1", "--trace", "x"], "--trace: goes with --arrivals trace"),
+        (["--duration", "1", "--arrivals", "trace", "--trace", "/no"], "--trace /no: cannot be opened"),
+        (["--rate", "1", "--duration", "1", "--active-off", "1"], "--active-off 1: expected two numbers"),
+        (["--rate", "1", "--duration", "1", "--active-off", "1,0"], "--active-off 1,0: expected two numbers"),
+        (["--rate", "1", "--duration", "1", "--slow-pace", "0"], "--slow-pace 0: expected bytes per second"),
         (["--rate", "1", "--duration", "1", "--http", "2"], "--http 2: expected 1.1 or 1.0"),
         (
             ["--rate", "1", "--duration", "1", "--sessions", "x", "--session-requests", "2"],

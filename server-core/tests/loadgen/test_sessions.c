@@ -191,6 +191,37 @@ static void test_generated_session_repeats_the_path(void **state)
     assert_non_null(strstr(kind(2)->text, "GET /x HTTP/1.1\r\n"));
 }
 
+/* Generated sessions have bursts of at least the minimum; a minimum below one means one. */
+static void test_generated_bursts_have_their_minimum(void **state)
+{
+    (void)state;
+    uint32_t bursts = 0;
+
+    sessions_generate(&plan, "/x", &form, 30, 2.43, 3, 1);
+    assert_int_equal(30, session_length(&plan, 7));
+    for (uint32_t session = 0; session < plan.session_count; session++)
+        for (uint32_t i = 0, length = 3; i < 30; i++) {
+            bool in_burst = plan.requests[session_first(&plan, session) + i].in_burst;
+            assert_true(in_burst || length >= 3);
+            length = in_burst ? length + 1 : 1;
+            bursts += !in_burst;
+        }
+    /* The mean of the distribution is 3 * 2.43 / 1.43 = 5.1, rounded down on the way and cut off at the end.
+     */
+    assert_in_range(bursts / plan.session_count, 5, 10);
+}
+
+/* Lines of a burst are told from those that begin one. */
+static void test_bursts_are_kept(void **state)
+{
+    (void)state;
+    assert_read("/a\n /b\n\t/c think=1\n/d\n");
+    assert_false(plan.requests[0].in_burst);
+    assert_true(plan.requests[1].in_burst && plan.requests[2].in_burst);
+    assert_false(plan.requests[3].in_burst);
+    assert_true(plan.requests[2].think_given && !plan.requests[1].think_given);
+}
+
 #define LOG_TEST(name) cmocka_unit_test_teardown(name, free_plan)
 
 int main(void)
@@ -208,6 +239,8 @@ int main(void)
         LOG_TEST(test_log_without_requests_is_refused),
         LOG_TEST(test_nul_byte_is_refused),
         LOG_TEST(test_generated_session_repeats_the_path),
+        LOG_TEST(test_generated_bursts_have_their_minimum),
+        LOG_TEST(test_bursts_are_kept),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
