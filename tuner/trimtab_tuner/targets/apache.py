@@ -7,7 +7,7 @@ measured. Modules are those of Debian's package `apache2-bin`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import AtMost, Knob, Space
@@ -159,46 +159,8 @@ class ApacheTarget:
 
     def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
         """A complete apache2.conf. Raises RenderError if a path cannot be written in it."""
-        prefix, root = quoted(context.prefix), quoted(context.root)
-        modules = (*_LOADED, "status") if context.status_listen is not None else _LOADED
-        log = "/dev/stderr" if context.error_log == "stderr" else context.error_log
-        threads = int(configuration["ThreadsPerChild"])
-        workers = request_workers(configuration)
-        head = [
-            *(f"LoadModule {module}_module {MODULES}/mod_{module}.so" for module in modules),
-            f"ServerRoot {prefix}",
-            "ServerName localhost",
-            "User www-data",
-            "Group www-data",
-            f"DefaultRuntimeDir {prefix}",
-            f"PidFile {quoted(context.prefix + '/apache2.pid')}",
-            f"Mutex {quoted('file:' + context.prefix)} default",
-            f"ErrorLog {quoted(log)}",
-            *(f"Listen {address}" for address in context.listen),
-            f"DocumentRoot {root}",
-            f"<Directory {root}>\n    Require all granted\n</Directory>",
-            "DirectoryIndex index.html",
-            "TypesConfig /dev/null",
-            *(f"AddType {mime} {endings}" for mime, endings in MIME_TYPES.items()),
-            "KeepAlive On",
-        ]
-        processes = -(-workers // threads)
-        stable = [
-            f"ThreadLimit {max(LEAST_THREAD_LIMIT, threads)}",
-            f"StartServers {processes}",
-            "MinSpareThreads 1",
-            f"MaxSpareThreads {max(workers, 1 + threads)}",
-        ]
         lines = [about(name) + f"{name} {value}" for name, value in settings(configuration).items()]
-        parts = ["\n".join(head), "\n".join(stable), "\n".join(lines)]
-        if context.status_listen is not None:
-            path = self.status_path.partition("?")[0]
-            parts.append(
-                f"Listen {context.status_listen}\n<VirtualHost {context.status_listen}>\n"
-                f"<Location {path}>\n    SetHandler server-status\n    Require all granted\n"
-                "</Location>\n</VirtualHost>"
-            )
-        return "\n\n".join(parts) + "\n"
+        return surroundings(configuration, context) + "\n" + "\n".join(lines) + "\n"
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
         """The knobs that an apache2.conf sets outside of virtual hosts and directories."""
@@ -254,6 +216,44 @@ def settings(configuration: Configuration) -> dict[str, str]:
     if lines["ListenCoresBucketsRatio"] == "0":
         del lines["ListenCoresBucketsRatio"]
     return lines
+
+
+def surroundings(configuration: Configuration, context: RenderContext, loaded: Collection[str] = ()) -> str:
+    """What is no knob, without the modules that are loaded already. Raises RenderError."""
+    prefix, root = quoted(context.prefix), quoted(context.root)
+    modules = (*_LOADED, "status") if context.status_listen is not None else _LOADED
+    log = "/dev/stderr" if context.error_log == "stderr" else context.error_log
+    threads, workers = int(configuration["ThreadsPerChild"]), request_workers(configuration)
+    lines = [
+        *(f"LoadModule {m}_module {MODULES}/mod_{m}.so" for m in modules if m not in loaded),
+        f"ServerRoot {prefix}",
+        "ServerName localhost",
+        "User www-data",
+        "Group www-data",
+        f"DefaultRuntimeDir {prefix}",
+        f"PidFile {quoted(context.prefix + '/apache2.pid')}",
+        f"Mutex {quoted('file:' + context.prefix)} default",
+        f"ErrorLog {quoted(log)}",
+        *(f"Listen {address}" for address in context.listen),
+        f"DocumentRoot {root}",
+        f"<Directory {root}>\n    Require all granted\n</Directory>",
+        "DirectoryIndex index.html",
+        "TypesConfig /dev/null",
+        *(f"AddType {mime} {endings}" for mime, endings in MIME_TYPES.items()),
+        "KeepAlive On",
+        f"ThreadLimit {max(LEAST_THREAD_LIMIT, threads)}",
+        f"StartServers {-(-workers // threads)}",
+        "MinSpareThreads 1",
+        f"MaxSpareThreads {max(workers, 1 + threads)}",
+    ]
+    if context.status_listen is not None:
+        path = ApacheTarget.status_path.partition("?")[0]
+        lines.append(
+            f"Listen {context.status_listen}\n<VirtualHost {context.status_listen}>\n"
+            f"<Location {path}>\n    SetHandler server-status\n    Require all granted\n"
+            "</Location>\n</VirtualHost>"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def quoted(path: str) -> str:

@@ -267,9 +267,9 @@ class CoreTarget:
 
     def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
         """The INI file. Raises RenderError if a path cannot be written in it."""
-        head = "".join(_line(name, value) for name, value in _surroundings(context).items())
-        settings = _values(configuration, context)
-        return f"[server]\n{head}" + "".join(about(n) + _line(n, v) for n, v in settings.items())
+        head = "".join(_line(name, value) for name, value in surroundings(context).items())
+        lines = settings(configuration, context)
+        return f"[server]\n{head}" + "".join(about(n) + _line(n, v) for n, v in lines.items())
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
         """The knobs that an INI file sets; a list of CPUs for `affinity` is the plan `process`."""
@@ -314,8 +314,8 @@ class CoreExporter:
         verify = f"echo 'show config' | socat - UNIX-CONNECT:{socket}"
         parts = [say.header("trimtab-httpd", f"trimtab-httpd -c {self.file_name}", evidence)]
         parts.append(say.comment(*say.requirements(configuration), f"Verify live: {verify}"))
-        parts.append("[server]\n" + "".join(_line(n, v) for n, v in _surroundings(context).items()))
-        values = _values(configuration, context)
+        parts.append("[server]\n" + "".join(_line(n, v) for n, v in surroundings(context).items()))
+        values = settings(configuration, context)
         for knob in KNOBS:
             about = [
                 say.what(knob, configuration[knob.name], evidence),
@@ -330,14 +330,15 @@ class CoreExporter:
         return CoreTarget().check_command(file, binary)
 
 
-def _surroundings(context: RenderContext) -> dict[str, Value]:
-    settings: dict[str, Value] = {"root": context.root, "listen": ",".join(context.listen)}
+def surroundings(context: RenderContext) -> dict[str, Value]:
+    """What is no knob: the document root, the addresses, the stats socket."""
+    lines: dict[str, Value] = {"root": context.root, "listen": ",".join(context.listen)}
     if context.stats_socket is not None:
-        settings["stats_socket"] = context.stats_socket
-    return settings
+        lines["stats_socket"] = context.stats_socket
+    return lines
 
 
-def _values(configuration: Configuration, context: RenderContext) -> Configuration:
+def settings(configuration: Configuration, context: RenderContext) -> Configuration:
     """The knobs as the server reads them: the affinity plan turned into CPUs."""
     values = {knob.name: configuration[knob.name] for knob in KNOBS}
     if values["affinity"] == "process":

@@ -97,16 +97,8 @@ class H2oTarget:
 
     def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
         """A complete h2o.conf. Raises RenderError if a path cannot be written in it."""
-        head = [f"pid-file: {quoted(context.prefix + '/h2o.pid')}"]
-        if context.error_log != "stderr":
-            head.append(f"error-log: {quoted(context.error_log)}")
         lines = [about(name) + f"{name}: {value}" for name, value in settings(configuration).items()]
-        hosts = ["hosts:"]
-        for number, address in enumerate(context.listen):
-            hosts += _host(f"site-{number}", address, f'"/": {{file.dir: {quoted(context.root)}}}')
-        if context.status_listen is not None:
-            hosts += _host("status", context.status_listen, '"/": {status: ON}')
-        return "\n".join([*head, "", *lines, "", *hosts]) + "\n"
+        return "\n".join(lines) + "\n\n" + surroundings(context)
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
         """The knobs that a h2o.conf sets at its top level."""
@@ -148,6 +140,19 @@ def settings(configuration: Configuration) -> dict[str, str]:
         for knob in KNOBS
         if knob.name not in _ONLY_WHEN_ON or configuration[knob.name] == "ON"
     }
+
+
+def surroundings(context: RenderContext) -> str:
+    """What is no knob: files of its own, one host for each address, and one for the status page."""
+    lines = [f"pid-file: {quoted(context.prefix + '/h2o.pid')}"]
+    if context.error_log != "stderr":
+        lines.append(f"error-log: {quoted(context.error_log)}")
+    lines.append("hosts:")
+    for number, address in enumerate(context.listen):
+        lines += _host(f"site-{number}", address, f'"/": {{file.dir: {quoted(context.root)}}}')
+    if context.status_listen is not None:
+        lines += _host("status", context.status_listen, '"/": {status: ON}')
+    return "\n".join(lines) + "\n"
 
 
 def quoted(text: str) -> str:

@@ -6,7 +6,7 @@ Docs_Performance). Connections are counted for each worker; lighttpd keeps two d
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import Knob, Space
@@ -137,31 +137,8 @@ class LighttpdTarget:
 
     def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
         """A complete lighttpd.conf. Raises RenderError if a path cannot be written in it."""
-        if len(context.listen) != 1:
-            raise RenderError(f"listen = {', '.join(context.listen)}: expected one address for lighttpd")
-        address, _, port = context.listen[0].rpartition(":")
-        types = ",\n".join(
-            f'  ".{ending}" => "{mime}"' for mime, endings in MIME_TYPES.items() for ending in endings.split()
-        )
-        head = [
-            f"server.document-root = {quoted(context.root)}",
-            f'server.bind = "{address}"',
-            f"server.port = {port}",
-            f"server.pid-file = {quoted(context.prefix + '/lighttpd.pid')}",
-            'server.username = "www-data"',
-            'server.groupname = "www-data"',
-            f"server.upload-dirs = ( {quoted(context.prefix)} )",
-            'index-file.names = ( "index.html" )',
-            f'mimetype.assign = (\n{types},\n  "" => "{DEFAULT_TYPE}"\n)',
-        ]
-        if context.error_log != "stderr":
-            head.append(f"server.errorlog = {quoted(context.error_log)}")
-        if context.status_listen is not None:
-            path = self.status_path.partition("?")[0]
-            head.append('server.modules = ( "mod_status" )')
-            head.append(f'$SERVER["socket"] == "{context.status_listen}" {{ status.status-url = "{path}" }}')
         lines = [about(name) + f"{name} = {value}" for name, value in settings(configuration).items()]
-        return "\n".join(head) + "\n\n" + "\n".join(lines) + "\n"
+        return surroundings(context) + "\n" + "\n".join(lines) + "\n"
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
         """The knobs that a lighttpd.conf sets outside of conditions."""
@@ -208,6 +185,35 @@ def settings(configuration: Configuration) -> dict[str, str]:
             value = max(LEAST_MAX_FDS, 2 * int(configuration["server.max-connections"]) + 64)
         lines[knob.name] = f'"{value}"' if isinstance(value, str) else str(value)
     return lines
+
+
+def surroundings(context: RenderContext, without: Collection[str] = ()) -> str:
+    """What is no knob, without the settings that stand elsewhere already. Raises RenderError."""
+    if len(context.listen) != 1:
+        raise RenderError(f"listen = {', '.join(context.listen)}: expected one address for lighttpd")
+    address, _, port = context.listen[0].rpartition(":")
+    types = ",\n".join(
+        f'  ".{ending}" => "{mime}"' for mime, endings in MIME_TYPES.items() for ending in endings.split()
+    )
+    lines = {
+        "server.document-root": quoted(context.root),
+        "server.bind": f'"{address}"',
+        "server.port": port,
+        "server.pid-file": quoted(context.prefix + "/lighttpd.pid"),
+        "server.username": '"www-data"',
+        "server.groupname": '"www-data"',
+        "server.upload-dirs": f"( {quoted(context.prefix)} )",
+        "index-file.names": '( "index.html" )',
+        "mimetype.assign": f'(\n{types},\n  "" => "{DEFAULT_TYPE}"\n)',
+    }
+    if context.error_log != "stderr":
+        lines["server.errorlog"] = quoted(context.error_log)
+    text = "".join(f"{name} = {value}\n" for name, value in lines.items() if name not in without)
+    if context.status_listen is not None:
+        path = LighttpdTarget.status_path.partition("?")[0]
+        text += 'server.modules += ( "mod_status" )\n'
+        text += f'$SERVER["socket"] == "{context.status_listen}" {{ status.status-url = "{path}" }}\n'
+    return text
 
 
 def quoted(path: str) -> str:

@@ -158,8 +158,7 @@ KNOBS = (
 
 FREE = ("worker_processes", "worker_connections", "multi_accept", "sendfile")
 
-# Where a directive stands: the block it belongs to, "" for the top of the file.
-_BLOCK = {
+BLOCK = {
     "worker_processes": "",
     "worker_cpu_affinity": "",
     "worker_connections": "events",
@@ -173,6 +172,7 @@ _BLOCK = {
     "keepalive_requests": "http",
     "keepalive_timeout": "http",
 }
+"""Where the directive of a knob stands: the block it belongs to, "" for the top of the file."""
 
 
 class NginxTarget:
@@ -215,7 +215,7 @@ class NginxTarget:
         lines = settings(configuration, context)
 
         def block(name: str) -> str:
-            return "".join(about(knob) + line + "\n" for knob, line in lines.items() if _BLOCK[knob] == name)
+            return "".join(about(knob) + line + "\n" for knob, line in lines.items() if BLOCK[knob] == name)
 
         error_log = "stderr" if context.error_log == "stderr" else quoted(context.error_log)
         descriptors = descriptors_per_worker(configuration) + len(context.listen) + 1
@@ -228,29 +228,19 @@ class NginxTarget:
             pool = f"thread_pool default threads={configuration['thread_pool_threads']} max_queue=65536;\n"
             parts.append(about("thread_pool_threads") + pool)
         parts += [
-            _in_block("events", "use epoll;\n" + block("events")),
-            _in_block(
+            in_block("events", "use epoll;\n" + block("events")),
+            in_block(
                 "http",
-                _http_surroundings(prefix) + block("http") + self._servers(configuration, context, about),
+                _types() + temporary_paths(prefix) + block("http") + servers(configuration, context, about),
             ),
         ]
         return "\n".join(parts)
-
-    def _servers(self, configuration: Configuration, context: RenderContext, about: About) -> str:
-        options = listen_options(configuration)
-        listens = "".join(f"listen {address}{options};\n" for address in context.listen)
-        root = f"root {quoted(context.root)};\nindex index.html;\n"
-        servers = _in_block("server", about("backlog") + about("reuseport") + listens + root)
-        if context.status_listen is not None:
-            location = _in_block(f"location = {self.status_path}", "stub_status;\n")
-            servers += _in_block("server", f"listen {context.status_listen};\n{location}")
-        return servers
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
         """The knobs that an nginx.conf sets; `auto` stands for `cpus` worker processes."""
         tree = nginx_syntax.parse(text)
         found: Configuration = {}
-        for name, where in _BLOCK.items():
+        for name, where in BLOCK.items():
             if where == "http":
                 directives = nginx_syntax.find(tree, "http", "server", name) + nginx_syntax.find(
                     tree, "http", name
@@ -300,7 +290,7 @@ def settings(configuration: Configuration, context: RenderContext) -> dict[str, 
     """For each knob that is a directive of its own: the directive with its arguments, as nginx reads it."""
     lines = {
         name: f"{name} {configuration[name]};"
-        for name in _BLOCK
+        for name in BLOCK
         if name not in ("worker_cpu_affinity", "aio", "open_file_cache", "keepalive_timeout")
     }
     lines["aio"] = f"aio {configuration['aio']};"
@@ -319,7 +309,7 @@ def settings(configuration: Configuration, context: RenderContext) -> dict[str, 
         workers = int(configuration["worker_processes"])
         masks = " ".join(f"{1 << cpus[i % len(cpus)]:b}" for i in range(workers))
         lines["worker_cpu_affinity"] = f"worker_cpu_affinity {masks};"
-    return {name: lines[name] for name in _BLOCK if name in lines}
+    return {name: lines[name] for name in BLOCK if name in lines}
 
 
 def listen_options(configuration: Configuration) -> str:
@@ -344,16 +334,31 @@ def _own_files(file: str) -> tuple[str, ...]:
     return ("-e", "stderr", "-p", prefix, "-c", file)
 
 
-def _http_surroundings(prefix: str) -> str:
+def _types() -> str:
     types = "".join(f"    {mime} {endings};\n" for mime, endings in MIME_TYPES.items())
-    temporary = "".join(
-        f"{kind}_temp_path {quoted(f'{prefix}/{kind}')};\n"
-        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    return f"types {{\n{types}}}\ndefault_type {DEFAULT_TYPE};\naccess_log off;\n{temporary}"
+    return f"types {{\n{types}}}\ndefault_type {DEFAULT_TYPE};\naccess_log off;\n"
 
 
-def _in_block(name: str, body: str) -> str:
+def temporary_paths(prefix: str) -> str:
+    """Directories of its own for temporary files, so that any user may start it."""
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    return "".join(f"{kind}_temp_path {quoted(f'{prefix}/{kind}')};\n" for kind in kinds)
+
+
+def servers(configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
+    """The server for the workload, and the one for the status page if there is to be one."""
+    options = listen_options(configuration)
+    listens = "".join(f"listen {address}{options};\n" for address in context.listen)
+    root = f"root {quoted(context.root)};\nindex index.html;\n"
+    text = in_block("server", about("backlog") + about("reuseport") + listens + root)
+    if context.status_listen is not None:
+        location = in_block(f"location = {NginxTarget.status_path}", "stub_status;\n")
+        text += in_block("server", f"listen {context.status_listen};\n{location}")
+    return text
+
+
+def in_block(name: str, body: str) -> str:
+    """A block with its body indented."""
     return f"{name} {{\n" + textwrap.indent(body, "    ") + "}\n"
 
 

@@ -1,0 +1,85 @@
+"""A user's own apache2.conf."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from trimtab_tuner.records import Configuration
+from trimtab_tuner.targets import apache
+from trimtab_tuner.targets.assignments import replaced
+from trimtab_tuner.targets.base import RenderContext, RenderError
+from trimtab_tuner.targets.own.editor import Include
+
+# Directives that a private instance must not take over, and sections with them: sites, logs, users, backends.
+_NOT_PRIVATE = {
+    "listen", "pidfile", "errorlog", "customlog", "transferlog", "globallog", "documentroot", "user", "group",
+    "mutex", "serverroot", "defaultruntimedir", "scoreboardfile", "servername", "chrootdir", "scriptsock",
+    "startservers", "minsparethreads", "maxsparethreads", "threadlimit", "coredumpdirectory", "typesconfig",
+    "sslsessioncache", "sslcertificatefile", "sslcertificatekeyfile", "acceptpathinfo", "include",
+}  # fmt: skip
+_NOT_PRIVATE_PREFIXES = ("proxy", "balancer", "jk", "wsgi", "cgid", "md", "php", "dbd", "auth")
+_FLAGS = re.MULTILINE | re.IGNORECASE
+_SECTION_NOT_PRIVATE = re.compile(
+    r"\s*<\s*(virtualhost|proxy|proxymatch|directory|directorymatch)\b", re.IGNORECASE
+)
+_INCLUDE = re.compile(r"^[ \t]*(Include|IncludeOptional)[ \t]+\"?([^\"\n]+?)\"?[ \t]*$", _FLAGS)
+_OTHER_MPM = re.compile(r"^[ \t]*LoadModule[ \t]+mpm_(prefork|worker)_module", _FLAGS)
+_VARIABLES = {
+    "APACHE_RUN_DIR": "",
+    "APACHE_LOCK_DIR": "",
+    "APACHE_LOG_DIR": "",
+    "APACHE_PID_FILE": "/apache2.pid",
+}
+
+
+class ApacheOwn:
+    """Edits apache2.conf."""
+
+    def includes(self, text: str) -> Sequence[Include]:
+        """Every `Include` and `IncludeOptional`."""
+        return [
+            Include(m.start(), m.end(), m[2], m[1].lower() == "includeoptional" or "*" in m[2])
+            for m in _INCLUDE.finditer(text)
+        ]
+
+    def changed(
+        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> str:
+        """Directives are replaced where they stand, or added at the end."""
+        values = {name: value for name, value in apache.settings(configuration).items() if name in knobs}
+        found = list(apache.assignments(text))
+        # Names are written in any case; the file keeps its own.
+        spelt = {a.name.lower(): a.name for a in found}
+        changes = {spelt.get(name.lower(), name): value for name, value in values.items()}
+        text, missing = replaced(text, found, changes)
+        if missing and not text.endswith("\n"):
+            text += "\n"
+        return text + "".join(f"{name} {value}\n" for name, value in changes.items() if name in missing)
+
+    def private(
+        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> str:
+        """The modules and the settings of the server as a whole, with one site for the workload."""
+        if _OTHER_MPM.search(text):
+            raise RenderError("the file loads another MPM: expected mpm_event, whose knobs are tuned")
+        kept = "".join(_kept(text))
+        tuned = self.changed(kept, configuration, knobs, context)
+        loaded = set(re.findall(r"^[ \t]*LoadModule[ \t]+(\w+?)_module", kept, _FLAGS))
+        prefix = context.prefix
+        defines = "".join(
+            f"Define {name} {apache.quoted(prefix + tail)}\n" for name, tail in _VARIABLES.items()
+        )
+        return defines + tuned + apache.surroundings(configuration, context, loaded=loaded)
+
+
+def _kept(text: str) -> Iterator[str]:
+    """The lines that a private instance takes over."""
+    dropped_depth = 0
+    for line in text.replace("\\\n", " ").splitlines(keepends=True):
+        words = line.split(None, 1)
+        if dropped_depth or _SECTION_NOT_PRIVATE.match(line):
+            dropped_depth += line.lstrip().startswith("<") * (-1 if line.lstrip().startswith("</") else 1)
+            continue
+        name = words[0].lower() if words else ""
+        if name in _NOT_PRIVATE or name.startswith(_NOT_PRIVATE_PREFIXES):
+            continue
+        yield line if line.endswith("\n") else line + "\n"

@@ -1,0 +1,164 @@
+"""A user's own nginx.conf."""
+
+from collections.abc import Collection, Sequence
+
+from trimtab_tuner.records import Configuration
+from trimtab_tuner.targets import nginx, nginx_syntax
+from trimtab_tuner.targets.base import RenderContext, RenderError
+from trimtab_tuner.targets.nginx_syntax import Directive
+from trimtab_tuner.targets.own.editor import Edit, Include, apply
+
+MODULES = "/usr/share/nginx/"  # what Debian's nginx resolves relative paths of load_module against
+
+# Directives that a private instance must not take over, by the block they stand in.
+_NOT_PRIVATE = {
+    "": {"daemon", "error_log", "lock_file", "mail", "master_process", "pid", "stream", "user"},
+    "events": {"accept_mutex_delay", "debug_connection"},
+    "http": {"access_log", "error_log", "open_log_file_cache", "proxy_cache_path", "server", "upstream"}
+    | {f"{kind}_temp_path" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")}
+    | {"fastcgi_cache_path", "uwsgi_cache_path", "scgi_cache_path"},
+}
+_INDENT = "    "
+
+
+class NginxOwn:
+    """Edits nginx.conf."""
+
+    def includes(self, text: str) -> Sequence[Include]:
+        """Every `include`, wherever it stands; a pattern need not match a file."""
+        found: list[Include] = []
+
+        def look(directives: list[Directive]) -> None:
+            for directive in directives:
+                if directive.name == "include" and len(directive.arguments) == 1:
+                    pattern = directive.arguments[0]
+                    optional = any(sign in pattern for sign in "*?[")
+                    found.append(Include(directive.start, directive.end, pattern, optional))
+                look(directive.block or [])
+
+        look(nginx_syntax.parse(text))
+        return found
+
+    def changed(
+        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> str:
+        """Directives are replaced where they stand, or added at the beginning of their block."""
+        tree = nginx_syntax.parse(text)
+        lines = _lines(configuration, knobs, context)
+        edits: list[Edit] = []
+        added: dict[str, list[str]] = {}
+        for name, line in lines.items():
+            block = nginx.BLOCK.get(name, "")
+            places = _places(tree, block, name)
+            edits += [(place.start, place.end, line) for place in places]
+            if not places:
+                added.setdefault(block, []).append(line)
+        for block, new in added.items():
+            edits.append(_insertion(text, tree, block, new))
+        if {"backlog", "reuseport"} & set(knobs):
+            edits += _listen_edits(tree, configuration, knobs)
+        return apply(text, edits)
+
+    def private(
+        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> str:
+        """The main, events and http levels of the file, with one server for the workload."""
+        tree = nginx_syntax.parse(text)
+        lines = _lines(configuration, knobs, context)
+        body: dict[str, list[str]] = {"": [], "events": [], "http": []}
+        for directive in tree:
+            if directive.name in ("events", "http"):
+                body[directive.name] += _kept(text, directive.block or [], directive.name, lines)
+            else:
+                body[""] += _kept(text, [directive], "", lines)
+        for name, line in lines.items():
+            body[nginx.BLOCK.get(name, "")].append(line)
+        log = "stderr" if context.error_log == "stderr" else nginx.quoted(context.error_log)
+        prefix = context.prefix.rstrip("/") or "/"
+        head = f"pid {nginx.quoted(prefix + '/nginx.pid')};\nerror_log {log} warn;\n"
+        surroundings = "access_log off;\n" + nginx.temporary_paths(prefix)
+        servers = nginx.servers(configuration, context)
+        return "\n".join(
+            [
+                head + "\n".join(body[""]),
+                nginx.in_block("events", "\n".join(body["events"]) + "\n"),
+                nginx.in_block("http", "\n".join(body["http"]) + "\n" + surroundings + servers),
+            ]
+        )
+
+
+def _lines(configuration: Configuration, knobs: Collection[str], context: RenderContext) -> dict[str, str]:
+    """Directive by knob, for those of the knobs that are directives of their own."""
+    lines = {name: line for name, line in nginx.settings(configuration, context).items() if name in knobs}
+    if "worker_processes" in lines and configuration["worker_cpu_affinity"] == "process":
+        # There is a mask for each worker.
+        lines["worker_cpu_affinity"] = nginx.settings(configuration, context)["worker_cpu_affinity"]
+    if "worker_cpu_affinity" in knobs and configuration["worker_cpu_affinity"] == "none":
+        lines["worker_cpu_affinity"] = ""
+    if "thread_pool_threads" in knobs:
+        threads = configuration["thread_pool_threads"]
+        lines["thread_pool"] = f"thread_pool default threads={threads} max_queue=65536;"
+    return lines
+
+
+def _places(tree: list[Directive], block: str, name: str) -> list[Directive]:
+    """Where the directive stands: at its level, and in the servers that override it."""
+    if name == "thread_pool":
+        return [d for d in nginx_syntax.find(tree, name) if d.arguments[:1] == ["default"]]
+    if block == "":
+        return nginx_syntax.find(tree, name)
+    if block == "http":
+        return nginx_syntax.find(tree, block, name) + nginx_syntax.find(tree, block, "server", name)
+    return nginx_syntax.find(tree, block, name)
+
+
+def _insertion(text: str, tree: list[Directive], block: str, lines: list[str]) -> Edit:
+    present = [line for line in lines if line]
+    if block == "":
+        return (0, 0, "".join(line + "\n" for line in present))
+    blocks = nginx_syntax.find(tree, block)
+    if not blocks:
+        body = "".join(f"{_INDENT}{line}\n" for line in present)
+        return (len(text), len(text), f"\n{block} {{\n{body}}}\n")
+    place = blocks[0].body_start
+    return (place, place, "".join(f"\n{_INDENT}{line}" for line in present))
+
+
+def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Collection[str]) -> list[Edit]:
+    """Options of `listen`, which nginx takes once for each address: at its first mention."""
+    edits: list[Edit] = []
+    seen: set[str] = set()
+    for listen in nginx_syntax.find(tree, "http", "server", "listen"):
+        address = listen.arguments[0]
+        if address.startswith("unix:"):
+            continue
+        first = address not in seen
+        seen.add(address)
+        for (start, end), argument in zip(listen.spans[1:], listen.arguments, strict=True):
+            option = argument.partition("=")[0]
+            if option in ("backlog", "reuseport") and option in knobs:
+                edits.append((start - 1, end, ""))
+        options = nginx.listen_options(configuration).split()
+        wanted = [option for option in options if option.partition("=")[0] in knobs]
+        if first and wanted:
+            # Behind the address, since the last word may be followed by anything.
+            place = listen.spans[1][1]
+            edits.append((place, place, "".join(f" {option}" for option in wanted)))
+    if not seen:
+        raise RenderError(
+            "listen: the file has no such directive to carry backlog and reuseport; expected one in a server"
+        )
+    return edits
+
+
+def _kept(text: str, directives: list[Directive], block: str, lines: dict[str, str]) -> list[str]:
+    """The text of those directives that a private instance takes over and that are not tuned."""
+    kept = []
+    for directive in directives:
+        if directive.name in _NOT_PRIVATE[block] or directive.name in lines:
+            continue
+        if directive.name == "load_module" and not directive.arguments[0].startswith("/"):
+            kept.append(f"load_module {nginx.quoted(MODULES + directive.arguments[0])};")
+        else:
+            kept.append(text[directive.start : directive.end])
+    return kept
