@@ -112,6 +112,10 @@ def up(
 def tune(
     preset: Annotated[str, typer.Option(help="quick, standard, thorough or thesis.")] = "quick",
     target: Annotated[str, typer.Option(help="Kind of server.")] = "core",
+    base: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Your own configuration file; the run begins with its values."),
+    ] = None,
     workload: Annotated[
         str, typer.Option(help="What clients ask for: a name, or the path of a TOML file.")
     ] = "specweb99",
@@ -139,6 +143,7 @@ def tune(
     spec = _spec(
         preset=preset,
         target=target,
+        base=None if base is None else str(base),
         workload=workload if definition is None else definition.name,
         definition=definition,
         memory=memory,

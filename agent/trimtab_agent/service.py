@@ -227,6 +227,7 @@ class TuningService:
                 settings=settings.model_dump(mode="json"),
                 seed=spec.seed,
                 budget_trials=settings.budget_trials,
+                base={} if plan.base is None else plan.base.as_json(),
                 layout={
                     "server": list(self._layout.server),
                     "generator": list(self._layout.generator),

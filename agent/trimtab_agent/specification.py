@@ -15,11 +15,13 @@ from trimtab_tuner.score import Objective
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.base import RenderContext, RenderError, Target
+from trimtab_tuner.targets.own import EDITORS, own_values
 from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.conditions import Memory, Start, memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
 
+from trimtab_agent.base_file import BaseFile, read_base
 from trimtab_agent.errors import SpecError
 from trimtab_agent.layout import process_layout
 from trimtab_agent.workload_choice import (
@@ -32,6 +34,10 @@ from trimtab_agent.workload_choice import (
 
 # Targets whose server runs PHP over FastCGI, which dynamic requests need.
 DYNAMIC_TARGETS: frozenset[str] = frozenset()
+
+
+# Stands for the private instance when only the question is whether there can be one.
+NOWHERE = RenderContext(root="/", listen=("127.0.0.1:1",), server_cpus=(0,), prefix="/")
 
 
 class KnobSpec(BaseModel):
@@ -48,14 +54,17 @@ class KnobSpec(BaseModel):
 class RunSpec(BaseModel):
     """A run as the user asks for it; what is left out comes from the preset.
 
-    `settings` overrides single fields of the preset's settings, by name.  `definition` is a workload that has
-    no name here; it goes before `workload`.  `memory` and `start` go before the definition's own conditions.
+    `settings` overrides single fields of the preset's settings, by name.  `base` is the path of the user's
+    own configuration file of the server, whose values are the run's defaults.  `definition` is a workload
+    that has no name here; it goes before `workload`.  `memory` and `start` go before the definition's own
+    conditions.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     preset: str = "quick"
     target: str = "core"
+    base: str | None = None
     workload: str = "specweb99"
     definition: Definition | None = None
     memory: Memory | None = None
@@ -78,6 +87,7 @@ class Plan:
     workload: Workload
     space: Space
     settings: Settings
+    base: BaseFile | None = None
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""
@@ -114,8 +124,14 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     # The preset's ranges are for those who have no opinion of their own.
     ranges = {name: bounds for name, bounds in settings.ranges.items() if name not in spec.knobs}
     settings = settings.model_copy(update={"ranges": ranges})
-    space = target.space(_architecture(spec), cpus=len(process_layout().server))
+    cpus = len(process_layout().server)
+    space = target.space(_architecture(spec), cpus=cpus)
+    base = None if spec.base is None else read_base(target, Path(spec.base))
+    if base is not None:
+        space = _begun_with(space, target, base, cpus)
     space = settings.apply_ranges(_narrowed(space, spec))
+    if base is not None:
+        _refuse_included(space, target, base, cpus)
     if not space.free:
         raise SpecError("knobs", "every knob is fixed: expected at least one knob that is free to tune")
     definition = with_conditions(sized(definition, settings.directories), spec.memory, spec.start)
@@ -131,7 +147,36 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
         workload=workload,
         space=space,
         settings=settings,
+        base=base,
     )
+
+
+def _begun_with(space: Space, target: Target, base: BaseFile, cpus: int) -> Space:
+    """The space with the values of the user's file as defaults; refuses a file that cannot be measured."""
+    try:
+        own = own_values(target, base.expanded, cpus)
+        EDITORS[target.name].private(base.expanded, own, own, NOWHERE)
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
+    knobs = tuple(knob.model_copy(update={"default": own[knob.name]}) for knob in space.knobs)
+    return space.model_copy(update={"knobs": knobs, "fixed": {name: own[name] for name in space.fixed}})
+
+
+def _refuse_included(space: Space, target: Target, base: BaseFile, cpus: int) -> None:
+    """Only the file itself is handed back, so what is tuned must not stand in one that it includes."""
+    inside, in_all = target.parse(base.text, cpus), target.parse(base.expanded, cpus)
+    for knob in space.free:
+        if knob.name in in_all and knob.name not in inside:
+            raise SpecError(
+                "base",
+                f"{base.path}: {knob.name} is set in a file that it includes; expected it in the file "
+                f"itself, or the knob fixed (--knob {knob.name}={in_all[knob.name]})",
+            )
+    try:
+        free = [knob.name for knob in space.free]
+        EDITORS[target.name].changed(base.text, space.default(), free, NOWHERE)
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
 
 
 def _architecture(spec: RunSpec) -> str:

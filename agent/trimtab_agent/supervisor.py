@@ -22,6 +22,7 @@ from typing import Any, Self
 import psutil
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets.base import RenderContext, Target
+from trimtab_tuner.targets.own import EDITORS, changed_knobs
 
 from trimtab_agent.children import Child, StopSignal, last_line
 from trimtab_agent.errors import HostError
@@ -47,7 +48,10 @@ class ServerFailed(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOrder:
-    """What is to be started: `name` names its files in `directory`; `within` goes before its command."""
+    """What is to be started: `name` names its files in `directory`; `within` goes before its command.
+
+    `base` is the user's own configuration file with its includes, if the server is to run with that.
+    """
 
     program: Path
     target: Target
@@ -57,6 +61,7 @@ class ServerOrder:
     directory: Path
     name: str
     within: tuple[str, ...] = ()
+    base: str | None = None
 
 
 class TargetServer:
@@ -188,7 +193,13 @@ class TargetServer:
             server_cpus=order.cpus,
             prefix=str(self._directory),
         )
-        text = target.render(order.configuration, context)
+        if order.base is None:
+            text = target.render(order.configuration, context)
+        else:
+            cpus = len(order.cpus)
+            tuned = changed_knobs(target, order.base, order.configuration, cpus)
+            named = {*tuned, *target.parse(order.base, cpus)}
+            text = EDITORS[target.name].private(order.base, order.configuration, named, context)
         file.write_text(text)
         if target.status_path is not None:
             self._prefix = command_prefix((file, order.root))

@@ -166,6 +166,7 @@ class Run(Base):
     state: Mapped[RunState] = mapped_column(_words(RunState, "state"), index=True)
     phase: Mapped[RunPhase] = mapped_column(_words(RunPhase, "phase"))
     error: Mapped[str]
+    base: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
     notes: Mapped[str]
     tags: Mapped[list[str]] = mapped_column(server_default="[]")
     created_at: Mapped[datetime]

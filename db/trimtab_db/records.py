@@ -10,7 +10,7 @@ latencies microseconds (`_us`), points in time are aware `datetime`s in UTC (`_a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -61,7 +61,11 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True)
 class NewRun:
-    """What is known of a run when it starts. The ids come from `register_host` and its like."""
+    """What is known of a run when it starts. The ids come from `register_host` and its like.
+
+    `base` is the user's own configuration file that the run begins with (`path`, `text`, and `expanded` with
+    its includes filled in); empty when it begins with the server's defaults.
+    """
 
     host_id: int
     target_id: int
@@ -74,6 +78,7 @@ class NewRun:
     seed: int
     budget_trials: int
     layout: JsonObject
+    base: JsonObject = field(default_factory=dict)
     notes: str = ""
     tags: tuple[str, ...] = ()
 
@@ -97,6 +102,7 @@ class Run:
     seed: int
     budget_trials: int
     layout: JsonObject
+    base: JsonObject
     ladder: tuple[float, ...]
     state: RunState
     phase: RunPhase

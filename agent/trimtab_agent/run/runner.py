@@ -100,6 +100,7 @@ class Runner:
             directory=self._paths.log(run_id),
             sampler=sampler,
             stop=stop,
+            base=run.base.get("expanded"),
         )
         self._announcer = Announcer(repository, broadcaster, run_id)
         self.progress = RunProgress(

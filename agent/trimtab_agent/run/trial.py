@@ -63,6 +63,7 @@ class Bench:
     sampler: Sampler
     stop: StopSignal
     surroundings: Surroundings = field(default_factory=Surroundings)
+    base: str | None = None
 
     @property
     def reads_anew(self) -> bool:
@@ -156,6 +157,7 @@ class Climb:
                 cpus=bench.layout.server,
                 directory=bench.directory,
                 name=f"trial-{self._order.number}",
+                base=bench.base,
                 within=() if memory is None else memory.join_command,
             ),
             bench.stop,

@@ -36,7 +36,7 @@ class H2oOwn:
         """The other top-level commands of the file, with one host for the workload."""
         starts = [match.start() for match in _TOP_KEY.finditer(text)]
         names = [match[1].strip("\"'") for match in _TOP_KEY.finditer(text)]
-        ends = [*starts[1:], len(text)]
+        ends = [*starts, len(text)][1:]
         kept = "".join(
             text[start:end]
             for name, start, end in zip(names, starts, ends, strict=True)

@@ -78,4 +78,6 @@ class LighttpdOwn:
             kept.append(statement)
         tuned = self.changed("\n".join(kept) + "\n", configuration, knobs, context)
         defined = {statement.split("=")[0].strip(" +:") for statement in kept}
+        if any(statement.startswith("include_shell") for statement in kept):
+            defined.add("mimetype.assign")  # which is what Debian's file has printed
         return tuned + lighttpd.surroundings(context, without=defined)

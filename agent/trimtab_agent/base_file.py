@@ -1,0 +1,73 @@
+"""A user's own configuration file, read with everything it includes."""
+
+import glob
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from trimtab_tuner.targets.base import RenderError, Target
+from trimtab_tuner.targets.own import EDITORS
+
+from trimtab_agent.errors import SpecError
+
+LARGEST_BYTES = 1 << 20
+DEEPEST = 16
+
+
+@dataclass(frozen=True)
+class BaseFile:
+    """`text` is the file at `path`; `expanded` is the same with its includes filled in."""
+
+    path: str
+    text: str
+    expanded: str
+
+    def as_json(self) -> dict[str, Any]:
+        """What is recorded with a run."""
+        return asdict(self)
+
+
+def read_base(target: Target, path: Path) -> BaseFile:
+    """Reads the file and what it includes; raises SpecError with the field `base`."""
+    file = path.resolve()
+    text = _read(file)
+    return BaseFile(str(file), text, _expanded(target, text, file, file.parent, (file,)))
+
+
+def _expanded(target: Target, text: str, file: Path, directory: Path, above: tuple[Path, ...]) -> str:
+    try:
+        includes = EDITORS[target.name].includes(text)
+    except RenderError as error:
+        raise SpecError("base", f"{file}: {error}") from error
+    for include in sorted(includes, key=lambda found: found.start, reverse=True):
+        inside = ""
+        for found in _matching(include.pattern, include.optional, file, directory):
+            if found in above or len(above) >= DEEPEST:
+                raise SpecError("base", f"{file}: include {include.pattern}: it includes itself")
+            inside += _expanded(target, _read(found), found, directory, (*above, found)).rstrip("\n") + "\n"
+        text = text[: include.start] + inside + text[include.end :]
+    return text
+
+
+def _matching(pattern: str, optional: bool, file: Path, directory: Path) -> list[Path]:
+    """The files that an include names, in the order of their names; a directory stands for all in it."""
+    if "$" in pattern:
+        raise SpecError("base", f"{file}: include {pattern}: expected a name without variables")
+    whole = directory / pattern
+    found = sorted(Path(name) for name in glob.glob(str(whole)))  # noqa: PTH207 - the pattern may be absolute
+    files = [f.resolve() for one in found for f in (sorted(one.iterdir()) if one.is_dir() else [one])]
+    if not files and not optional:
+        raise SpecError("base", f"{file}: include {pattern}: expected a file at {whole}, there is none")
+    return files
+
+
+def _read(file: Path) -> str:
+    try:
+        if not file.is_file():
+            raise SpecError("base", f"base = {file}: expected a configuration file, there is none")
+        if file.stat().st_size > LARGEST_BYTES:
+            raise SpecError("base", f"base = {file}: expected at most {LARGEST_BYTES >> 20} MiB")
+        return file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+        raise SpecError("base", f"base = {file}: it cannot be read: {reason}") from error
