@@ -75,11 +75,11 @@ bool config_refuse(const struct config *config, enum knob_id id, const char *sen
     return false;
 }
 
-static bool equals_default(enum knob_id id, const struct knob_value *value)
+bool config_has_default(const struct config *config, enum knob_id id)
 {
     char text[512];
 
-    knob_format(&KNOBS[id], value, text, sizeof(text));
+    knob_format(&KNOBS[id], &config->values[id], text, sizeof(text));
     return KNOBS[id].default_text && strcmp(text, KNOBS[id].default_text) == 0;
 }
 
@@ -107,7 +107,7 @@ bool config_check(const struct config *config)
             log_line("%s is not set: expected %s", KNOBS[id].name, KNOBS[id].help);
             ok = false;
         }
-        if (value->given && !architecture_understands(architecture, id) && !equals_default(id, value)) {
+        if (value->given && !architecture_understands(architecture, id) && !config_has_default(config, id)) {
             snprintf(sentence, sizeof(sentence), "architecture %s knows no such knob: expected %s",
                      architecture->name, KNOBS[id].default_text);
             ok = config_refuse(config, id, sentence);

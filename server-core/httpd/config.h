@@ -38,6 +38,9 @@ bool config_set(struct config *config, const char *name, const char *text, const
 /* Logs a mistake in the value of a knob: "FILE:7: workers = 4: …". Returns false. */
 bool config_refuse(const struct config *config, enum knob_id id, const char *sentence);
 
+/* Says whether a knob has its default, given or not. */
+bool config_has_default(const struct config *config, enum knob_id id);
+
 /* Gives the knobs that were not given the defaults of the architecture that was chosen. */
 void config_complete(struct config *config);
 

@@ -40,7 +40,7 @@ static void add_chunk(void *user, struct connection *chunk)
 void connection_inherit(struct worker *worker)
 {
     if (worker->connection_pool)
-        connection_pool_for_each(worker->connection_pool, worker->row, add_chunk, worker);
+        connection_pool_for_each(worker->connection_pool, worker->connection_owner, add_chunk, worker);
 }
 
 static struct connection *allocate(struct worker *worker)
@@ -48,9 +48,9 @@ static struct connection *allocate(struct worker *worker)
     struct connection *connection;
 
     if (!worker->free_connections) {
-        struct connection *chunk = worker->connection_pool
-                                       ? connection_pool_take(worker->connection_pool, worker->row)
-                                       : calloc(CONNECTIONS_PER_CHUNK, sizeof(*chunk));
+        struct connection *chunk =
+            worker->connection_pool ? connection_pool_take(worker->connection_pool, worker->connection_owner)
+                                    : calloc(CONNECTIONS_PER_CHUNK, sizeof(*chunk));
 
         if (chunk)
             add_chunk(worker, chunk);

@@ -37,6 +37,8 @@ void worker_take_row(struct worker *worker, unsigned row)
 {
     worker->row = worker->table_holder = row;
     worker->settings = shared_settings(worker->shared);
+    if (worker->copies > 0)
+        row = row * worker->copies + worker->copy;
     worker->counters = shared_counters(worker->shared, row);
     worker->service_time = shared_service_time(worker->shared, row);
 }
@@ -58,6 +60,8 @@ struct worker *worker_new(const struct worker *like, unsigned row)
     worker->listener_count = like->listener_count;
     worker->wake_fd = like->wake_fd;
     worker->table = like->table;
+    worker->copies = like->copies;
+    worker->copy = like->copy;
     worker_take_row(worker, row);
     return worker;
 }
@@ -73,6 +77,13 @@ void worker_pin(const struct worker *worker)
         log_errno("cannot be pinned to CPU %d", cpus->cpus[position % cpus->count]);
 }
 
+int64_t worker_connections_in_all(const struct worker *worker)
+{
+    const int64_t connections = atomic_load(&worker->settings->max_connections);
+
+    return worker->copies > 0 ? config_share(connections, worker->copies, worker->copy) : connections;
+}
+
 void worker_refresh(struct worker *worker)
 {
     const struct live_settings *settings = worker->settings;
@@ -81,7 +92,7 @@ void worker_refresh(struct worker *worker)
     http_date_update(&worker->date, time(NULL));
     worker->max_connections =
         worker->row < worker->layout.serving
-            ? config_share(atomic_load(&settings->max_connections), worker->layout.serving, worker->row)
+            ? config_share(worker_connections_in_all(worker), worker->layout.serving, worker->row)
             : 0;
     worker->accept_limit = atomic_load(&settings->accept_limit);
     worker->sendfile = (enum sendfile_mode)atomic_load(&settings->sendfile);

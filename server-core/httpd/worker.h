@@ -48,6 +48,11 @@ struct worker {
 
     /* Set where processes share their descriptors, so that somebody can close what a dead one left. */
     struct connection_pool *connection_pool;
+    unsigned connection_owner; /* its number there */
+
+    /* Set in a copy of an architecture (n-copy): its rows of counters are every `copies`th from `copy` on,
+     * and it has its share of max_connections. 0: there are no copies. */
+    unsigned copies, copy;
 
     /* Set by an architecture in which other threads send: a reply is only prepared (reply_begin()), and
      * connection_sent() takes it back. */
@@ -94,6 +99,10 @@ void worker_pin(const struct worker *worker);
  * false. worker_close() gives everything back. */
 bool worker_open(struct worker *worker);
 void worker_close(struct worker *worker);
+
+/* Returns how many connections may be open in all workers together; in a copy, in all workers of this copy.
+ */
+int64_t worker_connections_in_all(const struct worker *worker);
 
 /* Reads the clocks and the live settings. */
 void worker_refresh(struct worker *worker);

@@ -5,13 +5,14 @@
 
 extern const struct architecture architecture_mp;
 extern const struct architecture architecture_mt;
+extern const struct architecture architecture_n_copy;
 extern const struct architecture architecture_pipeline;
 extern const struct architecture architecture_shared_symped;
 extern const struct architecture architecture_sped;
 extern const struct architecture architecture_symped;
 
 static const struct architecture *const ARCHITECTURES[] = {
-    &architecture_sped, &architecture_symped, &architecture_shared_symped,
+    &architecture_sped, &architecture_symped, &architecture_shared_symped, &architecture_n_copy,
     &architecture_mp,   &architecture_mt,     &architecture_pipeline,
 };
 

@@ -99,7 +99,7 @@ static void drain_wake_up(const struct worker *worker)
 
 static bool may_accept(const struct worker *worker)
 {
-    return (int64_t)worker->row < atomic_load(&worker->settings->max_connections);
+    return (int64_t)worker->row < worker_connections_in_all(worker);
 }
 
 /* Accepts from a listener. Returns the socket, or -1 when there is none. */

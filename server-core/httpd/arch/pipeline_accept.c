@@ -20,8 +20,8 @@ static int64_t quota(const struct acceptor *acceptor)
 {
     const struct worker *worker = acceptor->stage.worker;
 
-    return config_share(atomic_load(&worker->settings->max_connections),
-                        acceptor->stage.pipeline->acceptor_count, acceptor->stage.index);
+    return config_share(worker_connections_in_all(worker), acceptor->stage.pipeline->acceptor_count,
+                        acceptor->stage.index);
 }
 
 void pipeline_release_quota(struct pipeline *pipeline, unsigned listener)

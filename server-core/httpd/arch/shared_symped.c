@@ -89,13 +89,20 @@ void shared_symped_bury(struct master *master, unsigned process)
     connection_pool_bury(common->pool, process);
 }
 
-int shared_symped_run(struct worker *worker)
+void shared_symped_join(struct worker *worker)
 {
     const struct common *common = worker->common;
 
     worker->table = common->tables[worker->process % common->caches];
     worker->table_holder = worker->process / common->caches;
     worker->connection_pool = common->pool;
+    worker->connection_owner = worker->process;
+}
+
+static int run(struct worker *worker)
+{
+    if (!worker->table) /* has joined already if this is a copy */
+        shared_symped_join(worker);
     return event_loop_run(worker);
 }
 
@@ -127,5 +134,5 @@ const struct architecture architecture_shared_symped = {
     .prepare = prepare,
     .choose_listeners = parts_choose_listeners,
     .bury = shared_symped_bury,
-    .run = shared_symped_run,
+    .run = run,
 };

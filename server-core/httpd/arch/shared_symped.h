@@ -17,6 +17,8 @@ bool shared_symped_prepare(struct master *master, unsigned caches);
 
 /* As in struct architecture. */
 void shared_symped_bury(struct master *master, unsigned process);
-int shared_symped_run(struct worker *worker);
+
+/* Has the worker of process `worker->process` use what the processes share. */
+void shared_symped_join(struct worker *worker);
 
 #endif

@@ -21,7 +21,7 @@ KNOBS = (
     Knob(
         name="architecture",
         kind="categorical",
-        choices=("sped", "symped", "shared-symped", "mp", "mt", "pipeline"),
+        choices=("sped", "symped", "shared-symped", "n-copy", "mp", "mt", "pipeline"),
         default="symped",
         help="How the work is divided among processes and threads.",
     ),
@@ -152,6 +152,13 @@ KNOBS = (
         help="Copies of the whole server, usually one for each CPU.",
     ),
     Knob(
+        name="copy_of",
+        kind="categorical",
+        choices=("sped", "symped", "shared-symped", "mp", "mt", "pipeline"),
+        default="symped",
+        help="The architecture that n-copy has copies of.",
+    ),
+    Knob(
         name="helpers",
         kind="integer",
         scale="log",
@@ -224,9 +231,13 @@ FREE = {
     "sped": ("sendfile", "max_connections"),
     "pipeline": ("sendfile", "workers", "max_connections"),
     "shared-symped": ("sendfile", "workers", "max_connections", "cache_lock"),
+    "n-copy": ("sendfile", "copies", "copy_of", "workers", "max_connections"),
     "mp": ("sendfile", "workers"),  # a worker is a connection
     "mt": ("sendfile", "workers", "thread_pool"),
 }
+
+SURROUNDED_BY = {"n-copy": {"reuseport": "on"}}
+"""Knobs that an architecture needs at another value than the default: copies want listeners of their own."""
 
 
 class CoreTarget:
@@ -251,7 +262,7 @@ class CoreTarget:
         if architecture not in FREE:
             raise RenderError(f"architecture {architecture!r}: expected one of {', '.join(FREE)}")
         fixed = {knob.name: knob.default for knob in KNOBS if knob.name not in FREE[architecture]}
-        fixed["architecture"] = architecture
+        fixed |= {"architecture": architecture, **SURROUNDED_BY.get(architecture, {})}
         return Space(
             knobs=KNOBS, fixed=fixed, constraints=(AtMost(smaller="workers", larger="max_connections"),)
         )

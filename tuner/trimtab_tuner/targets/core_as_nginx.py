@@ -25,6 +25,7 @@ _WITHOUT_EQUIVALENT = (
     "cache_mb",
     "cache_lock",
     "copies",
+    "copy_of",
     "helpers",
     "readers",
     "poll_delay_us",
