@@ -16,7 +16,7 @@ CORE_SANITIZED := server-core/build-sanitized
 CORE_THREAD := server-core/build-thread
 
 # Each prints one Markdown section; the first one the heading and the machine.
-BENCHMARKS := server-core/bench/report.py server-core/bench/cpu_per_request.py server-core/bench/idle_memory.py \
+BENCHMARKS := server-core/bench/report.py server-core/bench/peers.py server-core/bench/idle_memory.py \
               server-core/bench/generator_rate.py agent/bench/sampling_cost.py
 
 # Black-box tests that run once more under the thread sanitizer (an expression of pytest -k).
@@ -130,6 +130,7 @@ test-browser: .build/packages-test setup
 	@cd webui && npm run --silent e2e
 
 bench: setup .build/packages-bench ## measure speed and memory against peers, interleaved; writes docs/benchmarks.md
+	@$(BIN)/ninja -C $(CORE) --quiet bench/do-nothing
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
 	@mv .build/benchmarks.md docs/benchmarks.md
 

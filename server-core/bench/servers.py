@@ -23,6 +23,10 @@ import psutil
 CORE = Path(__file__).resolve().parents[1]
 HTTPD = CORE / "build" / "httpd" / "trimtab-httpd"
 LOAD = CORE / "build" / "loadgen" / "trimtab-load"
+DO_NOTHING = CORE / "build" / "bench" / "do-nothing"
+
+Command = Callable[[Path, Path, int], list[str]]
+"""Writes a configuration into a folder, for a root and a port, and gives the command that runs it."""
 
 SERVER_CPU, CLIENT_CPU = sorted(os.sched_getaffinity(0))[:2]
 """The two CPUs of every benchmark: one serves, the other asks."""
@@ -65,12 +69,32 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _core(folder: Path, root: Path, port: int) -> list[str]:
-    (folder / "httpd.ini").write_text(
-        f"[server]\nroot = {root}\nlisten = 127.0.0.1:{port}\narchitecture = symped\nworkers = 1\n"
-        f"max_connections = {MAX_CONNECTIONS}\nbacklog = 4096\nkeepalive_timeout = 600\n"
-    )
-    return [str(HTTPD), "-c", str(folder / "httpd.ini")]
+def core_with(**knobs: object) -> Command:
+    """trimtab-httpd with these knobs besides those that every server of the benchmarks gets."""
+
+    def command(folder: Path, root: Path, port: int) -> list[str]:
+        values = {
+            "root": root,
+            "listen": f"127.0.0.1:{port}",
+            "max_connections": MAX_CONNECTIONS,
+            "backlog": 4096,
+            "keepalive_timeout": 600,
+            **knobs,
+        }
+        lines = "".join(f"{name} = {value}\n" for name, value in values.items())
+        (folder / "httpd.ini").write_text(f"[server]\n{lines}")
+        return [str(HTTPD), "-c", str(folder / "httpd.ini")]
+
+    return command
+
+
+def do_nothing(body_bytes: int) -> Command:
+    """The server that answers every read with a fixed buffer; see do_nothing.c."""
+
+    def command(_folder: Path, _root: Path, port: int) -> list[str]:
+        return [str(DO_NOTHING), str(port), str(body_bytes)]
+
+    return command
 
 
 def _nginx(folder: Path, root: Path, port: int) -> list[str]:
@@ -125,13 +149,11 @@ hosts: {{default: {{paths: {{/: {{file.dir: {root}}}}}}}}}
     return ["h2o", "-c", str(folder / "h2o.yaml")]
 
 
-COMMANDS: dict[str, Callable[[Path, Path, int], list[str]]] = {
-    "trimtab-httpd": _core,
-    "nginx": _nginx,
-    "lighttpd": _lighttpd,
-    "h2o": _h2o,
-}
-"""For each server: writes its configuration into a folder and gives the command that runs it."""
+PEERS: dict[str, Command] = {"nginx": _nginx, "lighttpd": _lighttpd, "h2o": _h2o}
+"""The others, each with its best known static-file settings."""
+
+COMMANDS: dict[str, Command] = {"trimtab-httpd": core_with(architecture="symped", workers=1), **PEERS}
+"""The servers as they are compared where one of ours is enough."""
 
 
 def versions() -> dict[str, str]:
@@ -150,8 +172,10 @@ def versions() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def running(name: str, folder: Path, root: Path, probe_path: str) -> Iterator[Server]:
-    """Runs one server pinned to SERVER_CPU until the block is left.
+def running(
+    name: str, folder: Path, root: Path, probe_path: str, command: Command | None = None
+) -> Iterator[Server]:
+    """Runs one server pinned to SERVER_CPU until the block is left; `command` if not that of COMMANDS.
 
     `probe_path` is asked for until it is answered, so the block begins with a server that serves.
     Raises RuntimeError with the server's own words when it ends instead.
@@ -169,7 +193,7 @@ def running(name: str, folder: Path, root: Path, probe_path: str) -> Iterator[Se
                 "--pdeathsig",
                 "KILL",
                 "--",
-                *COMMANDS[name](folder, root, port),
+                *(command or COMMANDS[name])(folder, root, port),
             ],
             stdout=output,
             stderr=subprocess.STDOUT,
