@@ -1,4 +1,4 @@
-"""The command line: `trimtab up | tune | runs | show | export | host | affinity | workload … | db upgrade`.
+"""The command line: `trimtab up | tune | runs | show | export | host | affinity | load | workload | db`.
 
 Exit codes
     0    done; for `tune`: the run has finished, whether or not it found a gain
@@ -30,6 +30,7 @@ from trimtab_tuner.space import Space
 from trimtab_agent import __version__
 from trimtab_agent.commands.affinity import app as affinity_app
 from trimtab_agent.commands.host import app as host_app
+from trimtab_agent.commands.load import app as load_app
 from trimtab_agent.commands.options import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -65,6 +66,7 @@ database_app = typer.Typer(name="db", help="The database.", no_args_is_help=True
 app.add_typer(database_app)
 app.add_typer(host_app)
 app.add_typer(affinity_app)
+app.add_typer(load_app)
 app.add_typer(workload_app)
 
 
