@@ -35,6 +35,7 @@
 
 #define CONNECTIONS_PER_CHUNK 64 /* allocated at once */
 
+struct contents;
 struct leftover;
 struct multipart;
 
@@ -61,6 +62,8 @@ struct connection {
     uint32_t head_sent, head_length;
     struct cached_file *file;
     off_t offset, end;
+    struct contents *contents;   /* of the file, if it is sent from memory */
+    uint8_t sendfile;            /* enum sendfile_mode of this reply */
     struct multipart *multipart; /* of several ranges: offset and end are those of one of them */
     uint64_t started_ns;         /* when its request was complete */
     struct connection *next_free;

@@ -30,8 +30,10 @@ static const char *events_choice(size_t index)
 
 static const char *sendfile_choice(size_t index)
 {
-    static const char *const names[] = {
-        [SENDFILE_NONBLOCKING] = "nonblocking", [SENDFILE_BLOCKING] = "blocking", NULL};
+    static const char *const names[] = {[SENDFILE_NONBLOCKING] = "nonblocking",
+                                        [SENDFILE_BLOCKING] = "blocking",
+                                        [SENDFILE_OFF] = "off",
+                                        NULL};
 
     return names[index];
 }
@@ -89,7 +91,8 @@ const struct knob KNOBS[KNOB_COUNT] = {
         .default_text = "epoll-et", .help = "how readiness is learnt from the kernel"},
     [KNOB_SENDFILE] = {.name = "sendfile", .kind = KNOB_CHOICE, .choice = sendfile_choice,
         .default_text = "nonblocking", .live = true,
-        .help = "whether sendfile returns when the socket buffer is full or holds the process to the last byte"},
+        .help = "whether sendfile returns when the socket buffer is full, holds on to the last byte, or is not "
+                "used: then contents are kept in memory and written"},
     [KNOB_WORKERS] = {.name = "workers", .kind = KNOB_INTEGER, .low = 1, .high = 1024,
         .default_text = "1",
         .help = "serving processes, kernel threads or writers, whichever the architecture multiplies"},
@@ -107,7 +110,7 @@ const struct knob KNOBS[KNOB_COUNT] = {
     [KNOB_CACHE_ENTRIES] = {.name = "cache_entries", .kind = KNOB_INTEGER, .low = 1, .high = 1000000,
         .default_text = "30000", .help = "open files with their headers kept by each worker"},
     [KNOB_CACHE_MB] = {.name = "cache_mb", .kind = KNOB_INTEGER, .low = 1, .high = 1 << 20,
-        .default_text = "64", .help = "MiB of file contents kept in memory by each cache, where sendfile is not used"},
+        .default_text = "64", .help = "MiB of file contents that each process keeps in memory if sendfile is off"},
     [KNOB_CACHE_LOCK] = {.name = "cache_lock", .kind = KNOB_CHOICE, .choice = cache_lock_choice,
         .default_text = "rw",
         .help = "how a cache that is shared is locked: one mutex, or a readers-writer lock for the table"},

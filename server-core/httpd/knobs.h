@@ -55,7 +55,7 @@ enum knob_kind {
 #define KNOB_INF          INT64_MAX /* what `inf` is stored as */
 #define KNOB_ELEMENTS_MAX 1024      /* of a list: addresses or CPUs */
 
-enum sendfile_mode { SENDFILE_NONBLOCKING, SENDFILE_BLOCKING };
+enum sendfile_mode { SENDFILE_NONBLOCKING, SENDFILE_BLOCKING, SENDFILE_OFF };
 enum cache_lock { CACHE_LOCK_MUTEX, CACHE_LOCK_RW };
 enum switch_position { SWITCH_OFF, SWITCH_ON };
 enum thread_pool { THREAD_POOL_FIXED, THREAD_POOL_ON_DEMAND };

@@ -28,6 +28,11 @@
     X(bytes_sent, "By", "counter", "sum", "bytes of heads and bodies handed to the kernel")                  \
     X(sendfile_calls, "1", "counter", "sum", "sendfile calls")                                               \
     X(sendfile_partial, "1", "counter", "sum", "sendfile calls that sent less than they were asked to")      \
+    X(write_calls, "1", "counter", "sum", "calls that send contents from memory, where sendfile is off")     \
+    X(write_partial, "1", "counter", "sum", "such calls that sent less than they were asked to")             \
+    X(contents_hits, "1", "counter", "sum", "replies whose contents were in memory, where sendfile is off")  \
+    X(contents_misses, "1", "counter", "sum", "replies whose contents had to be read")                       \
+    X(contents_evictions, "1", "counter", "sum", "contents dropped from memory to make room")                \
     X(event_calls, "1", "counter", "sum", "calls that wait for events")                                      \
     X(events_returned, "1", "counter", "sum", "events that those calls returned")                            \
     X(cache_hits, "1", "counter", "sum", "look-ups answered by the open-file cache")                         \

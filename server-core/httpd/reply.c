@@ -4,8 +4,9 @@
 #include "httpd/reply.h"
 
 #include "common/clock.h"
+#include "httpd/contents.h"
 #include "httpd/http/range.h"
-#include "httpd/io/sendfile.h"
+#include "httpd/io/write.h"
 #include "httpd/log.h"
 
 #include <errno.h>
@@ -21,8 +22,11 @@ void reply_drop(struct connection *connection)
     connection->file = NULL; /* first: should the process die now, nobody gives the file back twice */
     if (file)
         file_cache_release(file);
+    if (connection->contents)
+        contents_release(connection->contents);
     free(connection->head);
     free(connection->multipart);
+    connection->contents = NULL;
     connection->head = NULL;
     connection->multipart = NULL;
     connection->offset = connection->end = 0;
@@ -46,14 +50,30 @@ static bool has_next_part(const struct connection *connection)
     return connection->multipart && connection->multipart->next <= connection->multipart->count;
 }
 
-/* Sends as much of `head` as the socket takes. Returns the number of bytes, or -1 with errno. */
-static ssize_t send_head(struct counters *counters, const struct connection *connection, const char *head,
+/* Returns the contents if the reply is to be sent from memory and they are there; reads them if need be. */
+static const char *contents_of(const struct connection *connection, struct counters *counters)
+{
+    return connection->contents ? contents_load(connection->contents, connection->file->fd, counters) : NULL;
+}
+
+/* Sends as much of `head` as the socket takes, and contents that are in memory behind it. Returns the number
+ * of bytes of the head, or -1 with errno. */
+static ssize_t send_head(struct counters *counters, struct connection *connection, const char *head,
                          size_t length)
 {
-    /* MSG_MORE: the body follows at once, let both go out in the same segments. */
-    const int more = connection->offset < connection->end || has_next_part(connection) ? MSG_MORE : 0;
-    const ssize_t sent = send(connection->fd, head, length, MSG_NOSIGNAL | more);
+    const bool has_range = connection->offset < connection->end;
+    const bool more = has_next_part(connection);
+    ssize_t sent;
 
+    if (has_range && connection->contents) {
+        const char *bytes = contents_of(connection, counters);
+
+        if (bytes)
+            return write_head_and_range(connection->fd, head, length, bytes, &connection->offset,
+                                        connection->end, more, counters);
+    }
+    /* MSG_MORE: the body follows at once, let both go out in the same segments. */
+    sent = send(connection->fd, head, length, MSG_NOSIGNAL | (has_range || more ? MSG_MORE : 0));
     if (sent > 0)
         counters->bytes_sent += (uint64_t)sent;
     return sent;
@@ -93,11 +113,20 @@ static bool keep_head(struct connection *connection, const char *head, size_t le
 static enum send_outcome send_part(struct connection *connection, struct counters *counters)
 {
     const enum send_outcome outcome = send_rest_of_head(counters, connection);
+    const bool more = has_next_part(connection);
+    const char *bytes;
 
     if (outcome != SEND_COMPLETE || connection->offset >= connection->end)
         return outcome;
-    return sendfile_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
-                          connection->end, counters);
+    if (connection->sendfile != SENDFILE_OFF)
+        return sendfile_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
+                              connection->end, counters);
+    bytes = contents_of(connection, counters);
+    if (bytes)
+        return write_range(connection->fd, connection->blocking, bytes, &connection->offset, connection->end,
+                           more, counters);
+    return write_file_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
+                            connection->end, more, counters);
 }
 
 /* Makes the next part what is to be sent. Returns false when there is no memory. */
@@ -165,6 +194,9 @@ void reply_start(struct worker *worker, struct connection *connection, enum http
 
     connection->status = (uint16_t)status;
     connection->state = SENDING;
+    connection->sendfile = (uint8_t)worker->sendfile;
+    if (worker->sendfile == SENDFILE_OFF && (connection->offset < connection->end || connection->multipart))
+        connection->contents = contents_get(worker->contents, connection->file, worker->counters);
     if (connection->blocking != (worker->sendfile == SENDFILE_BLOCKING)) {
         connection->blocking = !connection->blocking;
         sendfile_set_blocking(connection->fd, connection->blocking);

@@ -5,6 +5,7 @@
 
 #include "common/affinity.h"
 #include "common/clock.h"
+#include "httpd/contents.h"
 #include "httpd/log.h"
 
 #include <signal.h>
@@ -62,6 +63,7 @@ struct worker *worker_new(const struct worker *like, unsigned row)
     worker->table = like->table;
     worker->copies = like->copies;
     worker->copy = like->copy;
+    worker->contents = like->contents;
     worker_take_row(worker, row);
     return worker;
 }
@@ -151,6 +153,7 @@ static void forget_predecessor(const struct worker *worker)
 int worker_run(struct worker *worker)
 {
     char name[32];
+    int exit_code;
 
     snprintf(name, sizeof(name), "%s %u", architecture_row(worker->config, worker->row).role, worker->row);
     log_set_process(name);
@@ -158,5 +161,12 @@ int worker_run(struct worker *worker)
         return EXIT_RUNTIME;
     worker_pin(worker);
     forget_predecessor(worker);
-    return worker->architecture->run(worker);
+    worker->contents = contents_cache_create((uint64_t)config_integer(worker->config, KNOB_CACHE_MB) << 20);
+    if (!worker->contents) {
+        log_errno("cannot make the cache of contents");
+        return EXIT_RUNTIME;
+    }
+    exit_code = worker->architecture->run(worker);
+    contents_cache_destroy(worker->contents);
+    return exit_code;
 }

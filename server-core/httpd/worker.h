@@ -24,6 +24,7 @@
 
 struct connection;
 struct connection_pool;
+struct contents_cache;
 
 struct worker {
     /* From the master. */
@@ -63,6 +64,7 @@ struct worker {
     /* Made by worker_open(). */
     struct event_set *events; /* of the master where processes share their descriptors */
     struct file_cache *cache;
+    struct contents_cache *contents; /* of the process, for sendfile = off */
     struct timers timers;
     struct connection *free_connections;
 

@@ -43,7 +43,7 @@ BAD = {
     ),
     "no-choice": (
         GOOD + "sendfile = maybe\n",
-        "f.ini:4: sendfile = maybe: expected one of nonblocking, blocking",
+        "f.ini:4: sendfile = maybe: expected one of nonblocking, blocking, off",
     ),
     "no-architecture": (
         GOOD + "architecture = prefork\n",

@@ -85,11 +85,13 @@ def test_set_sendfile_takes_effect_on_open_connections(start: Callable[..., Any]
     server.write("big", body)
     connection = server.connect(receive_buffer=4096)
     assert connection.get("/big").body == body
-    for sendfile in ("blocking", "nonblocking"):
+    for sendfile in ("blocking", "nonblocking", "off"):
         server.command(f"set sendfile {sendfile}")
         server.command("clear counters")
         assert connection.get("/big").body == body
-        assert (server.total()["sendfile_calls"] == 1) == (sendfile == "blocking")
+        total = server.total()
+        assert (total["sendfile_calls"] == 1) == (sendfile == "blocking")
+        assert (total["write_calls"] > 1) == (sendfile == "off")
 
 
 def test_server_out_of_descriptors_recovers(

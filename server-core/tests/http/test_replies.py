@@ -99,7 +99,7 @@ def test_slow_reader_gets_the_whole_file(start: Callable[..., Any], mode: dict[s
     if mode["sendfile"] == "blocking":
         assert total["sendfile_calls"] == 1
     else:
-        assert total["sendfile_partial"] > 1
+        assert total["write_partial" if mode["sendfile"] == "off" else "sendfile_partial"] > 1
 
 
 def test_client_that_has_ended_its_side_gets_its_reply(server: Any) -> None:
@@ -283,7 +283,7 @@ def test_file_that_shrinks_while_it_is_sent_closes_the_connection(
     start: Callable[..., Any], mode: dict[str, str], await_state: Callable[..., Any]
 ) -> None:
     """Fewer bytes than announced arrive, all of them right, and the log says which file it was."""
-    server = start(**mode, sndbuf=16384)
+    server = start(**mode, sndbuf=16384, cache_mb=1)  # which is too little to keep it in memory
     path = server.write("big", b"x" * 30_000_000)
     connection = server.connect(receive_buffer=4096)
     connection.ask("/big")

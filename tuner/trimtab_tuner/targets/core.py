@@ -28,10 +28,10 @@ KNOBS = (
     Knob(
         name="sendfile",
         kind="categorical",
-        choices=("nonblocking", "blocking"),
+        choices=("nonblocking", "blocking", "off"),
         default="nonblocking",
         needs_restart=False,
-        help="Whether sendfile returns when the socket buffer is full, or holds on to the last byte.",
+        help="Whether sendfile returns when the socket is full, holds on to the last byte, or is not used.",
     ),
     Knob(
         name="events",
@@ -124,7 +124,7 @@ KNOBS = (
         unit="MiB",
         resource_weight=1024.0,
         scope="worker",
-        help="File contents kept in memory by each cache, where sendfile is not used.",
+        help="File contents that each process keeps in memory if sendfile is off.",
     ),
     Knob(
         name="cache_lock",

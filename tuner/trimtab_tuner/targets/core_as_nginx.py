@@ -150,10 +150,13 @@ class _File:
                 "No equivalent in nginx: its sockets never block. What follows is its non-blocking sendfile, "
                 "without a limit on one call."
             )
-            chunk = "0"
+            use, chunk = "on", "0"
+        elif value["sendfile"] == "off":
+            sendfile = "nginx reads files anew for each reply; it has no cache of contents like cache_mb."
+            use, chunk = "off", "0"
         else:
             sendfile = "The same in nginx; sendfile_max_chunk keeps one fast client from holding a worker."
-            chunk = "2m"
+            use, chunk = "on", "2m"
         types = "".join(f"    {mime} {endings};\n" for mime, endings in MIME_TYPES.items())
         temporary = "".join(
             f"{kind}_temp_path {self._path(kind)};\n"
@@ -163,7 +166,7 @@ class _File:
             f"types {{\n{types}}}\ndefault_type application/octet-stream;\naccess_log off;\n",
             say.comment("Directories of its own for temporary files, so that any user may start it.")
             + temporary,
-            self._about("sendfile", sendfile) + f"sendfile on;\nsendfile_max_chunk {chunk};\n",
+            self._about("sendfile", sendfile) + f"sendfile {use};\nsendfile_max_chunk {chunk};\n",
             self._about(
                 "cache_entries", "nginx looks at a cached file again when it is older than this validity."
             )

@@ -1,0 +1,209 @@
+/*
+ * See contents.h.
+ */
+#include "httpd/contents.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define BUCKETS 16384 /* a power of two */
+
+/* Which version of which file. */
+struct version {
+    dev_t device;
+    ino_t inode;
+    uint64_t size;
+    struct timespec modified;
+};
+
+struct contents {
+    struct contents_cache *cache;
+    struct version version;
+    atomic_uint references; /* one of the cache if it is listed, one of each reply */
+    char *bytes;            /* NULL: not loaded */
+    bool listed;
+    struct contents *chain;         /* of its bucket */
+    struct contents *newer, *older; /* in the order of use */
+};
+
+struct contents_cache {
+    pthread_mutex_t lock;
+    uint64_t capacity, used; /* bytes of what is listed */
+    struct contents *newest, *oldest;
+    struct contents *buckets[BUCKETS];
+};
+
+struct contents_cache *contents_cache_create(uint64_t bytes)
+{
+    struct contents_cache *cache = calloc(1, sizeof(*cache));
+
+    if (!cache)
+        return NULL;
+    cache->capacity = bytes;
+    pthread_mutex_init(&cache->lock, NULL);
+    return cache;
+}
+
+static void lock(struct contents_cache *cache, struct counters *counters)
+{
+    if (pthread_mutex_trylock(&cache->lock) == 0)
+        return;
+    counters->lock_waits++;
+    pthread_mutex_lock(&cache->lock);
+}
+
+static struct contents **bucket_of(struct contents_cache *cache, const struct version *version)
+{
+    const uint64_t mixed = (version->inode ^ version->device << 32) * UINT64_C(0x9E3779B97F4A7C15);
+
+    return &cache->buckets[mixed >> 32 & (BUCKETS - 1)];
+}
+
+static bool same_version(const struct version *a, const struct version *b)
+{
+    return a->inode == b->inode && a->device == b->device && a->size == b->size &&
+           a->modified.tv_sec == b->modified.tv_sec && a->modified.tv_nsec == b->modified.tv_nsec;
+}
+
+static void unlink_order(struct contents_cache *cache, struct contents *contents)
+{
+    *(contents->newer ? &contents->newer->older : &cache->newest) = contents->older;
+    *(contents->older ? &contents->older->newer : &cache->oldest) = contents->newer;
+}
+
+static void link_newest(struct contents_cache *cache, struct contents *contents)
+{
+    contents->newer = NULL;
+    contents->older = cache->newest;
+    *(cache->newest ? &cache->newest->newer : &cache->oldest) = contents;
+    cache->newest = contents;
+}
+
+/* Takes contents out of the cache and gives back its reference. */
+static void unlist(struct contents_cache *cache, struct contents *contents)
+{
+    struct contents **link = bucket_of(cache, &contents->version);
+
+    while (*link != contents)
+        link = &(*link)->chain;
+    *link = contents->chain;
+    unlink_order(cache, contents);
+    cache->used -= contents->version.size;
+    contents->listed = false;
+    contents_release(contents);
+}
+
+void contents_cache_destroy(struct contents_cache *cache)
+{
+    while (cache->oldest)
+        unlist(cache, cache->oldest);
+    pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+void contents_release(struct contents *contents)
+{
+    if (atomic_fetch_sub_explicit(&contents->references, 1, memory_order_acq_rel) > 1)
+        return;
+    free(contents->bytes);
+    free(contents);
+}
+
+static struct contents *find(struct contents_cache *cache, const struct version *version)
+{
+    struct contents *contents = *bucket_of(cache, version);
+
+    while (contents && !same_version(&contents->version, version))
+        contents = contents->chain;
+    return contents;
+}
+
+struct contents *contents_get(struct contents_cache *cache, const struct cached_file *file,
+                              struct counters *counters)
+{
+    const struct version version = {file->device, file->inode, file->size, file->modified};
+    struct contents *contents;
+
+    if (file->size > cache->capacity) {
+        counters->contents_misses++;
+        return NULL;
+    }
+    lock(cache, counters);
+    contents = find(cache, &version);
+    if (contents) {
+        atomic_fetch_add_explicit(&contents->references, 1, memory_order_relaxed);
+        if (contents != cache->newest) {
+            unlink_order(cache, contents);
+            link_newest(cache, contents);
+        }
+    }
+    pthread_mutex_unlock(&cache->lock);
+    if (contents) {
+        counters->contents_hits++;
+        return contents;
+    }
+    counters->contents_misses++;
+    contents = calloc(1, sizeof(*contents));
+    if (contents) {
+        contents->cache = cache;
+        contents->version = version;
+        atomic_init(&contents->references, 1);
+    }
+    return contents;
+}
+
+/* Reads the whole file. Returns false when it is shorter than it was. */
+static bool read_whole(int fd, char *bytes, uint64_t size)
+{
+    uint64_t length = 0;
+
+    while (length < size) {
+        const ssize_t got = pread(fd, bytes + length, size - length, (off_t)length);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        length += (uint64_t)got;
+    }
+    return true;
+}
+
+/* Puts contents that have been loaded into the cache, unless another thread has been faster. */
+static void list(struct contents *contents, struct counters *counters)
+{
+    struct contents_cache *cache = contents->cache;
+    struct contents **bucket = bucket_of(cache, &contents->version);
+
+    lock(cache, counters);
+    if (!find(cache, &contents->version)) {
+        while (cache->used + contents->version.size > cache->capacity) {
+            unlist(cache, cache->oldest);
+            counters->contents_evictions++;
+        }
+        contents->chain = *bucket;
+        *bucket = contents;
+        link_newest(cache, contents);
+        cache->used += contents->version.size;
+        contents->listed = true;
+        atomic_fetch_add_explicit(&contents->references, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&cache->lock);
+}
+
+const char *contents_load(struct contents *contents, int fd, struct counters *counters)
+{
+    if (contents->bytes)
+        return contents->bytes;
+    contents->bytes = malloc(contents->version.size);
+    if (contents->bytes && !read_whole(fd, contents->bytes, contents->version.size)) {
+        free(contents->bytes);
+        contents->bytes = NULL;
+    }
+    if (contents->bytes)
+        list(contents, counters);
+    return contents->bytes;
+}

@@ -1,0 +1,70 @@
+"""`sendfile = off`: contents are kept in memory and written."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def test_small_reply_leaves_in_one_call_and_is_read_once(start: Callable[..., Any]) -> None:
+    """Head and body together; the second reply finds the contents in memory."""
+    server = start(sendfile="off")
+    contents = os.urandom(5000)
+    server.write("file", contents)
+    connection = server.connect()
+    for _ in range(3):
+        assert connection.get("/file").body == contents
+    server.await_total(contents_misses=1, contents_hits=2, write_calls=3, sendfile_calls=0)
+
+
+def test_contents_used_longest_ago_give_way(start: Callable[..., Any]) -> None:
+    """Three files of 400 KB do not fit in 1 MiB: the one not used lately is dropped."""
+    server = start(sendfile="off", cache_mb=1)
+    bodies = [os.urandom(400_000) for _ in range(3)]
+    for i, body in enumerate(bodies):
+        server.write(str(i), body)
+    connection = server.connect()
+    for i in (0, 1, 0, 2, 0, 1):  # 2 drops 1, and 1 then drops 2
+        assert connection.get(f"/{i}").body == bodies[i]
+    server.await_total(contents_hits=2, contents_misses=4, contents_evictions=2)
+
+
+def test_file_larger_than_the_cache_is_sent_piece_by_piece(start: Callable[..., Any]) -> None:
+    """It drops nothing, and a part of it can be asked for."""
+    server = start(sendfile="off", cache_mb=1)
+    contents = os.urandom(3_000_000)
+    server.write("large", contents)
+    server.write("small", b"small")
+    connection = server.connect(receive_buffer=4096)
+    assert connection.get("/small").body == b"small"
+    assert connection.get("/large").body == contents
+    assert connection.get("/large", "Range: bytes=1000000-1999999").body == contents[1_000_000:2_000_000]
+    assert connection.get("/small").body == b"small"
+    server.await_total(contents_hits=1, contents_misses=3, contents_evictions=0)
+
+
+def test_replaced_file_is_read_anew(start: Callable[..., Any], await_state: Callable[..., Any]) -> None:
+    """Contents belong to one version of a file; the other is never sent in its place."""
+    server = start(sendfile="off")
+    server.write("file", b"old contents")
+    connection = server.connect()
+    assert connection.get("/file").body == b"old contents"
+    server.write("other", b"new contents").rename(server.root / "file")
+    await_state(lambda: connection.get("/file").body == b"new contents")
+
+
+def test_file_that_changes_while_it_is_sent_arrives_as_it_was(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """A reply from memory is of one version, whatever happens to the file."""
+    server = start(sendfile="off", sndbuf=16384)
+    contents = os.urandom(5_000_000)
+    path = server.write("file", contents)
+    connection = server.connect(receive_buffer=4096)
+    connection.ask("/file")
+    await_state(lambda: server.total()["bytes_sent"] > 0)
+    os.truncate(path, 10)
+    assert connection.reply().body == contents
