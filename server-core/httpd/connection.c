@@ -32,6 +32,7 @@ static void add_chunk(void *user, struct connection *chunk)
     struct worker *worker = user;
 
     for (size_t i = 0; i < CONNECTIONS_PER_CHUNK; i++) {
+        chunk[i].home = worker->row;
         chunk[i].next_free = worker->free_connections;
         worker->free_connections = &chunk[i];
     }
@@ -58,7 +59,7 @@ static struct connection *allocate(struct worker *worker)
     connection = worker->free_connections;
     if (connection) {
         worker->free_connections = connection->next_free;
-        *connection = (struct connection){0};
+        memset(connection, 0, offsetof(struct connection, posted)); /* what is behind stays */
     }
     return connection;
 }
