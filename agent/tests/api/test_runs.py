@@ -167,3 +167,19 @@ def test_counters_of_a_trial_are_those_of_its_time(daemon, recorded_run):
     assert len(daemon.client.get(f"{path}/2/counters").json()) == 1
     assert daemon.client.get(f"{path}/1/counters").json() == []
     assert daemon.client.get(f"{path}/9/counters").status_code == 404
+
+
+def test_analysis_of_a_run_says_what_it_cannot_tell(daemon, recorded_run):
+    """Two trials are too few for importance; the best is known, so its neighbourhood is looked at."""
+    analysis = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/analysis").json()
+    assert analysis["best"]["workers"] == 4
+    assert analysis["importance"] is None
+    assert analysis["stability"]["kind"] == "unknown"
+    assert analysis["notes"] == [
+        "Importance needs at least 8 verified trials whose scores differ; there are 2."
+    ]
+
+
+def test_analysis_of_an_unknown_run_is_refused(daemon):
+    """As every route about runs."""
+    assert daemon.client.get("/api/v1/runs/999/analysis").status_code == 404

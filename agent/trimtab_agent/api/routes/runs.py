@@ -5,9 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from trimtab_db import records
 from trimtab_tuner.presets import Estimate
+from trimtab_tuner.understanding.analysis import Analysis
 
 from trimtab_agent.api.context import Context, ContextDep
 from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary, TrialSummary
+from trimtab_agent.run.analysing import analyse_run
 from trimtab_agent.specification import RunSpec
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -85,6 +87,12 @@ def list_trials(
     """The recorded trials by number, each with its measurements."""
     context.repository.run(run_id)
     return context.repository.trial_summaries(run_id, after=after, limit=limit)
+
+
+@router.get("/{run_id}/analysis")
+def analyse(run_id: RunId, context: ContextDep) -> Analysis:
+    """Which knobs mattered and how they interact, how stable the best is, and what limits the server."""
+    return analyse_run(context.repository, run_id)
 
 
 @router.get("/{run_id}/events", response_model=list[records.Event])

@@ -1,0 +1,84 @@
+"""What the tuner makes of a run's records beyond the outcome: `GET /runs/{id}/analysis`."""
+
+from collections.abc import Sequence
+
+from trimtab_db import Repository, records
+from trimtab_db.records import TrialPurpose
+from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
+from trimtab_tuner.records import Configuration, TrialResult, Verdict
+from trimtab_tuner.space import Space
+from trimtab_tuner.understanding.analysis import Analysis, analyse
+
+from trimtab_agent.outcome import Outcome
+from trimtab_agent.run.history import as_result
+from trimtab_agent.run.measuring import for_tuner
+
+
+def analyse_run(repository: Repository, run_id: int) -> Analysis:
+    """The analysis of a run as far as it has come."""
+    run = repository.run(run_id)
+    space = Space.model_validate(run.space)
+    trials = [
+        t
+        for t in repository.trials_of(run_id)
+        if t.purpose is not TrialPurpose.CALIBRATION and t.verdict != Verdict.ABORTED
+    ]
+    results = [as_result(t) for t in trials if t.purpose is TrialPurpose.SEARCH]
+    best = _best(run, results)
+    return analyse(space, results, best, None if best is None else _evidence(repository, run, trials, best))
+
+
+def _best(run: records.Run, results: Sequence[TrialResult]) -> Configuration | None:
+    """What the run recommends, before its end the highest score."""
+    if run.outcome is not None:
+        recommended = Outcome.model_validate(run.outcome).best
+        if recommended is not None:
+            return recommended
+    verified = [r for r in results if r.score is not None]
+    return max(verified, key=lambda r: r.score or 0.0).configuration if verified else None
+
+
+def _evidence(
+    repository: Repository, run: records.Run, trials: Sequence[records.Trial], best: Configuration
+) -> RunEvidence | None:
+    """The run's trials as evidence; size classes only of the best's latest trial and the last that failed."""
+    own = [t for t in trials if t.configuration == best and t.measurements]
+    if not own:
+        return None
+    failed = [t for t in trials if t.verdict == Verdict.FAILED_VERIFICATION and t.measurements]
+    whole = {t.number: repository.trial(run.id, t.number) for t in (own[-1], *failed[-1:])}
+    evidence = {t.number: _trial(whole.get(t.number, t), t.number in whole) for t in trials}
+    return RunEvidence(
+        space=Space.model_validate(run.space),
+        best=evidence[own[-1].number],
+        trials=tuple(evidence.values()),
+        server_cpus=tuple(run.layout.get("server", ())),
+    )
+
+
+def _trial(trial: records.Trial, size_classes: bool) -> TrialEvidence:
+    return TrialEvidence(
+        number=trial.number,
+        configuration=trial.configuration,
+        verdict=Verdict(trial.verdict),
+        score=trial.score,
+        rates=tuple(_rate(m, size_classes) for m in sorted(trial.measurements, key=lambda m: m.rate_rps)),
+    )
+
+
+def _rate(measurement: records.Measurement, size_classes: bool) -> RateEvidence:
+    busy = measurement.health.get("cpu_share")
+    return RateEvidence(
+        rate_rps=measurement.rate_rps,
+        duration_s=measurement.duration_s,
+        goodput_mbps=measurement.goodput_mbps,
+        reply_rate_rps=measurement.reply_rate_rps,
+        asked=measurement.requests.offered,
+        timed_out_before_read=measurement.requests.timed_out_before_read,
+        timed_out_after_read=measurement.requests.timed_out_after_read,
+        generator_limited=measurement.generator_limited,
+        generator_cpu=100.0 * busy if isinstance(busy, int | float) else None,
+        size_classes=for_tuner(measurement).size_classes if size_classes else (),
+        counters=measurement.counters,
+        server=measurement.server_stats,
+    )

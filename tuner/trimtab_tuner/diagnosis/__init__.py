@@ -1,0 +1,38 @@
+"""Diagnosis: named rules from recorded counters to sentences about what limits the server.
+
+A rule is a function from `RunEvidence` to a `Finding` or None. To add one, write it in the file of its
+subject and add it to `RULES`; each has a test that fires it and one that does not.
+"""
+
+from collections.abc import Callable
+
+from trimtab_tuner.diagnosis import connections, cpu, load, memory
+from trimtab_tuner.diagnosis.evidence import RunEvidence
+from trimtab_tuner.diagnosis.finding import Finding
+
+Rule = Callable[[RunEvidence], Finding | None]
+
+# In the order in which findings are shown: what makes the measurement itself doubtful comes first.
+RULES: tuple[Rule, ...] = (
+    load.generator_is_the_bottleneck,
+    load.link_is_the_bottleneck,
+    load.stolen_time,
+    connections.connection_ceiling,
+    connections.accept_queue_overflow,
+    connections.large_file_starvation,
+    connections.too_few_workers_for_blocking_sendfile,
+    memory.disk_wait,
+    memory.footprint_evicts_file_cache,
+    memory.swapping,
+    cpu.interrupts_on_one_cpu,
+    cpu.lock_contention,
+    cpu.context_switch_overhead,
+    cpu.process_migration,
+)
+
+
+def diagnose(run: RunEvidence) -> tuple[Finding, ...]:
+    """What the rules find; nothing where the best trial has no measurements."""
+    if not run.best.rates:
+        return ()
+    return tuple(found for rule in RULES if (found := rule(run)) is not None)

@@ -1,0 +1,162 @@
+"""Rules about connections: how many are let in, and who gets served once inside."""
+
+from trimtab_tuner.diagnosis.evidence import RunEvidence, TrialEvidence
+from trimtab_tuner.diagnosis.finding import Finding, finding
+from trimtab_tuner.records import SizeClassCounts, Value, Verdict
+
+CEILING_GAIN = 0.03
+CEILING_SPREAD = 0.02
+STARVING_SHARE = 0.02
+STARVING_FACTOR = 3.0
+OVERFLOW_SHARE = 0.01
+LARGE_SHARE = 0.25
+
+
+def connection_ceiling(run: RunEvidence) -> Finding | None:
+    """More connections always gained, up to the most that were tried: the limit itself is what was
+    measured.
+    """
+    most = run.value("max_connections")
+    if most is None:
+        return None
+    verified = [t for t in run.trials if t.verdict is Verdict.VERIFIED and t.score is not None]
+    best_by_limit: dict[int, float] = {}
+    for trial in verified:
+        limit = trial.configuration.get("max_connections")
+        if isinstance(limit, int) and trial.score is not None:
+            best_by_limit[limit] = max(best_by_limit.get(limit, 0.0), trial.score)
+    limits = sorted(best_by_limit)
+    tried = [t.configuration.get("max_connections") for t in run.trials]
+    if len(limits) < 2 or limits[-1] != most or any(isinstance(m, int) and m > most for m in tried):
+        return None
+    below = best_by_limit[limits[-2]]
+    gain = best_by_limit[most] / below - 1 if below > 0 else 0.0
+    if gain < CEILING_GAIN:
+        return None
+    return finding(
+        "connection-ceiling",
+        run.best,
+        run.best.top,
+        sentence=(
+            f"The best has the most connections that were tried ({most}), {gain:.0%} better than with "
+            f"{limits[-2]}: the connection maximum is the ceiling."
+        ),
+        facts={
+            f"score at {most} connections": (best_by_limit[most], "Mbps"),
+            f"score at {limits[-2]} connections": (below, "Mbps"),
+        },
+        suggestion="Allow more connections: raise the upper bound of max_connections and tune again.",
+        knob="max_connections",
+        source=(
+            "Harji 2010, section 3.10: 10,000 connections cap the area near 1.82 whatever the concurrency."
+        ),
+    )
+
+
+def large_file_starvation(run: RunEvidence) -> Finding | None:
+    """With non-blocking sendfile, requests for large files time out while small ones are served."""
+    trial = _failed_or_best(run, "nonblocking")
+    if trial is None or not trial.rates:
+        return None
+    for rate in reversed(trial.rates):
+        classes = sorted(rate.size_classes, key=lambda c: c.size_bytes)
+        large = classes[-max(1, round(LARGE_SHARE * len(classes))) :]
+        small = classes[: len(classes) - len(large)]
+        if not small:
+            continue
+        lost_large, lost_small = _lost(large), _lost(small)
+        if lost_large < STARVING_SHARE or lost_large < STARVING_FACTOR * lost_small:
+            continue
+        return finding(
+            "large-file-starvation",
+            trial,
+            rate,
+            sentence=(
+                f"{lost_large:.1%} of the requests for the largest files timed out, "
+                f"{lost_small:.1%} of the others."
+            ),
+            facts={
+                "timed out, largest quarter of sizes": (100 * lost_large, "%"),
+                "timed out, other sizes": (100 * lost_small, "%"),
+            },
+            suggestion=(
+                "Admit fewer connections, let the socket buffer hold the largest file (sndbuf), "
+                "or use blocking sendfile."
+            ),
+            knob="max_connections",
+            source="Harji 2010, section 3.10.2.1 and table 3.8 (large socket buffer).",
+        )
+    return None
+
+
+def accept_queue_overflow(run: RunEvidence) -> Finding | None:
+    """The kernel's accept queue overflowed: connections came faster than the server took them."""
+    rate = run.best.top
+    overflows = rate.counter("network", "listen_overflows_per_s")
+    opens = rate.counter("network", "passive_opens_per_s") or 0.0
+    if overflows is None or overflows <= 0 or overflows < OVERFLOW_SHARE * (opens + overflows):
+        return None
+    return finding(
+        "accept-queue-overflow",
+        run.best,
+        rate,
+        sentence=(
+            f"The accept queue overflowed {overflows:.0f} times a second; {opens:.0f} connections were taken."
+        ),
+        facts={"listen overflows": (overflows, "1/s"), "connections accepted": (opens, "1/s")},
+        suggestion=(
+            "Accept more per phase (accept_limit), or lengthen the queue (backlog and net.core.somaxconn)."
+        ),
+        knob="accept_limit",
+        source=(
+            "Brecht, Pariag and Gammo 2004, sections 5 and 6: accept-limit changes throughput by up to 71 %."
+        ),
+    )
+
+
+def too_few_workers_for_blocking_sendfile(run: RunEvidence) -> Finding | None:
+    """With blocking sendfile, goodput falls by more than a fifth after its peak."""
+    trial = _failed_or_best(run, "blocking")
+    if trial is None or len(trial.rates) < 2:
+        return None
+    peak = max(trial.rates, key=lambda rate: rate.goodput_mbps)
+    fall = 1 - trial.top.goodput_mbps / peak.goodput_mbps if peak.goodput_mbps > 0 else 0.0
+    if fall <= 0.2:
+        return None
+    return finding(
+        "too-few-workers-for-blocking-sendfile",
+        trial,
+        trial.top,
+        sentence=(
+            f"With blocking sendfile goodput falls by {fall:.0%} from its peak at "
+            f"{peak.rate_rps:.0f} requests/s: "
+            "all workers are busy with large transfers."
+        ),
+        facts={
+            "peak goodput": (peak.goodput_mbps, "Mbps"),
+            "goodput at the highest rate": (trial.top.goodput_mbps, "Mbps"),
+        },
+        suggestion="Use more workers; each simultaneous large transfer occupies one.",
+        knob="workers",
+        source=(
+            "Harji 2010, sections 3.10 and 3.11: tails falling by over 20 % up to 50 workers, "
+            "a plateau from 75."
+        ),
+    )
+
+
+def _failed_or_best(run: RunEvidence, sendfile: Value) -> TrialEvidence | None:
+    """The best trial if it has that sendfile mode, else the latest trial with it that failed verification."""
+    if run.best.configuration.get("sendfile") == sendfile:
+        return run.best
+    failed = [
+        t
+        for t in run.trials
+        if t.verdict is Verdict.FAILED_VERIFICATION and t.configuration.get("sendfile") == sendfile
+    ]
+    return failed[-1] if failed else None
+
+
+def _lost(classes: list[SizeClassCounts]) -> float:
+    asked = sum(c.asked - c.timed_out_before_read for c in classes)
+    return sum(c.timed_out_after_read for c in classes) / asked if asked > 0 else 0.0

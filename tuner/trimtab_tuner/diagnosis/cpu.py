@@ -1,0 +1,131 @@
+"""Rules about where CPU time goes: interrupts, locks, context switches, migration."""
+
+from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence
+from trimtab_tuner.diagnosis.finding import Finding, finding
+
+INTERRUPTS_BUSY = 40.0
+OTHERS_IDLE = 20.0
+LOCK_IDLE = 10.0
+LOCK_WAITS_PER_REQUEST = 0.05
+SWITCHES_PER_REPLY = 4.0
+SYSTEM_BUSY = 40.0
+MIGRATIONS_PER_S = 20.0
+
+
+def interrupts_on_one_cpu(run: RunEvidence) -> Finding | None:
+    """One CPU is busy with interrupts while the others have time."""
+    rate = run.best.top
+    cpus = rate.cpus(range(4096))
+    if len(cpus) < 2:
+        return None
+    load = [float(cpu.get("softirq", 0.0)) + float(cpu.get("irq", 0.0)) for cpu in cpus]
+    busiest = max(range(len(cpus)), key=lambda i: load[i])
+    others = [i for i in range(len(cpus)) if i != busiest]
+    rest = sum(load[i] for i in others) / len(others)
+    idle = sum(float(cpus[i].get("idle", 0.0)) for i in others) / len(others)
+    if load[busiest] < INTERRUPTS_BUSY or load[busiest] < 3 * rest or idle < OTHERS_IDLE:
+        return None
+    number = int(cpus[busiest]["cpu"])
+    return finding(
+        "interrupts-on-one-cpu",
+        run.best,
+        rate,
+        sentence=(
+            f"CPU {number} spends {load[busiest]:.0f} % of its time on interrupts, the others {rest:.0f} %, "
+            f"while they idle {idle:.0f} %."
+        ),
+        facts={
+            f"CPU {number}: irq + softirq": (load[busiest], "%"),
+            "other CPUs: irq + softirq": (rest, "%"),
+            "other CPUs: idle": (idle, "%"),
+        },
+        suggestion="Spread the interrupts over the CPUs, each with the process it serves (affinity plan).",
+        knob="affinity",
+        source=(
+            "Harji 2010, section 4.4: aligned affinity 6202 Mbps, none 2375; Hashemian 2013, table 1: +45 %."
+        ),
+    )
+
+
+def lock_contention(run: RunEvidence) -> Finding | None:
+    """CPUs idle at saturation although work is waiting, and locks had to be waited for."""
+    rate = run.best.top
+    idle, iowait = run.server_cpu_mean(rate, "idle"), run.server_cpu_mean(rate, "iowait") or 0.0
+    waits, requests = rate.server.get("lock_waits"), rate.server.get("requests", 0.0)
+    if waits is None or not requests or idle is None or not rate.saturated or iowait >= LOCK_IDLE:
+        return None
+    if idle < LOCK_IDLE or waits / requests < LOCK_WAITS_PER_REQUEST:
+        return None
+    return finding(
+        "lock-contention",
+        run.best,
+        rate,
+        sentence=(
+            f"At saturation the server's CPUs idle {idle:.0f} % while locks were waited for "
+            f"{waits / requests:.2f} times per request."
+        ),
+        facts={
+            "idle": (idle, "%"),
+            "lock waits per request": (waits / requests, ""),
+            "replies": (rate.reply_rate_rps, "1/s"),
+        },
+        suggestion="Use readers-writer locks for the cache (cache_lock = rw), or fewer workers sharing it.",
+        knob="cache_lock",
+        source=(
+            "Harji 2010, section 4.6.1: 26 % idle with a mutex cache; readers-writer locks "
+            "gave 5 % more peak."
+        ),
+    )
+
+
+def context_switch_overhead(run: RunEvidence) -> Finding | None:
+    """Several context switches for every reply, and the kernel busy."""
+    rate = run.best.top
+    switches, system = rate.counter("cpu", "context_switches_per_s"), run.server_cpu_mean(rate, "system")
+    if switches is None or system is None or rate.reply_rate_rps <= 0:
+        return None
+    per_reply = switches / rate.reply_rate_rps
+    if per_reply < SWITCHES_PER_REPLY or system < SYSTEM_BUSY:
+        return None
+    return finding(
+        "context-switch-overhead",
+        run.best,
+        rate,
+        sentence=(
+            f"{per_reply:.1f} context switches per reply, and {system:.0f} % of the server's "
+            "CPUs go to the kernel."
+        ),
+        facts={"context switches per reply": (per_reply, ""), "system time": (system, "%")},
+        suggestion="Use fewer workers, or an event-driven architecture with several connections per thread.",
+        knob="workers",
+        source=(
+            "Chanda 2003 (ServLib), chapter 4: one kernel thread per connection makes "
+            "about 140 times the wake-ups."
+        ),
+    )
+
+
+def process_migration(run: RunEvidence) -> Finding | None:
+    """Server processes that the scheduler moves between CPUs, losing their caches."""
+    rate = run.best.top
+    migrations = rate.counter("server_processes", "migrations_per_s")
+    if migrations is None or run.best.configuration.get("affinity", "none") != "none":
+        return None
+    each = migrations / max(rate.counter("server_processes", "processes") or 1.0, 1.0)
+    if each < MIGRATIONS_PER_S:
+        return None
+    return finding(
+        "process-migration",
+        run.best,
+        rate,
+        sentence=f"Each server process is moved between CPUs {each:.0f} times a second.",
+        facts={"migrations per process": (each, "1/s")},
+        suggestion="Pin each worker to a CPU (affinity = process).",
+        knob="affinity",
+        source="Hashemian 2013, table 1: core affinity gave 9 to 10 %.",
+    )
+
+
+def saturated_rate(run: RunEvidence) -> RateEvidence:
+    """The lowest rate of the best trial at which the server was saturated, else the highest."""
+    return next((rate for rate in run.best.rates if rate.saturated), run.best.top)

@@ -1,0 +1,69 @@
+"""Rules about the load itself: when not the server but what drives it, or what lies between, is the limit."""
+
+from trimtab_tuner.diagnosis.evidence import RunEvidence
+from trimtab_tuner.diagnosis.finding import Finding, finding
+
+GENERATOR_BUSY = 90.0
+LINK_FULL = 0.9
+STOLEN = 5.0
+
+
+def generator_is_the_bottleneck(run: RunEvidence) -> Finding | None:
+    """The generator could not offer what it should have, or its CPU is all but used up."""
+    for rate in reversed(run.best.rates):
+        busy = rate.generator_cpu or 0.0
+        if not rate.generator_limited and busy < GENERATOR_BUSY:
+            continue
+        return finding(
+            "generator-is-the-bottleneck",
+            run.best,
+            rate,
+            sentence=(
+                f"At {rate.rate_rps:.0f} requests/s the load generator is at its limit "
+                f"({busy:.0f} % of a CPU): faster configurations cannot show."
+            ),
+            facts={"generator CPU": (busy, "%"), "offered": (rate.rate_rps, "1/s")},
+            suggestion="Give the generator more CPUs or further machines, or tune for fewer server CPUs.",
+            knob=None,
+            source="Harji 2010, section 3.2: clients must never be the limit; the generator's own verdict.",
+        )
+    return None
+
+
+def link_is_the_bottleneck(run: RunEvidence) -> Finding | None:
+    """Goodput is what the network link can carry."""
+    if run.link_mbps is None:
+        return None
+    peak = max(run.best.rates, key=lambda rate: rate.goodput_mbps)
+    if peak.goodput_mbps < LINK_FULL * run.link_mbps:
+        return None
+    return finding(
+        "link-is-the-bottleneck",
+        run.best,
+        peak,
+        sentence=f"Goodput reaches {peak.goodput_mbps:.0f} of the link's {run.link_mbps:.0f} Mbps.",
+        facts={"peak goodput": (peak.goodput_mbps, "Mbps"), "link": (run.link_mbps, "Mbps")},
+        suggestion="Add links or use smaller files; no configuration can gain more on this link.",
+        knob=None,
+        source="Harji 2010, section 3.1: four 1 GbE links so that the network is never the limit.",
+    )
+
+
+def stolen_time(run: RunEvidence) -> Finding | None:
+    """The hypervisor gives the server's CPUs to somebody else."""
+    rate = run.best.top
+    stolen = run.server_cpu_mean(rate, "steal")
+    if stolen is None or stolen < STOLEN:
+        return None
+    return finding(
+        "stolen-time",
+        run.best,
+        rate,
+        sentence=f"The hypervisor takes {stolen:.0f} % of the server's CPU time.",
+        facts={"steal": (stolen, "%")},
+        suggestion=(
+            "Measure on a quieter or a dedicated host; trust differences only where they were repeated."
+        ),
+        knob=None,
+        source="Linux kernel documentation, filesystems/proc.rst §1.7 (steal: involuntary wait).",
+    )

@@ -1,0 +1,101 @@
+"""Rules about memory and disk: waiting for the disk, footprint against file cache, swapping."""
+
+from trimtab_tuner.diagnosis.cpu import saturated_rate
+from trimtab_tuner.diagnosis.evidence import RunEvidence, TrialEvidence
+from trimtab_tuner.diagnosis.finding import Finding, finding
+
+IOWAIT_BUSY = 10.0
+MORE_READS = 1.1
+LESS_CACHE = 0.98
+SWAPPED_PAGES_PER_S = 10.0
+
+
+def disk_wait(run: RunEvidence) -> Finding | None:
+    """CPUs wait for the disk although there are requests to work on."""
+    rate = saturated_rate(run)
+    iowait = run.server_cpu_mean(rate, "iowait")
+    if iowait is None or iowait < IOWAIT_BUSY:
+        return None
+    reads = rate.counter("paging", "read_kib_per_s") or 0.0
+    return finding(
+        "disk-wait",
+        run.best,
+        rate,
+        sentence=f"The server's CPUs wait for the disk {iowait:.0f} % of the time ({reads:.0f} KiB/s read).",
+        facts={"I/O wait": (iowait, "%"), "read from disk": (reads, "KiB/s")},
+        suggestion="Use more workers, so that others can serve while one waits for the disk.",
+        knob="workers",
+        source=(
+            "Harji 2010, section 3.10.2: symped-nb at 13,000 connections, 31 % wait with 1 "
+            "process, 0 with 25."
+        ),
+    )
+
+
+def footprint_evicts_file_cache(run: RunEvidence) -> Finding | None:
+    """With more workers, and nothing else changed, there is less file cache, more is read, and no more comes
+    out.
+    """
+    best = run.best
+    workers = run.value("workers")
+    if workers is None or best.score is None:
+        return None
+    for trial in run.trials:
+        more = trial.configuration.get("workers")
+        if not isinstance(more, int) or more <= workers or trial.score is None:
+            continue
+        if {**trial.configuration, "workers": workers} != best.configuration or trial.score > best.score:
+            continue
+        before, after = _cache(best), _cache(trial)
+        if before is None or after is None:
+            continue
+        if after[0] <= LESS_CACHE * before[0] and after[1] >= MORE_READS * max(before[1], 1.0):
+            return finding(
+                "footprint-evicts-file-cache",
+                trial,
+                trial.top,
+                sentence=(
+                    f"From {workers} to {more} workers the file cache shrinks by "
+                    f"{(before[0] - after[0]) / 2**20:.0f} MiB and reads from disk grow: more workers "
+                    "no longer help."
+                ),
+                facts={
+                    f"file cache with {workers} workers": (before[0] / 2**20, "MiB"),
+                    f"file cache with {more} workers": (after[0] / 2**20, "MiB"),
+                    f"read from disk with {workers} workers": (before[1], "KiB/s"),
+                    f"read from disk with {more} workers": (after[1], "KiB/s"),
+                },
+                suggestion=f"Keep to {workers} workers, or an architecture whose workers share their tables.",
+                knob="workers",
+                source="Harji 2010, section 3.12.3: each 25 processes cost 25 to 30 MB of file cache.",
+            )
+    return None
+
+
+def swapping(run: RunEvidence) -> Finding | None:
+    """The host swaps while it is measured."""
+    rate = run.best.top
+    pages = rate.counter("paging", "swapped_in_pages_per_s")
+    if pages is None or pages < SWAPPED_PAGES_PER_S:
+        return None
+    return finding(
+        "swapping",
+        run.best,
+        rate,
+        sentence=f"The host reads {pages:.0f} pages a second back from swap while it is being measured.",
+        facts={"swapped in": (pages, "pages/s")},
+        suggestion="Use fewer workers or smaller caches, until nothing is swapped.",
+        knob="workers",
+        source=(
+            "Linux kernel documentation, admin-guide/sysctl/vm.rst, and filesystems/proc.rst on /proc/vmstat."
+        ),
+    )
+
+
+def _cache(trial: TrialEvidence) -> tuple[float, float] | None:
+    """Bytes of file cache and KiB/s read from disk at a trial's highest rate."""
+    if not trial.rates:
+        return None
+    cache = trial.top.counter("memory", "page_cache_bytes")
+    reads = trial.top.counter("paging", "read_kib_per_s")
+    return None if cache is None or reads is None else (cache, reads)

@@ -1,0 +1,48 @@
+"""All that is understood of a run at once: importance, interaction, stability, diagnosis."""
+
+from collections.abc import Sequence
+
+from trimtab_tuner.diagnosis import diagnose
+from trimtab_tuner.diagnosis.evidence import RunEvidence
+from trimtab_tuner.diagnosis.finding import Finding
+from trimtab_tuner.records import Configuration, Frozen, TrialResult
+from trimtab_tuner.space import Space
+from trimtab_tuner.understanding.importance import FEWEST_TRIALS, Importance, importance
+from trimtab_tuner.understanding.stability import Stability, stability
+
+
+class Analysis(Frozen):
+    """What a run's trials say beyond its outcome. What could not be worked out is None, and `notes` say
+    why.
+    """
+
+    best: Configuration | None
+    importance: Importance | None
+    stability: Stability | None
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...]
+
+
+def analyse(
+    space: Space,
+    results: Sequence[TrialResult],
+    best: Configuration | None,
+    evidence: RunEvidence | None,
+) -> Analysis:
+    """The analysis of a run by its search trials; `evidence` is of the best configuration's trial."""
+    notes = []
+    mattered = importance(space, results)
+    if mattered is None:
+        notes.append(
+            f"Importance needs at least {FEWEST_TRIALS} verified trials whose scores differ; "
+            f"there are {sum(r.score is not None for r in results)}."
+        )
+    if best is None:
+        notes.append("No configuration has been verified yet, so there is nothing to diagnose.")
+    return Analysis(
+        best=best,
+        importance=mattered,
+        stability=None if best is None else stability(space, results, best),
+        findings=() if evidence is None else diagnose(evidence),
+        notes=tuple(notes),
+    )

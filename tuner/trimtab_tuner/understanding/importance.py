@@ -1,0 +1,207 @@
+"""Which knobs mattered, and which matter together: functional ANOVA on a run's verified trials.
+
+Hutter, Hoos and Leyton-Brown, An Efficient Approach for Assessing Hyperparameter Importance, ICML 2014. A
+forest of random trees (scikit-learn) is fitted to the scores; the variance of its predictions over the space
+is divided into what each knob explains alone and what each pair explains beyond that. Only the range that was
+measured counts: the corners of the space that the search never saw would be the forest's own invention.
+
+The marginals are means over `BACKGROUND` random configurations of the measured range, in which one knob, or
+two, are set to each of up to `GRID_VALUES` values.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab_tuner.records import Frozen, TrialResult, Value, Verdict
+from trimtab_tuner.space import Knob, Space
+
+FEWEST_TRIALS = 8
+TREES = 64
+BACKGROUND = 256
+GRID_VALUES = 8
+PAIRED_KNOBS = 4
+
+Vector = NDArray[np.float64]
+
+
+class CurvePoint(Frozen):
+    """The mean score at one value of a knob over the measured range of the others; `spread` among trees."""
+
+    value: Value
+    score: float
+    spread: float
+
+
+class KnobImportance(Frozen):
+    """A knob's own share of the variance of the score, and the curve behind it."""
+
+    knob: str
+    share: float
+    curve: tuple[CurvePoint, ...]
+
+
+class Interaction(Frozen):
+    """Two knobs: what they explain together beyond each alone, and the mean score at each pair of values.
+
+    `scores[i][j]` belongs to `values_one[i]` and `values_two[j]`.
+    """
+
+    knob_one: str
+    knob_two: str
+    share: float
+    values_one: tuple[Value, ...]
+    values_two: tuple[Value, ...]
+    scores: tuple[tuple[float, ...], ...]
+
+
+class Importance(Frozen):
+    """Knobs and pairs by share, the largest first; `trials` verified trials, which the forest explains
+    to R².
+    """
+
+    knobs: tuple[KnobImportance, ...]
+    interactions: tuple[Interaction, ...]
+    trials: int
+    r_squared: float
+
+
+def importance(space: Space, results: Sequence[TrialResult], *, seed: int = 0) -> Importance | None:
+    """The importance of the free knobs; None with too few verified trials or when all score alike."""
+    verified = [r for r in results if r.verdict is Verdict.VERIFIED and r.score is not None]
+    scores = np.array([r.score for r in verified], dtype=float)
+    knobs = [k for k in space.free if len({r.configuration.get(k.name) for r in verified}) > 1]
+    if (
+        len(verified) < FEWEST_TRIALS
+        or not knobs
+        or float(np.ptp(scores)) <= 1e-9 * abs(float(scores.mean()))
+    ):
+        return None
+    forest = _Forest(knobs, verified, scores, seed)
+    total = float(forest.predict(forest.background).var())
+    if total <= 0:
+        return None
+    alone = [forest.alone(i) for i in range(len(knobs))]
+    own = [float(means.var()) for means, _ in alone]
+    ranked = sorted(range(len(knobs)), key=lambda i: -own[i])
+    found = [_knob_importance(knobs[i], forest.values[i], own[i] / total, *alone[i]) for i in ranked]
+    pairs = []
+    for one, two in itertools.combinations(ranked[:PAIRED_KNOBS], 2):
+        means = forest.together(one, two)
+        beyond = max(0.0, float(means.var()) - own[one] - own[two])
+        pairs.append(
+            Interaction(
+                knob_one=knobs[one].name,
+                knob_two=knobs[two].name,
+                share=_share(beyond / total),
+                values_one=forest.values[one],
+                values_two=forest.values[two],
+                scores=tuple(tuple(float(score) for score in row) for row in means),
+            )
+        )
+    pairs.sort(key=lambda pair: -pair.share)
+    return Importance(
+        knobs=tuple(found), interactions=tuple(pairs), trials=len(verified), r_squared=forest.r_squared
+    )
+
+
+def _knob_importance(
+    knob: Knob, values: Sequence[Value], share: float, means: Vector, spreads: Vector
+) -> KnobImportance:
+    curve = [
+        CurvePoint(value=value, score=float(mean), spread=float(spread))
+        for value, mean, spread in zip(values, means, spreads, strict=True)
+    ]
+    return KnobImportance(knob=knob.name, share=_share(share), curve=tuple(curve))
+
+
+def _share(share: float) -> float:
+    """Rounded to what it is good for, and kept between 0 and 1: marginals are estimates."""
+    return round(min(max(share, 0.0), 1.0), 4)
+
+
+class _Forest:
+    """Random trees over the measured range of some knobs."""
+
+    def __init__(
+        self, knobs: Sequence[Knob], results: Sequence[TrialResult], scores: Vector, seed: int
+    ) -> None:
+        from sklearn.ensemble import ExtraTreesRegressor  # slow to import, seldom used
+
+        self._knobs = knobs
+        measured = [[self._number(k, r.configuration[k.name]) for k in knobs] for r in results]
+        points = np.array(measured)
+        self._model = ExtraTreesRegressor(n_estimators=TREES, min_samples_leaf=1, random_state=seed)
+        self._model.fit(points, scores)
+        self.r_squared = round(self._out_of_sample(points, scores, seed), 3)
+        self.values = [self._measured(k, results) for k in knobs]
+        generator = np.random.default_rng(seed)
+        self.background = np.column_stack(
+            [
+                generator.choice(np.unique(points[:, i]), BACKGROUND)
+                if knob.kind == "categorical"
+                else generator.uniform(points[:, i].min(), points[:, i].max(), BACKGROUND)
+                for i, knob in enumerate(knobs)
+            ]
+        )
+
+    def _measured(self, knob: Knob, results: Sequence[TrialResult]) -> tuple[Value, ...]:
+        """The values of a knob that were measured, in order."""
+        by_place = {
+            self._number(knob, r.configuration[knob.name]): r.configuration[knob.name] for r in results
+        }
+        return _spread([by_place[place] for place in sorted(by_place)])
+
+    def predict(self, points: Vector) -> Vector:
+        """The forest's scores."""
+        predicted: Vector = self._model.predict(points)
+        return predicted
+
+    def alone(self, knob: int) -> tuple[Vector, Vector]:
+        """Mean at each value of a knob, and the standard deviation of that mean among the trees."""
+        by_tree = []
+        for value in self.values[knob]:
+            points = self.background.copy()
+            points[:, knob] = self._number(self._knobs[knob], value)
+            by_tree.append([float(tree.predict(points).mean()) for tree in self._model.estimators_])
+        return np.mean(by_tree, axis=1), np.std(by_tree, axis=1)
+
+    def together(self, one: int, two: int) -> Vector:
+        """Mean at each pair of values of two knobs."""
+        rows = []
+        for first in self.values[one]:
+            points = np.repeat(self.background[None], len(self.values[two]), axis=0)
+            points[:, :, one] = self._number(self._knobs[one], first)
+            for j, second in enumerate(self.values[two]):
+                points[j, :, two] = self._number(self._knobs[two], second)
+            flat = self.predict(points.reshape(-1, points.shape[2]))
+            rows.append(flat.reshape(len(self.values[two]), -1).mean(axis=1))
+        return np.array(rows)
+
+    def _out_of_sample(self, points: Vector, scores: Vector, seed: int) -> float:
+        """R² of five-fold cross-validation: how far the forest can be believed at all."""
+        from sklearn.model_selection import KFold, cross_val_predict
+
+        folds = KFold(5, shuffle=True, random_state=seed)
+        predicted = cross_val_predict(self._model, points, scores, cv=folds)
+        variance = float(((scores - scores.mean()) ** 2).sum())
+        return max(-1.0, 1 - float(((scores - predicted) ** 2).sum()) / variance)
+
+    @staticmethod
+    def _number(knob: Knob, value: Value) -> float:
+        """A knob's value on its scale; a category's place among the choices, a default outside them -1."""
+        if knob.kind == "integer":
+            position = knob.position(value)
+            return position if math.isfinite(position) else 0.0
+        return float(knob.choices.index(value)) if value in knob.choices else -1.0
+
+
+def _spread(values: Sequence[Value]) -> tuple[Value, ...]:
+    """At most `GRID_VALUES` of some values, evenly, both ends included."""
+    if len(values) <= GRID_VALUES:
+        return tuple(values)
+    indices = np.linspace(0, len(values) - 1, GRID_VALUES).round().astype(int)
+    return tuple(values[i] for i in indices)

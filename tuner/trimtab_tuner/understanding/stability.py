@@ -1,0 +1,87 @@
+"""How flat the optimum is: what share of the measured neighbourhood of the best stays within 2 % of it.
+
+The seeds' thesis calls a configuration stable when the area levels off round it (section 3.7). A flat optimum
+forgives a workload or a machine that differs a little from the measured one; a sharp one does not.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from trimtab_tuner.records import Configuration, Frozen, TrialResult, Verdict
+from trimtab_tuner.space import Space
+
+WITHIN = 0.02
+NEIGHBOUR = 0.26  # of each knob's scale: one step of a grid of five values
+FEWEST_NEIGHBOURS = 3
+FLAT_SHARE = 0.6
+
+
+class Neighbour(Frozen):
+    """A measured configuration near the best: its score as a share of the best's, None if it failed."""
+
+    configuration: Configuration
+    relative_score: float | None
+
+
+class Stability(Frozen):
+    """Of `neighbours` measured near the best, `within` are within 2 % of it.
+
+    `kind` is `unknown` where fewer than three were measured.
+    """
+
+    kind: Literal["flat", "sharp", "unknown"]
+    neighbours: tuple[Neighbour, ...]
+    within: int
+    sentence: str
+
+
+def stability(space: Space, results: Sequence[TrialResult], best: Configuration) -> Stability:
+    """The stability of a configuration, by the trials measured near it."""
+    own = [r.score for r in results if r.configuration == best and r.score is not None]
+    near: dict[tuple[object, ...], list[TrialResult]] = {}
+    for result in results:
+        if result.configuration != best and _is_neighbour(space, result.configuration, best):
+            near.setdefault(tuple(result.configuration.values()), []).append(result)
+    if not own:
+        return Stability(
+            kind="unknown", neighbours=(), within=0, sentence="The best has no score of its own."
+        )
+    score = sum(own) / len(own)
+    neighbours = []
+    for repeats in near.values():
+        verified = [r.score for r in repeats if r.verdict is Verdict.VERIFIED and r.score is not None]
+        failed = len(verified) < len(repeats)
+        relative = None if failed or score <= 0 else sum(verified) / len(verified) / score
+        neighbours.append(Neighbour(configuration=repeats[0].configuration, relative_score=relative))
+    within = sum(n.relative_score is not None and n.relative_score >= 1 - WITHIN for n in neighbours)
+    count = len(neighbours)
+    if count < FEWEST_NEIGHBOURS:
+        return Stability(
+            kind="unknown",
+            neighbours=tuple(neighbours),
+            within=within,
+            sentence=f"Only {count} configurations were measured near the best: its stability is not known.",
+        )
+    flat = within >= FLAT_SHARE * count
+    judgement = "the optimum is flat" if flat else "the optimum is sharp: keep to its values"
+    return Stability(
+        kind="flat" if flat else "sharp",
+        neighbours=tuple(neighbours),
+        within=within,
+        sentence=(
+            f"{within} of {count} measured neighbours stay within {WITHIN:.0%} of the best: {judgement}."
+        ),
+    )
+
+
+def _is_neighbour(space: Space, configuration: Configuration, best: Configuration) -> bool:
+    """Whether it is within a step of the best in every ordered knob, and equal in every category."""
+    for knob in space.free:
+        a, b = configuration.get(knob.name), best.get(knob.name)
+        if a == b:
+            continue
+        if knob.kind == "categorical" or a is None or b is None:
+            return False
+        if abs(knob.position(a) - knob.position(b)) > NEIGHBOUR:
+            return False
+    return True
