@@ -212,7 +212,7 @@ def export(
     paths = VarPaths(settings.var.resolve())
     with _run_found(settings, run_id) as repository:
         run = repository.run(run_id)
-        files = FileSet(paths.file_sets, make_workload(run.workload_parameters))
+        files = FileSet(paths.file_sets, make_workload(run.workload_parameters, paths.workloads))
         export_run(
             repository,
             run_id,

@@ -135,7 +135,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     if not space.free:
         raise SpecError("knobs", "every knob is fixed: expected at least one knob that is free to tune")
     definition = with_conditions(sized(definition, settings.directories), spec.memory, spec.start)
-    workload = make_workload(parameters(definition, settings.time_scale))
+    workload = make_workload(parameters(definition, settings.time_scale), own_workloads)
     try:
         memory_limit_bytes(definition.conditions.memory, workload.total_bytes())
     except ValueError as error:

@@ -14,8 +14,12 @@ from trimtab_tuner.workloads.conditions import Conditions, Memory, Start
 from trimtab_tuner.workloads.definition import Definition, DefinitionError, read_definition
 from trimtab_tuner.workloads.drawn import DEFAULT_SEED, DrawnWorkload
 from trimtab_tuner.workloads.file_sets import Specweb99Files
+from trimtab_tuner.workloads.learnt import LearntWorkload, ModelError, pack, unpack
 
 from trimtab_agent.errors import SpecError
+
+# What a learnt workload is called if nobody calls it otherwise.
+LEARNT_NAME = "access-log"
 
 
 def is_path(text: str) -> bool:
@@ -27,7 +31,8 @@ def find_definition(name: str, own: Path | None) -> Definition:
     """The definition of that name; `own` is the folder of the user's. Raises SpecError."""
     names = dict.fromkeys([*WORKLOADS, *(path.stem for path in _own_files(own))])
     if name not in names:
-        raise SpecError("workload", f"workload = {name!r}: expected one of {', '.join(names)}")
+        hint = "; `trimtab workload learn` makes it from your access logs" if name == LEARNT_NAME else ""
+        raise SpecError("workload", f"workload = {name!r}: expected one of {', '.join(names)}{hint}")
     for path in _own_files(own):
         if path.stem == name:
             return _read(path)
@@ -88,13 +93,85 @@ def parameters(definition: Definition, time_scale: float) -> dict[str, Any]:
     }
 
 
-def make_workload(recorded: dict[str, Any]) -> Workload:
-    """The workload with recorded parameters."""
+def make_workload(recorded: dict[str, Any], own: Path | None = None) -> Workload:
+    """The workload with recorded parameters; `own` is the folder of the user's, where models lie.
+
+    Raises SpecError when what was learnt from a log is not there any more.
+    """
     if "definition" not in recorded:  # recorded before there were definitions
         definition = sized(WORKLOADS["specweb99"], recorded["directories"])
     else:
         definition = Definition.model_validate(recorded["definition"])
+    if definition.learnt is not None:
+        model = _read_model(definition.name, definition.learnt.model, own)
+        return LearntWorkload(definition.name, model, time_scale=recorded["time_scale"])
     return DrawnWorkload(definition, seed=recorded["seed"], time_scale=recorded["time_scale"])
+
+
+def save_learnt(name: str, model: dict[str, Any], page: str, own: Path) -> Path:
+    """Writes a learnt workload of that name to the user's folder; returns the path of its definition.
+
+    Raises OSError.
+    """
+    model_name, packed = pack(model)
+    facts = model["facts"]
+    _models(own).mkdir(parents=True, exist_ok=True)
+    _write_whole(_models(own) / f"{model_name}.json.gz", packed)
+    _write_whole(own / f"{name}.md", page.encode())
+    definition = own / f"{name}.toml"
+    _write_whole(
+        definition,
+        LEARNT_DEFINITION.format(
+            name=name,
+            sessions=facts["sessions"],
+            requests=facts["requests"],
+            model=model_name,
+            files=facts["files"],
+            file_set_bytes=facts["file_set_bytes"],
+        ).encode(),
+    )
+    return definition
+
+
+LEARNT_DEFINITION = """\
+# Written by `trimtab workload learn`; {name}.md beside it says what was learnt.
+name = "{name}"
+help = "Learnt from an access log: {sessions} sessions, {requests} requests, {files} files."
+
+[learnt]
+model = "{model}"
+files = {files}
+file_set_bytes = {file_set_bytes}
+"""
+
+
+def _read_model(name: str, model: str, own: Path | None) -> dict[str, Any]:
+    file = _models(own) / f"{model}.json.gz" if own is not None else None
+    try:
+        packed = file.read_bytes() if file is not None else None
+    except OSError:
+        packed = None
+    if packed is None:
+        raise SpecError(
+            "workload",
+            f"workload = {name!r}: what was learnt from its log is not in {file or 'var/workloads'}; "
+            "`trimtab workload learn` learns it again",
+        )
+    try:
+        return unpack(model, packed)
+    except ModelError as error:
+        raise SpecError("workload", f"workload = {name!r}: {error}") from error
+
+
+def _models(own: Path) -> Path:
+    return own / "models"
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    """Writes a file so that it is there whole or not at all."""
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    part.replace(path)
 
 
 def _own_files(own: Path | None) -> list[Path]:

@@ -1,7 +1,9 @@
-"""`trimtab workload list | show | build`: what clients can be made to ask for."""
+"""`trimtab workload list | show | build | learn`: what clients can be made to ask for."""
 
 import contextlib
+import re
 import signal
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -18,22 +20,29 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 from trimtab_tuner.workloads import definition_text
-from trimtab_tuner.workloads.definition import Definition
+from trimtab_tuner.workloads.definition import NAME_PATTERN, Definition
 from trimtab_tuner.workloads.file_sets import Specweb99Files
+from trimtab_tuner.workloads.learning import Learner, LearningError
+from trimtab_tuner.workloads.learnt import LearntWorkload
+from trimtab_tuner.workloads.learnt_page import learnt_page
 
 from trimtab_agent.children import StopSignal
-from trimtab_agent.commands.options import EXIT_INTERRUPTED, Json, Var, settings_of
+from trimtab_agent.commands.options import EXIT_INTERRUPTED, Json, Var, console_for, settings_of
+from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.load_generator import Stopped
+from trimtab_agent.log_reading import read_logs
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.terminal.documents import print_json
 from trimtab_agent.workload_choice import (
+    LEARNT_NAME,
     all_definitions,
     find_definition,
     is_path,
     make_workload,
     parameters,
     read_definition_file,
+    save_learnt,
     sized,
 )
 from trimtab_agent.workload_facts import WorkloadFacts, workload_facts
@@ -77,11 +86,14 @@ def show_workload(
     if toml:
         print(_text(name, own), end="")
         return
-    facts = workload_facts(make_workload(parameters(definition, time_scale=1.0)))
+    workload = make_workload(parameters(definition, time_scale=1.0), own)
+    facts = workload_facts(workload)
     if as_json:
         print_json({**definition.model_dump(mode="json"), "facts": asdict(facts)})
     else:
         _print_facts(definition, facts)
+        if isinstance(workload, LearntWorkload):
+            print("\n" + learnt_page(definition.name, workload.facts), end="")
 
 
 @app.command("build")
@@ -91,15 +103,15 @@ def build_workload(
     """Write a workload's files and session log; goes on where an earlier build was cut short."""
     paths = VarPaths(settings_of(var=var).var.resolve())
     definition = _definition(name, directories, paths.workloads)
-    files = FileSet(paths.file_sets, make_workload(parameters(definition, time_scale=1.0)))
-    console = Console(stderr=True, highlight=False)
+    files = FileSet(paths.file_sets, make_workload(parameters(definition, time_scale=1.0), paths.workloads))
+    console = console_for(stderr=True)
     with _stopped_by_signals() as stop, _progress(console) as progress:
         task = progress.add_task(definition.name, total=files.total_bytes)
         try:
             files.prepare(lambda done, total: progress.update(task, completed=done, total=total), stop)
         except Stopped:
             progress.stop()
-            print("trimtab: interrupted; the same command goes on where this one stopped", file=console.file)
+            print("trimtab: interrupted; the same command goes on where this one stopped", file=sys.stderr)
             raise typer.Exit(EXIT_INTERRUPTED) from None
     document = {
         "name": definition.name,
@@ -113,6 +125,55 @@ def build_workload(
     else:
         print(f"{document['files']} files, {_size(files.total_bytes)}, in {files.root}")
         print(f"Session log: {files.sessions}")
+
+
+@app.command("learn")
+def learn_workload(
+    logs: Annotated[list[Path], typer.Argument(help="Access logs, compressed by gzip or not.")],
+    name: Annotated[str, typer.Option(help="What the workload shall be called.")] = LEARNT_NAME,
+    session_gap: Annotated[
+        float, typer.Option(min=0.1, max=3600, help="Seconds after which a client begins another session.")
+    ] = 15.0,
+    sample: Annotated[int, typer.Option(min=1, max=1_000_000, help="Sessions to keep.")] = 5000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice of sessions.")] = 0,
+    as_json: Json = False,
+    var: Var = None,
+) -> None:
+    """Learn a workload from access logs in the Common or Combined Log Format."""
+    if re.fullmatch(NAME_PATTERN, name) is None:
+        raise SpecError("name", f"name = {name!r}: expected small letters, digits and hyphens")
+    own = VarPaths(settings_of(var=var).var.resolve()).workloads
+    learner = Learner(session_gap, sample, seed)
+    console = console_for(stderr=True)
+    with _stopped_by_signals() as stop, _progress(console) as progress:
+        task = progress.add_task("reading", total=None)
+        try:
+            complaints = read_logs(
+                logs,
+                learner,
+                lambda done, total: progress.update(task, completed=done, total=total),
+                stop,
+            )
+        except Stopped:
+            progress.stop()
+            print("trimtab: interrupted; nothing was written", file=sys.stderr)
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+    try:
+        model, facts = learner.finish()
+    except LearningError as error:
+        raise SpecError("log", str(error)) from error
+    page = learnt_page(name, model["facts"])
+    try:
+        definition = save_learnt(name, model, page, own)
+    except OSError as error:
+        raise HostError(f"cannot write to {own}: {error.strerror}") from error
+    for complaint in complaints:
+        print(f"trimtab: {complaint}", file=sys.stderr)
+    if as_json:
+        print_json({"definition": str(definition), "complaints": complaints, **asdict(facts)})
+    else:
+        print(page)
+        print(f"Written to {definition}; `trimtab tune --workload {name}` tunes under it.")
 
 
 def _definition(name: str, directories: int | None, own: Path) -> Definition:

@@ -95,7 +95,9 @@ class Runner:
             objective=run.objective,
             seed=run.seed,
             layout=CpuLayout(server=tuple(run.layout["server"]), generator=tuple(run.layout["generator"])),
-            file_set=FileSet(self._paths.file_sets, make_workload(run.workload_parameters)),
+            file_set=FileSet(
+                self._paths.file_sets, make_workload(run.workload_parameters, self._paths.workloads)
+            ),
             conditions=recorded_conditions(run.workload_parameters),
             directory=self._paths.log(run_id),
             sampler=sampler,

@@ -11,6 +11,7 @@ from trimtab_tuner.workloads import WORKLOADS, definition_text
 from trimtab_tuner.workloads.definition import Definition, DefinitionError, parse_definition, read_definition
 from trimtab_tuner.workloads.drawn import DrawnWorkload
 from trimtab_tuner.workloads.file_sets import Band, BandedFiles, ListedFile, ListedFiles
+from trimtab_tuner.workloads.session_shapes import SurgeSessions
 
 KB = 1024
 
@@ -145,7 +146,7 @@ def test_any_list_of_files_is_drawn_from_whole(sizes, weights, copies):
         list=tuple(ListedFile(size_bytes=s, weight=w) for s, w in zip(sizes, weights, strict=False)),
         copies=copies,
     )
-    definition = Definition(name="x", help="x", files=listed)
+    definition = Definition(name="x", help="x", files=listed, sessions=SurgeSessions())
     held = dict(listed.files())
     assert len(held) == len(sizes) * copies
     for session in DrawnWorkload(definition).sessions(20):
@@ -164,6 +165,7 @@ def test_sizes_of_a_band_lie_between_its_bounds(count, low, more):
 GOOD = """name = "mine"
 help = "Mine."
 """
+LEARNT = GOOD + '[learnt]\nmodel = "0123456789abcdef"\nfiles = 1\nfile_set_bytes = 1\n'
 
 
 @pytest.mark.parametrize(
@@ -180,6 +182,9 @@ help = "Mine."
         (GOOD + '[sessions]\nkind = "surge"\nmean_length = 39', "less than half of max_length = 40"),
         (GOOD + "[dynamic]\nshare = 1.5", "share = 1.5"),
         (GOOD + "= 3", "not a TOML file"),
+        (GOOD, "expected [files] and [sessions], or [learnt]"),
+        (LEARNT.replace("0123", "../."), "model = "),
+        (LEARNT + "[dynamic]\nshare = 0.1", "[learnt] stands alone"),
     ],
 )
 def test_wrong_definition_is_refused_by_file_and_field(text, sentence):

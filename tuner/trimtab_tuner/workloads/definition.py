@@ -18,18 +18,22 @@ share = 0.05
     [conditions]                # conditions.py; may be left out, and a run may ask for others
     memory = "unlimited"
     start = "warm"
+
+In place of `[files]` and `[sessions]` a definition may have `[learnt]` (learnt.py), which `trimtab workload
+learn` writes: it names what was learnt from an access log.
 """
 
 import tomllib
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from trimtab_tuner.records import Frozen
 from trimtab_tuner.workloads.conditions import Conditions
 from trimtab_tuner.workloads.dynamic import Dynamic
 from trimtab_tuner.workloads.file_sets import BandedFiles, ListedFiles, Specweb99Files
+from trimtab_tuner.workloads.learnt import Learnt
 from trimtab_tuner.workloads.session_shapes import PlainSessions, SurgeSessions
 
 LARGEST_DEFINITION_BYTES = 4 << 20
@@ -41,17 +45,32 @@ class DefinitionError(ValueError):
 
 
 class Definition(Frozen):
-    """One workload."""
+    """One workload: either drawn from `files` and `sessions`, or `learnt`."""
 
     name: Annotated[str, Field(pattern=NAME_PATTERN)]
     help: Annotated[str, Field(min_length=1, max_length=400)]
     source: Annotated[str, Field(max_length=1000)] = ""
-    files: Annotated[Specweb99Files | ListedFiles | BandedFiles, Field(discriminator="kind")] = (
-        Specweb99Files()
-    )
-    sessions: Annotated[SurgeSessions | PlainSessions, Field(discriminator="kind")] = SurgeSessions()
+    files: Annotated[Specweb99Files | ListedFiles | BandedFiles, Field(discriminator="kind")] | None = None
+    sessions: Annotated[SurgeSessions | PlainSessions, Field(discriminator="kind")] | None = None
+    learnt: Learnt | None = None
     dynamic: Dynamic | None = None
     conditions: Conditions = Conditions()
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "Definition":
+        drawn = (self.files, self.sessions)
+        if self.learnt is None and None in drawn:
+            raise ValueError("expected [files] and [sessions], or [learnt]")
+        if self.learnt is not None and (*drawn, self.dynamic) != (None, None, None):
+            raise ValueError("[learnt] stands alone: expected no [files], [sessions] or [dynamic] beside it")
+        return self
+
+    def size(self) -> tuple[int, int]:
+        """How many files its file set has, and how many bytes."""
+        if self.learnt is not None:
+            return self.learnt.files, self.learnt.file_set_bytes
+        sizes = [size for _, size in self.files.files()] if self.files is not None else []
+        return len(sizes), sum(sizes)
 
 
 def read_definition(path: Path) -> Definition:

@@ -31,15 +31,19 @@ class DrawnWorkload:
     def __init__(self, definition: Definition, seed: int = DEFAULT_SEED, time_scale: float = 1.0) -> None:
         if not time_scale > 0:
             raise ValueError(f"time_scale = {time_scale}: expected a number above 0")
-        self.definition = definition
+        if definition.files is None or definition.sessions is None:
+            raise ValueError(f"the workload {definition.name} is learnt: it has nothing to draw from")
+        self._files = definition.files
+        self._sessions = definition.sessions
+        self._dynamic = definition.dynamic
         self.name = definition.name
         self.seed = seed
         self.time_scale = time_scale
-        self.default_sessions = math.ceil(DEFAULT_REQUESTS / definition.sessions.mean_length)
+        self.default_sessions = math.ceil(DEFAULT_REQUESTS / self._sessions.mean_length)
 
     def files(self) -> Iterator[tuple[str, int]]:
         """URL path and size in bytes of every file."""
-        return self.definition.files.files()
+        return self._files.files()
 
     def total_bytes(self) -> int:
         """Size of the whole file set."""
@@ -47,7 +51,7 @@ class DrawnWorkload:
 
     def scripts(self) -> dict[str, str]:
         """Text of the programs that make dynamic pages, by URL path."""
-        return {PAGE_PATH: PAGE_SCRIPT} if self.definition.dynamic is not None else {}
+        return {PAGE_PATH: PAGE_SCRIPT} if self._dynamic is not None else {}
 
     def sessions(self, count: int | None = None) -> list[Session]:
         """The first `count` sessions of the log (`default_sessions` if not given)."""
@@ -55,14 +59,13 @@ class DrawnWorkload:
         lengths, files, places, bursts, pauses, pages = (
             np.random.default_rng(stream) for stream in np.random.SeedSequence(self.seed).spawn(6)
         )
-        ends, begins_burst, pauses_s = self.definition.sessions.shape(count, (lengths, bursts, pauses))
+        ends, begins_burst, pauses_s = self._sessions.shape(count, (lengths, bursts, pauses))
         total = begins_burst.size
         known = list(self.files())
-        drawn = self.definition.files.draw(total, (files, places))
-        dynamic = self.definition.dynamic
-        if dynamic is not None:
-            known.append((dynamic.uri, dynamic.size_bytes))
-            drawn = np.where(pages.random(total) < dynamic.share, len(known) - 1, drawn)
+        drawn = self._files.draw(total, (files, places))
+        if self._dynamic is not None:
+            known.append((self._dynamic.uri, self._dynamic.size_bytes))
+            drawn = np.where(pages.random(total) < self._dynamic.share, len(known) - 1, drawn)
         requests = [
             Request(known[file][0], known[file][1], pause_s, begins)
             for file, pause_s, begins in zip(

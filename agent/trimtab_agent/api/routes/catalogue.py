@@ -51,8 +51,8 @@ def get_workloads(context: ContextDep) -> list[WorkloadReply]:
             help=definition.help,
             source=definition.source,
             own=path is not None,
-            files=len(sizes := [size for _, size in definition.files.files()]),
-            file_set_bytes=sum(sizes),
+            files=definition.size()[0],
+            file_set_bytes=definition.size()[1],
             definition=definition,
         )
         for definition, path in all_definitions(context.service.own_workloads)
@@ -65,7 +65,7 @@ def get_workload_facts(name: str, context: ContextDep) -> object:
     own = context.service.own_workloads
     if name not in {definition.name for definition, _ in all_definitions(own)}:
         raise HTTPException(404)
-    return workload_facts(make_workload(parameters(find_definition(name, own), time_scale=1.0)))
+    return workload_facts(make_workload(parameters(find_definition(name, own), 1.0), own))
 
 
 @router.get("/strategies")

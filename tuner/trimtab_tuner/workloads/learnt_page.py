@@ -1,0 +1,108 @@
+"""The page of what was learnt from an access log, in Markdown that reads well in a terminal too."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+LENGTH_BANDS = ((1, 1), (2, 2), (3, 5), (6, 10), (11, 20), (21, 50), (51, 200))
+
+
+def learnt_page(name: str, facts: Mapping[str, Any]) -> str:
+    """The page for a workload of that name; `facts` are learning.Facts as a dictionary, from JSON or not."""
+    lines = [f"# {name}: what the access log says", ""]
+    lines += _log(facts)
+    lines += ["", "## Files", "", *_files(facts)]
+    lines += ["", "## Sessions", "", *_sessions(facts)]
+    lines += ["", "## Arrivals", "", *_arrivals(facts)]
+    return "\n".join(lines) + "\n"
+
+
+def _log(facts: Mapping[str, Any]) -> list[str]:
+    begin, end = (datetime.fromtimestamp(facts[key], UTC) for key in ("first_s", "last_s"))
+    lines = [
+        (
+            f"{facts['lines']:,} lines from {begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S} UTC; "
+            f"{facts['requests']:,} requests are replayed, {_share(facts['requests'], facts['lines'])} of "
+            "the lines."
+        ),
+    ]
+    if facts["passed_over"]:
+        lines += ["", "| passed over | lines | why |", "| --- | ---: | --- |"]
+        lines += [
+            f"| {reason} | {count:,} | {_WHY[reason]} |" for reason, count in facts["passed_over"].items()
+        ]
+    if facts["clock_steps_back"]:
+        lines += ["", f"The time steps back {facts['clock_steps_back']:,} times: are the logs in order?"]
+    return lines
+
+
+_WHY = {
+    "not a log line": "not in the Common or Combined Log Format",
+    "method": "only GET and HEAD are replayed",
+    "status": "answered with another status than 200 or 304",
+    "query": "asks a program; dynamic requests are not replayed",
+    "path": "names no file, or one with too long a name",
+    "file limit": "the file set holds as many files as it can",
+}
+
+
+def _files(facts: Mapping[str, Any]) -> list[str]:
+    lines = [
+        (
+            f"{facts['files']:,} files, {facts['file_set_bytes'] / 1e6:,.1f} MB; "
+            f"{facts['bytes_sent'] / 1e6:,.1f} MB were sent."
+        ),
+        (
+            f"The most popular tenth of the files gets {facts['share_of_top_tenth']:.0%} of the requests; "
+            f"popularity falls with rank to the power of {facts['popularity_exponent']:.2f} (Zipf's law: 1)."
+        ),
+    ]
+    if facts["files_of_unknown_size"]:
+        lines.append(
+            f"{facts['files_of_unknown_size']:,} files were never sent whole; they get the median size."
+        )
+    lines += ["", "| share | bytes | file |", "| ---: | ---: | --- |"]
+    return lines + [f"| {share:.1%} | {size:,} | {path} |" for path, size, share in facts["busiest_files"]]
+
+
+def _sessions(facts: Mapping[str, Any]) -> list[str]:
+    lengths = {int(length): count for length, count in facts["session_lengths"].items()}
+    lines = [
+        (
+            f"{facts['sessions']:,} sessions of {facts['mean_session_length']:.2f} requests and "
+            f"{facts['mean_session_pause_s']:.2f} s of pauses on average; at most "
+            f"{facts['clients_at_most_open']:,} at a time."
+        ),
+        f"{facts['sessions_kept']:,} of them, chosen at random, are replayed.",
+        "",
+        "| requests | sessions |",
+        "| ---: | ---: |",
+    ]
+    for low, high in LENGTH_BANDS:
+        count = sum(count for length, count in lengths.items() if low <= length <= high)
+        if count:
+            band = f"{low}" if low == high else f"{low} to {high}"
+            lines.append(f"| {band} | {_share(count, facts['sessions'])} |")
+    return lines
+
+
+def _arrivals(facts: Mapping[str, Any]) -> list[str]:
+    lines = [
+        (
+            f"{facts['requests_per_s']:.2f} requests and {facts['sessions_per_s']:.2f} sessions a second on "
+            f"average; {facts['busiest_second_requests']:,} requests in the busiest second."
+        ),
+    ]
+    dispersion = facts["arrival_dispersion"]
+    if dispersion is None:
+        lines.append("The log is too short to say how bursty arrivals are.")
+    else:
+        how = "burstier than" if dispersion > 1.5 else "steadier than" if dispersion < 0.67 else "about as"
+        lines.append(
+            f"Index of dispersion of session arrivals: {dispersion:.2f}, {how} Poisson arrivals (1)."
+        )
+    return lines
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "0 %"
