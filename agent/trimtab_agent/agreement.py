@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from trimtab_tuner.targets.core import CoreTarget
 
@@ -170,9 +171,10 @@ def _output(command: Sequence[str], comparison: Comparison, cpus: tuple[int, ...
     return text
 
 
-def _ours(command: Sequence[str], comparison: Comparison, cpus: tuple[int, ...]) -> float:
+def _ours(command: Sequence[str], comparison: Comparison, cpus: tuple[int, ...]) -> dict[str, Any]:
     lines = _output([str(comparison.program), *command, "--close=reset"], comparison, cpus).splitlines()
-    return float(json.loads(lines[-1])["reply_rate_rps"])
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
 
 
 def _ours_closed(comparison: Comparison) -> float:
@@ -180,7 +182,7 @@ def _ours_closed(comparison: Comparison) -> float:
     command = ["closed", f"--url={comparison.url}", f"--connections={comparison.connections}"]
     command += [f"--duration={comparison.duration_s}", f"--processes={processes}"]
     command += [f"--cpus={format_cpus(comparison.cpus)}"]
-    return _ours(command, comparison, comparison.cpus)
+    return float(_ours(command, comparison, comparison.cpus)["reply_rate_rps"])
 
 
 def _wrk(program: Path, comparison: Comparison) -> float:
@@ -191,10 +193,11 @@ def _wrk(program: Path, comparison: Comparison) -> float:
 
 
 def _ours_open(comparison: Comparison, rate_rps: float) -> float:
-    """One process on one CPU, as httperf is one."""
+    """One process on one CPU, as httperf is one; all replies count, as with httperf, also late ones."""
     command = ["open", f"--url={comparison.url}", f"--rate={rate_rps:g}", f"--timeout={TIMEOUT_S}"]
     command += [f"--duration={comparison.duration_s}", f"--session-requests={SESSION_REQUESTS}"]
-    return _ours(command, comparison, comparison.cpus[:1])
+    result = _ours(command, comparison, comparison.cpus[:1])
+    return float(result["requests"]["replied"]) / comparison.duration_s
 
 
 def _httperf(program: Path, comparison: Comparison, rate_rps: float) -> float:

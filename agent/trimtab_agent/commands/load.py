@@ -12,7 +12,7 @@ from trimtab_agent.agreement import Agreement, Comparison, compare, own_server
 from trimtab_agent.children import StopSignal
 from trimtab_agent.commands.options import Json, Var, console_for, settings_of
 from trimtab_agent.errors import SpecError
-from trimtab_agent.layout import process_layout
+from trimtab_agent.layout import format_cpus, process_layout
 from trimtab_agent.programs import require_built
 from trimtab_agent.terminal.documents import print_json
 
@@ -44,9 +44,11 @@ def compare_loads(
         raise SpecError("url", f"url {url}: expected http://HOST[:PORT]/PATH")
     settings, layout = settings_of(var=var), process_layout()
     progress = console_for(stderr=True)
+    where = f"generators on CPU {format_cpus(layout.generator)}"
     with ExitStack() as stack:
         log = stack.enter_context(NamedTemporaryFile(prefix="trimtab-load-", suffix=".log"))
         if url is None:
+            where = f"trimtab-httpd on CPU {format_cpus(layout.server)}, {where}"
             httpd = require_built(settings.httpd_path)
             url = stack.enter_context(own_server(httpd, layout, StopSignal()))
         agreements = compare(
@@ -63,12 +65,10 @@ def compare_loads(
             lambda line: progress.print(line, style="dim"),
         )
     if as_json:
-        print_json(
-            {"url": url, "layout": layout.sentence(), "comparisons": [a.document() for a in agreements]}
-        )
+        print_json({"url": url, "layout": where, "comparisons": [a.document() for a in agreements]})
         return
     console = console_for()
-    console.print(f"{url}, {layout.sentence()}")
+    console.print(f"{url}, {where}")
     console.print(_table(agreements))
 
 

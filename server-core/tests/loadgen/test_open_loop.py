@@ -2,6 +2,7 @@
 
 import math
 import threading
+from time import monotonic
 
 
 def always_replies(connection):
@@ -84,6 +85,28 @@ def test_stall_of_the_server_shows_in_the_latency(load, serve):
     assert result["requests"]["replied"] == 400
     assert result["latency_us"]["reply"]["p99"] >= 150_000
     assert result["latency_us"]["reply"]["max"] >= 280_000
+
+
+def test_p99_shows_a_server_that_stalls_now_and_then(load, serve):
+    """No coordinated omission: a server that stalls for 200 ms every 2 s delays a tenth of the arrivals.
+
+    Of those, nine in ten wait for more than 20 ms: so the 99th percentile lies near 180 ms, where a generator
+    that waits for replies would have met each stall with only one request per connection.
+    """
+    begun = monotonic()
+
+    def script(connection):
+        connection.read_request()
+        phase_s = (monotonic() - begun) % 2
+        if phase_s < 0.2:
+            connection.server.over.wait(0.2 - phase_s)
+        connection.reply()
+
+    result = load(serve(script).url, "--rate", "100", "--duration", "4", "--timeout", "30").result
+    assert result["requests"]["replied"] == 400
+    assert result["latency_us"]["reply"]["p99"] >= 120_000
+    waiting = sum(count for value, count in result["histograms"]["reply"] if value >= 20_000)
+    assert waiting >= 30
 
 
 def test_warmup_is_left_out_of_latencies_and_kept_in_classes(load, serve):
