@@ -79,7 +79,10 @@ void connection_close(struct worker *worker, struct connection *connection, enum
         worker->mechanism->remove_connection(worker->events, connection->fd);
     /* In this order: if the process dies in between, nobody closes a descriptor that is somebody else's. */
     connection->fd = -1;
-    close(fd);
+    if (worker->mechanism->close_connection)
+        worker->mechanism->close_connection(worker->events, fd);
+    else
+        close(fd);
     timers_cancel(&connection->timer);
     reply_drop(connection);
     drop_leftover(connection);
@@ -226,11 +229,11 @@ static bool reserve_leftover(struct connection *connection, size_t length)
     return true;
 }
 
-/* Serves bytes in the worker's buffer and keeps what is left of them. */
-static void serve_input(struct worker *worker, struct connection *connection, size_t length)
+/* Serves bytes in a buffer and keeps what is left of them. */
+static void serve_input(struct worker *worker, struct connection *connection, const char *data, size_t length)
 {
     struct request request = {0};
-    const size_t served = serve(worker, connection, &request, worker->input, length);
+    const size_t served = serve(worker, connection, &request, data, length);
 
     if (served == length || connection->state == LINGERING || connection->state == CLOSED)
         return;
@@ -238,7 +241,7 @@ static void serve_input(struct worker *worker, struct connection *connection, si
         connection_close(worker, connection, CLOSED_BY_SERVER);
         return;
     }
-    memcpy(connection->leftover->bytes, worker->input + served, length - served);
+    memcpy(connection->leftover->bytes, data + served, length - served);
     connection->leftover->length = (uint32_t)(length - served);
     connection->leftover->request = request;
 }
@@ -285,7 +288,7 @@ static void receive(struct worker *worker, struct connection *connection)
             connection->leftover->length += (uint32_t)received;
             serve_leftover(worker, connection);
         } else {
-            serve_input(worker, connection, (size_t)received);
+            serve_input(worker, connection, worker->input, (size_t)received);
         }
     }
 }
@@ -301,6 +304,28 @@ static void await_request(struct worker *worker, struct connection *connection)
         connection->reading_head = true;
         timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
     }
+}
+
+void connection_received(struct worker *worker, struct connection *connection, const char *data,
+                         size_t length)
+{
+    if (connection->state == READING && !connection->leftover) {
+        serve_input(worker, connection, data, length);
+    } else if (reserve_leftover(connection, length)) {
+        memcpy(connection->leftover->bytes + connection->leftover->length, data, length);
+        connection->leftover->length += (uint32_t)length;
+        if (connection->state == READING)
+            serve_leftover(worker, connection);
+    } else {
+        connection_close(worker, connection, CLOSED_BY_SERVER);
+    }
+    if (connection->state == READING)
+        await_request(worker, connection);
+}
+
+size_t connection_pending_bytes(const struct connection *connection)
+{
+    return connection->leftover ? connection->leftover->length : 0;
 }
 
 void connection_run(struct worker *worker, struct connection *connection, uint32_t event_flags)

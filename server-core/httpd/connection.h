@@ -37,6 +37,7 @@
 
 struct contents;
 struct leftover;
+struct sending;
 struct multipart;
 
 enum connection_state { READING, SENDING, LINGERING, CLOSED };
@@ -74,7 +75,11 @@ struct connection {
     bool expired;                /* it was cut off because its reply made no progress */
     bool in_write_set;           /* the one in which only replies that block are watched */
     _Atomic uint64_t blocked_ns; /* since when it waits to become writable; 0: it does not */
+    struct sending *sending;     /* what the kernel is sending for it (arch/uring.h) */
+    bool receiving;              /* the kernel receives for it until that is cancelled */
+    bool pausing;                /* that has been cancelled, for too much is pending already */
     _Atomic uint32_t posted;     /* what they have to say; stays when the structure is used again */
+    uint16_t generation;         /* how often the structure has been used (arch/uring.h) */
     unsigned home;               /* row of the worker that it belongs to; never changes */
 };
 
@@ -90,6 +95,12 @@ void connection_run(struct worker *worker, struct connection *connection, uint32
 
 /* Goes on after an attempt to send the rest of the reply, made here or by another thread (reply_send()). */
 void connection_sent(struct worker *worker, struct connection *connection, enum send_outcome outcome);
+
+/* The same for bytes that have been received already, with an architecture that receives by itself. While a
+ * reply is under way they are kept; connection_pending_bytes() are kept in all. */
+void connection_received(struct worker *worker, struct connection *connection, const char *data,
+                         size_t length);
+size_t connection_pending_bytes(const struct connection *connection);
 
 /* Closes the socket and gives the structure back. It stays readable until the next connection is opened, so
  * callers further up see the state CLOSED. */

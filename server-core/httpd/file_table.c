@@ -136,6 +136,17 @@ static uint32_t hash_path(const char *path)
     return hash;
 }
 
+const char *file_table_map(struct cached_file *file)
+{
+    if (!file->mapped) {
+        void *mapped = mmap(NULL, file->size, PROT_READ, MAP_SHARED, file->fd, 0);
+
+        if (mapped != MAP_FAILED)
+            file->mapped = mapped;
+    }
+    return file->mapped;
+}
+
 void file_table_release(struct cached_file *file)
 {
     struct file_table *table = file->table;
@@ -143,6 +154,8 @@ void file_table_release(struct cached_file *file)
     if (atomic_fetch_sub(&file->references, 1) > 1)
         return;
     close(file->fd);
+    if (file->mapped)
+        munmap((void *)(uintptr_t)file->mapped, file->size);
     if (!table->pool) {
         free(file);
         return;

@@ -38,6 +38,8 @@ struct cached_file {
     size_t head_length, date_offset;
     char *head;
 
+    const char *mapped; /* the contents (file_table_map()); NULL: not yet */
+
     /* For the table and the cache only. */
     struct file_table *table;
     atomic_uint references;
@@ -90,6 +92,11 @@ void file_table_remove(struct file_table *table, const struct file_table_user *u
 
 /* Takes out up to `count` entries that nobody uses, the oldest first. Returns how many. */
 size_t file_table_shed(struct file_table *table, const struct file_table_user *user, size_t count);
+
+/* Returns the contents of an entry of a private table, mapped from the page cache for as long as the entry
+ * lives; NULL with errno set on failure. They are for system calls: touching what a file has lost since would
+ * end the process, where send(2) fails with EFAULT. */
+const char *file_table_map(struct cached_file *file);
 
 /* Gives back a reference. */
 void file_table_release(struct cached_file *file);

@@ -158,6 +158,21 @@ enum send_outcome reply_send(struct connection *connection, struct counters *cou
     return outcome;
 }
 
+enum send_outcome reply_advance(struct connection *connection, size_t sent, struct counters *counters)
+{
+    const size_t head_left = connection->head ? connection->head_length - connection->head_sent : 0;
+    const size_t of_head = sent < head_left ? sent : head_left;
+
+    counters->bytes_sent += sent;
+    connection->head_sent += (uint32_t)of_head;
+    connection->offset += (off_t)(sent - of_head);
+    if (of_head < head_left || connection->offset < connection->end)
+        return SEND_BLOCKED;
+    if (!has_next_part(connection))
+        return SEND_COMPLETE;
+    return begin_next_part(connection) ? SEND_BLOCKED : SEND_FAILED;
+}
+
 void reply_settle(struct worker *worker, struct connection *connection, enum send_outcome outcome)
 {
     switch (outcome) {

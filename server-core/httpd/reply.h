@@ -34,6 +34,14 @@ void reply_continue(struct worker *worker, struct connection *connection);
 enum send_outcome reply_send(struct connection *connection, struct counters *counters);
 void reply_settle(struct worker *worker, struct connection *connection, enum send_outcome outcome);
 
+/*
+ * For who sends by other means than reply_send(): what is to be sent is the head from head_sent on, and then
+ * the file from offset to end. Notes that `sent` bytes of that are out. Returns SEND_COMPLETE when the reply
+ * is out, SEND_BLOCKED when there is more to be sent (perhaps another part), SEND_FAILED when there is no
+ * memory.
+ */
+enum send_outcome reply_advance(struct connection *connection, size_t sent, struct counters *counters);
+
 /* Tells the peer that its request took too long (RFC 9110 §15.5.9), without waiting for anything. */
 void reply_timeout(struct worker *worker, struct connection *connection);
 

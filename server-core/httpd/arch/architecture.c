@@ -10,11 +10,20 @@ extern const struct architecture architecture_pipeline;
 extern const struct architecture architecture_shared_symped;
 extern const struct architecture architecture_sped;
 extern const struct architecture architecture_symped;
+extern const struct architecture architecture_uring;
 
+/* clang-format off */
 static const struct architecture *const ARCHITECTURES[] = {
-    &architecture_sped, &architecture_symped, &architecture_shared_symped, &architecture_n_copy,
-    &architecture_mp,   &architecture_mt,     &architecture_pipeline,
+    &architecture_sped,
+    &architecture_symped,
+    &architecture_shared_symped,
+    &architecture_n_copy,
+    &architecture_mp,
+    &architecture_mt,
+    &architecture_pipeline,
+    &architecture_uring,
 };
+/* clang-format on */
 
 /* What any server has, however it divides its work. */
 static const enum knob_id COMMON_KNOBS[] = {

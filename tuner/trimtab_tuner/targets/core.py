@@ -21,7 +21,7 @@ KNOBS = (
     Knob(
         name="architecture",
         kind="categorical",
-        choices=("sped", "symped", "shared-symped", "n-copy", "mp", "mt", "pipeline"),
+        choices=("sped", "symped", "shared-symped", "n-copy", "mp", "mt", "pipeline", "uring"),
         default="symped",
         help="How the work is divided among processes and threads.",
     ),
@@ -232,6 +232,7 @@ FREE = {
     "pipeline": ("sendfile", "workers", "max_connections"),
     "shared-symped": ("sendfile", "workers", "max_connections", "cache_lock"),
     "n-copy": ("sendfile", "copies", "copy_of", "workers", "max_connections"),
+    "uring": ("workers", "max_connections", "accept_limit"),
     "mp": ("sendfile", "workers"),  # a worker is a connection
     "mt": ("sendfile", "workers", "thread_pool"),
 }

@@ -1,0 +1,537 @@
+/*
+ * uring: TUX's two queues in user space. Instead of waiting until something can be done and then doing it
+ * with a system call, the server asks the kernel through a ring in shared memory for what is to be done, and
+ * takes the results from another; one system call a turn submits and waits (io_uring(7)).
+ *
+ *     kernel -- multishot accept --> [accept queue] --> accept phase: up to accept_limit connections, each of
+ *                                                       which is received from until it ends
+ *     kernel -- received, sent ----> [work queue] ----> work phase: parse, look up, ask for the reply
+ *
+ * The two phases alternate. As in TUX the work queue may grow while it is worked on: when it is empty the
+ * kernel is asked, without waiting, whether more has come, and only then, or after some rounds (TUX has no
+ * such bound), it is the accept queue's turn.
+ *
+ * A reply leaves with one operation, head and body together, from the page cache, into which the file is
+ * mapped; there is no copy of it in the server. Received bytes land in buffers that the kernel takes from a
+ * pool when they have come, so that an idle connection has none.
+ *
+ * `workers` processes do this side by side, each with a ring of its own, like those of symped.
+ */
+#include "httpd/arch/uring.h"
+
+#include "common/clock.h"
+#include "httpd/arch/architecture.h"
+#include "httpd/file_table.h"
+#include "httpd/log.h"
+#include "httpd/master.h"
+#include "httpd/reply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define QUEUE_SIZE     1024              /* completions taken at once */
+#define WORK_ROUNDS    16                /* before accepting has its turn */
+#define MULTISHOT_ROOM 64                /* with less room connections are accepted one by one */
+#define PENDING_MAX    (64 * 1024)       /* bytes of requests kept behind a reply; then receiving pauses */
+#define BACK_OFF_NS    (100 * NS_PER_MS) /* when descriptors or memory have run out */
+#define SHED_FILES     16                /* cached files closed to make room for connections */
+
+static const enum knob_id UNDERSTOOD[] = {
+    KNOB_SENDFILE,      KNOB_WORKERS,           KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
+    KNOB_CACHE_ENTRIES, KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_REUSEPORT,    KNOB_COUNT,
+};
+
+/* What the kernel has been asked to accept at a listener. */
+struct accepting {
+    bool multishot, cancelled;
+    int64_t single; /* requests for one connection each */
+};
+
+/* The connection code knows it as an event set: it arms and closes connections through it. */
+struct event_set {
+    struct worker *worker;
+    struct uring uring;
+    struct accepting *accepting; /* by listener */
+    int *accepted;               /* the accept queue: a ring of sockets */
+    size_t first, length, capacity;
+    struct completion work[QUEUE_SIZE];
+    unsigned work_count;
+    uint64_t back_off_until_ns;
+};
+
+/* --- the accept queue --- */
+
+static bool queue_accepted(struct event_set *set, int fd)
+{
+    if (set->length == set->capacity) {
+        const size_t capacity = set->capacity ? 2 * set->capacity : 64;
+        int *grown = malloc(capacity * sizeof(*grown));
+
+        if (!grown)
+            return false;
+        for (size_t i = 0; i < set->length; i++)
+            grown[i] = set->accepted[(set->first + i) % set->capacity];
+        free(set->accepted);
+        set->accepted = grown;
+        set->first = 0;
+        set->capacity = capacity;
+    }
+    set->accepted[(set->first + set->length++) % set->capacity] = fd;
+    return true;
+}
+
+static int64_t room(const struct event_set *set)
+{
+    const struct worker *worker = set->worker;
+
+    return worker->max_connections - (int64_t)worker->counters->connections_open - (int64_t)set->length;
+}
+
+/*
+ * Asks for connections as far as there is room for them. A multishot request may bring more than there is
+ * room for, which then wait in the accept queue; so with little room it is cancelled, and as many connections
+ * are asked for as there are places.
+ */
+static void update_accepting(struct event_set *set)
+{
+    struct worker *worker = set->worker;
+    const bool wanted = !worker->shutting_down && worker->now_ns >= set->back_off_until_ns;
+    const int64_t places = wanted ? room(set) : 0;
+
+    for (size_t i = 0; i < worker->listener_count; i++) {
+        struct accepting *accepting = &set->accepting[i];
+
+        if ((accepting->multishot || accepting->single > 0) && !accepting->cancelled &&
+            (accepting->multishot ? places < MULTISHOT_ROOM : accepting->single > places)) {
+            accepting->cancelled = uring_cancel_accepts(&set->uring, (unsigned)i);
+        }
+        if (accepting->cancelled || accepting->multishot)
+            continue;
+        if (places >= 2 * MULTISHOT_ROOM) {
+            accepting->multishot = uring_accept(&set->uring, worker->listeners[i], (unsigned)i, true);
+            continue;
+        }
+        while (accepting->single < places &&
+               uring_accept(&set->uring, worker->listeners[i], (unsigned)i, false))
+            accepting->single++;
+    }
+}
+
+static void accept_completed(struct event_set *set, const struct completion *completion)
+{
+    struct accepting *accepting = &set->accepting[listener_of(completion->user_data)];
+
+    if (!(completion->flags & IORING_CQE_F_MORE)) {
+        if (accepting->single > 0)
+            accepting->single--;
+        else
+            accepting->multishot = false;
+        if (accepting->single == 0 && !accepting->multishot)
+            accepting->cancelled = false;
+    }
+    if (completion->result >= 0) {
+        if (!queue_accepted(set, completion->result))
+            close(completion->result);
+        return;
+    }
+    switch (-completion->result) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+        errno = -completion->result;
+        if (set->worker->now_ns >= set->back_off_until_ns)
+            log_errno("cannot accept connections (trying again every %d ms)", (int)(BACK_OFF_NS / NS_PER_MS));
+        set->back_off_until_ns = set->worker->now_ns + BACK_OFF_NS;
+        file_cache_shed(set->worker->cache, SHED_FILES);
+        break;
+    default: /* cancelled, or the connection was lost before we got to it (accept(2)) */
+        break;
+    }
+}
+
+static void accept_phase(struct event_set *set)
+{
+    struct worker *worker = set->worker;
+    int64_t accepted = 0;
+
+    if (set->length == 0 || worker->max_connections <= (int64_t)worker->counters->connections_open)
+        return;
+    worker->counters->accept_phases++;
+    while (set->length > 0 && accepted < worker->accept_limit &&
+           (int64_t)worker->counters->connections_open < worker->max_connections) {
+        const int fd = set->accepted[set->first];
+
+        set->first = (set->first + 1) % set->capacity;
+        set->length--;
+        accepted++;
+        worker->counters->accept_calls++;
+        /* The socket is in blocking mode, or the kernel would not wait for it; nobody calls it directly. */
+        connection_open(worker, fd, false);
+    }
+}
+
+/* --- the work queue --- */
+
+/* Sends what is to be sent next, from memory. */
+static void send_next(struct event_set *set, struct connection *connection)
+{
+    const char *contents = NULL;
+
+    if (connection->offset < connection->end)
+        contents = file_table_map(connection->file);
+    if ((connection->offset < connection->end && !contents) ||
+        !uring_send(&set->uring, connection, contents)) {
+        log_errno("no memory for a reply");
+        connection_close(set->worker, connection, CLOSED_BY_SERVER);
+        return;
+    }
+    timers_set(&set->worker->timers, &connection->timer,
+               set->worker->now_ns + set->worker->request_timeout_ns);
+}
+
+/* Asks the kernel for what the connection needs after something has happened to it. */
+static void dispose(struct event_set *set, struct connection *connection)
+{
+    const bool paused = connection_pending_bytes(connection) > PENDING_MAX;
+
+    if (connection->state == SENDING && !connection->sending)
+        send_next(set, connection);
+    if (connection->state == CLOSED) {
+        if (connection->receiving)
+            uring_cancel_receive(&set->uring, connection);
+        if (connection->sending)
+            uring_cancel_send(&set->uring, connection);
+        connection->generation++;
+    } else if (paused) {
+        connection->linger = true; /* there may be more that has not been received */
+        if (connection->receiving && !connection->pausing)
+            connection->pausing = uring_cancel_receive(&set->uring, connection);
+    } else if (!connection->receiving && !connection->peer_closed) {
+        connection->pausing = false;
+        if (!uring_receive(&set->uring, connection))
+            log_errno("cannot receive"); /* its timeout ends it */
+    }
+}
+
+/* The peer will send no more, or the connection is broken. */
+static void received_end(struct event_set *set, struct connection *connection)
+{
+    connection->peer_closed = true;
+    if (connection->state != SENDING) /* otherwise it may still want its reply */
+        connection_close(set->worker, connection,
+                         connection->state == LINGERING ? CLOSED_BY_SERVER : CLOSED_BY_CLIENT);
+}
+
+static void receive_completed(struct event_set *set, const struct completion *completion)
+{
+    struct connection *connection = receiver_of(completion->user_data);
+    const bool has_bytes = completion->flags & IORING_CQE_F_BUFFER;
+
+    if (connection) {
+        if (!(completion->flags & IORING_CQE_F_MORE))
+            connection->receiving = false;
+        if (completion->result > 0 && connection->state != LINGERING)
+            connection_received(set->worker, connection, uring_bytes(&set->uring, completion->flags),
+                                (size_t)completion->result);
+        else if (completion->result == 0 || (completion->result < 0 && completion->result != -ENOBUFS &&
+                                             completion->result != -ECANCELED))
+            received_end(set, connection);
+        dispose(set, connection);
+    }
+    if (has_bytes)
+        uring_recycle(&set->uring, completion->flags);
+}
+
+/* What the result of a send means. */
+static enum send_outcome outcome_of(struct event_set *set, struct connection *connection, int result)
+{
+    struct stat status;
+
+    if (result >= 0)
+        return reply_advance(connection, (size_t)result, set->worker->counters);
+    if (result == -EAGAIN || result == -EINTR)
+        return SEND_BLOCKED;
+    if (result == -EFAULT && connection->file && fstat(connection->file->fd, &status) == 0 &&
+        status.st_size < connection->end)
+        return SEND_TRUNCATED;
+    return SEND_FAILED;
+}
+
+static void send_completed(struct event_set *set, const struct completion *completion)
+{
+    struct connection *connection = uring_sent(&set->uring, sending_of(completion->user_data));
+
+    if (!connection)
+        return;
+    connection_sent(set->worker, connection, outcome_of(set, connection, completion->result));
+    if (connection->peer_closed && connection->state == READING)
+        connection_close(set->worker, connection, CLOSED_BY_CLIENT);
+    dispose(set, connection);
+}
+
+static void woken(struct event_set *set, const struct completion *completion)
+{
+    uint64_t drained;
+
+    if (read(set->worker->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
+        log_errno("cannot read the wake-up");
+    if (!(completion->flags & IORING_CQE_F_MORE) && !uring_watch_wake(&set->uring, set->worker->wake_fd))
+        log_errno("cannot watch the wake-up");
+}
+
+/* Moves completions from the ring into the two queues. */
+static void collect(struct event_set *set)
+{
+    struct counters *counters = set->worker->counters;
+    struct completion completions[QUEUE_SIZE];
+    const unsigned count = uring_take(&set->uring, completions, QUEUE_SIZE);
+
+    counters->events_returned += count;
+    set->work_count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (operation_of(completions[i].user_data) == OP_ACCEPT)
+            accept_completed(set, &completions[i]);
+        else if (operation_of(completions[i].user_data) != OP_IGNORED)
+            set->work[set->work_count++] = completions[i];
+    }
+    if (set->work_count > counters->queue_length_max)
+        counters->queue_length_max = set->work_count;
+}
+
+static void work_through_queue(struct event_set *set)
+{
+    set->worker->counters->queue_items += set->work_count;
+    set->worker->counters->queue_batches += set->work_count > 0;
+    for (unsigned i = 0; i < set->work_count; i++) {
+        const struct completion *completion = &set->work[i];
+
+        switch (operation_of(completion->user_data)) {
+        case OP_RECEIVE:
+            receive_completed(set, completion);
+            break;
+        case OP_SEND:
+            send_completed(set, completion);
+            break;
+        case OP_WAKE:
+            woken(set, completion);
+            break;
+        case OP_ACCEPT:
+        case OP_IGNORED:
+            break;
+        }
+    }
+}
+
+/* Submits, and takes what has come meanwhile. Returns false on failure. */
+static bool turn(struct event_set *set, int timeout_ms)
+{
+    set->worker->counters->event_calls++;
+    if (uring_wait(&set->uring, timeout_ms) != 0) {
+        log_errno("cannot wait for completions");
+        return false;
+    }
+    worker_refresh(set->worker);
+    collect(set);
+    return true;
+}
+
+static bool work_phase(struct event_set *set)
+{
+    for (int round = 0; set->work_count > 0; round++) {
+        work_through_queue(set);
+        set->work_count = 0;
+        if (round == WORK_ROUNDS)
+            break;
+        if (!turn(set, 0))
+            return false;
+    }
+    return true;
+}
+
+/* --- timeouts and the end --- */
+
+static void expired(void *user, struct timer *timer)
+{
+    struct event_set *set = user;
+    struct connection *connection = connection_of_timer(timer);
+
+    if (connection->state == READING && connection_pending_bytes(connection) > 0)
+        reply_timeout(set->worker, connection);
+    connection_close(set->worker, connection,
+                     connection->state == LINGERING ? CLOSED_BY_SERVER : CLOSED_BY_TIMEOUT);
+    dispose(set, connection);
+}
+
+/* The server is to shut down: closes a connection that has nothing under way. */
+static void retire(void *user, struct timer *timer)
+{
+    struct event_set *set = user;
+    struct connection *connection = connection_of_timer(timer);
+
+    if (connection->state == READING && connection_pending_bytes(connection) == 0) {
+        connection_close(set->worker, connection, CLOSED_BY_SERVER);
+        dispose(set, connection);
+    }
+}
+
+static int wait_ms(const struct event_set *set)
+{
+    const struct worker *worker = set->worker;
+    int timeout_ms = timers_wait_ms(&worker->timers, worker->now_ns);
+
+    if (set->length > 0 && (int64_t)worker->counters->connections_open < worker->max_connections)
+        return 0; /* accept_limit left some in the queue */
+    if (set->back_off_until_ns > worker->now_ns) {
+        const int back_off_ms = (int)((set->back_off_until_ns - worker->now_ns) / NS_PER_MS) + 1;
+
+        if (timeout_ms < 0 || back_off_ms < timeout_ms)
+            timeout_ms = back_off_ms;
+    }
+    return timeout_ms;
+}
+
+/* --- what connection.c calls --- */
+
+static int add_connection(struct event_set *set, int fd, uint64_t tag)
+{
+    struct connection *connection = connection_of_tag(tag);
+
+    connection->fd = fd;
+    return uring_receive(&set->uring, connection) ? 0 : -1;
+}
+
+static int watch(struct event_set *set, int fd, uint64_t tag, uint32_t interest)
+{
+    /* The operations that are under way say what is waited for. */
+    (void)set, (void)fd, (void)tag, (void)interest;
+    return 0;
+}
+
+static void close_connection(struct event_set *set, int fd)
+{
+    if (!uring_close_socket(&set->uring, fd))
+        log_errno("cannot close a socket");
+}
+
+static void destroy(struct event_set *set)
+{
+    while (set->length > 0) {
+        close(set->accepted[set->first]);
+        set->first = (set->first + 1) % set->capacity;
+        set->length--;
+    }
+    uring_close(&set->uring);
+    free(set->accepted);
+    free(set->accepting);
+    free(set);
+}
+
+static const struct event_mechanism completions = {
+    .name = "uring",
+    .destroy = destroy,
+    .add_connection = add_connection,
+    .close_connection = close_connection,
+    .watch = watch,
+};
+
+static struct event_set *create(struct worker *worker)
+{
+    struct event_set *set = calloc(1, sizeof(*set));
+    const char *missing;
+
+    if (!set || !(set->accepting = calloc(worker->listener_count, sizeof(*set->accepting)))) {
+        log_errno("cannot make a ring");
+        free(set);
+        return NULL;
+    }
+    set->worker = worker;
+    missing = uring_open(&set->uring);
+    if (missing) {
+        log_line("%s", missing);
+        free(set->accepting);
+        free(set);
+        return NULL;
+    }
+    return set;
+}
+
+static int serve(struct event_set *set)
+{
+    struct worker *worker = set->worker;
+    bool retired = false;
+
+    if (!uring_watch_wake(&set->uring, worker->wake_fd)) {
+        log_errno("cannot watch the wake-up");
+        return EXIT_RUNTIME;
+    }
+    while (!worker->shutting_down || worker->counters->connections_open > 0) {
+        update_accepting(set);
+        if (!turn(set, wait_ms(set)))
+            return EXIT_RUNTIME;
+        accept_phase(set);
+        if (!work_phase(set))
+            return EXIT_RUNTIME;
+        timers_expire(&worker->timers, worker->now_ns, expired, set);
+        if (worker->shutting_down && !retired) {
+            timers_for_each(&worker->timers, retire, set);
+            retired = true;
+        }
+    }
+    return EXIT_SUCCESS;
+}
+
+static int run(struct worker *worker)
+{
+    int exit_code;
+
+    if (!worker_open(worker))
+        return EXIT_RUNTIME;
+    worker->mechanism->destroy(worker->events);
+    worker->mechanism = &completions;
+    worker->events = create(worker);
+    if (!worker->events)
+        return EXIT_RUNTIME;
+    worker->hands_over_replies = true;
+    exit_code = serve(worker->events);
+    worker_close(worker);
+    return exit_code;
+}
+
+/* The kernel does not wait for a socket in non-blocking mode, it fails at once with EAGAIN. */
+static bool prepare(struct master *master)
+{
+    for (size_t i = 0; i < master->listener_count; i++) {
+        if (fcntl(master->listeners[i], F_SETFL, 0) != 0) {
+            log_errno("cannot put a listener into blocking mode");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check(const struct config *config)
+{
+    const char *missing = uring_unavailable();
+    bool ok = true;
+
+    if (missing)
+        ok = config_refuse(config, KNOB_ARCHITECTURE, missing);
+    if (config_integer(config, KNOB_SENDFILE) != SENDFILE_NONBLOCKING)
+        ok = config_refuse(config, KNOB_SENDFILE, "expected nonblocking: this architecture never blocks");
+    return ok;
+}
+
+extern const struct architecture architecture_uring;
+
+const struct architecture architecture_uring = {
+    .name = "uring",
+    .help = "processes that ask the kernel to accept, receive and send through a ring",
+    .knobs = UNDERSTOOD,
+    .check = check,
+    .prepare = prepare,
+    .run = run,
+};

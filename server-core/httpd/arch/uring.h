@@ -1,0 +1,108 @@
+/*
+ * The ring of the uring architecture: what is asked of the kernel, and what it says back. uring.c is what is
+ * done about it.
+ *
+ * All operations on connections go through the ring, closing included, so that they reach the kernel in the
+ * order in which they were asked for: an operation names its socket by number, and a close(2) that overtook
+ * one in the ring would let it hit whatever gets that number next.
+ */
+#ifndef TRIMTAB_HTTPD_ARCH_URING_H
+#define TRIMTAB_HTTPD_ARCH_URING_H
+
+#include "httpd/connection.h"
+
+#include <liburing.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define URING_BUFFERS      256  /* for received bytes; a power of two */
+#define URING_BUFFER_BYTES 2048 /* most requests are shorter; a longer one takes several */
+
+/* What a completion is about; in the lowest bits of user_data. */
+enum operation { OP_IGNORED, OP_ACCEPT, OP_RECEIVE, OP_SEND, OP_WAKE };
+
+/* A reply, or part of one, that the kernel is sending. It owns what it sends from: the connection may end. */
+struct sending {
+    struct connection *connection; /* NULL: it has ended */
+    struct cached_file *file;
+    char *head;
+    struct msghdr message;
+    struct iovec pieces[2];
+    struct sending *next_free;
+};
+
+/* A completion, copied out of the ring. */
+struct completion {
+    uint64_t user_data;
+    int32_t result;
+    uint32_t flags;
+};
+
+struct uring {
+    struct io_uring ring;
+    struct io_uring_buf_ring *buffers; /* the ring of free ones */
+    char *bytes;                       /* of all buffers */
+    struct sending *free_sendings;
+};
+
+/* Opens a ring with its buffers. Returns NULL, or what this kernel lacks. */
+const char *uring_open(struct uring *uring);
+void uring_close(struct uring *uring);
+
+/* Tries what the architecture needs of the kernel. Returns NULL, or what is missing. */
+const char *uring_unavailable(void);
+
+/* Submits what has been asked for, and waits up to timeout_ms (-1: for ever) until there are completions.
+ * Returns -1 with errno set on failure. */
+int uring_wait(struct uring *uring, int timeout_ms);
+
+/* Takes up to `size` completions. Returns how many. */
+unsigned uring_take(struct uring *uring, struct completion *completions, unsigned size);
+
+/* Ask for things. Receiving and multishot accepting go on until they are cancelled or fail. They return false
+ * when the kernel takes no more. */
+bool uring_accept(struct uring *uring, int listener, unsigned index, bool multishot);
+bool uring_cancel_accepts(struct uring *uring, unsigned index);
+bool uring_receive(struct uring *uring, struct connection *connection);
+bool uring_cancel_receive(struct uring *uring, struct connection *connection);
+bool uring_watch_wake(struct uring *uring, int fd);
+bool uring_close_socket(struct uring *uring, int fd);
+
+/* Sends what is left of the connection's head and of its file, of which `contents` is the memory. The
+ * operation takes them from the connection until uring_sent(). */
+bool uring_send(struct uring *uring, struct connection *connection, const char *contents);
+bool uring_cancel_send(struct uring *uring, struct connection *connection);
+
+/* Ends a sending: gives head and file back to its connection, if that has not ended, and returns it. */
+struct connection *uring_sent(struct uring *uring, struct sending *sending);
+
+/* The bytes of a receive completion, and giving their buffer back. */
+const char *uring_bytes(const struct uring *uring, uint32_t flags);
+void uring_recycle(struct uring *uring, uint32_t flags);
+
+static inline enum operation operation_of(uint64_t user_data)
+{
+    return (enum operation)(user_data & 7);
+}
+
+static inline unsigned listener_of(uint64_t user_data)
+{
+    return (unsigned)(user_data >> 3);
+}
+
+static inline struct sending *sending_of(uint64_t user_data)
+{
+    return (struct sending *)(uintptr_t)(user_data & ~UINT64_C(7));
+}
+
+/* User addresses have 47 bits, so the generation fits above. Returns NULL if that connection has ended. */
+static inline struct connection *receiver_of(uint64_t user_data)
+{
+    struct connection *connection = (struct connection *)(uintptr_t)(user_data & 0x0000FFFFFFFFFFF8);
+
+    return connection->generation == (uint16_t)(user_data >> 48) ? connection : NULL;
+}
+
+#endif

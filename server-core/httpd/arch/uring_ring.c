@@ -1,0 +1,342 @@
+/*
+ * See uring.h.
+ */
+#include "httpd/arch/uring.h"
+
+#include "common/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SUBMISSIONS  1024
+#define COMPLETIONS  8192
+#define BUFFER_GROUP 0
+
+static int open_ring(struct io_uring *ring, unsigned submissions, unsigned completions)
+{
+    struct io_uring_params params = {
+        .flags = IORING_SETUP_CQSIZE | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+        .cq_entries = completions,
+    };
+    int result = io_uring_queue_init_params(submissions, ring, &params);
+
+    if (result == -EINVAL) { /* before 6.1 */
+        params = (struct io_uring_params){.flags = IORING_SETUP_CQSIZE, .cq_entries = completions};
+        result = io_uring_queue_init_params(submissions, ring, &params);
+    }
+    return result;
+}
+
+static void offer_buffer(struct uring *uring, unsigned id, int offset)
+{
+    io_uring_buf_ring_add(uring->buffers, uring->bytes + (size_t)id * URING_BUFFER_BYTES, URING_BUFFER_BYTES,
+                          (uint16_t)id, io_uring_buf_ring_mask(URING_BUFFERS), offset);
+}
+
+/* Provided buffers: the kernel takes one when bytes have arrived, so idle connections need none. */
+static int provide_buffers(struct uring *uring)
+{
+    const size_t ring_bytes = URING_BUFFERS * sizeof(struct io_uring_buf);
+    struct io_uring_buf_reg registration = {.ring_entries = URING_BUFFERS, .bgid = BUFFER_GROUP};
+    int result;
+
+    uring->buffers = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uring->bytes = malloc((size_t)URING_BUFFERS * URING_BUFFER_BYTES);
+    if (uring->buffers == MAP_FAILED || !uring->bytes)
+        return -ENOMEM;
+    registration.ring_addr = (uint64_t)(uintptr_t)uring->buffers;
+    result = io_uring_register_buf_ring(&uring->ring, &registration, 0);
+    if (result != 0)
+        return result;
+    io_uring_buf_ring_init(uring->buffers);
+    for (unsigned i = 0; i < URING_BUFFERS; i++)
+        offer_buffer(uring, i, (int)i);
+    io_uring_buf_ring_advance(uring->buffers, URING_BUFFERS);
+    return 0;
+}
+
+const char *uring_open(struct uring *uring)
+{
+    static char sentence[160];
+    int result = open_ring(&uring->ring, SUBMISSIONS, COMPLETIONS);
+
+    if (result != 0) {
+        snprintf(sentence, sizeof(sentence), "the kernel refuses io_uring_setup: %s%s", strerror(-result),
+                 result == -EPERM ? " (see kernel.io_uring_disabled)" : "");
+        return sentence;
+    }
+    result = provide_buffers(uring);
+    if (result == 0)
+        return NULL;
+    snprintf(sentence, sizeof(sentence), "the kernel refuses rings of provided buffers (Linux 5.19): %s",
+             strerror(-result));
+    uring_close(uring);
+    return sentence;
+}
+
+void uring_close(struct uring *uring)
+{
+    io_uring_queue_exit(&uring->ring);
+    if (uring->buffers && uring->buffers != MAP_FAILED)
+        munmap(uring->buffers, URING_BUFFERS * sizeof(struct io_uring_buf));
+    free(uring->bytes);
+    while (uring->free_sendings) {
+        struct sending *sending = uring->free_sendings;
+
+        uring->free_sendings = sending->next_free;
+        free(sending);
+    }
+}
+
+/* Receives one byte from a pair of sockets as connections will be received from. */
+static bool can_receive(struct uring *uring, struct connection *connection, int peer)
+{
+    struct completion completion = {0};
+
+    return write(peer, "x", 1) == 1 && uring_receive(uring, connection) && uring_wait(uring, 1000) == 0 &&
+           uring_take(uring, &completion, 1) == 1 && completion.result == 1 &&
+           completion.flags & IORING_CQE_F_MORE && *uring_bytes(uring, completion.flags) == 'x';
+}
+
+const char *uring_unavailable(void)
+{
+    static const int needed[] = {IORING_OP_ACCEPT, IORING_OP_RECV,     IORING_OP_SENDMSG,
+                                 IORING_OP_CLOSE,  IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL};
+    struct uring uring = {0};
+    const char *missing = uring_open(&uring);
+    struct io_uring_probe *probe;
+    int pair[2];
+
+    if (missing)
+        return missing;
+    probe = io_uring_get_probe_ring(&uring.ring);
+    for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
+        if (!probe || !io_uring_opcode_supported(probe, needed[i]))
+            missing = "the kernel lacks an io_uring operation on sockets (Linux 5.6)";
+    }
+    io_uring_free_probe(probe);
+    if (!missing && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
+        if (!can_receive(&uring, &(struct connection){.fd = pair[0]}, pair[1]))
+            missing = "the kernel lacks multishot receive requests (Linux 6.0)";
+        close(pair[0]);
+        close(pair[1]);
+    }
+    uring_close(&uring);
+    return missing;
+}
+
+int uring_wait(struct uring *uring, int timeout_ms)
+{
+    struct __kernel_timespec timeout = {
+        .tv_sec = timeout_ms / 1000,
+        .tv_nsec = (long long)(timeout_ms % 1000) * (long long)NS_PER_MS,
+    };
+    struct io_uring_cqe *first;
+    int result;
+
+    if (timeout_ms == 0)
+        result = io_uring_submit_and_get_events(&uring->ring);
+    else
+        result =
+            io_uring_submit_and_wait_timeout(&uring->ring, &first, 1, timeout_ms > 0 ? &timeout : NULL, NULL);
+    if (result >= 0 || result == -ETIME || result == -EINTR || result == -EBUSY || result == -EAGAIN)
+        return 0;
+    errno = -result;
+    return -1;
+}
+
+unsigned uring_take(struct uring *uring, struct completion *completions, unsigned size)
+{
+    struct io_uring_cqe *taken[64];
+    unsigned count = 0;
+
+    while (count < size) {
+        const unsigned room = size - count < 64 ? size - count : 64;
+        const unsigned got = io_uring_peek_batch_cqe(&uring->ring, taken, room);
+
+        for (unsigned i = 0; i < got; i++) {
+            completions[count++] = (struct completion){
+                .user_data = io_uring_cqe_get_data64(taken[i]),
+                .result = taken[i]->res,
+                .flags = taken[i]->flags,
+            };
+        }
+        io_uring_cq_advance(&uring->ring, got);
+        if (got < room)
+            break;
+    }
+    return count;
+}
+
+/* Returns NULL when the kernel does not take what the ring holds. */
+static struct io_uring_sqe *next_submission(struct uring *uring, uint64_t user_data)
+{
+    struct io_uring_sqe *submission = io_uring_get_sqe(&uring->ring);
+
+    if (!submission && io_uring_submit(&uring->ring) >= 0)
+        submission = io_uring_get_sqe(&uring->ring);
+    if (submission) {
+        memset(submission, 0, sizeof(*submission));
+        submission->user_data = user_data; /* the io_uring_prep_ functions leave it alone */
+    }
+    return submission;
+}
+
+bool uring_accept(struct uring *uring, int listener, unsigned index, bool multishot)
+{
+    struct io_uring_sqe *submission = next_submission(uring, (uint64_t)index << 3 | OP_ACCEPT);
+
+    if (!submission)
+        return false;
+    if (multishot)
+        io_uring_prep_multishot_accept(submission, listener, NULL, NULL, SOCK_CLOEXEC);
+    else
+        io_uring_prep_accept(submission, listener, NULL, NULL, SOCK_CLOEXEC);
+    return true;
+}
+
+static bool cancel(struct uring *uring, uint64_t user_data, unsigned flags)
+{
+    struct io_uring_sqe *submission = next_submission(uring, OP_IGNORED);
+
+    if (submission)
+        io_uring_prep_cancel64(submission, user_data, (int)flags);
+    return submission != NULL;
+}
+
+bool uring_cancel_accepts(struct uring *uring, unsigned index)
+{
+    return cancel(uring, (uint64_t)index << 3 | OP_ACCEPT, IORING_ASYNC_CANCEL_ALL);
+}
+
+static uint64_t receive_data(const struct connection *connection)
+{
+    return (uint64_t)connection->generation << 48 | (uint64_t)(uintptr_t)connection | OP_RECEIVE;
+}
+
+bool uring_receive(struct uring *uring, struct connection *connection)
+{
+    struct io_uring_sqe *submission = next_submission(uring, receive_data(connection));
+
+    if (!submission)
+        return false;
+    io_uring_prep_recv_multishot(submission, connection->fd, NULL, 0, 0);
+    submission->flags |= IOSQE_BUFFER_SELECT;
+    submission->buf_group = BUFFER_GROUP;
+    connection->receiving = true;
+    return true;
+}
+
+bool uring_cancel_receive(struct uring *uring, struct connection *connection)
+{
+    return cancel(uring, receive_data(connection), 0);
+}
+
+bool uring_watch_wake(struct uring *uring, int fd)
+{
+    struct io_uring_sqe *submission = next_submission(uring, OP_WAKE);
+
+    if (submission)
+        io_uring_prep_poll_multishot(submission, fd, POLLIN);
+    return submission != NULL;
+}
+
+bool uring_close_socket(struct uring *uring, int fd)
+{
+    struct io_uring_sqe *submission = next_submission(uring, OP_IGNORED);
+
+    if (submission)
+        io_uring_prep_close(submission, fd);
+    return submission != NULL;
+}
+
+static struct sending *allocate_sending(struct uring *uring)
+{
+    struct sending *sending = uring->free_sendings;
+
+    if (!sending)
+        return malloc(sizeof(*sending));
+    uring->free_sendings = sending->next_free;
+    return sending;
+}
+
+bool uring_send(struct uring *uring, struct connection *connection, const char *contents)
+{
+    struct sending *sending = allocate_sending(uring);
+    struct io_uring_sqe *submission;
+    size_t pieces = 0;
+
+    if (!sending)
+        return false;
+    submission = next_submission(uring, (uint64_t)(uintptr_t)sending | OP_SEND);
+    if (!submission) {
+        sending->next_free = uring->free_sendings;
+        uring->free_sendings = sending;
+        return false;
+    }
+    *sending = (struct sending){
+        .connection = connection,
+        .file = connection->file,
+        .head = connection->head,
+    };
+    if (connection->head && connection->head_sent < connection->head_length)
+        sending->pieces[pieces++] = (struct iovec){
+            .iov_base = connection->head + connection->head_sent,
+            .iov_len = connection->head_length - connection->head_sent,
+        };
+    if (connection->offset < connection->end)
+        sending->pieces[pieces++] = (struct iovec){
+            .iov_base = (char *)contents + connection->offset,
+            .iov_len = (size_t)(connection->end - connection->offset),
+        };
+    sending->message.msg_iov = sending->pieces;
+    sending->message.msg_iovlen = pieces;
+    io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);
+    connection->file = NULL;
+    connection->head = NULL;
+    connection->sending = sending;
+    return true;
+}
+
+bool uring_cancel_send(struct uring *uring, struct connection *connection)
+{
+    struct sending *sending = connection->sending;
+
+    sending->connection = NULL;
+    connection->sending = NULL;
+    return cancel(uring, (uint64_t)(uintptr_t)sending | OP_SEND, 0);
+}
+
+struct connection *uring_sent(struct uring *uring, struct sending *sending)
+{
+    struct connection *connection = sending->connection;
+
+    if (connection) {
+        connection->file = sending->file;
+        connection->head = sending->head;
+        connection->sending = NULL;
+    } else {
+        if (sending->file)
+            file_cache_release(sending->file);
+        free(sending->head);
+    }
+    sending->next_free = uring->free_sendings;
+    uring->free_sendings = sending;
+    return connection;
+}
+
+const char *uring_bytes(const struct uring *uring, uint32_t flags)
+{
+    return uring->bytes + (size_t)(flags >> IORING_CQE_BUFFER_SHIFT) * URING_BUFFER_BYTES;
+}
+
+void uring_recycle(struct uring *uring, uint32_t flags)
+{
+    offer_buffer(uring, flags >> IORING_CQE_BUFFER_SHIFT, 0);
+    io_uring_buf_ring_advance(uring->buffers, 1);
+}

@@ -1,0 +1,100 @@
+"""The uring architecture: what its rings and queues add to what all architectures do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LARGE = bytes(range(256)) * 16384  # 4 MiB: more than the buffers of a socket that nobody reads from
+
+
+@pytest.fixture(autouse=True)
+def _kernel_can_do_it(binary: str) -> None:
+    """Skips where the kernel lacks what the architecture needs: then it offers no mode."""
+    known = json.loads(subprocess.run([binary, "-V", "--json"], capture_output=True, check=True).stdout)
+    (uring,) = (one for one in known["architectures"] if one["name"] == "uring")
+    if not uring["modes"]:
+        pytest.skip("this kernel lacks what uring needs")
+
+
+def test_a_flood_of_requests_behind_a_blocked_reply_is_answered_in_order(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """More requests than are kept behind a reply: receiving pauses, and goes on when they are served."""
+    server = start(architecture="uring", workers=1)
+    server.write("large", LARGE)
+    for number in range(10):
+        server.write(f"{number}", b"%d" % number)
+    connection = server.connect(receive_buffer=4096)
+    connection.ask("/large")
+    count = 20_000  # requests of 30 bytes each
+    flood = b"".join(b"GET /%d HTTP/1.1\r\nHost: t\r\n\r\n" % (number % 10) for number in range(count))
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(connection.send, flood)
+        await_state(lambda: server.total()["requests"] >= 1)
+        assert connection.reply().body == LARGE
+        for number in range(count):
+            assert connection.reply().body == b"%d" % (number % 10)
+        sent.result()
+    server.await_total(requests=count + 1, replies_200=count + 1, connections_open=1)
+
+
+@pytest.mark.parametrize("max_connections", [3, 150])
+@pytest.mark.parametrize("accept_limit", [1, "inf"])
+def test_more_clients_than_places_are_all_served(
+    start: Callable[..., Any], max_connections: int, accept_limit: int | str
+) -> None:
+    """Accepting by multishot request, one by one when places become few, and again: nobody is lost."""
+    server = start(
+        architecture="uring", workers=1, max_connections=max_connections, accept_limit=accept_limit
+    )
+    server.write("file", b"contents")
+
+    def client(_number: int) -> bool:
+        connection = server.connect()
+        served = connection.get("/file").body == b"contents"
+        connection.close()
+        return served
+
+    waiting = [server.connect() for _ in range(200)]
+    for connection in waiting:
+        connection.ask("/file")
+    for connection in waiting:
+        assert connection.reply().body == b"contents"
+        connection.close()
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(client, range(100)))
+    server.await_total(connections_open=0, connections_accepted=300, requests=300)
+
+
+def test_a_connection_closed_under_a_reply_leaves_nothing_for_the_next_one(start: Callable[..., Any]) -> None:
+    """Sockets are closed in the order of the ring: no reply goes to who gets the number next."""
+    server = start(architecture="uring", workers=1)
+    server.write("large", LARGE)
+    server.write("file", b"contents")
+    for _ in range(50):
+        gone = server.connect()
+        gone.ask("/large")
+        gone.close()
+        connection = server.connect()
+        assert connection.get("/file").body == b"contents"
+        connection.close()
+    server.await_total(connections_open=0, connections_accepted=100)
+
+
+def test_blocking_sendfile_is_refused(start: Callable[..., Any], binary: str) -> None:
+    """It never blocks, so there is nothing to choose."""
+    server = start()
+    command = [binary, "-t", "-c", str(server.configuration), "--set", "architecture=uring"]
+    checked = subprocess.run(
+        [*command, "--set", "sendfile=blocking"], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert checked.returncode == 2
+    assert "sendfile = blocking: expected nonblocking" in checked.stderr
