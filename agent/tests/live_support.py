@@ -39,9 +39,9 @@ TINY: dict[str, Any] = {
 TINY_KNOBS = {"workers": KnobSpec(low=1, high=4), "max_connections": KnobSpec(fixed=16)}
 
 
-def tiny_spec(**changes: Any) -> RunSpec:
-    """A run of a few seconds; `changes` override its settings."""
-    return RunSpec(knobs=TINY_KNOBS, settings={**TINY, **changes})
+def tiny_spec(knobs: dict[str, KnobSpec] | None = None, **changes: Any) -> RunSpec:
+    """A run of a few seconds; `changes` override its settings, `knobs` are narrowed besides."""
+    return RunSpec(knobs={**TINY_KNOBS, **(knobs or {})}, settings={**TINY, **changes})
 
 
 def specweb99(directories: int, time_scale: float = 1.0) -> Workload:

@@ -14,12 +14,39 @@ host has: by the affinity of its interrupt, or, for devices without one (veth, l
 (kernel: networking/scaling.rst). Pure: nothing here touches the machine.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 PlanName = Literal["none", "process", "interrupt", "aligned", "misaligned"]
 PLANS: tuple[PlanName, ...] = get_args(PlanName)
+
+KNOBS = ("affinity", "worker_cpu_affinity")
+"""Names under which targets have the plan as a knob: nginx has a directive for the part that pins workers."""
+
+HELP = (
+    "Which CPU serves which worker and which receive queue: process pins workers, interrupt steers queues, "
+    "aligned does both, misaligned does both wrongly (to be measured, not used)."
+)
+
+
+def pins_workers(plan: object) -> bool:
+    """Whether a plan of that name gives each worker a CPU."""
+    return plan in ("process", "aligned", "misaligned")
+
+
+def steers_queues(plan: object) -> bool:
+    """Whether a plan of that name gives each receive queue a CPU."""
+    return plan in ("interrupt", "aligned", "misaligned")
+
+
+def plan_of(configuration: Mapping[str, object]) -> PlanName:
+    """The plan in a configuration; `none` where the target has no such knob."""
+    for name in KNOBS:
+        for plan in PLANS:
+            if configuration.get(name) == plan:
+                return plan
+    return "none"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,16 +88,15 @@ def make_plan(
         raise ValueError(f"affinity plan {name}: expected at least one CPU for the server")
     if workers < 1:
         raise ValueError(f"affinity plan {name}: expected at least one worker, not {workers}")
-    pinned = name in ("process", "aligned", "misaligned")
     shift = 1 if name == "misaligned" else 0
     return AffinityPlan(
         name=name,
-        worker_cpus=tuple(cpus[i % len(cpus)] for i in range(workers)) if pinned else (),
-        queues=()
-        if name in ("none", "process")
-        else tuple(
+        worker_cpus=tuple(cpus[i % len(cpus)] for i in range(workers)) if pins_workers(name) else (),
+        queues=tuple(
             QueuePlacement(queue=queue, cpu=cpus[(i + shift) % len(cpus)]) for i, queue in enumerate(queues)
-        ),
+        )
+        if steers_queues(name)
+        else (),
     )
 
 

@@ -15,8 +15,8 @@ from trimtab_tuner.affinity import AffinityPlan, PlanName, make_plan
 from trimtab_agent.affinity.balancers import Balancer, balancers
 from trimtab_agent.affinity.changes import changes_of, queues_of
 from trimtab_agent.affinity.journal import AffinityJournal, Applied, Restored
-from trimtab_agent.affinity.os_settings import DirectAccess
-from trimtab_agent.errors import HostError, RunConflict, SpecError
+from trimtab_agent.affinity.os_settings import DirectAccess, SettingRefused
+from trimtab_agent.errors import RunConflict, SpecError
 from trimtab_agent.helper.client import HelperAccess
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.run.lock import RunLock
@@ -139,19 +139,18 @@ class AffinityService:
             lock.release()
 
     @contextmanager
-    def for_trial(
-        self, name: PlanName, devices: Sequence[str], workers: int, run_id: int
-    ) -> Iterator[tuple[Applied, ...]]:
-        """The plan in force for the time of a trial; put back at its end, whatever ends it.
+    def for_trial(self, name: PlanName, devices: Sequence[str], run_id: int) -> Iterator[tuple[Applied, ...]]:
+        """The receive queues of a plan steered for the time of a trial; put back whatever ends it.
 
-        Raises HostError when a setting is refused: half a plan is another plan.
+        Its workers are pinned by the server's own configuration. Raises SettingRefused when a setting is
+        refused: half a plan is another plan.
         """
         mark = max((line.id for line in self.journal.in_force()), default=0)
         try:
-            settings = self._apply(name, devices, workers, (), run_id).settings
+            settings = self._apply(name, devices, 1, (), run_id).settings
             for setting in settings:
                 if setting.state == "refused":
-                    raise HostError(f"affinity plan {name}: {setting.path}: {setting.reason}")
+                    raise SettingRefused(f"{setting.path}: {setting.reason}")
             yield settings
         finally:
             self.journal.restore(down_to=mark)

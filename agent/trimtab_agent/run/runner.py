@@ -25,6 +25,7 @@ from trimtab_tuner.strategies.base import Strategy
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderError
 
+from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
@@ -86,6 +87,7 @@ class Runner:
         self._space = Space.model_validate(run.space)
         self._history = History(repository, run_id)
         self._strategy = self._rebuilt_strategy()
+        layout = CpuLayout(server=tuple(run.layout["server"]), generator=tuple(run.layout["generator"]))
         self._bench = Bench(
             run_id=run_id,
             program=server_program(TARGETS[run.target], agent.httpd_path),
@@ -94,7 +96,7 @@ class Runner:
             settings=self._settings,
             objective=run.objective,
             seed=run.seed,
-            layout=CpuLayout(server=tuple(run.layout["server"]), generator=tuple(run.layout["generator"])),
+            layout=layout,
             file_set=FileSet(
                 self._paths.file_sets, make_workload(run.workload_parameters, self._paths.workloads)
             ),
@@ -103,6 +105,7 @@ class Runner:
             sampler=sampler,
             stop=stop,
             base=run.base.get("expanded"),
+            affinity=AffinityService(repository, layout, agent),
         )
         self._announcer = Announcer(repository, broadcaster, run_id)
         self.progress = RunProgress(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_db import records
+from trimtab_tuner.affinity import plan_of, steers_queues
 from trimtab_tuner.presets import Settings
 from trimtab_tuner.records import Configuration, Verdict
 from trimtab_tuner.score import score
@@ -23,6 +24,8 @@ from trimtab_tuner.targets.base import Target
 from trimtab_tuner.verification import verify
 from trimtab_tuner.workloads.conditions import Conditions
 
+from trimtab_agent.affinity.os_settings import SettingRefused
+from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import FileSetError
@@ -44,6 +47,9 @@ from trimtab_agent.warming import WarmingFailed, read_in_group, warm
 # So many rates of a trial are driven a second time if the generator was the limit in the first.
 REPEATS_PER_TRIAL = 2
 
+# Where the generator's packets arrive; it has no interrupt, so plans steer it by RPS.
+RECEIVING_DEVICES = ("lo",)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
@@ -63,6 +69,7 @@ class Bench:
     sampler: Sampler
     stop: StopSignal
     surroundings: Surroundings = field(default_factory=Surroundings)
+    affinity: AffinityService | None = None
     base: str | None = None
 
     @property
@@ -103,6 +110,10 @@ class TrialListener:
     measured: Callable[[records.Measurement], None]
 
 
+class Disturbed(Exception):
+    """Something else on the host has changed what the trial depends on."""
+
+
 class WorkerDied(Exception):
     """A worker process of the server died and was replaced by its master."""
 
@@ -127,6 +138,7 @@ class Climb:
             for rate_rps in self._order.rates_rps:
                 if server is None or bench.settings.restart_between_rates:
                     running.close()
+                    self._steer(running)
                     server = running.enter_context(self._start())
                     self._warm(server)
                     bench.sampler.watch_server(server.pids, server.read_stats)
@@ -142,6 +154,25 @@ class Climb:
                 self._listener.measured(record)
                 if bench.settings.gap_s > 0 and bench.stop.wait(bench.settings.gap_s):
                     raise Stopped
+
+    def _steer(self, running: ExitStack) -> None:
+        """Puts the receive queues of the affinity plan where it wants them, for the time of `running`."""
+        bench, configuration = self._bench, self._order.configuration
+        plan = plan_of(configuration)
+        if bench.affinity is None or not steers_queues(plan):
+            return
+        try:
+            running.enter_context(bench.affinity.for_trial(plan, RECEIVING_DEVICES, bench.run_id))
+        except SettingRefused as error:
+            raise ConfigurationRejected(f"affinity plan {plan}: {error}") from error
+        running.push(self._look_for_drift)
+
+    def _look_for_drift(self, failure: type[BaseException] | None, *_: object) -> None:
+        """At the end of the rates: somebody else who moved what the plan had placed has spoilt them."""
+        if failure is None and self._bench.affinity is not None:
+            drift = self._bench.affinity.journal.drift()
+            if drift:
+                raise Disturbed("; ".join(drift))
 
     def _start(self) -> TargetServer:
         bench = self._bench
@@ -252,6 +283,8 @@ def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> recor
         explain_by_missing_files(bench.file_set)
         verdict = Verdict.CRASHED
         reason = str(error) + bench.surroundings.out_of_memory_remark(kills_before)
+    except Disturbed as error:
+        verdict, reason = Verdict.DISTURBED, str(error)
     except Stopped:
         verdict, reason = Verdict.ABORTED, "The run was stopped during this trial."
     finally:

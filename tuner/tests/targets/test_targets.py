@@ -94,7 +94,7 @@ def test_affinity_plan_becomes_the_servers_cpus():
 def test_affinity_without_cpus_is_refused(exporter):
     """There is nothing to pin to."""
     context = RenderContext(root="/srv/www", listen=("127.0.0.1:8000",))
-    with pytest.raises(RenderError, match="affinity = process"):
+    with pytest.raises(RenderError, match="affinity plan process"):
         exporter.export({**DEFAULT, "affinity": "process"}, context, evidence())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from trimtab_tuner import affinity
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
@@ -56,6 +57,17 @@ class Evidence:
     default_score_mbps: float | None = None
     gain: Gain | None = None
     knob_gains: Mapping[str, Gain] = field(default_factory=dict)
+
+
+def cpus_for_workers(plan: object, context: RenderContext) -> tuple[int, ...]:
+    """The CPUs that a plan deals out to the workers; empty when it pins none. Raises RenderError."""
+    if not affinity.pins_workers(plan):
+        return ()
+    if not context.server_cpus:
+        raise RenderError(
+            f"affinity plan {plan}: expected to know the CPUs set aside for the server, there are none"
+        )
+    return context.server_cpus
 
 
 About = Callable[[str], str]

@@ -1,19 +1,27 @@
 """The target `core`: trimtab-httpd.
 
 Names, ranges and defaults are those of the server's own table (`trimtab-httpd -t` prints them). Two knobs are
-coarser here: `accept_limit` and `sndbuf` are offered in steps, and `affinity` is a plan (`none`, or
-`process`: each worker pinned to one of the server's CPUs) from which rendering makes the list of CPUs.
+coarser here: `accept_limit` and `sndbuf` are offered in steps, and `affinity` is an affinity plan, from which
+rendering makes the list of CPUs; what the plan says of receive queues is the agent's to do.
 """
 
 import re
 from collections.abc import Iterator
 
+from trimtab_tuner import affinity
 from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
-from trimtab_tuner.targets.base import About, Evidence, RenderContext, RenderError, no_comment
+from trimtab_tuner.targets.base import (
+    About,
+    Evidence,
+    RenderContext,
+    RenderError,
+    cpus_for_workers,
+    no_comment,
+)
 
 LINE_LIMIT = 199  # the INI parser's default (libinih, INI_MAX_LINE 200) without the line's end
 
@@ -98,9 +106,9 @@ KNOBS = (
     Knob(
         name="affinity",
         kind="categorical",
-        choices=("none", "process"),
+        choices=affinity.PLANS,
         default="none",
-        help="Whether each worker is pinned to one of the server's CPUs.",
+        help=affinity.HELP,
     ),
     Knob(
         name="cache_entries",
@@ -353,12 +361,8 @@ def surroundings(context: RenderContext) -> dict[str, Value]:
 def settings(configuration: Configuration, context: RenderContext) -> Configuration:
     """The knobs as the server reads them: the affinity plan turned into CPUs."""
     values = {knob.name: configuration[knob.name] for knob in KNOBS}
-    if values["affinity"] == "process":
-        if not context.server_cpus:
-            raise RenderError(
-                "affinity = process: expected to know the CPUs set aside for the server, there are none"
-            )
-        values["affinity"] = ",".join(str(cpu) for cpu in context.server_cpus)
+    cpus = cpus_for_workers(values["affinity"], context)
+    values["affinity"] = ",".join(str(cpu) for cpu in cpus) or "none"
     return values
 
 

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets import evidence as say
-from trimtab_tuner.targets.base import Evidence, RenderContext, RenderError
+from trimtab_tuner.targets.base import Evidence, RenderContext, RenderError, cpus_for_workers
 from trimtab_tuner.targets.core import KNOBS
 from trimtab_tuner.targets.mime_types import MIME_TYPES
 
@@ -111,13 +111,9 @@ class _File:
         )
 
     def _affinity(self) -> str:
-        if self._configuration["affinity"] == "none":
-            return "# worker_cpu_affinity is not set: workers are not pinned.\n"
-        cpus = self._context.server_cpus
+        cpus = cpus_for_workers(self._configuration["affinity"], self._context)
         if not cpus:
-            raise RenderError(
-                "affinity = process: expected to know the CPUs set aside for the server, there are none"
-            )
+            return "# worker_cpu_affinity is not set: workers are not pinned.\n"
         masks = [f"{1 << cpus[i % len(cpus)]:b}" for i in range(int(self._configuration["workers"]))]
         return "worker_cpu_affinity\n" + "".join(f"    {mask}\n" for mask in masks)[:-1] + ";\n"
 

@@ -9,10 +9,11 @@ stands alone and writes nowhere but under the context's prefix, so any user may 
 import textwrap
 from collections.abc import Callable, Iterable
 
+from trimtab_tuner import affinity
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import nginx_syntax, values
-from trimtab_tuner.targets.base import About, RenderContext, RenderError, no_comment
+from trimtab_tuner.targets.base import About, RenderContext, RenderError, cpus_for_workers, no_comment
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 
 ON_OFF = ("off", "on")
@@ -46,9 +47,9 @@ KNOBS = (
     Knob(
         name="worker_cpu_affinity",
         kind="categorical",
-        choices=("none", "process"),
+        choices=affinity.PLANS,
         default="none",
-        help="Whether each worker is pinned to one of the server's CPUs.",
+        help=affinity.HELP,
     ),
     Knob(
         name="multi_accept",
@@ -299,13 +300,8 @@ def settings(configuration: Configuration, context: RenderContext) -> dict[str, 
         f"open_file_cache max={entries} inactive=60s;" if entries else "open_file_cache off;"
     )
     lines["keepalive_timeout"] = f"keepalive_timeout {configuration['keepalive_timeout']}s;"
-    if configuration["worker_cpu_affinity"] == "process":
-        cpus = context.server_cpus
-        if not cpus:
-            raise RenderError(
-                "worker_cpu_affinity = process: expected to know the CPUs set aside for the server, "
-                "there are none"
-            )
+    cpus = cpus_for_workers(configuration["worker_cpu_affinity"], context)
+    if cpus:
         workers = int(configuration["worker_processes"])
         masks = " ".join(f"{1 << cpus[i % len(cpus)]:b}" for i in range(workers))
         lines["worker_cpu_affinity"] = f"worker_cpu_affinity {masks};"

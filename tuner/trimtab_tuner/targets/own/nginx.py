@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from trimtab_tuner import affinity
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets import nginx, nginx_syntax
 from trimtab_tuner.targets.base import RenderContext, RenderError
@@ -90,7 +91,7 @@ class NginxOwn:
 def _lines(configuration: Configuration, knobs: Collection[str], context: RenderContext) -> dict[str, str]:
     """Directive by knob, for those of the knobs that are directives of their own."""
     lines = {name: line for name, line in nginx.settings(configuration, context).items() if name in knobs}
-    if "worker_processes" in lines and configuration["worker_cpu_affinity"] == "process":
+    if "worker_processes" in lines and affinity.pins_workers(configuration["worker_cpu_affinity"]):
         # There is a mask for each worker.
         lines["worker_cpu_affinity"] = nginx.settings(configuration, context)["worker_cpu_affinity"]
     if "worker_cpu_affinity" in knobs and configuration["worker_cpu_affinity"] == "none":
