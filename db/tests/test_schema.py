@@ -75,6 +75,8 @@ def test_no_question_reads_a_whole_table(sqlite_file, make_run, make_trial):
     repository.trials_of(run.id, after=3, size_classes=True)
     repository.trial_summaries(run.id, after=0)
     repository.trial(run.id, 1)
+    repository.trials_with(run.id, "000000000001")
+    repository.verified_scores(run.id)
     repository.proposals_of(run.id)
     repository.events(run.id)
     repository.exports(run.id)

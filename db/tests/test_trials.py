@@ -215,3 +215,26 @@ def test_time_without_zone_is_refused(repository, make_run, make_trial):
     with pytest.raises(StatementError, match="has no time zone"):
         repository.record_trial(make_trial(run_id, started_at=naive))
     assert repository.trials_of(run_id) == ()
+
+
+def test_verified_scores_tell_the_peak_of_search_trials(
+    repository, make_run, make_trial, make_measurement
+):
+    """A trial without a score, or of another purpose, is none of them."""
+    run_id = make_run(repository).id
+    measured = (make_measurement(1, goodput_mbps=80.0), make_measurement(2, goodput_mbps=120.0))
+    repository.record_trial(make_trial(run_id, 1, measurements=measured))
+    repository.record_trial(make_trial(run_id, 2, score=None, verdict="crashed"))
+    repository.record_trial(make_trial(run_id, 3, purpose=records.TrialPurpose.CONFIRMATION))
+    (line,) = repository.verified_scores(run_id)
+    assert (line.number, line.configuration["workers"], line.score, line.peak_mbps) == (1, 1, 91.0, 120.0)
+
+
+def test_trials_with_a_configuration_are_all_of_it(repository, make_run, make_trial):
+    """Of every purpose, with what they measured."""
+    run_id = make_run(repository).id
+    for number in (1, 2, 3):
+        repository.record_trial(make_trial(run_id, number, configuration_hash="a" if number < 3 else "b"))
+    trials = repository.trials_with(run_id, "a")
+    assert [trial.number for trial in trials] == [1, 2]
+    assert len(trials[0].measurements) == 2

@@ -243,6 +243,16 @@ class Trial(TrialSummary):
 
 
 @dataclass(frozen=True, kw_only=True)
+class VerifiedScore:
+    """A verified search trial in one line; `peak_mbps` is its highest goodput at any rate."""
+
+    number: int
+    configuration: JsonObject
+    score: float
+    peak_mbps: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Proposal:
     """A configuration the strategy asked for, written down before it is tried."""
 

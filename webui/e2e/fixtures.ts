@@ -62,8 +62,8 @@ export async function setUpTinyRun(page: Page, budget: number): Promise<void> {
   await page.getByRole('textbox', { name: 'Budget' }).fill(String(budget));
   await page.getByRole('button', { name: 'Advanced settings' }).click();
   const tiny = {
-    'Time per rate': '0.4',
     'Warm-up per rate': '0.1',
+    'Time per rate': '0.4',
     'Client timeout': '0.3',
     'Rates in the ladder': '2',
     'Confirmation repeats': '2',

@@ -138,8 +138,18 @@ def configuration(**changed: int | str) -> dict[str, int | str]:
 
 
 @pytest.fixture
-def recorded_run(daemon: Daemon) -> records.Run:
+def recorded_run(record_run: Callable[[], records.Run]) -> records.Run:
     """A finished run of two search trials with everything that belongs to a run."""
+    return record_run()
+
+
+@pytest.fixture
+def record_run(daemon: Daemon) -> Callable[[], records.Run]:
+    """Records another such run."""
+    return lambda: _record_run(daemon)
+
+
+def _record_run(daemon: Daemon) -> records.Run:
     repository = daemon.repository
     run = repository.create_run(
         records.NewRun(

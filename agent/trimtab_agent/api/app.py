@@ -7,7 +7,7 @@ from trimtab_agent import __version__
 from trimtab_agent.api.context import Context
 from trimtab_agent.api.errors import add_error_handlers
 from trimtab_agent.api.guard import Guard
-from trimtab_agent.api.routes import affinity, catalogue, exports, live, runs, system, trials
+from trimtab_agent.api.routes import affinity, catalogue, compare, exports, live, runs, system, trials
 from trimtab_agent.api.schemas import ErrorBody
 from trimtab_agent.api.site import make_site
 from trimtab_agent.settings import Settings
@@ -31,7 +31,7 @@ def make_api() -> FastAPI:
         },
     )
     api = APIRouter(prefix="/api/v1")
-    for part in (system, affinity, catalogue, runs, trials, exports, live):
+    for part in (system, affinity, catalogue, runs, compare, trials, exports, live):
         api.include_router(part.router)
     app.include_router(api)
     add_error_handlers(app)

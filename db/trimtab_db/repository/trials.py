@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import joinedload, selectinload
 
 from trimtab_db import models, records
@@ -136,6 +136,38 @@ class TrialRepository(RepositoryPart):
             records.TrialSummary(**row._asdict(), measurements=tuple(measurements[row.number]))
             for row in rows
         )
+
+    def trials_with(self, run_id: int, configuration_hash: str) -> tuple[records.Trial, ...]:
+        """The run's trials of one configuration with their measurements, without size classes."""
+        query = (
+            select(models.Trial)
+            .filter_by(run_id=run_id, configuration_hash=configuration_hash)
+            .options(*_parts(size_classes=False))
+            .order_by(models.Trial.number)
+        )
+        with self.database.reading() as session:
+            return tuple(_trial_record(row, size_classes=False) for row in session.scalars(query))
+
+    def verified_scores(self, run_id: int) -> tuple[records.VerifiedScore, ...]:
+        """The run's search trials that have a score, in one line each."""
+        query = (
+            select(
+                models.Trial.number,
+                models.Trial.configuration,
+                models.Trial.score,
+                func.max(models.Measurement.goodput_mbps).label("peak_mbps"),
+            )
+            .join(models.Trial.measurements)
+            .where(
+                models.Trial.run_id == run_id,
+                models.Trial.purpose == records.TrialPurpose.SEARCH,
+                models.Trial.score.is_not(None),
+            )
+            .group_by(models.Trial.id)
+            .order_by(models.Trial.number)
+        )
+        with self.database.reading() as session:
+            return tuple(records.VerifiedScore(**row._asdict()) for row in session.execute(query))
 
     def trial(self, run_id: int, number: int) -> records.Trial:
         """One trial with everything in it; raises `RecordNotFoundError`."""

@@ -14,6 +14,11 @@ export const keys = {
   events: (id: number) => ['run', id, 'events'] as const,
   exports: (id: number) => ['run', id, 'exports'] as const,
   counters: (seconds: number) => ['counters', seconds] as const,
+  compare: (runs: readonly number[]) => ['compare', ...runs] as const,
+  hostState: ['host-state'] as const,
+  topology: ['host-state', 'topology'] as const,
+  affinity: ['host-state', 'affinity'] as const,
+  plan: (request: unknown) => ['host-state', 'plan', request] as const,
   progress: ['progress'] as const,
   ladderSoFar: ['ladder-so-far'] as const,
 };

@@ -16,6 +16,8 @@ const PAGES = [
   { to: '/live', label: 'Live' },
   { to: '/tune', label: 'Tune' },
   { to: '/runs', label: 'Runs' },
+  { to: '/compare', label: 'Compare' },
+  { to: '/host', label: 'Host' },
 ] as const;
 
 export function Shell() {

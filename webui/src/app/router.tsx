@@ -105,6 +105,23 @@ const exportRoute = createRoute({
   component: lazyRouteComponent(() => import('../pages/export/ExportPage'), 'ExportPage'),
 });
 
+/** `3,7`: the runs that are compared; `all`: also what does not differ. */
+const compareRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/compare',
+  validateSearch: (search: Record<string, unknown>): { runs?: number | string; all?: boolean } => ({
+    ...(/^[1-9]\d*(,[1-9]\d*)*$/.test(String(search.runs)) ? { runs: search.runs as number | string } : {}),
+    ...(search.all === true ? { all: true } : {}),
+  }),
+  component: lazyRouteComponent(() => import('../pages/compare/ComparePage'), 'ComparePage'),
+});
+
+const hostRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/host',
+  component: lazyRouteComponent(() => import('../pages/host/HostPage'), 'HostPage'),
+});
+
 const routeTree = rootRoute.addChildren([
   homeRoute,
   liveRoute,
@@ -113,6 +130,8 @@ const routeTree = rootRoute.addChildren([
   runRoute,
   trialRoute,
   exportRoute,
+  compareRoute,
+  hostRoute,
 ]);
 
 export const router = createRouter({

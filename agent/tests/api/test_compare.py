@@ -1,0 +1,29 @@
+"""Runs side by side over the API."""
+
+import pytest
+
+
+def test_winner_curve_and_architectures_of_a_run(daemon, recorded_run):
+    """The winner is that of the outcome; every architecture tried has its best trial."""
+    answer = daemon.client.get("/api/v1/compare", params={"run": recorded_run.id}).json()
+    (run,) = answer["runs"]
+    assert (run["best"]["workers"], run["gain"]["gain"], run["scores_mbps"]) == (4, 0.25, [92.0])
+    assert run["curve"] == [{"rate_rps": 1000.0, "goodput_mbps": 92.0}]
+    assert answer["differences"] == []
+    (architecture,) = answer["architectures"]
+    assert (architecture["trial"], architecture["score_mbps"], architecture["peak_mbps"]) == (2, 92.0, 92.0)
+
+
+def test_runs_over_different_ladders_are_not_ranked(daemon, recorded_run, record_run):
+    """The reason is said."""
+    other = record_run()
+    daemon.repository.set_run_ladder(other.id, [500.0])
+    answer = daemon.client.get("/api/v1/compare", params={"run": [recorded_run.id, other.id]}).json()
+    assert [run["rank"] for run in answer["runs"]] == [None, None]
+    assert "ladders differ" in answer["differences"][0]
+
+
+@pytest.mark.parametrize(("runs", "status"), [([4711], 404), ([], 422), (list(range(1, 14)), 422)])
+def test_what_cannot_be_compared_is_refused(empty_daemon, runs, status):
+    """No such run, none at all, too many."""
+    assert empty_daemon.client.get("/api/v1/compare", params={"run": runs}).status_code == status

@@ -1,0 +1,64 @@
+import { Table } from '@mantine/core';
+import type { ArchitectureBest } from '../../api/generated';
+import { TextLink } from '../../components/links';
+import { Message } from '../../components/Message';
+import { Panel } from '../../components/Panel';
+import { ScrollTable } from '../../components/ScrollTable';
+import { ShareBar } from '../../components/ShareBar';
+import { formatMbps } from '../../maths/format';
+import classes from './Compare.module.css';
+
+/** The best of each architecture under each workload, as bars; peak goodput compares whatever the ladder. */
+export function ArchitecturesPanel({ architectures }: { architectures: readonly ArchitectureBest[] }) {
+  const workloads = [...new Set(architectures.map(({ workload }) => workload))];
+  const most = Math.max(...architectures.map(({ peak_mbps }) => peak_mbps));
+  return (
+    <Panel
+      title="Best of each architecture"
+      description="The best verified trial of each architecture in each run, by workload. One trial each: differences of a few percent may be chance."
+    >
+      {architectures.length === 0 ? (
+        <Message title="None of these runs has a verified trial." />
+      ) : (
+        <ScrollTable label="Best of each architecture by workload">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Workload</Table.Th>
+              <Table.Th>Architecture</Table.Th>
+              <Table.Th>Run and trial</Table.Th>
+              <Table.Th>Peak goodput</Table.Th>
+              <Table.Th ta="right">Score</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {workloads.flatMap((workload) =>
+              architectures
+                .filter((best) => best.workload === workload)
+                .toSorted((a, b) => b.peak_mbps - a.peak_mbps)
+                .map((best) => (
+                  <Table.Tr key={`${best.run_id} ${best.architecture}`}>
+                    <Table.Td>{workload}</Table.Td>
+                    <Table.Td>{best.architecture}</Table.Td>
+                    <Table.Td>
+                      <TextLink
+                        to="/runs/$id/trials/$number"
+                        params={{ id: best.run_id, number: best.trial }}
+                        size="sm"
+                      >
+                        Run {best.run_id}, trial {best.trial}
+                      </TextLink>
+                    </Table.Td>
+                    <Table.Td className={classes.bar}>
+                      {formatMbps(best.peak_mbps)}
+                      <ShareBar share={best.peak_mbps / most} />
+                    </Table.Td>
+                    <Table.Td ta="right">{formatMbps(best.score_mbps)}</Table.Td>
+                  </Table.Tr>
+                )),
+            )}
+          </Table.Tbody>
+        </ScrollTable>
+      )}
+    </Panel>
+  );
+}

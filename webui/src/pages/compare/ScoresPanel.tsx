@@ -1,0 +1,85 @@
+import { Table } from '@mantine/core';
+import type { ComparedRun } from '../../api/generated';
+import { GainText } from '../../components/GainText';
+import { TextLink } from '../../components/links';
+import { Panel } from '../../components/Panel';
+import { ScrollTable } from '../../components/ScrollTable';
+import { formatCount, formatMbps } from '../../maths/format';
+import classes from './Compare.module.css';
+
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** Each run's winner: its rank, its scores as dots on a common scale, its gain over its own default. */
+export function ScoresPanel({ runs }: { runs: readonly ComparedRun[] }) {
+  const scores = runs.flatMap(({ scores_mbps }) => scores_mbps);
+  const range = { low: Math.min(...scores), high: Math.max(...scores) };
+  return (
+    <Panel
+      title="Winners"
+      description="Each dot is a verified trial of the winner, the line their mean; all runs on one scale."
+    >
+      <ScrollTable label="Winners of the runs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Run</Table.Th>
+            <Table.Th ta="right">Rank</Table.Th>
+            <Table.Th ta="right">Mean score</Table.Th>
+            <Table.Th ta="right">Trials</Table.Th>
+            <Table.Th>Distribution</Table.Th>
+            <Table.Th ta="right">Gain over default</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {runs.map((run) => (
+            <Table.Tr key={run.id}>
+              <Table.Td>
+                <TextLink to="/runs/$id" params={{ id: run.id }} size="sm">
+                  Run {run.id}
+                </TextLink>
+              </Table.Td>
+              <Table.Td ta="right">{run.rank ?? '–'}</Table.Td>
+              <Table.Td ta="right">
+                {run.scores_mbps.length === 0 ? '–' : formatMbps(mean(run.scores_mbps))}
+              </Table.Td>
+              <Table.Td ta="right">{formatCount(run.scores_mbps.length)}</Table.Td>
+              <Table.Td>
+                <DotStrip values={run.scores_mbps} range={range} />
+              </Table.Td>
+              <Table.Td ta="right">{run.confirmed ? <GainText gain={run.gain} /> : 'not confirmed'}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </ScrollTable>
+    </Panel>
+  );
+}
+
+const WIDTH = 200;
+const EDGE = 8;
+
+function DotStrip({ values, range }: { values: readonly number[]; range: { low: number; high: number } }) {
+  if (values.length === 0) return null;
+  const x = (value: number) =>
+    range.high === range.low
+      ? WIDTH / 2
+      : EDGE + ((value - range.low) / (range.high - range.low)) * (WIDTH - 2 * EDGE);
+  const average = x(mean(values));
+  const text = `From ${formatMbps(Math.min(...values))} to ${formatMbps(Math.max(...values))}`;
+  return (
+    <svg className={classes.strip} viewBox={`0 0 ${WIDTH} 20`} preserveAspectRatio="none" role="img">
+      <title>{text}</title>
+      <line x1={EDGE} x2={WIDTH - EDGE} y1={10} y2={10} stroke="var(--tt-border)" strokeWidth={2} />
+      {[...new Set(values)].map((value) => (
+        <circle
+          key={value}
+          cx={x(value)}
+          cy={10}
+          r={4}
+          fill="var(--mantine-primary-color-filled)"
+          opacity={0.6}
+        />
+      ))}
+      <line x1={average} x2={average} y1={2} y2={18} stroke="var(--tt-text)" strokeWidth={2} />
+    </svg>
+  );
+}

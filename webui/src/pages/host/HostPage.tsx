@@ -1,0 +1,34 @@
+// The machine: where its CPUs, caches, network queues and interrupts are, and plans that bring them together.
+
+import { Loadable } from '../../components/Loadable';
+import { Page } from '../../components/Page';
+import { useTopology } from '../../hooks/useAffinity';
+import { useHost } from '../../hooks/useHost';
+import { formatBytes } from '../../maths/format';
+import { AffinityPanel } from './AffinityPanel';
+import { InterruptsPanel } from './InterruptsPanel';
+import { TopologyPanel } from './TopologyPanel';
+
+export function HostPage() {
+  const host = useHost();
+  const topology = useTopology();
+  return (
+    <Page
+      title="Host"
+      description={
+        host.data &&
+        `${host.data.name}: ${host.data.cpus} CPUs (${host.data.cpu_model}), ${formatBytes(host.data.memory_bytes)} memory, Linux ${host.data.kernel}. During a run: ${host.data.layout_sentence}.`
+      }
+    >
+      <Loadable query={topology} what="The topology" height={420}>
+        {(data) => (
+          <>
+            <TopologyPanel topology={data} layout={host.data?.layout} />
+            <InterruptsPanel topology={data} />
+            <AffinityPanel topology={data} />
+          </>
+        )}
+      </Loadable>
+    </Page>
+  );
+}
