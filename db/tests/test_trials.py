@@ -217,9 +217,7 @@ def test_time_without_zone_is_refused(repository, make_run, make_trial):
     assert repository.trials_of(run_id) == ()
 
 
-def test_verified_scores_tell_the_peak_of_search_trials(
-    repository, make_run, make_trial, make_measurement
-):
+def test_verified_scores_tell_the_peak_of_search_trials(repository, make_run, make_trial, make_measurement):
     """A trial without a score, or of another purpose, is none of them."""
     run_id = make_run(repository).id
     measured = (make_measurement(1, goodput_mbps=80.0), make_measurement(2, goodput_mbps=120.0))
