@@ -3,7 +3,8 @@
 All generators are pinned to one CPU and ask trimtab-httpd on another for a 1 KB file. Three tables:
 
 Closed loop: 64 connections, rounds in which wrk and trimtab-load alternate in random order. Requests a
-second, and CPU time of the generator a request, which says what a core could do for a server that is fast enough.
+second, and CPU time of the generator a request, which says what a core could do for a server that is fast
+enough.
 
 Highest sustainable rate of the open loop: each generator climbs a ladder of rates. A rate is sustained when
 at least 99.5 % of the requests that were asked for were made and replied to in time, and, for trimtab-load,
@@ -236,14 +237,14 @@ def main() -> None:
         "taken within a round. Median (range).\n"
     )
     print(
-        f"Closed loop: {CONNECTIONS} connections, {effort.closed_rounds} rounds of {effort.seconds} s, in random "
-        "order. In requests a second a ratio above 1 is better than wrk, in CPU time one below.\n"
+        f"Closed loop: {CONNECTIONS} connections, {effort.closed_rounds} rounds of {effort.seconds} s, in "
+        "random order. In requests a second a ratio above 1 is better than wrk, in CPU time one below.\n"
     )
     print(sections[0] + "\n")
     print(
         f"Open loop: sessions of {SESSION_REQUESTS} requests; the highest rate, in steps of "
-        f"{(effort.step - 1) * 100:.0f} %, that is offered and replied to within {(1 - SUSTAINED) * 100:g} %, "
-        f"{effort.climbs} climbs of {effort.seconds} s a rate.\n"
+        f"{(effort.step - 1) * 100:.0f} %, that is offered and replied to within "
+        f"{(1 - SUSTAINED) * 100:g} %, {effort.climbs} climbs of {effort.seconds} s a rate.\n"
     )
     print(sections[1] + "\n")
     print(f"Punctuality of trimtab-load's open loop, {effort.seconds} s per rate.\n")

@@ -152,6 +152,18 @@ static void begin(const struct load_loop *loop, struct pass_state *state)
         arrivals_advance(&state->arrivals);
 }
 
+/* The CPU time since `cpu_at_start_ns`, as a share of the time until now. A run whose sessions have all ended
+ * before the duration is over could have waited for that end. */
+static double share_of_cpu(const struct load_loop *loop, const struct pass_state *state,
+                           uint64_t cpu_at_start_ns, uint64_t now_ns)
+{
+    uint64_t until_ns = !*loop->stop && now_ns < state->end_ns ? state->end_ns : now_ns;
+
+    if (until_ns <= loop->start_ns)
+        return 0;
+    return (double)(cpu_time_ns() - cpu_at_start_ns) / (double)(until_ns - loop->start_ns);
+}
+
 struct load_loop_end load_loop_run(const struct load_loop *loop)
 {
     struct connections *all = loop->all;
@@ -169,12 +181,13 @@ struct load_loop_end load_loop_run(const struct load_loop *loop)
         connections_wake(all, now_ns, THINKERS_PER_PASS);
         connections_expire(all, now_ns);
         bool over = *loop->stop || starting_over(loop, &state);
-        if (over && cpu_share < 0 && now_ns > loop->start_ns)
-            cpu_share = (double)(cpu_time_ns() - cpu_at_start_ns) / (double)(now_ns - loop->start_ns);
-        if (*loop->stop || (over && all->open == 0))
+        bool ended = *loop->stop || (over && all->open == 0);
+        if (cpu_share < 0 && (ended || now_ns >= state.end_ns))
+            cpu_share = share_of_cpu(loop, &state, cpu_at_start_ns, now_ns);
+        if (ended)
             break;
         wait_and_handle(loop, &state);
     }
     connections_interrupt(all);
-    return (struct load_loop_end){.end_ns = clock_now_ns(), .cpu_share = cpu_share < 0 ? 0 : cpu_share};
+    return (struct load_loop_end){.end_ns = clock_now_ns(), .cpu_share = cpu_share};
 }
