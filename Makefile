@@ -29,7 +29,7 @@ PACKAGES_TARGETS := apache2-bin h2o lighttpd nginx-light
 PACKAGES_TEST := libcmocka-dev chromium fonts-dejavu-core $(PACKAGES_TARGETS)
 PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
 
-.PHONY: help setup build up tune test check bench clean lock packages-test packages-bench \
+.PHONY: help setup build up tune test check bench behaviours clean lock packages-test packages-bench \
         test-core test-python test-webui test-browser
 
 help: ## list the goals
@@ -133,6 +133,10 @@ bench: setup .build/packages-bench ## measure speed and memory against peers, in
 	@$(BIN)/ninja -C $(CORE) --quiet bench/do-nothing
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
 	@mv .build/benchmarks.md docs/benchmarks.md
+
+behaviours: setup ## measure the testable statements of the literature; writes docs/behaviours.md
+	@$(BIN)/python server-core/bench/behaviours.py > .build/behaviours.md
+	@mv .build/behaviours.md docs/behaviours.md
 
 # --- keep -----------------------------------------------------------------------------------
 
