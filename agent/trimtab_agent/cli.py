@@ -123,6 +123,9 @@ def tune(
     ] = "specweb99",
     memory: Annotated[str | None, typer.Option(help="unlimited, in-memory, moderate-io or heavy-io.")] = None,
     start: Annotated[str | None, typer.Option(help="Caches at the start of a trial: warm or cold.")] = None,
+    link: Annotated[
+        str | None, typer.Option(help="loopback, hundred-megabit, gigabit or eight-gigabit.")
+    ] = None,
     objective: Annotated[str, typer.Option(help="What makes a score.")] = "condensed-area",
     strategy: Annotated[str | None, typer.Option(help="How to search.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search and of the arrivals.")] = 1,
@@ -150,6 +153,7 @@ def tune(
         definition=definition,
         memory=memory,
         start=start,
+        link=link,
         objective=objective,
         strategy=strategy,
         seed=seed,

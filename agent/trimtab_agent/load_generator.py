@@ -112,7 +112,11 @@ class LoadResult(_FromGenerator):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOrder:
-    """One rate to drive: an open loop over the session log, the first `warmup_s` of it not counted."""
+    """One rate to drive: an open loop over the session log, the first `warmup_s` of it not counted.
+
+    `within` goes before the command. Connections go from the `sources` to the `destinations` (addresses with
+    the port), both in turn; to the host of the URL, from where the generator likes, if they are empty.
+    """
 
     program: Path
     url: str
@@ -125,6 +129,9 @@ class LoadOrder:
     cpus: Sequence[int]
     realtime: bool
     log: Path
+    within: tuple[str, ...] = ()
+    destinations: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
     def command(self) -> tuple[str, ...]:
         """The command line."""
@@ -141,6 +148,8 @@ class LoadOrder:
             # A run makes hundreds of thousands of connections: closed with FIN they would fill the table of
             # a host that tracks connections (nf_conntrack), which then drops SYNs (docs/load-generator.md).
             "--close=reset",
+            *((f"--destination={','.join(self.destinations)}",) if self.destinations else ()),
+            *((f"--source={','.join(self.sources)}",) if self.sources else ()),
         )
 
 
@@ -168,7 +177,12 @@ def drive(
     ends, Stopped as soon as a stop is requested, GeneratorDied when it ends without a result or hangs.
     """
     with Child(
-        order.command(), cpus=order.cpus, log=order.log, capture=True, realtime=order.realtime
+        order.command(),
+        cpus=order.cpus,
+        log=order.log,
+        capture=True,
+        realtime=order.realtime,
+        prefix=order.within,
     ) as generator:
         pipe = generator.stdout.fileno()
         limit_s = order.duration_s + 2 * order.timeout_s + HANG_MARGIN_S

@@ -18,7 +18,6 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
     log          {"run_id", "level", "message"}
 """
 
-import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -34,13 +33,12 @@ from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import RunNotFound, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.layout import CpuLayout
-from trimtab_agent.memory_group import require_memory_groups
 from trimtab_agent.programs import require_built, server_program
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.run.pause import PauseSwitch
 from trimtab_agent.run.runner import RunEnd, Runner
-from trimtab_agent.run.surroundings import clear_leftovers
+from trimtab_agent.run.surroundings import clear_leftovers, require_surroundings
 from trimtab_agent.settings import Settings
 from trimtab_agent.specification import Plan, RunSpec, check
 from trimtab_agent.workload_choice import parameters
@@ -82,8 +80,7 @@ class TuningService:
         Raises SpecError, RunConflict while another run is going on, BinaryMissing, HostError, DatabaseError.
         """
         plan = check(spec, self.own_workloads)
-        if plan.definition.conditions.memory != "unlimited":
-            require_memory_groups(str(os.getpid()))
+        require_surroundings(plan.definition.conditions)
         server_program(plan.target, self._settings.httpd_path)
         require_built(self._settings.load_path)
         with self._guard:

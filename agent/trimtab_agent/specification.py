@@ -20,6 +20,7 @@ from trimtab_tuner.targets.own import EDITORS, own_values
 from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.conditions import Memory, Start, memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
+from trimtab_tuner.workloads.links import Link
 
 from trimtab_agent.base_file import BaseFile, read_base
 from trimtab_agent.errors import SpecError
@@ -56,8 +57,8 @@ class RunSpec(BaseModel):
 
     `settings` overrides single fields of the preset's settings, by name.  `base` is the path of the user's
     own configuration file of the server, whose values are the run's defaults.  `definition` is a workload
-    that has no name here; it goes before `workload`.  `memory` and `start` go before the definition's own
-    conditions.
+    that has no name here; it goes before `workload`.  `memory`, `start` and `link` go before the
+    definition's own conditions.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,6 +70,7 @@ class RunSpec(BaseModel):
     definition: Definition | None = None
     memory: Memory | None = None
     start: Start | None = None
+    link: Link | None = None
     objective: str = Objective.CONDENSED_AREA.value
     strategy: str | None = None
     seed: int = Field(default=1, ge=0, lt=2**31)
@@ -134,7 +136,9 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
         _refuse_included(space, target, base, cpus)
     if not space.free:
         raise SpecError("knobs", "every knob is fixed: expected at least one knob that is free to tune")
-    definition = with_conditions(sized(definition, settings.directories), spec.memory, spec.start)
+    definition = with_conditions(
+        sized(definition, settings.directories), memory=spec.memory, start=spec.start, link=spec.link
+    )
     workload = make_workload(parameters(definition, settings.time_scale), own_workloads)
     try:
         memory_limit_bytes(definition.conditions.memory, workload.total_bytes())

@@ -50,7 +50,8 @@ class ServerFailed(Exception):
 class ServerOrder:
     """What is to be started: `name` names its files in `directory`; `within` goes before its command.
 
-    `base` is the user's own configuration file with its includes, if the server is to run with that.
+    It listens on a free port of 127.0.0.1, and on the same port of the `addresses`.  `base` is the user's own
+    configuration file with its includes, if the server is to run with that.
     """
 
     program: Path
@@ -61,6 +62,7 @@ class ServerOrder:
     directory: Path
     name: str
     within: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
     base: str | None = None
 
 
@@ -187,7 +189,7 @@ class TargetServer:
             self._status_page = StatusPage(target, ADDRESS, status_port)
         context = RenderContext(
             root=str(order.root),
-            listen=(f"{ADDRESS}:{self.port}",),
+            listen=tuple(f"{address}:{self.port}" for address in (ADDRESS, *order.addresses)),
             stats_socket=str(self.stats_socket),
             status_listen=status_listen,
             server_cpus=order.cpus,

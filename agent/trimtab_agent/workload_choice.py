@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_tuner.workloads import WORKLOADS, Workload
-from trimtab_tuner.workloads.conditions import Conditions, Memory, Start
+from trimtab_tuner.workloads.conditions import Conditions
 from trimtab_tuner.workloads.definition import Definition, DefinitionError, read_definition
 from trimtab_tuner.workloads.drawn import DEFAULT_SEED, DrawnWorkload
 from trimtab_tuner.workloads.file_sets import Specweb99Files
@@ -69,10 +69,10 @@ def sized(definition: Definition, directories: int) -> Definition:
     )
 
 
-def with_conditions(definition: Definition, memory: Memory | None, start: Start | None) -> Definition:
-    """The definition under other conditions; None leaves its own."""
-    asked = {name: value for name, value in (("memory", memory), ("start", start)) if value is not None}
-    return definition.model_copy(update={"conditions": definition.conditions.model_copy(update=asked)})
+def with_conditions(definition: Definition, **asked: str | None) -> Definition:
+    """The definition under other conditions, by name and known to be good; None leaves its own."""
+    update = {name: value for name, value in asked.items() if value is not None}
+    return definition.model_copy(update={"conditions": definition.conditions.model_copy(update=update)})
 
 
 def recorded_conditions(recorded: dict[str, Any]) -> Conditions:

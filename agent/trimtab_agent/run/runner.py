@@ -153,9 +153,7 @@ class Runner:
     def _end_of(self, work: Callable[[], None]) -> tuple[RunState, str]:
         """Does the work; how it ended, and the sentence of a failure."""
         try:
-            with surroundings(
-                self._bench.conditions, self._bench.file_set.total_bytes, self._run.id, self._paths
-            ) as made:
+            with surroundings(self._bench.conditions, self._bench.file_set.total_bytes, self._paths) as made:
                 self._bench = replace(self._bench, surroundings=made)
                 self._bench.sampler.watch_memory_group(made.memory)
                 work()

@@ -1,31 +1,40 @@
-"""What a run makes in the operating system before its trials: the server's memory group.
+"""What a run makes in the operating system before its trials: the server's memory group, the clients' link.
 
-It is made when the run begins and taken away when the run ends, however it ends; after a kill -9 the journal
-of leftovers.py tells the next start what to take away.
+Both are made when the run begins and taken away when the run ends, however it ends; after a kill -9 the
+journal of leftovers.py tells the next start what to take away.
 """
 
 import logging
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from trimtab_tuner.workloads.conditions import Conditions, memory_limit_bytes
+from trimtab_tuner.workloads.links import LINKS
 
-from trimtab_agent import memory_group
+from trimtab_agent import link, memory_group
 from trimtab_agent.errors import RunConflict
 from trimtab_agent.leftovers import Leftovers
+from trimtab_agent.link import MadeLink
 from trimtab_agent.memory_group import MemoryGroup
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
 
 log = logging.getLogger(__name__)
 
+REMOVERS = {memory_group.KIND: memory_group.remove, link.KIND: link.remove}
+
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the trials of a run find; `memory` is None where the server may use all there is."""
+    """What the trials of a run find.
+
+    `memory` is None where the server may use all there is, `link` where the clients come over the loopback.
+    """
 
     memory: MemoryGroup | None = None
+    link: MadeLink | None = None
 
     def out_of_memory_kills(self) -> int:
         """How many processes the kernel has killed in the memory group so far."""
@@ -43,21 +52,30 @@ class Surroundings:
 
 
 @contextmanager
-def surroundings(
-    conditions: Conditions, file_set_bytes: int, run_id: int, paths: VarPaths
-) -> Iterator[Surroundings]:
+def surroundings(conditions: Conditions, file_set_bytes: int, paths: VarPaths) -> Iterator[Surroundings]:
     """Makes what the conditions ask for; raises HostError where the machine refuses."""
     limit_bytes = memory_limit_bytes(conditions.memory, file_set_bytes)
-    if limit_bytes is None:
-        yield Surroundings()
-        return
-    with memory_group.memory_group(f"run-{run_id}", limit_bytes, Leftovers(paths.leftovers)) as group:
-        yield Surroundings(memory=group)
+    journal = Leftovers(paths.leftovers)
+    with ExitStack() as made:
+        memory = client_link = None
+        if limit_bytes is not None:
+            memory = made.enter_context(memory_group.memory_group(str(os.getpid()), limit_bytes, journal))
+        if conditions.link != "loopback":
+            client_link = made.enter_context(link.made_link(LINKS[conditions.link], journal))
+        yield Surroundings(memory=memory, link=client_link)
+
+
+def require_surroundings(conditions: Conditions) -> None:
+    """Raises HostError, with the reason, when this machine cannot make what the conditions ask for."""
+    if conditions.memory != "unlimited":
+        memory_group.require_memory_groups(str(os.getpid()))
+    if conditions.link != "loopback":
+        link.require_links()
 
 
 def clear_leftovers(paths: VarPaths) -> None:
     """Takes away what killed runs have left; to be called by whoever holds the run lock."""
-    for complaint in Leftovers(paths.leftovers).clear({memory_group.KIND: memory_group.remove}):
+    for complaint in Leftovers(paths.leftovers).clear(REMOVERS):
         log.warning("%s", complaint)
 
 

@@ -176,7 +176,7 @@ class Climb:
 
     def _start(self) -> TargetServer:
         bench = self._bench
-        memory = bench.surroundings.memory
+        memory, link = bench.surroundings.memory, bench.surroundings.link
         if bench.reads_anew:
             bench.file_set.drop_from_page_cache(bench.stop)
         server = TargetServer(
@@ -190,6 +190,7 @@ class Climb:
                 name=f"trial-{self._order.number}",
                 base=bench.base,
                 within=() if memory is None else memory.join_command,
+                addresses=() if link is None else link.server_addresses,
             ),
             bench.stop,
         )
@@ -223,6 +224,7 @@ class Climb:
             bench.sampler.load_progressed(rate_rps, line)
             self._listener.load_progress(line)
 
+        link = bench.surroundings.link
         stats_before, counters_before = server.stats(), bench.sampler.snapshot()
         result = drive(
             LoadOrder(
@@ -238,6 +240,9 @@ class Climb:
                 cpus=bench.layout.generator,
                 realtime=bench.layout.realtime_generator,
                 log=bench.directory / f"trial-{order.number}.load.log",
+                within=() if link is None else link.join_command,
+                destinations=() if link is None else link.destinations(server.port),
+                sources=() if link is None else link.client_addresses,
             ),
             server.child,
             bench.stop,

@@ -1,4 +1,4 @@
-"""Under which conditions a workload meets the server: memory for the file set, and warm or cold caches.
+"""Under which conditions a workload meets the server: memory for the file set, warm or cold caches, the link.
 
 MEMORY. The seeds' thesis ran one file set of 2.1 GB on a machine booted with 4, 1.4 and 0.75 GB of memory.
 Here the server runs in a memory control group whose limit is the same multiple of the file set's size, so
@@ -11,11 +11,14 @@ that the same share of it fits into the page cache, whatever its size, without r
 
 START. `warm`: every file has been read once, by the server's own group, before the first rate, as after hours
 of service. `cold`: no file is in the page cache, as after booting.
+
+LINK. `loopback`, or a profile of links.py.
 """
 
 from typing import Literal
 
 from trimtab_tuner.records import Frozen
+from trimtab_tuner.workloads.links import Link
 
 Memory = Literal["unlimited", "in-memory", "moderate-io", "heavy-io"]
 Start = Literal["warm", "cold"]
@@ -33,6 +36,7 @@ class Conditions(Frozen):
 
     memory: Memory = "unlimited"
     start: Start = "warm"
+    link: Link = "loopback"
 
 
 def memory_limit_bytes(memory: Memory, file_set_bytes: int) -> int | None:

@@ -18,6 +18,7 @@ share = 0.05
     [conditions]                # conditions.py; may be left out, and a run may ask for others
     memory = "unlimited"
     start = "warm"
+    link = "loopback"
 
 In place of `[files]` and `[sessions]` a definition may have `[learnt]` (learnt.py), which `trimtab workload
 learn` writes: it names what was learnt from an access log.
