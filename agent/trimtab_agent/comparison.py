@@ -15,7 +15,7 @@ from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.statistics import Gain, tukey_groups
 
 
-class CurvePoint(BaseModel):
+class GoodputPoint(BaseModel):
     """Goodput at one rate, the mean over the trials of a configuration."""
 
     model_config = ConfigDict(frozen=True)
@@ -49,7 +49,7 @@ class ComparedRun(BaseModel):
     best: Configuration | None
     gain: Gain | None
     scores_mbps: tuple[float, ...]
-    curve: tuple[CurvePoint, ...]
+    curve: tuple[GoodputPoint, ...]
     rank: int | None
 
 
@@ -123,13 +123,13 @@ def _compared(repository: Repository, summary: records.RunSummary) -> ComparedRu
     )
 
 
-def _curve(trials: Sequence[records.TrialSummary]) -> tuple[CurvePoint, ...]:
+def _curve(trials: Sequence[records.TrialSummary]) -> tuple[GoodputPoint, ...]:
     goodput: dict[float, list[float]] = {}
     for trial in trials:
         for measurement in trial.measurements:
             goodput.setdefault(measurement.rate_rps, []).append(measurement.goodput_mbps)
     return tuple(
-        CurvePoint(rate_rps=rate_rps, goodput_mbps=sum(values) / len(values))
+        GoodputPoint(rate_rps=rate_rps, goodput_mbps=sum(values) / len(values))
         for rate_rps, values in sorted(goodput.items())
     )
 

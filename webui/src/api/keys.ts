@@ -14,6 +14,8 @@ export const keys = {
   events: (id: number) => ['run', id, 'events'] as const,
   exports: (id: number) => ['run', id, 'exports'] as const,
   counters: (seconds: number) => ['counters', seconds] as const,
+  /** Not under `run`, which every recorded trial makes stale. */
+  analysis: (id: number) => ['analysis', id] as const,
   compare: (runs: readonly number[]) => ['compare', ...runs] as const,
   hostState: ['host-state'] as const,
   topology: ['host-state', 'topology'] as const,

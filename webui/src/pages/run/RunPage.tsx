@@ -25,6 +25,7 @@ import classes from './Run.module.css';
 import { RunActions } from './RunActions';
 import { TrialsPanel } from './TrialsPanel';
 import { matches, parseFilter, withRange } from './trialFilter';
+import { Understanding } from './Understanding';
 
 const route = getRouteApi('/runs/$id');
 
@@ -122,6 +123,7 @@ function Loaded({ run }: { run: RunDetail }) {
           </>
         )}
       </Loadable>
+      <Understanding run={run} enabled={trials.isFetched} />
       <NotesPanel key={run.id} run={run} />
       <EventsPanel runId={run.id} />
     </Page>

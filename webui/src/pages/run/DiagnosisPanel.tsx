@@ -1,0 +1,72 @@
+import { IconBulb } from '@tabler/icons-react';
+import type { Fact, Finding } from '../../api/generated';
+import { TextLink } from '../../components/links';
+import { Message } from '../../components/Message';
+import { Panel } from '../../components/Panel';
+import { ShareBar } from '../../components/ShareBar';
+import { formatBytes, formatMicroseconds, formatNumber, formatRate } from '../../maths/format';
+import classes from './Run.module.css';
+
+/** One card for each rule that fits the counters of the best configuration: what, what to do, and the evidence. */
+export function DiagnosisPanel({ runId, findings }: { runId: number; findings: readonly Finding[] }) {
+  return (
+    <Panel
+      title="Diagnosis"
+      description="What the counters of the best configuration say about its limits, each with its evidence."
+    >
+      {findings.length === 0 ? (
+        <Message title="No rule fits what was counted." />
+      ) : (
+        <ul className={classes.findings}>
+          {findings.map((finding) => (
+            <li key={`${finding.rule} ${finding.rate_rps}`} className={classes.finding}>
+              <h3>{finding.sentence}</h3>
+              <p className={classes.suggestion}>
+                <IconBulb size={16} aria-hidden />
+                <span>
+                  {finding.suggestion}
+                  {finding.knob && (
+                    <>
+                      {' '}
+                      The knob is <code>{finding.knob}</code>.
+                    </>
+                  )}
+                </span>
+              </p>
+              <dl className={classes.facts}>
+                {finding.facts.map((fact) => (
+                  <div key={fact.name}>
+                    <dt>{fact.name}</dt>
+                    <dd>
+                      {factText(fact)}
+                      {isShare(fact) && <ShareBar share={fact.value / 100} />}
+                    </dd>
+                  </div>
+                ))}
+              </dl>
+              <p className={classes.dimmed}>
+                <TextLink
+                  to="/runs/$id/trials/$number"
+                  params={{ id: runId, number: finding.trial }}
+                  size="sm"
+                  underline="always"
+                >
+                  Trial {finding.trial}
+                </TextLink>{' '}
+                at {formatRate(finding.rate_rps)}; rule <code>{finding.rule}</code>, after {finding.source}.
+              </p>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+const isShare = ({ unit, value }: Fact) => unit === '%' && value >= 0 && value <= 100;
+
+function factText({ value, unit = '' }: Fact): string {
+  if (unit === 'B' || unit === 'By') return formatBytes(value);
+  if (unit === 'us' || unit === 'µs') return formatMicroseconds(value);
+  return `${formatNumber(value)} ${unit}`.trimEnd();
+}

@@ -1,0 +1,139 @@
+// How much of the differences between scores each knob explains, alone and in pairs.
+
+import { Button, Table } from '@mantine/core';
+import { useState } from 'react';
+import type { Importance, Interaction } from '../../api/generated';
+import { Panel } from '../../components/Panel';
+import { ScrollTable } from '../../components/ScrollTable';
+import { ShareBar } from '../../components/ShareBar';
+import { cssColour, sequentialColour, textColourOn } from '../../maths/colourScale';
+import { formatCount, formatMbps, formatNumber, formatPercent } from '../../maths/format';
+import { scorePosition } from '../../maths/heatMapGrid';
+import classes from './Run.module.css';
+
+const pairName = ({ knob_one, knob_two }: Interaction) => `${knob_one} with ${knob_two}`;
+
+export function ImportancePanel({ importance }: { importance: Importance }) {
+  const names = [
+    ...importance.knobs.map(({ knob }) => knob),
+    ...importance.interactions.map((pair) => pairName(pair)),
+  ];
+  const [chosen, setChosen] = useState<string>();
+  const shown = chosen ?? names[0];
+  const knob = importance.knobs.find((one) => one.knob === shown);
+  const pair = importance.interactions.find((one) => pairName(one) === shown);
+  return (
+    <Panel
+      title="Importance"
+      description={`How much of the variance of the score each knob explains alone, and pairs beyond that. From ${formatCount(importance.trials)} verified trials; the model behind it predicts ${formatPercent(Math.max(0, importance.r_squared))} of the variance of trials it has not seen.`}
+    >
+      <ScrollTable label="Importance of knobs and pairs">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Knob or pair</Table.Th>
+            <Table.Th ta="right">Share</Table.Th>
+            <Table.Th>
+              <span className="visually-hidden">Bar</span>
+            </Table.Th>
+            <Table.Th>
+              <span className="visually-hidden">Details</span>
+            </Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {[
+            ...importance.knobs.map(({ knob: name, share }) => ({ name, share })),
+            ...importance.interactions.map((one) => ({ name: pairName(one), share: one.share })),
+          ].map(({ name, share }) => (
+            <Table.Tr key={name}>
+              <Table.Td>
+                <code>{name}</code>
+              </Table.Td>
+              <Table.Td ta="right">{formatPercent(share, 1)}</Table.Td>
+              <Table.Td w="40%">
+                <ShareBar share={share} />
+              </Table.Td>
+              <Table.Td>
+                <Button
+                  size="compact-xs"
+                  variant={name === shown ? 'filled' : 'default'}
+                  aria-pressed={name === shown}
+                  aria-label={`Scores over ${name}`}
+                  onClick={() => setChosen(name)}
+                >
+                  Scores
+                </Button>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </ScrollTable>
+      {knob && (
+        <div className={classes.detail}>
+          <h3 className={classes.mapTitle}>Mean score by {knob.knob}</h3>
+          <ScrollTable label={`Mean score by ${knob.knob}`}>
+            <Table.Tbody>
+              {knob.curve.map(({ value, score, spread }) => (
+                <Table.Tr key={value}>
+                  <Table.Th scope="row">{typeof value === 'number' ? formatNumber(value) : value}</Table.Th>
+                  <Table.Td ta="right">
+                    {formatMbps(score)} ± {formatNumber(spread, 2)}
+                  </Table.Td>
+                  <Table.Td w="50%">
+                    <ShareBar share={score / Math.max(...knob.curve.map((one) => one.score))} />
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </ScrollTable>
+        </div>
+      )}
+      {pair && <PairTable pair={pair} />}
+    </Panel>
+  );
+}
+
+function PairTable({ pair }: { pair: Interaction }) {
+  const scores = pair.scores.flat();
+  const range = { low: Math.min(...scores), high: Math.max(...scores) };
+  const text = (value: number | string) => (typeof value === 'number' ? formatNumber(value) : value);
+  return (
+    <div className={classes.detail}>
+      <h3 className={classes.mapTitle}>
+        Mean score in Mbit/s by {pair.knob_one} (down) and {pair.knob_two} (across)
+      </h3>
+      <ScrollTable label={`Mean score by ${pairName(pair)}`}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{pair.knob_one}</Table.Th>
+            {pair.values_two.map((value) => (
+              <Table.Th key={value} ta="right">
+                {text(value)}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {pair.values_one.map((value, row) => (
+            <Table.Tr key={value}>
+              <Table.Th scope="row">{text(value)}</Table.Th>
+              {pair.values_two.map((other, column) => {
+                const score = pair.scores[row]?.[column] ?? Number.NaN;
+                const colour = sequentialColour(scorePosition(score, range));
+                return (
+                  <Table.Td
+                    key={other}
+                    ta="right"
+                    style={{ background: cssColour(colour), color: textColourOn(colour) }}
+                  >
+                    {formatNumber(score)}
+                  </Table.Td>
+                );
+              })}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </ScrollTable>
+    </div>
+  );
+}
