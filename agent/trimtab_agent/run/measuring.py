@@ -5,6 +5,7 @@ from trimtab_tuner.records import Measurement, SizeClassCounts
 
 from trimtab_agent.counters.source import Values
 from trimtab_agent.load_generator import LoadResult, Percentiles
+from trimtab_agent.run.timeouts import timed_out_reads
 
 
 def measurement_record(
@@ -13,7 +14,14 @@ def measurement_record(
     server_stats: dict[str, float],
     counters: Values,
 ) -> records.Measurement:
-    """The generator's result as it is recorded, with the server's counters and the host's averages."""
+    """The generator's result as it is recorded, with the server's counters and the host's averages.
+
+    Where the server counts its requests, `health` tells between which numbers those lie that it had read and
+    that timed out all the same.
+    """
+    health = result.health.model_dump()
+    if "requests" in server_stats:
+        health["timed_out_requests_read"] = timed_out_reads(result, server_stats["requests"])
     return records.Measurement(
         number=number,
         rate_rps=result.rate_rps,
@@ -29,7 +37,7 @@ def measurement_record(
         first_byte_latency=_latency(result.latency_us.first_byte),
         reply_latency=_latency(result.latency_us.reply),
         failures=dict(result.failures),
-        health=result.health.model_dump(),
+        health=health,
         server_stats=server_stats,
         counters=counters,
         generator_limited=result.generator_limited,
