@@ -13,6 +13,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CORE := server-core/build
 CORE_SANITIZED := server-core/build-sanitized
+CORE_FUZZ := server-core/build-fuzz
 CORE_THREAD := server-core/build-thread
 
 # Each prints one Markdown section; the first one the heading and the machine.
@@ -27,9 +28,10 @@ PACKAGES_RUN := gcc iproute2 libc6-dev libinih-dev libjansson-dev liburing-dev n
 # The other servers that can be tuned; who tunes only one of them needs only that one.
 PACKAGES_TARGETS := apache2-bin h2o lighttpd nginx-light
 PACKAGES_TEST := libcmocka-dev chromium fonts-dejavu-core $(PACKAGES_TARGETS)
+PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
 
-.PHONY: help setup build up tune test check bench behaviours clean lock packages-test packages-bench \
+.PHONY: help setup build up tune test check bench behaviours fuzz clean lock packages-test packages-bench \
         test-core test-python test-webui test-browser
 
 help: ## list the goals
@@ -64,6 +66,8 @@ endef
 	$(call install_packages,$(PACKAGES_RUN))
 .build/packages-test: Makefile
 	$(call install_packages,$(PACKAGES_TEST))
+.build/packages-fuzz: Makefile
+	$(call install_packages,$(PACKAGES_FUZZ))
 .build/packages-bench: Makefile
 	$(call install_packages,$(PACKAGES_BENCH))
 
@@ -129,6 +133,15 @@ test-webui: setup
 test-browser: .build/packages-test setup
 	@cd webui && npm run --silent e2e
 
+SECONDS := 60
+fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up inputs for SECONDS per target; what breaks one is left in .build/fuzz
+	@[ -f $(CORE_FUZZ)/build.ninja ] || CC=clang $(BIN)/meson setup $(CORE_FUZZ) server-core -Dfuzz=true -Dtests=disabled -Dwerror=false -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	@$(BIN)/ninja -C $(CORE_FUZZ) --quiet
+	@for target in request values config control sessions; do \
+	  mkdir -p .build/fuzz/$$target; echo "$$target, $(SECONDS) s"; \
+	  $(CORE_FUZZ)/tests/fuzz/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
+	    -artifact_prefix=.build/fuzz/$$target- .build/fuzz/$$target server-core/tests/fuzz/corpus/$$target; done
+
 bench: setup .build/packages-bench ## measure speed and memory against peers, interleaved; writes docs/benchmarks.md
 	@$(BIN)/ninja -C $(CORE) --quiet bench/do-nothing
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
@@ -147,4 +160,4 @@ lock: ## resolve the Python dependencies anew into the lock files
 	uvx --group dev -c requirements.lock -o requirements-dev.lock
 
 clean: ## remove what was built; experiments in var/ stay
-	@rm -rf .build .venv server-core/build server-core/build-sanitized server-core/build-thread webui/dist webui/node_modules webui/src/api/generated
+	@rm -rf .build .venv server-core/build server-core/build-sanitized server-core/build-thread $(CORE_FUZZ) webui/dist webui/node_modules webui/src/api/generated

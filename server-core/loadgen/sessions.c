@@ -149,7 +149,7 @@ static bool take_contents(struct reader *reader, char *text, char **contents)
     char *field = strstr(text, "contents=");
 
     *contents = NULL;
-    if (field == NULL || (field[-1] != ' ' && field[-1] != '\t'))
+    if (field == NULL || field == text || (field[-1] != ' ' && field[-1] != '\t'))
         return true;
     char *value = field + strlen("contents=");
     char *end = *value == '\'' || *value == '"' ? strchr(value + 1, *value) : NULL;

@@ -1,0 +1,63 @@
+/*
+ * Request heads: however the bytes are cut into pieces, the parser says the same; what it says lies within
+ * the bytes; and a target that passes never leads above the root.
+ */
+#include "httpd/http/request.h"
+#include "httpd/http/conditions.h"
+#include "httpd/http/path.h"
+#include "httpd/http/range.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <string.h>
+
+static void look_up(const struct request *request, const char *data)
+{
+    struct validators validators;
+    struct byte_range ranges[RANGES_MAX];
+    const char *range;
+    size_t length;
+    unsigned count;
+
+    validators_make(&validators, 1000, (struct timespec){.tv_sec = 784111777});
+    conditions_evaluate(request, data, &validators, 1700000000, &range, &length);
+    if (!range)
+        return;
+    REQUIRE(range > data && range + length <= data + request->parsed);
+    range_parse(range, length, 1000, ranges, &count);
+}
+
+static void decode(const struct request *request, const char *data)
+{
+    char path[PATH_BYTES_MAX];
+    const int length = path_decode(data + request->target_offset, request->target_length, path);
+
+    if (length < 0)
+        return;
+    REQUIRE((size_t)length == strlen(path));
+    REQUIRE(path[0] != '/');
+    REQUIRE(strcmp(path, "..") != 0 && strncmp(path, "../", 3) != 0 && !strstr(path, "/../"));
+    REQUIRE(length < 3 || strcmp(path + length - 3, "/..") != 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    const char *data = (const char *)bytes;
+    struct request whole = {0}, pieces = {0};
+    const bool complete = request_parse(&whole, data, size);
+    bool piecewise = false;
+
+    for (size_t length = 1; length <= size && !piecewise; length++)
+        piecewise = request_parse(&pieces, data, length);
+    REQUIRE(complete == piecewise);
+    if (!complete)
+        return 0;
+    REQUIRE(whole.status == pieces.status && whole.keep_alive == pieces.keep_alive);
+    REQUIRE(whole.parsed <= size);
+    if (whole.status != 0)
+        return 0;
+    REQUIRE(whole.parsed == pieces.parsed && whole.target_offset == pieces.target_offset);
+    REQUIRE(whole.target_offset + whole.target_length <= whole.parsed);
+    look_up(&whole, data);
+    decode(&whole, data);
+    return 0;
+}
