@@ -70,40 +70,63 @@ static void drop_leftover(struct connection *connection)
     connection->leftover = NULL;
 }
 
+/* Gives back all that the connection has, but for its descriptor. */
+static void release(struct worker *worker, struct connection *connection)
+{
+    timers_cancel(&connection->timer);
+    reply_drop(connection);
+    drop_leftover(connection);
+    worker->counters->connections_open--;
+    connection->state = CLOSED;
+    connection->next_free = worker->free_connections;
+    worker->free_connections = connection;
+}
+
 void connection_close(struct worker *worker, struct connection *connection, enum close_reason reason)
 {
     struct counters *counters = worker->counters;
     const int fd = connection->fd;
 
     if (worker->mechanism->remove_connection)
-        worker->mechanism->remove_connection(worker->events, connection->fd);
+        worker->mechanism->remove_connection(worker->events, fd);
     /* In this order: if the process dies in between, nobody closes a descriptor that is somebody else's. */
     connection->fd = -1;
     if (worker->mechanism->close_connection)
         worker->mechanism->close_connection(worker->events, fd);
     else
         close(fd);
-    timers_cancel(&connection->timer);
-    reply_drop(connection);
-    drop_leftover(connection);
-    counters->connections_open--;
+    release(worker, connection);
     counters->connections_closed_by_client += reason == CLOSED_BY_CLIENT;
     counters->connections_closed_by_server += reason == CLOSED_BY_SERVER;
     counters->connections_timed_out += reason == CLOSED_BY_TIMEOUT;
-    connection->state = CLOSED;
-    connection->next_free = worker->free_connections;
-    worker->free_connections = connection;
 }
 
-struct connection *connection_open(struct worker *worker, int fd, bool blocking)
+void connection_give_away(struct worker *worker, struct connection *connection)
+{
+    const int fd = connection->fd;
+
+    /* Closing it is not enough: others hold the socket open, so the kernel would go on to report it. */
+    if (worker->mechanism->remove_connection)
+        worker->mechanism->remove_connection(worker->events, fd);
+    else
+        worker->mechanism->remove_listener(worker->events, fd);
+    connection->fd = -1;
+    close(fd);
+    release(worker, connection);
+    worker->counters->connections_forwarded++;
+}
+
+/* Makes a connection of a socket, whose timeout begins now. Returns NULL, with the socket closed, when there
+ * is no memory. */
+static struct connection *take(struct worker *worker, int fd, bool blocking)
 {
     struct connection *connection = allocate(worker);
 
-    worker->counters->connections_accepted++;
     if (connection) {
         connection->fd = fd;
         connection->blocking = blocking;
         connection->interest = EVENT_READABLE;
+        connection->guarded = worker->may_send != NULL;
     }
     if (!connection ||
         worker->mechanism->add_connection(worker->events, fd, connection_tag(connection)) != 0) {
@@ -122,13 +145,19 @@ struct connection *connection_open(struct worker *worker, int fd, bool blocking)
     return connection;
 }
 
+struct connection *connection_open(struct worker *worker, int fd, bool blocking)
+{
+    worker->counters->connections_accepted++;
+    return take(worker, fd, blocking);
+}
+
 void connection_watch(struct worker *worker, struct connection *connection)
 {
-    const bool sending = connection->state == SENDING;
+    const bool sending = connection->state == SENDING, waiting = connection->state == WAITING;
     uint8_t interest = connection->interest;
 
     if (worker->mechanism->level)
-        interest = sending ? EVENT_WRITABLE : EVENT_READABLE;
+        interest = waiting ? 0 : sending ? EVENT_WRITABLE : EVENT_READABLE;
     else if (sending)
         interest |= EVENT_WRITABLE;
     if (interest == connection->interest)
@@ -182,6 +211,11 @@ static size_t serve(struct worker *worker, struct connection *connection, struct
 
     while (connection->state == READING && served < length &&
            request_parse(request, data + served, length - served)) {
+        if (request->status == 0 && worker->admit &&
+            !worker->admit(worker, connection, request, data + served, length - served)) {
+            *request = (struct request){0}; /* it will be read again, here or elsewhere */
+            break;
+        }
         reply_begin(worker, connection, request, data + served);
         served += request->parsed;
         *request = (struct request){0};
@@ -328,31 +362,9 @@ size_t connection_pending_bytes(const struct connection *connection)
     return connection->leftover ? connection->leftover->length : 0;
 }
 
-void connection_run(struct worker *worker, struct connection *connection, uint32_t event_flags)
+/* What follows when a reply is out or a wait is over: more requests may have come. */
+static void go_on(struct worker *worker, struct connection *connection)
 {
-    if (event_flags & (EVENT_READABLE | EVENT_PEER_CLOSED))
-        connection->readable = true;
-    if (event_flags & EVENT_PEER_CLOSED)
-        connection->peer_closed = true;
-
-    if (connection->state == LINGERING) {
-        discard(worker, connection);
-        return;
-    }
-    if (connection->state == SENDING) {
-        connection_sent(worker, connection, reply_send(connection, worker->counters));
-        return;
-    }
-    receive(worker, connection);
-    if (connection->state == READING) {
-        connection_watch(worker, connection);
-        await_request(worker, connection);
-    }
-}
-
-void connection_sent(struct worker *worker, struct connection *connection, enum send_outcome outcome)
-{
-    reply_settle(worker, connection, outcome);
     if (connection->state == READING)
         serve_leftover(worker, connection);
     receive(worker, connection);
@@ -360,6 +372,78 @@ void connection_sent(struct worker *worker, struct connection *connection, enum 
         connection_watch(worker, connection);
         await_request(worker, connection);
     }
+}
+
+void connection_suspend(struct worker *worker, struct connection *connection, uint64_t job)
+{
+    connection->state = WAITING;
+    connection->job = job;
+    connection_watch(worker, connection);
+    timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
+}
+
+void connection_resume(struct worker *worker, struct connection *connection)
+{
+    if (connection->file) {
+        connection->state = SENDING;
+        reply_continue(worker, connection);
+    } else {
+        connection->state = READING;
+    }
+    go_on(worker, connection);
+}
+
+void connection_adopt(struct worker *worker, int fd, bool blocking, const char *input, size_t length)
+{
+    struct connection *connection = take(worker, fd, blocking);
+
+    if (!connection)
+        return;
+    connection->forwarded = true;
+    connection->readable = true; /* what came in between was reported to the one that had it */
+    if (length > 0) {
+        if (!reserve_leftover(connection, length)) {
+            connection_close(worker, connection, CLOSED_BY_SERVER);
+            return;
+        }
+        memcpy(connection->leftover->bytes, input, length);
+        connection->leftover->length = (uint32_t)length;
+    }
+    go_on(worker, connection);
+}
+
+void connection_run(struct worker *worker, struct connection *connection, uint32_t event_flags)
+{
+    if (event_flags & (EVENT_READABLE | EVENT_PEER_CLOSED))
+        connection->readable = true;
+    if (event_flags & EVENT_PEER_CLOSED)
+        connection->peer_closed = true;
+
+    switch ((enum connection_state)connection->state) {
+    case LINGERING:
+        discard(worker, connection);
+        return;
+    case SENDING:
+        reply_continue(worker, connection);
+        go_on(worker, connection);
+        return;
+    case READING:
+        receive(worker, connection);
+        if (connection->state == READING) {
+            connection_watch(worker, connection);
+            await_request(worker, connection);
+        }
+        return;
+    case WAITING:
+    case CLOSED:
+        return;
+    }
+}
+
+void connection_sent(struct worker *worker, struct connection *connection, enum send_outcome outcome)
+{
+    reply_settle(worker, connection, outcome);
+    go_on(worker, connection);
 }
 
 /*

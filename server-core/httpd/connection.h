@@ -40,7 +40,13 @@ struct leftover;
 struct sending;
 struct multipart;
 
-enum connection_state { READING, SENDING, LINGERING, CLOSED };
+enum connection_state {
+    READING,
+    SENDING,
+    WAITING, /* for another process or thread to fetch what it needs; then READING or SENDING again */
+    LINGERING,
+    CLOSED,
+};
 
 enum close_reason { CLOSED_BY_CLIENT, CLOSED_BY_SERVER, CLOSED_BY_TIMEOUT };
 
@@ -69,6 +75,13 @@ struct connection {
     uint64_t started_ns;         /* when its request was complete */
     struct connection *next_free;
 
+    /* For architectures that have others fetch what may have to be waited for. */
+    uint64_t job;   /* that it is WAITING for */
+    off_t checked;  /* the reply may be sent up to here; all of it if not `guarded` */
+    bool guarded;   /* worker->may_send decides about each part of the reply */
+    bool fetched;   /* what it waited for has come */
+    bool forwarded; /* it was handed over by another process, and has not been served since */
+
     /* For architectures in which other threads than the one it belongs to have a hand in it. */
     uint16_t listener;           /* index of the one that accepted it */
     uint8_t outcome;             /* enum send_outcome of the thread that sent */
@@ -89,6 +102,16 @@ struct connection *connection_open(struct worker *worker, int fd, bool blocking)
 
 /* Takes over the memory of the process that was here before, where such memory outlives it. */
 void connection_inherit(struct worker *worker);
+
+/* Takes over a socket that another process has accepted, and serves `length` bytes that it has received. */
+void connection_adopt(struct worker *worker, int fd, bool blocking, const char *input, size_t length);
+
+/* Forgets a connection that another process has taken over. */
+void connection_give_away(struct worker *worker, struct connection *connection);
+
+/* Has a connection wait for job `job`, and go on when that is done. Meanwhile its timeout runs. */
+void connection_suspend(struct worker *worker, struct connection *connection, uint64_t job);
+void connection_resume(struct worker *worker, struct connection *connection);
 
 /* Runs the connection as far as it goes after an event (flags of io/events.h). */
 void connection_run(struct worker *worker, struct connection *connection, uint32_t event_flags);

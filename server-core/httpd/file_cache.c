@@ -172,23 +172,41 @@ static enum http_status missing_index(struct file_cache *cache, const char *dire
     return HTTP_FORBIDDEN;
 }
 
+/* Writes the path of the file that a path stands for: that of a directory stands for its index. Returns
+ * whether it is a directory's. */
+static bool complete_path(const char *path, char file[FILE_CACHE_PATH_MAX])
+{
+    const size_t length = strlen(path);
+    const bool is_directory = length == 0 || path[length - 1] == '/';
+
+    memcpy(file, path, length + 1);
+    if (is_directory)
+        memcpy(file + length, INDEX_NAME, sizeof(INDEX_NAME));
+    return is_directory;
+}
+
+bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX])
+{
+    struct cached_file *file;
+
+    complete_path(path, wanted);
+    file = file_table_find(cache->table, &cache->user, wanted);
+    if (!file)
+        return file_open_would_wait(file_table_root(cache->table), wanted);
+    file_cache_release(file);
+    return false; /* an open file keeps the names that lead to it in the kernel's cache */
+}
+
 enum http_status file_cache_get(struct file_cache *cache, const char *path, const struct http_date *date,
                                 struct cached_file **found)
 {
-    char index_path[PATH_BYTES_MAX + sizeof(INDEX_NAME)];
-    const char *directory = NULL;
-    const size_t length = strlen(path);
+    char file_path[FILE_CACHE_PATH_MAX];
+    const char *directory = complete_path(path, file_path) ? path : NULL;
     struct counters *counters = cache->user.counters;
     struct cached_file *file;
     enum http_status status;
 
-    if (length == 0 || path[length - 1] == '/') {
-        directory = path;
-        memcpy(index_path, path, length);
-        memcpy(index_path + length, INDEX_NAME, sizeof(INDEX_NAME));
-        path = index_path;
-    }
-    file = file_table_find(cache->table, &cache->user, path);
+    file = file_table_find(cache->table, &cache->user, file_path);
     if (file && !still_current(cache, file, date->second)) {
         file_table_remove(cache->table, &cache->user, file);
         file_cache_release(file);
@@ -198,7 +216,7 @@ enum http_status file_cache_get(struct file_cache *cache, const char *path, cons
         counters->cache_hits++;
     } else {
         counters->cache_misses++;
-        status = load(cache, path, date->second, &file);
+        status = load(cache, file_path, date->second, &file);
         if (status == HTTP_NOT_FOUND && directory)
             return missing_index(cache, directory);
         if (status == HTTP_MOVED_PERMANENTLY && directory)

@@ -13,9 +13,12 @@
 #define TRIMTAB_HTTPD_FILE_CACHE_H
 
 #include "httpd/file_table.h"
+#include "httpd/http/path.h"
 #include "httpd/http/response.h"
 
 #include <stddef.h>
+
+#define FILE_CACHE_PATH_MAX (PATH_BYTES_MAX + 16) /* of a file in a directory, with the NUL */
 
 struct file_cache;
 
@@ -36,6 +39,10 @@ void file_cache_destroy(struct file_cache *cache);
  */
 enum http_status file_cache_get(struct file_cache *cache, const char *path, const struct http_date *date,
                                 struct cached_file **file);
+
+/* Says whether looking a path up would have to wait for a disk, and writes the path of the file that it
+ * stands for into `wanted`. */
+bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX]);
 
 void file_cache_release(struct cached_file *file);
 

@@ -80,3 +80,17 @@ int file_open_beneath(int root, const char *path)
     }
     return file_open_walking(root, path);
 }
+
+bool file_open_would_wait(int root, const char *path)
+{
+    const struct open_how how = {
+        .flags = OPEN_FLAGS,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED,
+    };
+    const int fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
+
+    if (fd < 0)
+        return errno == EAGAIN || errno == EINVAL || errno == ENOSYS || errno == EPERM;
+    close(fd);
+    return false;
+}

@@ -126,6 +126,10 @@ const struct knob KNOBS[KNOB_COUNT] = {
         .default_text = "4", .help = "helper processes for what may block, for each event loop"},
     [KNOB_READERS] = {.name = "readers", .kind = KNOB_INTEGER, .low = 1, .high = 64,
         .default_text = "1", .help = "threads of the pipeline's Read stage, for each CPU in `affinity`"},
+    [KNOB_FORWARD_BIAS] = {.name = "forward_bias", .kind = KNOB_INTEGER_OR_INF, .low = 1, .high = 1000000,
+        .default_text = "inf",
+        .help = "connections that the owner of a URL may have more than the process that has read the request, "
+                "which then forwards it; inf forwards it always"},
     [KNOB_POLL_DELAY_US] = {.name = "poll_delay_us", .kind = KNOB_INTEGER, .low = 0, .high = 1000000,
         .default_text = "0", .help = "microseconds that a polling stage waits before it polls, so that it finds more"},
     [KNOB_LARGE_TRANSFER] = {.name = "large_transfer", .kind = KNOB_CHOICE, .choice = large_transfer_choice,

@@ -45,6 +45,7 @@
     X(queue_length_max, "1", "maximum", "max", "items that have waited in that queue at most")               \
     X(helper_requests, "1", "counter", "sum",                                                                \
       "requests handed to a helper because serving them could block")                                        \
+    X(pool_size, "1", "gauge", "sum", "processes among which new connections are divided now")               \
     X(connections_forwarded, "1", "counter", "sum", "connections handed to another process")                 \
     X(user_switches, "1", "counter", "sum", "switches between user-level threads")                           \
     X(kernel_threads_added, "1", "counter", "sum", "kernel threads added because one was blocked")

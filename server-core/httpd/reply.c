@@ -29,7 +29,7 @@ void reply_drop(struct connection *connection)
     connection->contents = NULL;
     connection->head = NULL;
     connection->multipart = NULL;
-    connection->offset = connection->end = 0;
+    connection->offset = connection->end = connection->checked = 0;
 }
 
 static void finish_reply(struct worker *worker, struct connection *connection)
@@ -108,6 +108,21 @@ static bool keep_head(struct connection *connection, const char *head, size_t le
     return connection->head != NULL;
 }
 
+/* Sends the range of the file, or what of it may be sent without a further look. */
+static enum send_outcome send_checked(struct connection *connection, struct counters *counters)
+{
+    off_t end = connection->end;
+    enum send_outcome outcome;
+
+    if (connection->guarded && connection->checked < end)
+        end = connection->checked;
+    if (connection->offset >= end)
+        return SEND_HELD;
+    outcome = sendfile_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
+                             end, counters);
+    return outcome == SEND_COMPLETE && end < connection->end ? SEND_HELD : outcome;
+}
+
 /* Sends what is left of the head or, in a body of several parts, of the text before a part; then the rest of
  * the range of the file. */
 static enum send_outcome send_part(struct connection *connection, struct counters *counters)
@@ -119,8 +134,7 @@ static enum send_outcome send_part(struct connection *connection, struct counter
     if (outcome != SEND_COMPLETE || connection->offset >= connection->end)
         return outcome;
     if (connection->sendfile != SENDFILE_OFF)
-        return sendfile_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
-                              connection->end, counters);
+        return send_checked(connection, counters);
     bytes = contents_of(connection, counters);
     if (bytes)
         return write_range(connection->fd, connection->blocking, bytes, &connection->offset, connection->end,
@@ -142,6 +156,7 @@ static bool begin_next_part(struct connection *connection)
     if (index < multipart->count) {
         connection->offset = (off_t)multipart->ranges[index].first;
         connection->end = (off_t)multipart->ranges[index].end;
+        connection->checked = connection->offset;
     }
     return true;
 }
@@ -183,6 +198,8 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
         timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
         connection_watch(worker, connection);
         return;
+    case SEND_HELD: /* it is WAITING */
+        return;
     case SEND_STALLED:
         connection_close(worker, connection, CLOSED_BY_TIMEOUT);
         return;
@@ -198,7 +215,12 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
 
 void reply_continue(struct worker *worker, struct connection *connection)
 {
-    reply_settle(worker, connection, reply_send(connection, worker->counters));
+    enum send_outcome outcome;
+
+    do
+        outcome = reply_send(connection, worker->counters);
+    while (outcome == SEND_HELD && worker->may_send(worker, connection));
+    reply_settle(worker, connection, outcome);
 }
 
 /* What the first send does not take of the head is copied, for the caller's bytes are shared. */

@@ -22,8 +22,11 @@
  * than any usual batch of pipelined requests. */
 #define INPUT_BYTES 16384
 
+#define WORKER_SOURCES_MAX 2
+
 struct connection;
 struct connection_pool;
+struct request;
 struct contents_cache;
 
 struct worker {
@@ -42,6 +45,21 @@ struct worker {
     const int *listeners; /* listening sockets, shared with other processes */
     size_t listener_count;
     int wake_fd; /* eventfd: the settings have changed */
+
+    /* Set by an architecture whose event loop asks others to do what may have to be waited for.
+     * admit(): whether a complete request, with the `length` bytes from its first on, is to be served now;
+     * otherwise the connection is suspended, or gone.
+     * may_send(): whether more of the reply may be sent; raises connection->checked, or suspends it. */
+    bool (*admit)(struct worker *worker, struct connection *connection, const struct request *request,
+                  const char *input, size_t length);
+    bool (*may_send)(struct worker *worker, struct connection *connection);
+
+    /* Further descriptors that the event loop watches, each with what to do when it is readable. */
+    struct worker_source {
+        int fd;
+        void (*ready)(struct worker *worker);
+    } sources[WORKER_SOURCES_MAX];
+    unsigned source_count;
 
     /* Set by an architecture whose processes or threads share a cache; NULL: this worker makes its own. */
     struct file_table *table;

@@ -3,11 +3,14 @@
  */
 #include "httpd/arch/architecture.h"
 
+extern const struct architecture architecture_amped;
+extern const struct architecture architecture_co_amped;
 extern const struct architecture architecture_mp;
 extern const struct architecture architecture_mt;
 extern const struct architecture architecture_n_copy;
 extern const struct architecture architecture_pipeline;
 extern const struct architecture architecture_shared_symped;
+extern const struct architecture architecture_smped;
 extern const struct architecture architecture_sped;
 extern const struct architecture architecture_symped;
 extern const struct architecture architecture_uring;
@@ -18,6 +21,9 @@ static const struct architecture *const ARCHITECTURES[] = {
     &architecture_symped,
     &architecture_shared_symped,
     &architecture_n_copy,
+    &architecture_amped,
+    &architecture_co_amped,
+    &architecture_smped,
     &architecture_mp,
     &architecture_mt,
     &architecture_pipeline,

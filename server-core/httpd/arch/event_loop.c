@@ -29,6 +29,8 @@
 /* Tags of what is not a connection; connections are aligned, so their tags end in three zero bits. */
 #define TAG_WAKE            UINT64_C(1)
 #define TAG_LISTENER(index) ((uint64_t)(index) << 3 | 2)
+#define TAG_SOURCE(index)   ((uint64_t)(index) << 3 | 3)
+#define IS_SOURCE(tag)      (((tag) & 7) == 3)
 #define IS_LISTENER(tag)    (((tag) & 7) == 2)
 #define LISTENER_OF(tag)    ((size_t)((tag) >> 3))
 
@@ -152,6 +154,10 @@ static void work_phase(struct event_loop *loop, const struct event *events, int 
                 log_errno("cannot read the wake-up");
             continue;
         }
+        if (IS_SOURCE(events[i].tag)) {
+            worker->sources[events[i].tag >> 3].ready(worker);
+            continue;
+        }
         connection_run(worker, connection_of_tag(events[i].tag), events[i].flags);
     }
 }
@@ -200,6 +206,12 @@ int event_loop_run(struct worker *worker)
     if (worker->mechanism->add_connection(worker->events, worker->wake_fd, TAG_WAKE) != 0) {
         log_errno("cannot watch the wake-up");
         return EXIT_RUNTIME;
+    }
+    for (unsigned i = 0; i < worker->source_count; i++) {
+        if (worker->mechanism->add_listener(worker->events, worker->sources[i].fd, TAG_SOURCE(i)) != 0) {
+            log_errno("cannot watch a channel");
+            return EXIT_RUNTIME;
+        }
     }
     while (!worker->shutting_down || worker->counters->connections_open > 0) {
         int count;

@@ -42,10 +42,10 @@ bool shared_symped_check(const struct config *config)
 {
     const char *events = event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS))->name;
 
-    if (strcmp(events, "select") != 0 && strcmp(events, "poll") != 0)
+    if (strncmp(events, "epoll", strlen("epoll")) == 0)
         return true;
     return config_refuse(config, KNOB_EVENTS,
-                         "expected epoll, epoll-et or io_uring: the tables of others are as long as the "
+                         "expected epoll or epoll-et: the tables of others are as long as the "
                          "largest descriptor, and here all processes share the descriptors");
 }
 

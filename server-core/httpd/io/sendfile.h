@@ -21,6 +21,7 @@
 enum send_outcome {
     SEND_COMPLETE,
     SEND_BLOCKED,   /* the buffer of a non-blocking socket is full */
+    SEND_HELD,      /* what follows must be looked at first (worker->may_send) */
     SEND_STALLED,   /* a blocking call was ended by its timeout */
     SEND_TRUNCATED, /* the file has become shorter than it was when it was opened */
     SEND_FAILED,    /* errno says why; the peer has gone */

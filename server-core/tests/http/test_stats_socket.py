@@ -166,7 +166,7 @@ def test_clear_counters_starts_from_zero_and_keeps_the_gauges(start: Callable[..
     assert server.command("clear counters") == {"cleared": True}
     total = server.total()
     gauges = {row["name"] for row in server.command("show schema") if row["kind"] == "gauge"}
-    assert gauges == {"connections_open", "queue_length"}
+    assert gauges == {"connections_open", "queue_length", "pool_size"}
     assert total.pop("connections_open") == 1
     assert total.pop("service_time_us") == dict.fromkeys(
         ("count", "mean", "p50", "p90", "p99", "p999", "max"), 0

@@ -27,6 +27,7 @@ _WITHOUT_EQUIVALENT = (
     "copies",
     "copy_of",
     "helpers",
+    "forward_bias",
     "readers",
     "poll_delay_us",
     "large_transfer",

@@ -1,0 +1,82 @@
+/*
+ * See handover.h.
+ */
+#include "httpd/arch/handover.h"
+
+#include "httpd/connection.h"
+#include "httpd/http/request.h"
+#include "httpd/log.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+/* A request that is not complete yet, and what one read added to it. Longer input is not handed over. */
+#define INPUT_MAX (REQUEST_BYTES_MAX + INPUT_BYTES)
+
+union control {
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr alignment;
+};
+
+int handover_open(int pair[2])
+{
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);
+}
+
+bool handover_send(int channel, int fd, bool blocking, const char *input, size_t length)
+{
+    char mode = blocking;
+    union control control = {.bytes = {0}};
+    struct iovec parts[2] = {{&mode, 1}, {(void *)(uintptr_t)input, length}};
+    struct msghdr message = {.msg_iov = parts,
+                             .msg_iovlen = 2,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+
+    if (length > INPUT_MAX)
+        return false;
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
+    return sendmsg(channel, &message, MSG_NOSIGNAL) == (ssize_t)(1 + length);
+}
+
+/* Takes one connection over. Returns false when none waits. */
+static bool receive_one(struct worker *worker, int channel)
+{
+    static _Thread_local char input[INPUT_MAX];
+    char mode = 0;
+    union control control;
+    struct iovec parts[2] = {{&mode, 1}, {input, sizeof(input)}};
+    struct msghdr message = {.msg_iov = parts,
+                             .msg_iovlen = 2,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof(control.bytes)};
+    const ssize_t received = recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *rights = received > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    int fd;
+
+    if (received < 0 && errno != EAGAIN && errno != EINTR)
+        log_errno("cannot receive a connection");
+    if (received <= 0)
+        return false;
+    if (!rights || rights->cmsg_type != SCM_RIGHTS) {
+        /* The kernel drops descriptors that do not fit our table (recvmsg(2), MSG_CTRUNC). */
+        log_line("no descriptor was left for a connection from another process");
+        worker->counters->connections_closed_by_server++;
+        return true;
+    }
+    memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
+    connection_adopt(worker, fd, mode, input, (size_t)received - 1);
+    return true;
+}
+
+void handover_receive(struct worker *worker, int channel)
+{
+    while (receive_one(worker, channel)) {
+    }
+}

@@ -1,0 +1,24 @@
+/*
+ * Hands connections from process to process over a Unix socket (SCM_RIGHTS, unix(7)): the descriptor, and
+ * what has been received but not served yet.
+ */
+#ifndef TRIMTAB_HTTPD_ARCH_HANDOVER_H
+#define TRIMTAB_HTTPD_ARCH_HANDOVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct worker;
+
+/* Makes a pair of connected sockets, [0] to send and [1] to receive; neither blocks. Returns 0, or -1. */
+int handover_open(int pair[2]);
+
+/* Sends a connection with `length` bytes of unserved input; the caller closes its own descriptor. Returns
+ * false when the receiver's queue is full or it cannot be done; then nothing has happened. */
+bool handover_send(int channel, int fd, bool blocking, const char *input, size_t length);
+
+/* Takes all connections that wait in the channel over into the worker and serves their input. They are marked
+ * as forwarded. */
+void handover_receive(struct worker *worker, int channel);
+
+#endif

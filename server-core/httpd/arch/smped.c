@@ -1,0 +1,301 @@
+/*
+ * SMPED, symmetric multi-process event-driven with a scheduler: one process accepts all connections and hands
+ * each to one of a pool of SPEDs; how many of the pool get connections follows the throughput.
+ *
+ * The scheduler is process `workers`, behind the SPEDs. Once a second it compares the bytes that all of them
+ * sent with those of the second before. While more SPEDs bring more, or fewer do no harm, it goes on in the
+ * same direction, otherwise it turns round. A SPED that is out of the pool gets no connections; it serves
+ * those that it has to their end and then sleeps.
+ *
+ * A connection goes to the SPED of the pool that has the fewest. Those that a SPED has are known from its
+ * counters, and from what was handed to it since.
+ */
+#include "httpd/arch/architecture.h"
+#include "httpd/arch/event_loop.h"
+#include "httpd/arch/handover.h"
+#include "httpd/log.h"
+#include "httpd/master.h"
+#include "httpd/worker.h"
+
+#include "common/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define INTERVAL_NS NS_PER_S /* between two decisions */
+#define WORTH_IT    0.02     /* a change of throughput that is more than noise */
+#define EVENTS_MAX  64
+#define BACK_OFF_NS (100 * NS_PER_MS)
+
+static const enum knob_id UNDERSTOOD[] = {
+    KNOB_EVENTS,        KNOB_SENDFILE,          KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
+    KNOB_CACHE_ENTRIES, KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_WORKERS,      KNOB_COUNT,
+};
+
+struct common {
+    int channels[1024][2]; /* to each SPED */
+};
+
+struct scheduler {
+    struct worker *worker;
+    const struct common *common;
+    int epoll;
+    bool listening;
+    uint64_t back_off_until_ns;
+    unsigned pool, size; /* SPEDs that get connections, of how many */
+    int direction;       /* +1: the pool was made larger, -1: smaller */
+    uint64_t decided_ns, bytes_sent, throughput;
+    uint64_t handed[1024]; /* connections ever, to each SPED */
+};
+
+static void lay_out(const struct config *config, struct layout *layout)
+{
+    const unsigned speds = (unsigned)config_integer(config, KNOB_WORKERS);
+
+    *layout = (struct layout){
+        .processes = speds + 1,
+        .rows = speds + 1,
+        .serving = speds,
+        .descriptor_tables = 1, /* when the pool has shrunk to one, that one may have all connections */
+        .listener_sets = 1,
+    };
+}
+
+static struct row_description describe_row(const struct config *config, unsigned row)
+{
+    const bool scheduler = row == (unsigned)config_integer(config, KNOB_WORKERS);
+
+    return (struct row_description){
+        .role = scheduler ? "scheduler" : "worker", .process = row, .cpu_position = row};
+}
+
+static bool prepare(struct master *master)
+{
+    struct common *common = calloc(1, sizeof(*common));
+
+    master->common = common;
+    for (unsigned i = 0; common && i < master->layout.serving; i++) {
+        if (handover_open(common->channels[i]) != 0) {
+            log_errno("cannot make a channel to worker %u", i);
+            return false;
+        }
+    }
+    return common != NULL;
+}
+
+/* Connections that have ended, or were lost, in SPED `sped`. */
+static uint64_t closed(const struct scheduler *scheduler, unsigned sped)
+{
+    const struct counters *counters = shared_counters(scheduler->worker->shared, sped);
+
+    return __atomic_load_n(&counters->connections_closed_by_client, __ATOMIC_RELAXED) +
+           __atomic_load_n(&counters->connections_closed_by_server, __ATOMIC_RELAXED) +
+           __atomic_load_n(&counters->connections_timed_out, __ATOMIC_RELAXED);
+}
+
+static int64_t open_in(const struct scheduler *scheduler, unsigned sped)
+{
+    return (int64_t)(scheduler->handed[sped] - closed(scheduler, sped));
+}
+
+static uint64_t bytes_sent_by_all(const struct scheduler *scheduler)
+{
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < scheduler->size; i++)
+        bytes +=
+            __atomic_load_n(&shared_counters(scheduler->worker->shared, i)->bytes_sent, __ATOMIC_RELAXED);
+    return bytes;
+}
+
+static bool can_accept(const struct scheduler *scheduler)
+{
+    const struct worker *worker = scheduler->worker;
+    int64_t open = 0;
+
+    for (unsigned i = 0; i < scheduler->size; i++)
+        open += open_in(scheduler, i);
+    return !worker->shutting_down && worker->now_ns >= scheduler->back_off_until_ns &&
+           open < worker_connections_in_all(worker);
+}
+
+/* Returns the SPED of the pool with the fewest connections. */
+static unsigned choose(const struct scheduler *scheduler)
+{
+    unsigned best = 0;
+
+    for (unsigned i = 1; i < scheduler->pool; i++) {
+        if (open_in(scheduler, i) < open_in(scheduler, best))
+            best = i;
+    }
+    return best;
+}
+
+/* Resizes the pool once per interval. */
+static void resize(struct scheduler *scheduler)
+{
+    const uint64_t now_ns = scheduler->worker->now_ns, bytes = bytes_sent_by_all(scheduler);
+    const uint64_t passed_ns = now_ns - scheduler->decided_ns;
+    uint64_t throughput;
+    double gain;
+
+    if (passed_ns < INTERVAL_NS)
+        return;
+    throughput = (uint64_t)((double)(bytes - scheduler->bytes_sent) / (double)passed_ns * 1e9);
+    gain = (double)throughput / (double)(scheduler->throughput ? scheduler->throughput : 1) - 1;
+    scheduler->decided_ns = now_ns;
+    scheduler->bytes_sent = bytes;
+    scheduler->throughput = throughput;
+    if (throughput == 0)
+        return; /* nobody asks for anything: nothing can be learnt */
+    /* More processes must pay; fewer need only do no harm. */
+    if (scheduler->direction > 0 ? gain < WORTH_IT : gain < -WORTH_IT)
+        scheduler->direction = -scheduler->direction;
+    if (scheduler->direction > 0 && scheduler->pool < scheduler->size)
+        scheduler->pool++;
+    else if (scheduler->direction < 0 && scheduler->pool > 1)
+        scheduler->pool--;
+    scheduler->worker->counters->pool_size = scheduler->pool;
+}
+
+static void update_listening(struct scheduler *scheduler)
+{
+    const struct worker *worker = scheduler->worker;
+    const bool wanted = can_accept(scheduler);
+
+    if (wanted == scheduler->listening)
+        return;
+    for (size_t i = 0; i < worker->listener_count; i++) {
+        struct epoll_event event = {.events = wanted ? EPOLLIN : 0, .data.fd = worker->listeners[i]};
+
+        if (epoll_ctl(scheduler->epoll, EPOLL_CTL_MOD, worker->listeners[i], &event) != 0)
+            log_errno("cannot watch a listener");
+    }
+    scheduler->listening = wanted;
+}
+
+static void accept_phase(struct scheduler *scheduler, int listener)
+{
+    struct worker *worker = scheduler->worker;
+    const bool blocking = worker->sendfile == SENDFILE_BLOCKING;
+
+    worker->counters->accept_phases++;
+    for (int64_t accepted = 0; accepted < worker->accept_limit && can_accept(scheduler); accepted++) {
+        const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK));
+        const unsigned sped = choose(scheduler);
+
+        worker->counters->accept_calls++;
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+                log_errno("cannot accept connections");
+                scheduler->back_off_until_ns = worker->now_ns + BACK_OFF_NS;
+            }
+            return;
+        }
+        worker->counters->connections_accepted++;
+        if (handover_send(scheduler->common->channels[sped][0], fd, blocking, NULL, 0)) {
+            worker->counters->connections_forwarded++;
+            scheduler->handed[sped]++;
+        } else {
+            log_errno("cannot hand a connection to worker %u", sped);
+            worker->counters->connections_closed_by_server++;
+            scheduler->back_off_until_ns = worker->now_ns + BACK_OFF_NS;
+        }
+        close(fd);
+    }
+}
+
+static bool open_scheduler(struct scheduler *scheduler)
+{
+    struct worker *worker = scheduler->worker;
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = worker->wake_fd};
+
+    scheduler->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (scheduler->epoll < 0 || epoll_ctl(scheduler->epoll, EPOLL_CTL_ADD, worker->wake_fd, &event) != 0)
+        return false;
+    for (size_t i = 0; i < worker->listener_count; i++) {
+        event = (struct epoll_event){.events = 0, .data.fd = worker->listeners[i]};
+        if (epoll_ctl(scheduler->epoll, EPOLL_CTL_ADD, worker->listeners[i], &event) != 0)
+            return false;
+    }
+    /* If another scheduler was here before, the SPEDs have connections already. */
+    for (unsigned i = 0; i < scheduler->size; i++)
+        scheduler->handed[i] = closed(scheduler, i) + shared_counters(worker->shared, i)->connections_open;
+    worker_refresh(worker);
+    scheduler->decided_ns = worker->now_ns;
+    scheduler->bytes_sent = bytes_sent_by_all(scheduler);
+    worker->counters->pool_size = scheduler->pool;
+    return true;
+}
+
+static int run_scheduler(struct worker *worker)
+{
+    static struct scheduler scheduler;
+    struct epoll_event events[EVENTS_MAX];
+    uint64_t drained;
+
+    scheduler = (struct scheduler){
+        .worker = worker,
+        .common = worker->common,
+        .size = worker->layout.serving,
+        .pool = (worker->layout.serving + 1) / 2,
+        .direction = 1,
+    };
+    if (!open_scheduler(&scheduler)) {
+        log_errno("cannot watch the listeners");
+        return EXIT_RUNTIME;
+    }
+    while (!worker->shutting_down) {
+        int count;
+
+        update_listening(&scheduler);
+        /* A full or resting server looks again soon: nothing tells the scheduler that a connection ended. */
+        count = epoll_wait(scheduler.epoll, events, EVENTS_MAX, scheduler.listening ? 1000 : 10);
+        worker->counters->event_calls++;
+        worker->counters->events_returned += count > 0 ? (uint64_t)count : 0;
+        worker_refresh(worker);
+        for (int i = 0; i < count; i++) {
+            if (events[i].data.fd != worker->wake_fd)
+                accept_phase(&scheduler, events[i].data.fd);
+            else if (read(worker->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
+                log_errno("cannot read the wake-up");
+        }
+        resize(&scheduler);
+    }
+    close(scheduler.epoll);
+    return EXIT_SUCCESS;
+}
+
+static void receive(struct worker *worker)
+{
+    const struct common *common = worker->common;
+
+    handover_receive(worker, common->channels[worker->process][1]);
+}
+
+static int run(struct worker *worker)
+{
+    const struct common *common = worker->common;
+
+    if (worker->process == worker->layout.serving)
+        return run_scheduler(worker);
+    worker->listener_count = 0;
+    worker->sources[worker->source_count++] =
+        (struct worker_source){.fd = common->channels[worker->process][1], .ready = receive};
+    return event_loop_run(worker);
+}
+
+extern const struct architecture architecture_smped;
+
+const struct architecture architecture_smped = {
+    .name = "smped",
+    .help = "a scheduler that hands connections to a pool of event loops, resized by throughput",
+    .knobs = UNDERSTOOD,
+    .lay_out = lay_out,
+    .describe_row = describe_row,
+    .prepare = prepare,
+    .run = run,
+};
