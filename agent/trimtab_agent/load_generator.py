@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from trimtab_agent.children import Child, StopSignal, wait_readable
+from trimtab_agent.layout import format_cpus
 
 # Grace beyond the asked duration and two timeouts of draining before the generator counts as hung.
 HANG_MARGIN_S = 10.0
@@ -145,6 +146,9 @@ class LoadOrder:
             f"--timeout={self.timeout_s:g}",
             f"--sessions={self.sessions}",
             f"--seed={self.seed}",
+            # A process for each CPU, so that a machine with many can be driven to its limit.
+            f"--processes={len(self.cpus)}",
+            f"--cpus={format_cpus(tuple(self.cpus))}",
             # A run makes hundreds of thousands of connections: closed with FIN they would fill the table of
             # a host that tracks connections (nf_conntrack), which then drops SYNs (docs/load-generator.md).
             "--close=reset",

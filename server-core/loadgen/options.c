@@ -127,7 +127,7 @@ static void print_help(void)
         char left[64];
         snprintf(left, sizeof(left), "--%s %s", rows[i].name,
                  rows[i].argument == NULL ? "" : rows[i].argument);
-        printf("  %-24s %s%s\n", left,
+        printf("  %-29s %s%s\n", left,
                rows[i].modes == IN_OPEN     ? "open: "
                : rows[i].modes == IN_CLOSED ? "closed: "
                                             : "",

@@ -44,6 +44,12 @@ static void write_size_classes(FILE *out, const struct size_classes *classes)
     }
 }
 
+static void write_reasons(FILE *out, const struct health *health)
+{
+    for (unsigned i = 0; i < health->reason_count; i++)
+        fprintf(out, "  %s\n", health->reasons[i]);
+}
+
 void report_result_text(FILE *out, const struct result *result)
 {
     const struct options *options = result->options;
@@ -75,6 +81,12 @@ void report_result_text(FILE *out, const struct result *result)
             account->requests_offered, requests[OUTCOME_REPLIED], requests[OUTCOME_TIMED_OUT_BEFORE_READ],
             requests[OUTCOME_TIMED_OUT_AFTER_READ], requests[OUTCOME_FAILED], requests[OUTCOME_ABANDONED],
             account->requests_dropped);
+    if (account->sessions_slow > 0 || account->connections_reopened > 0)
+        fprintf(out,
+                "of the sessions %" PRIu64 " had slow clients; %" PRIu64 " further connections were opened\n",
+                account->sessions_slow, account->connections_reopened);
+    if (account->replies_verified > 0)
+        fprintf(out, "contents of %" PRIu64 " replies verified\n", account->replies_verified);
     if (requests[OUTCOME_FAILED] > 0) {
         fprintf(out, "\nfailures\n");
         account_each_failure(account, write_failure, out);
@@ -85,11 +97,16 @@ void report_result_text(FILE *out, const struct result *result)
     write_latency(out, "first byte", account->first_byte_us);
     write_latency(out, "reply", account->reply_us);
     write_size_classes(out, &account->size_classes);
+    if (options->mode == MODE_CLOSED) {
+        fprintf(out, "\ngenerator: %s; %.0f %% of one CPU\n", health_verdict(health),
+                health->cpu_share * 100);
+        write_reasons(out, health);
+        return;
+    }
     fprintf(out,
             "\ngenerator: %s; %" PRIu64 " arrivals late, lateness p99 %" PRIu64 " us, at most %" PRIu64
             " us; %.0f %% of one CPU\n",
             health_verdict(health), account->late_arrivals, health->lateness_p99_us, health->lateness_max_us,
             health->cpu_share * 100);
-    for (unsigned i = 0; i < health->reason_count; i++)
-        fprintf(out, "  %s\n", health->reasons[i]);
+    write_reasons(out, health);
 }

@@ -148,6 +148,19 @@ def test_text_report_shows_the_result_to_people(load, serve):
     assert "{" not in outcome.stdout
 
 
+def test_text_report_of_the_closed_loop(load, serve):
+    """What there is to say of connections, and nothing of arrivals."""
+    outcome = load(
+        serve(always_replies).url,
+        *("--connections", "2", "--duration", "0.2", "--connection", "close", "--text"),
+        mode="closed",
+    )
+    assert "2 connections kept busy for 0.2 s" in outcome.stdout
+    assert "0 had slow clients" in outcome.stdout
+    assert "further connections were opened" in outcome.stdout
+    assert "arrivals" not in outcome.stdout
+
+
 def test_result_that_cannot_be_written_is_an_error(load, serve):
     """A full disk must not look like success."""
     with Path("/dev/full").open("w") as full:
