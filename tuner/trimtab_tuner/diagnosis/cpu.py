@@ -9,7 +9,7 @@ LOCK_IDLE = 10.0
 LOCK_WAITS_PER_REQUEST = 0.05
 SWITCHES_PER_REPLY = 4.0
 SYSTEM_BUSY = 40.0
-MIGRATIONS_PER_S = 20.0
+MOVED_SHARE = 0.5
 
 
 def interrupts_on_one_cpu(run: RunEvidence) -> Finding | None:
@@ -106,20 +106,27 @@ def context_switch_overhead(run: RunEvidence) -> Finding | None:
 
 
 def process_migration(run: RunEvidence) -> Finding | None:
-    """Server processes that the scheduler moves between CPUs, losing their caches."""
-    rate = run.best.top
-    migrations = rate.counter("server_processes", "migrations_per_s")
-    if migrations is None or run.best.configuration.get("affinity", "none") != "none":
+    """Server processes that keep turning up on other CPUs although there is one for each of them."""
+    cpus = len(run.server_cpus)
+    if cpus < 2 or run.best.configuration.get("affinity", "none") != "none":
         return None
-    each = migrations / max(rate.counter("server_processes", "processes") or 1.0, 1.0)
-    if each < MIGRATIONS_PER_S:
+    moved, seen = 0.0, 0.0
+    for rate in run.best.rates:
+        processes = rate.counter("server_processes", "processes") or 0.0
+        if 0 < processes <= cpus:
+            moved += rate.counter("server_processes", "moved") or 0.0
+            seen += processes
+    if seen < 4 or moved < MOVED_SHARE * seen:
         return None
     return finding(
         "process-migration",
         run.best,
-        rate,
-        sentence=f"Each server process is moved between CPUs {each:.0f} times a second.",
-        facts={"migrations per process": (each, "1/s")},
+        run.best.top,
+        sentence=(
+            f"Between the beginning and the end of a rate {moved / seen:.0%} of the server processes "
+            "had changed their CPU."
+        ),
+        facts={"processes that had moved": (100 * moved / seen, "%")},
         suggestion="Pin each worker to a CPU (affinity = process).",
         knob="affinity",
         source="Hashemian 2013, table 1: core affinity gave 9 to 10 %.",

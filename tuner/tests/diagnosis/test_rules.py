@@ -1,0 +1,237 @@
+"""Every rule of diagnosis fires on what it is for, names its evidence, and stays silent on a healthy
+server.
+"""
+
+import copy
+
+import pytest
+from trimtab_tuner.diagnosis import RULES, diagnose
+from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
+from trimtab_tuner.records import SizeClassCounts, Verdict
+from trimtab_tuner.targets import TARGETS
+
+SPACE = TARGETS["core"].space()
+BASE = {**SPACE.default(), "workers": 2, "max_connections": 4096}
+
+# Averages over one rate as the agent counted them on a quiet machine with four CPUs: two for the server (0
+# and 1), two for the generator.
+COUNTERS = {
+    "cpu": {
+        "total": {
+            "user": 9.1,
+            "nice": 0.0,
+            "system": 38.2,
+            "idle": 41.5,
+            "iowait": 0.1,
+            "irq": 0.0,
+            "softirq": 11.0,
+            "steal": 0.1,
+        },
+        "cpus": [
+            {
+                "cpu": n,
+                "user": 8.0,
+                "nice": 0.0,
+                "system": 33.0,
+                "idle": 45.0,
+                "iowait": 0.1,
+                "irq": 0.0,
+                "softirq": 13.8,
+                "steal": 0.1,
+            }
+            for n in range(4)
+        ],
+        "context_switches_per_s": 9158.6,
+    },
+    "paging": {"read_kib_per_s": 12.0, "swapped_in_pages_per_s": 0.0, "file_refaults_per_s": 0.0},
+    "memory": {"page_cache_bytes": 3_203_162_112},
+    "network": {"listen_overflows_per_s": 0.0, "passive_opens_per_s": 1_846.4},
+    "server_processes": {"processes": 2, "resident_bytes": 17_772_544, "moved": 0},
+}
+SERVER = {"requests": 64_000.0, "lock_waits": 12.0}
+
+
+def size_class(size, asked, late=0):
+    """Requests of one file size, `late` of which timed out after they had been read."""
+    return SizeClassCounts(
+        size_bytes=size,
+        asked=asked,
+        replied=asked - late,
+        timed_out_before_read=0,
+        timed_out_after_read=late,
+        failed=0,
+        abandoned=0,
+    )
+
+
+CLASSES = tuple(size_class(size, 1000) for size in (500, 5_000, 50_000, 500_000))
+
+
+def rate(rate_rps=8_000.0, *, goodput=400.0, replies=None, server=None, classes=CLASSES, **changed):
+    """A rate of the healthy server; `changed` replaces counters by `group__name`, or a whole CPU by
+    `cpuN`.
+    """
+    counters = copy.deepcopy(COUNTERS)
+    fields = {}
+    for name, value in changed.items():
+        if name.startswith("cpu") and name[3:].isdigit():
+            counters["cpu"]["cpus"][int(name[3:])].update(value)
+        elif "__" in name:
+            group, key = name.split("__")
+            counters[group][key] = value
+        else:
+            fields[name] = value
+    return RateEvidence(
+        rate_rps=rate_rps,
+        duration_s=8.0,
+        goodput_mbps=goodput,
+        reply_rate_rps=rate_rps if replies is None else replies,
+        asked=64_000,
+        timed_out_before_read=0,
+        timed_out_after_read=0,
+        size_classes=classes,
+        counters=counters,
+        server=SERVER if server is None else server,
+        **{"generator_cpu": 35.0, **fields},
+    )
+
+
+def trial(*rates, number=1, score=400.0, verdict=Verdict.VERIFIED, **configuration):
+    """A trial of a configuration that differs from the base in some values."""
+    verified = verdict is Verdict.VERIFIED
+    return TrialEvidence(
+        number=number,
+        configuration={**BASE, **configuration},
+        verdict=verdict,
+        score=score if verified else None,
+        rates=rates or (rate(4_000.0, goodput=200.0), rate()),
+    )
+
+
+def run(best, *others, **fields):
+    """A run with these trials."""
+    return RunEvidence(
+        space=SPACE,
+        best=best,
+        trials=(best, *others),
+        **{"server_cpus": (0, 1), "link_mbps": 10_000.0, **fields},
+    )
+
+
+BUSY = {"system": 80.0, "idle": 2.0}
+
+FIRING = {
+    "generator-is-the-bottleneck": run(trial(rate(generator_cpu=97.0))),
+    "link-is-the-bottleneck": run(trial(rate(goodput=941.0)), link_mbps=1_000.0),
+    "stolen-time": run(trial(rate(cpu0={"steal": 12.0}, cpu1={"steal": 9.0}))),
+    "connection-ceiling": run(
+        trial(max_connections=8192, score=430.0), trial(number=2, max_connections=4096, score=400.0)
+    ),
+    "accept-queue-overflow": run(trial(rate(network__listen_overflows_per_s=310.0))),
+    "large-file-starvation": run(trial(rate(classes=(*CLASSES[:3], size_class(500_000, 1000, late=90))))),
+    "too-few-workers-for-blocking-sendfile": run(
+        trial(rate(4_000.0, goodput=500.0), rate(goodput=350.0), sendfile="blocking")
+    ),
+    "disk-wait": run(trial(rate(replies=6_000.0, cpu0={"iowait": 31.0}, cpu1={"iowait": 28.0}))),
+    "footprint-evicts-file-cache": run(
+        trial(rate(memory__page_cache_bytes=900 * 2**20, paging__read_kib_per_s=4_000.0)),
+        trial(
+            rate(memory__page_cache_bytes=850 * 2**20, paging__read_kib_per_s=9_000.0),
+            number=2,
+            score=390.0,
+            workers=50,
+        ),
+    ),
+    "swapping": run(trial(rate(paging__swapped_in_pages_per_s=400.0))),
+    "interrupts-on-one-cpu": run(
+        trial(rate(cpu0={"softirq": 88.0, "idle": 1.0}, **{f"cpu{n}": {"softirq": 2.0} for n in (1, 2, 3)}))
+    ),
+    "lock-contention": run(
+        trial(rate(replies=6_000.0, server={"requests": 64_000.0, "lock_waits": 21_000.0}))
+    ),
+    "context-switch-overhead": run(trial(rate(cpu__context_switches_per_s=90_000.0, cpu0=BUSY, cpu1=BUSY))),
+    "process-migration": run(
+        trial(*(rate(r, server_processes__moved=2) for r in (2_000.0, 4_000.0, 8_000.0)))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIRING)
+def test_rule_fires_alone_on_what_it_is_for(name):
+    """The finding has a sentence, facts, a source and a remedy; no other rule takes it for its own."""
+    (found,) = diagnose(FIRING[name])
+    assert found.rule == name
+    assert found.facts
+    assert all([found.sentence.endswith("."), found.source, found.suggestion.endswith(".")])
+    assert found.knob is None or found.knob in {knob.name for knob in SPACE.knobs} | {"cache_lock"}
+    assert found.trial in {t.number for t in FIRING[name].trials}
+
+
+def test_there_is_a_firing_example_for_every_rule():
+    """A rule without one would not be known to work."""
+    assert len(FIRING) == len(RULES)
+
+
+def test_a_healthy_server_has_no_findings():
+    """Nothing is said about a server that keeps up with its load."""
+    assert diagnose(run(trial())) == ()
+
+
+def test_missing_counters_silence_the_rules():
+    """A source that could not be read is no evidence of anything."""
+    bare = RateEvidence(
+        rate_rps=8_000.0,
+        duration_s=8.0,
+        goodput_mbps=400.0,
+        reply_rate_rps=6_000.0,
+        asked=1,
+        timed_out_before_read=0,
+        timed_out_after_read=0,
+    )
+    assert diagnose(run(trial(bare), link_mbps=None)) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "near_miss"),
+    {
+        "connections did not gain": run(
+            trial(max_connections=8192, score=401.0), trial(max_connections=4096)
+        ),
+        "more connections were tried and failed": run(
+            trial(max_connections=8192, score=430.0),
+            trial(max_connections=4096),
+            trial(max_connections=16_384, verdict=Verdict.FAILED_VERIFICATION),
+        ),
+        "all sizes time out alike": run(
+            trial(rate(classes=tuple(size_class(s, 1000, 60) for s in (1, 2, 3, 4))))
+        ),
+        "a tail that falls by a tenth": run(
+            trial(rate(4_000.0, goodput=400.0), rate(goodput=360.0), sendfile="blocking")
+        ),
+        "locks waited for, but no CPU idle": run(
+            trial(rate(replies=6_000.0, server={"requests": 1.0, "lock_waits": 9.0}, cpu0=BUSY, cpu1=BUSY))
+        ),
+        "every CPU equally busy with interrupts": run(
+            trial(rate(**{f"cpu{n}": {"softirq": 60.0, "idle": 5.0} for n in range(4)}))
+        ),
+        "more processes than CPUs": run(
+            trial(
+                *(
+                    rate(r, server_processes__processes=8, server_processes__moved=8)
+                    for r in (1_000.0, 8_000.0)
+                )
+            )
+        ),
+        "more workers and more reads, but a better score": run(
+            trial(rate(memory__page_cache_bytes=900 * 2**20)),
+            trial(
+                rate(memory__page_cache_bytes=800 * 2**20, paging__read_kib_per_s=9e3),
+                workers=50,
+                score=420.0,
+            ),
+        ),
+    }.items(),
+)
+def test_near_misses_are_no_findings(name, near_miss):
+    """Half of a rule's evidence is not enough."""
+    assert diagnose(near_miss) == (), name

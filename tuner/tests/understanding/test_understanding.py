@@ -1,0 +1,102 @@
+"""Importance, interaction and stability, on scores whose cause is known."""
+
+import itertools
+import math
+
+from trimtab_tuner.records import TrialResult, Verdict
+from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.understanding.analysis import analyse
+from trimtab_tuner.understanding.importance import importance
+from trimtab_tuner.understanding.stability import stability
+
+
+def knob(name, high=64):
+    """An integer knob from 1, on a log scale."""
+    return Knob(name=name, kind="integer", scale="log", low=1, high=high, default=1, help="A knob.")
+
+
+SPACE = Space(knobs=(knob("strong"), knob("weak"), knob("idle")))
+VALUES = (1, 4, 16, 64)
+
+
+def trials(score):
+    """A grid of trials; a score of None is a failed verification."""
+    results = []
+    for strong, weak, idle in itertools.product(VALUES, VALUES, (1, 64)):
+        configuration = {"strong": strong, "weak": weak, "idle": idle}
+        value = score(**configuration)
+        verdict = Verdict.FAILED_VERIFICATION if value is None else Verdict.VERIFIED
+        results.append(TrialResult(configuration=configuration, verdict=verdict, score=value))
+    return results
+
+
+def additive(strong, weak, idle):
+    """Each knob by itself; `idle` does nothing."""
+    return 100 + 10 * math.log2(strong) + 2 * math.log2(weak)
+
+
+def joint(strong, weak, idle):
+    """Good only where both are equal: neither matters alone."""
+    return 100.0 - 5 * abs(math.log2(strong) - math.log2(weak))
+
+
+def test_importance_ranks_knobs_by_what_they_explain():
+    """The strong knob explains nearly all, the idle one nothing, and no pair anything together."""
+    found = importance(SPACE, trials(additive))
+    assert [k.knob for k in found.knobs] == ["strong", "weak", "idle"]
+    assert found.knobs[0].share > 0.8
+    assert found.knobs[2].share < 0.02
+    assert found.interactions[0].share < 0.1
+    assert found.r_squared > 0.8
+
+
+def test_curve_of_a_knob_follows_the_score():
+    """It rises with the knob, at the values that were measured."""
+    curve = importance(SPACE, trials(additive)).knobs[0].curve
+    assert [point.value for point in curve] == list(VALUES)
+    assert [point.score for point in curve] == sorted(point.score for point in curve)
+
+
+def test_interaction_shows_what_two_knobs_do_together():
+    """Knobs that must rise together share more than either has alone, and the diagonal is highest."""
+    pair = importance(SPACE, trials(joint)).interactions[0]
+    assert {pair.knob_one, pair.knob_two} == {"strong", "weak"}
+    assert pair.share > 0.3
+    for row, scores in enumerate(pair.scores):
+        assert max(scores) == scores[row]
+
+
+def test_importance_is_silent_without_differences_or_with_few_trials():
+    """There is no variance to divide."""
+    assert importance(SPACE, trials(lambda **_: 5.0)) is None
+    assert importance(SPACE, trials(additive)[:7]) is None
+    assert importance(SPACE, trials(lambda **_: None)) is None
+
+
+def test_flat_optimum_is_told_from_a_sharp_one_and_from_one_with_failing_neighbours():
+    """Within 2 % counts; a neighbour that failed verification does not."""
+    best = {"strong": 16, "weak": 16, "idle": 1}
+    space = Space(knobs=tuple(knob(name, 256) for name in ("strong", "weak", "idle")))
+    flat = stability(space, trials(lambda **_: 100.0), best)
+    assert (flat.kind, flat.within) == ("flat", len(flat.neighbours))
+    assert stability(space, trials(lambda **c: 100.0 if c == best else 90.0), best).kind == "sharp"
+    failing = stability(
+        space, trials(lambda **c: 100.0 if c["strong"] <= 16 and c["weak"] == 16 else None), best
+    )
+    assert failing.kind == "sharp"
+    assert any(n.relative_score is None for n in failing.neighbours)
+
+
+def test_stability_of_an_isolated_best_is_not_known():
+    """Too few neighbours are no evidence."""
+    alone = [
+        TrialResult(configuration={"strong": 1, "weak": 1, "idle": 1}, verdict=Verdict.VERIFIED, score=1.0)
+    ]
+    assert stability(SPACE, alone, alone[0].configuration).kind == "unknown"
+
+
+def test_analysis_of_a_run_without_a_verified_trial_says_so():
+    """No importance, no stability, no findings, and why."""
+    analysis = analyse(SPACE, trials(lambda **_: None), None, None)
+    assert (analysis.importance, analysis.stability, analysis.findings) == (None, None, ())
+    assert len(analysis.notes) == 2
