@@ -1,4 +1,5 @@
-"""The command line: `trimtab up | tune | runs | show | export | host | affinity | load | workload | db`.
+"""The command line: `trimtab up | tune | runs | show | export | replay | host | affinity | load | workload |
+db`.
 
 Exit codes
     0    done; for `tune`: the run has finished, whether or not it found a gain
@@ -41,6 +42,7 @@ from trimtab_agent.commands.options import (
     refusal,
     settings_of,
 )
+from trimtab_agent.commands.replay import replay
 from trimtab_agent.commands.workload import app as workload_app
 from trimtab_agent.errors import HostError, RunNotFound, SpecError, TrimtabError
 from trimtab_agent.exporter import export_run
@@ -68,6 +70,7 @@ app.add_typer(host_app)
 app.add_typer(affinity_app)
 app.add_typer(load_app)
 app.add_typer(workload_app)
+app.command()(replay)
 
 
 def main() -> None:

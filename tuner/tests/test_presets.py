@@ -45,6 +45,7 @@ def test_timeout_shrinks_with_the_think_times():
 def test_small_space_needs_no_more_trials_than_it_has_configurations():
     """Two categories are two trials, whatever the budget."""
     space = SPACE.fix("workers", 1).fix("max_connections", 64)
+    space = space.restrict("sendfile", choices=("nonblocking", "blocking"))
     assert {p.phase: p.trials for p in estimate(QUICK, space).breakdown}["searching"] == 2
 
 

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from trimtab_tuner.records import Frozen
 from trimtab_tuner.space import Space, SpaceError
+from trimtab_tuner.strategies import DEFAULT_STRATEGY
 from trimtab_tuner.verification import Thresholds
 from trimtab_tuner.workloads.file_sets import FILE_SIZES
 
@@ -53,7 +54,7 @@ class Settings(Frozen):
     gap_s: Annotated[float, Field(ge=0, le=3600)]
     ladder_points: Annotated[int, Field(ge=2, le=64)]
     restart_between_rates: bool = False
-    strategy: str = "coarse-to-fine"
+    strategy: str = DEFAULT_STRATEGY
     budget_trials: Annotated[int, Field(ge=1, le=100_000)]
     coarse_grid: dict[str, Annotated[int, Field(ge=1, le=64)]]
     levels: Annotated[int, Field(ge=1, le=6)]

@@ -8,7 +8,13 @@ from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.strategies import make_strategy
 from trimtab_tuner.targets import TARGETS
 
-SPACE = TARGETS["core"].space().restrict("workers", high=32).restrict("max_connections", low=64, high=16_384)
+SPACE = (
+    TARGETS["core"]
+    .space()
+    .restrict("sendfile", choices=("nonblocking", "blocking"))
+    .restrict("workers", high=32)
+    .restrict("max_connections", low=64, high=16_384)
+)
 GRID = {"workers": 6, "max_connections": 7}
 
 # Condensed areas of SYMPED at 1.4 GB by sendfile mode, processes (rows) and connections (columns); None

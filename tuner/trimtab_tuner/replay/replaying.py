@@ -118,3 +118,64 @@ def _recommended(surface: Surface, search: Strategy) -> tuple[float | None, bool
         return None, False
     score = surface.score(best.configuration)
     return (None, True) if score is None else (1 - score / surface.best, False)
+
+
+@dataclass(frozen=True)
+class SurfaceSummary:
+    """Many searches on one surface.
+
+    `trials_to` are means over the searches, `ratio` is that to within 1 % as a share of what random choice
+    needs. `regrets` are those of searches with a budget, 1.0 where nothing or a failing configuration was
+    recommended; `failing` counts the latter. `failed_share` is the share of trials that failed verification.
+    """
+
+    surface: str
+    configurations: int
+    trials_to: Mapping[float, float]
+    random_trials: float
+    ratio: float
+    failed_share: float
+    regrets: tuple[float, ...]
+    failing: int
+
+
+def summarise(
+    surface: Surface,
+    strategy_name: str,
+    *,
+    repeats: int,
+    budget_trials: int,
+    noise: float = 0.0,
+    experience: Sequence[PastRun] = (),
+    features: Mapping[str, str | float] | None = None,
+) -> SurfaceSummary:
+    """Replay a strategy `repeats` times to the best, and as often with a budget, each time with another
+    seed.
+    """
+    to_best, budgeted = (
+        [
+            replay(
+                surface,
+                strategy_name,
+                seed=seed,
+                budget_trials=budget,
+                noise=noise,
+                experience=experience,
+                features=features,
+            )
+            for seed in range(repeats)
+        ]
+        for budget in (None, budget_trials)
+    )
+    random_trials = random_trials_to(surface, WITHIN[-1])
+    trials_to = {share: float(np.mean([r.trials_to[share] for r in to_best])) for share in WITHIN}
+    return SurfaceSummary(
+        surface=surface.name,
+        configurations=len(surface.scores),
+        trials_to=trials_to,
+        random_trials=random_trials,
+        ratio=trials_to[WITHIN[-1]] / random_trials,
+        failed_share=sum(r.failed for r in to_best) / sum(r.trials for r in to_best),
+        regrets=tuple(1.0 if r.regret is None else r.regret for r in budgeted),
+        failing=sum(r.recommended_failing for r in budgeted),
+    )

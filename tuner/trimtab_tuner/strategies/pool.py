@@ -19,8 +19,8 @@ from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 
 EVERY_LIMIT = 2000
-SPREAD = 512
-NEAR = 512
+SPREAD = 256
+NEAR = 384
 # Two categories are as far apart as values half a range (times the square root of 2) apart.
 CATEGORY_SPAN = 0.5
 

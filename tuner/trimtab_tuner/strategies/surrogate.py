@@ -16,8 +16,9 @@ kernel (the empirical covariance), so that two or three trials tell which of the
 resembles. What no earlier run explains is left to the Matérn kernel.
 
 With more than `ISOTROPIC_KNOBS` free knobs each has a length scale of its own, the most probable one given
-the trials (coordinate ascent on the marginal likelihood). It is found anew whenever the number of trials has
-grown by a quarter, from the trials told up to then: a function of the history alone.
+the trials (coordinate ascent on the marginal likelihood), and the variance follows the scores. It is found
+anew whenever the number of trials has grown by a quarter, from the trials told up to then: a function of the
+history alone.
 """
 
 import math
@@ -51,8 +52,10 @@ EXPERIENCE_BANDWIDTH = 0.07
 EXPERIENCE_WEIGHT = 1.0
 ISOTROPIC_KNOBS = 3
 LENGTHS = np.array([0.25, 0.5, 1.0, 2.0, 5.0, 12.0])
-MOST_TRIALS = 256
+MOST_TRIALS = 192
 FIRST_FIT = 8
+USUAL_TRIALS = 4  # the usual variance counts as much as so many trials
+NUGGET = 1e-3
 
 
 # The matrices are small: threads of the linear algebra library would wait for each other most of the time,
@@ -72,11 +75,15 @@ class Prior:
 
 @dataclass(frozen=True)
 class Prediction:
-    """At each candidate: mean and standard deviation of the log score, probability of being verified."""
+    """At each candidate: mean and standard deviation of the log score, probability of being verified.
+
+    `scale` is how far log scores were found to differ over the space (a standard deviation), 0 before that.
+    """
 
     mean: Vector
     deviation: Vector
     verified: Vector
+    scale: float
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,7 @@ class Surrogate:
         length = NOISY_LENGTH if noise > 0 else LENGTH
         self._base_length = length * math.sqrt(max(self._knobs, 2) / 2)
         self._lengths = np.full(self._knobs, self._base_length)
+        self._variance = AMPLITUDE**2
         self._fitted_at = 0
 
     def predict(self, seen: Observations, candidates: Points) -> Prediction:
@@ -138,13 +146,12 @@ class Surrogate:
         seen_at = self._pool.coordinates(seen.points, self._lengths)
         prior, seen_prior = self._prior(candidates), self._prior(seen.points)
         ok = seen.ok
-        between = (
-            AMPLITUDE**2 * matern(seen_at[ok], at) + seen_prior.score_factors[:, ok].T @ prior.score_factors
-        )
-        own = AMPLITUDE**2 * matern(seen_at[ok], seen_at[ok])
+        near, among = matern(seen_at, at), matern(seen_at, seen_at)
+        between = self._variance * near[ok] + seen_prior.score_factors[:, ok].T @ prior.score_factors
+        own = self._variance * among[np.ix_(ok, ok)]
         own += seen_prior.score_factors[:, ok].T @ seen_prior.score_factors[:, ok]
         own[np.diag_indices_from(own)] += JITTER + self._noise**2 / seen.repeats[ok]
-        variance = AMPLITUDE**2 + (prior.score_factors**2).sum(0)
+        variance = self._variance + (prior.score_factors**2).sum(0)
         level = LEVEL_VARIANCE if ok.any() else 0.0  # without any score only differences can be spoken of
         mean, variance = _condition(
             own + level,
@@ -154,16 +161,19 @@ class Surrogate:
             prior.score,
         )
         return Prediction(
-            mean, np.sqrt(np.maximum(variance, 1e-12)), self._verified(seen, seen_at, seen_prior, at, prior)
+            mean=mean,
+            deviation=np.sqrt(np.maximum(variance, 1e-12)),
+            verified=self._verified(seen, among, near, seen_prior, prior),
+            scale=math.sqrt(self._variance) if self._fitted_at else 0.0,
         )
 
     def _verified(
-        self, seen: Observations, seen_at: Points, seen_prior: Prior, at: Points, prior: Prior
+        self, seen: Observations, among: Points, near: Points, seen_prior: Prior, prior: Prior
     ) -> Vector:
         labels = np.where(seen.ok, 1.0, -1.0)
-        own = matern(seen_at, seen_at) + seen_prior.verified_factors.T @ seen_prior.verified_factors
+        own = among + seen_prior.verified_factors.T @ seen_prior.verified_factors
         own[np.diag_indices_from(own)] += VERIFICATION_NOISE
-        between = matern(seen_at, at) + seen_prior.verified_factors.T @ prior.verified_factors
+        between = near + seen_prior.verified_factors.T @ prior.verified_factors
         variance = 1.0 + (prior.verified_factors**2).sum(0)
         mean, variance = _condition(own, between, variance, labels - seen_prior.verified, prior.verified)
         probability: Vector = ndtr(mean / np.sqrt(np.maximum(variance, 0.0) + VERIFICATION_SPREAD))
@@ -200,26 +210,32 @@ class Surrogate:
         prior = self._prior(points)
         residual = seen.log_scores[:due][ok] - prior.score
         lengths = np.full(self._knobs, self._base_length)
-        best = self._likelihood(points, residual, lengths)
+        best, self._variance = self._likelihood(points, residual, lengths)
         for _ in range(2):
             for knob in range(self._knobs):
                 for length in LENGTHS * self._base_length:
                     tried = lengths.copy()
                     tried[knob] = length
-                    likelihood = self._likelihood(points, residual, tried)
+                    likelihood, variance = self._likelihood(points, residual, tried)
                     if likelihood > best:
-                        best, lengths = likelihood, tried
+                        best, lengths, self._variance = likelihood, tried, variance
         self._lengths = lengths
 
-    def _likelihood(self, points: Points, residual: Vector, lengths: Vector) -> float:
-        """Log marginal likelihood, with a mild preference for the lengths not to go to extremes."""
+    def _likelihood(self, points: Points, residual: Vector, lengths: Vector) -> tuple[float, float]:
+        """Log marginal likelihood at the best variance for those lengths, and that variance.
+
+        There is a mild preference for lengths that do not go to extremes, and for the usual variance.
+        """
         at = self._pool.coordinates(points, lengths)
-        own = AMPLITUDE**2 * matern(at, at) + LEVEL_VARIANCE
-        own[np.diag_indices_from(own)] += JITTER + max(self._noise, 0.01) ** 2
+        own = matern(at, at) + LEVEL_VARIANCE
+        own[np.diag_indices_from(own)] += NUGGET
         factor = cho_factor(own, lower=True)
         fit = float(residual @ cho_solve(factor, residual))
-        spread = float(np.log(lengths / lengths.mean()).var())
-        return -0.5 * fit - float(np.log(np.diag(factor[0])).sum()) - 0.1 * spread * len(lengths)
+        variance = (USUAL_TRIALS * AMPLITUDE**2 + fit) / (USUAL_TRIALS + len(residual))
+        spread = float(np.log(lengths / self._base_length).var())
+        likelihood = -0.5 * (USUAL_TRIALS + len(residual)) * math.log(variance)
+        likelihood -= float(np.log(np.diag(factor[0])).sum()) + 0.1 * spread * len(lengths)
+        return likelihood, variance
 
 
 class _Past:

@@ -24,12 +24,13 @@ from scipy.special import log_ndtr, ndtr
 
 from trimtab_tuner.records import Proposal, TrialResult
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import Options, Search, Tally
+from trimtab_tuner.strategies.base import Key, Options, Search, Tally
 from trimtab_tuner.strategies.experience import likeness
-from trimtab_tuner.strategies.pool import Pool
+from trimtab_tuner.strategies.pool import Points, Pool
 from trimtab_tuner.strategies.surrogate import Observations, Prediction, Surrogate, Vector
 
 MARGIN = 0.01
+MARGIN_SHARE = 0.3  # of how far scores differ over the space
 RACE_SHARE = 0.2
 NEAR_BEST = 5
 STILL_POSSIBLE = 0.02
@@ -48,6 +49,7 @@ class SurrogateRace(Search):
             experience=options.experience,
             weights=likeness(options.experience, options.features),
         )
+        self._points: dict[Key, Points] = {}
         self._search_trials = options.budget_trials
         if options.noise > 0:
             self._search_trials -= round(RACE_SHARE * options.budget_trials)
@@ -95,7 +97,10 @@ class SurrogateRace(Search):
             bar = self._expected(leaders).mean.max()
         else:
             bar = _log(leaders[0].mean)
-        gain = log_ndtr((predicted.mean - bar - np.log1p(MARGIN)) / predicted.deviation)
+        gain = log_ndtr(
+            (predicted.mean - bar - max(np.log1p(MARGIN), MARGIN_SHARE * predicted.scale))
+            / predicted.deviation
+        )
         worth: Vector = gain + np.log(np.maximum(predicted.verified, 1e-12))
         return worth
 
@@ -127,19 +132,27 @@ class SurrogateRace(Search):
         points = self._pool.points([tally.configuration for tally in tallies])
         return self._surrogate.predict(self._observations(), points)
 
+    def _point(self, key: Key) -> Points:
+        """The point of a configuration told or in flight, worked out once."""
+        if key not in self._points:
+            names = [knob.name for knob in self.space.knobs]
+            self._points[key] = self._pool.points([dict(zip(names, key, strict=True))])[0]
+        return self._points[key]
+
     def _observations(self) -> Observations:
         """What has been told; new proposals in flight count as average, so that the next goes elsewhere."""
-        told = [t for t in self.tallies.values() if t.verified or t.failures]
+        keys = [key for key, t in self.tallies.items() if t.verified or t.failures]
+        told = [self.tallies[key] for key in keys]
         scores = [_log(t.mean) if t.verified else np.nan for t in told]
-        configurations = [t.configuration for t in told]
+        points = [self._point(key) for key in keys]
         repeats = [max(len(t.scores), 1) for t in told]
         if not np.isnan(scores).all():
             waiting = [c for c in self.in_flight() if self.key(c) not in self.tallies]
-            configurations += waiting
+            points += [self._point(self.key(c)) for c in waiting]
             scores += [float(np.nanmean(scores))] * len(waiting)
             repeats += [1] * len(waiting)
         return Observations(
-            points=self._pool.points(configurations),
+            points=np.array(points).reshape(len(points), len(self.space.free)),
             log_scores=np.array(scores, dtype=float),
             repeats=np.array(repeats, dtype=float),
         )
