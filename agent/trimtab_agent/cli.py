@@ -141,6 +141,9 @@ def tune(
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="Override a setting of the preset."),
     ] = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Sample the server with perf, to tell where its CPU time goes.")
+    ] = False,
     resume: Annotated[int | None, typer.Option(metavar="ID", help="Go on with this run.")] = None,
     as_json: Json = False,
     var: Var = None,
@@ -162,7 +165,7 @@ def tune(
         seed=seed,
         budget_trials=budget,
         knobs=dict(_parse_knob(text) for text in knob or ()),
-        settings=dict(_parse_setting(text) for text in set_ or ()),
+        settings=dict(_parse_setting(text) for text in (*(set_ or ()), *(["profile=true"] * profile))),
     )
     console = console_for(stderr=as_json)
     with open_runtime(settings) as runtime:

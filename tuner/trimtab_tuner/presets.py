@@ -63,6 +63,7 @@ class Settings(Frozen):
     confirmation_repeats: Annotated[int, Field(ge=0, le=100)]
     runners_up: Annotated[int, Field(ge=0, le=20)] = 0
     thresholds: Thresholds = Field(default_factory=Thresholds)
+    profile: bool = False
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":

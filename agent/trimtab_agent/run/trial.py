@@ -8,7 +8,7 @@ Whoever runs trials records it, in one transaction.
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +31,15 @@ from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import FileSetError
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.layout import CpuLayout
-from trimtab_agent.load_generator import GeneratorDied, LoadOrder, ServerDied, Stopped, drive
+from trimtab_agent.load_generator import (
+    GeneratorDied,
+    LoadOrder,
+    LoadResult,
+    ServerDied,
+    Stopped,
+    drive,
+)
+from trimtab_agent.profiler import Profile, profiling
 from trimtab_agent.run.measuring import counted, for_tuner, measurement_record
 from trimtab_agent.run.quiet import wait_for_quiet
 from trimtab_agent.run.surroundings import Surroundings
@@ -218,15 +226,43 @@ class Climb:
             raise ServerFailed(f"warming: {error}") from error
 
     def _measure(self, server: TargetServer, rate_rps: float) -> records.Measurement:
-        bench, order = self._bench, self._order
+        bench = self._bench
 
         def progressed(line: dict[str, Any]) -> None:
             bench.sampler.load_progressed(rate_rps, line)
             self._listener.load_progress(line)
 
-        link = bench.surroundings.link
         stats_before, counters_before = server.stats(), bench.sampler.snapshot()
-        result = drive(
+        with self._profiling(server) as profile:
+            result = self._drive(server, rate_rps, progressed)
+        counters = bench.sampler.between(counters_before, bench.sampler.snapshot())
+        if profile is not None:
+            counters["profile"] = profile.document()
+        stats_after = server.stats()
+        if result.failures:
+            explain_by_missing_files(bench.file_set)
+        lost = server.workers_lost()
+        if lost:
+            raise WorkerDied(f"{server.child.name} lost {lost} worker process{'es' * (lost > 1)}")
+        return measurement_record(
+            len(self.measurements) + 1, result, counted(stats_before, stats_after), counters
+        )
+
+    def _profiling(self, server: TargetServer) -> AbstractContextManager[Profile | None]:
+        """Samples the server's processes, if the run asks for it."""
+        bench = self._bench
+        if not bench.settings.profile:
+            return nullcontext()
+        name = f"trial-{self._order.number}"
+        return profiling(server.pids, bench.layout.generator, bench.directory, name)
+
+    def _drive(
+        self, server: TargetServer, rate_rps: float, progressed: Callable[[dict[str, Any]], None]
+    ) -> LoadResult:
+        """Drives one rate into the server."""
+        bench, order = self._bench, self._order
+        link = bench.surroundings.link
+        return drive(
             LoadOrder(
                 program=bench.load,
                 url=server.url,
@@ -247,16 +283,6 @@ class Climb:
             server.child,
             bench.stop,
             progressed,
-        )
-        counters = bench.sampler.between(counters_before, bench.sampler.snapshot())
-        stats_after = server.stats()
-        if result.failures:
-            explain_by_missing_files(bench.file_set)
-        lost = server.workers_lost()
-        if lost:
-            raise WorkerDied(f"{server.child.name} lost {lost} worker process{'es' * (lost > 1)}")
-        return measurement_record(
-            len(self.measurements) + 1, result, counted(stats_before, stats_after), counters
         )
 
 
