@@ -38,6 +38,7 @@
 struct contents;
 struct leftover;
 struct sending;
+struct user_thread;
 struct multipart;
 
 enum connection_state {
@@ -83,17 +84,18 @@ struct connection {
     bool forwarded; /* it was handed over by another process, and has not been served since */
 
     /* For architectures in which other threads than the one it belongs to have a hand in it. */
-    uint16_t listener;           /* index of the one that accepted it */
-    uint8_t outcome;             /* enum send_outcome of the thread that sent */
-    bool expired;                /* it was cut off because its reply made no progress */
-    bool in_write_set;           /* the one in which only replies that block are watched */
-    _Atomic uint64_t blocked_ns; /* since when it waits to become writable; 0: it does not */
-    struct sending *sending;     /* what the kernel is sending for it (arch/uring.h) */
-    bool receiving;              /* the kernel receives for it until that is cancelled */
-    bool pausing;                /* that has been cancelled, for too much is pending already */
-    _Atomic uint32_t posted;     /* what they have to say; stays when the structure is used again */
-    uint16_t generation;         /* how often the structure has been used (arch/uring.h) */
-    unsigned home;               /* row of the worker that it belongs to; never changes */
+    uint16_t listener;               /* index of the one that accepted it */
+    uint8_t outcome;                 /* enum send_outcome of the thread that sent */
+    bool expired;                    /* it was cut off because its reply made no progress */
+    bool in_write_set;               /* the one in which only replies that block are watched */
+    _Atomic uint64_t blocked_ns;     /* since when it waits to become writable; 0: it does not */
+    struct sending *sending;         /* what the kernel is sending for it (arch/uring.h) */
+    struct user_thread *user_thread; /* that serves it (arch/user_threads.h) */
+    bool receiving;                  /* the kernel receives for it until that is cancelled */
+    bool pausing;                    /* that has been cancelled, for too much is pending already */
+    _Atomic uint32_t posted;         /* what they have to say; stays when the structure is used again */
+    uint16_t generation;             /* how often the structure has been used (arch/uring.h) */
+    unsigned home;                   /* row of the worker that it belongs to; never changes */
 };
 
 /* Takes over an accepted socket. `blocking`: the mode that the socket is in. Returns NULL, with the socket

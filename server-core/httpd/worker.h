@@ -24,9 +24,14 @@
 
 #define WORKER_SOURCES_MAX 2
 
+/* What is delivered to the user thread of a connection beside the events of io/events.h. */
+#define DELIVER_EXPIRED UINT32_C(8)  /* its timeout */
+#define DELIVER_RETIRE  UINT32_C(16) /* the server is to shut down */
+
 struct connection;
 struct connection_pool;
 struct request;
+struct user_scheduler;
 struct contents_cache;
 
 struct worker {
@@ -60,6 +65,11 @@ struct worker {
         void (*ready)(struct worker *worker);
     } sources[WORKER_SOURCES_MAX];
     unsigned source_count;
+
+    /* Set by an architecture with user threads (arch/user_threads.h): what the event loop has to say about a
+     * connection goes to its thread. */
+    void (*deliver)(struct worker *worker, struct connection *connection, uint32_t what);
+    struct user_scheduler *user_scheduler;
 
     /* Set by an architecture whose processes or threads share a cache; NULL: this worker makes its own. */
     struct file_table *table;

@@ -5,6 +5,7 @@
 
 extern const struct architecture architecture_amped;
 extern const struct architecture architecture_co_amped;
+extern const struct architecture architecture_knot;
 extern const struct architecture architecture_mp;
 extern const struct architecture architecture_mt;
 extern const struct architecture architecture_n_copy;
@@ -27,6 +28,7 @@ static const struct architecture *const ARCHITECTURES[] = {
     &architecture_mp,
     &architecture_mt,
     &architecture_pipeline,
+    &architecture_knot,
     &architecture_uring,
 };
 /* clang-format on */

@@ -158,8 +158,31 @@ static void work_phase(struct event_loop *loop, const struct event *events, int 
             worker->sources[events[i].tag >> 3].ready(worker);
             continue;
         }
-        connection_run(worker, connection_of_tag(events[i].tag), events[i].flags);
+        if (worker->deliver)
+            worker->deliver(worker, connection_of_tag(events[i].tag), events[i].flags);
+        else
+            connection_run(worker, connection_of_tag(events[i].tag), events[i].flags);
     }
+}
+
+static void expired(void *user, struct timer *timer)
+{
+    struct worker *worker = user;
+
+    if (worker->deliver)
+        worker->deliver(worker, connection_of_timer(timer), DELIVER_EXPIRED);
+    else
+        connection_expired(worker, timer);
+}
+
+static void retire(void *user, struct timer *timer)
+{
+    struct worker *worker = user;
+
+    if (worker->deliver)
+        worker->deliver(worker, connection_of_timer(timer), DELIVER_RETIRE);
+    else
+        connection_retire(worker, timer);
 }
 
 static int wait_ms(const struct event_loop *loop)
@@ -226,9 +249,9 @@ int event_loop_run(struct worker *worker)
         if (loop.any_ready)
             accept_phase(&loop);
         work_phase(&loop, events, count);
-        timers_expire(&worker->timers, worker->now_ns, connection_expired, worker);
+        timers_expire(&worker->timers, worker->now_ns, expired, worker);
         if (worker->shutting_down && !retired) {
-            timers_for_each(&worker->timers, connection_retire, worker);
+            timers_for_each(&worker->timers, retire, worker);
             retired = true;
         }
     }

@@ -51,8 +51,11 @@ struct fibre {
 static _Thread_local struct fibre *last_left;
 #endif
 
+/* These two are not inlined: a fibre may go on in another kernel thread, and the compiler would find the
+ * thread-local variable of the first one again. */
+
 /* To be called right before a switch. `ends`: the calling fibre is left for good. */
-static void announce_switch(struct fibre *from, struct fibre *to, int ends)
+__attribute__((noinline)) static void announce_switch(struct fibre *from, struct fibre *to, int ends)
 {
     (void)from, (void)to, (void)ends;
 #ifdef __SANITIZE_ADDRESS__
@@ -65,7 +68,7 @@ static void announce_switch(struct fibre *from, struct fibre *to, int ends)
 }
 
 /* To be called right after a switch, by the fibre that was switched to. */
-static void confirm_switch(struct fibre *fibre)
+__attribute__((noinline)) static void confirm_switch(struct fibre *fibre)
 {
     (void)fibre;
 #ifdef __SANITIZE_ADDRESS__

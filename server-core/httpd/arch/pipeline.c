@@ -36,7 +36,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 static const enum knob_id UNDERSTOOD[] = {
@@ -104,16 +103,6 @@ static bool check(const struct config *config)
     snprintf(sentence, sizeof(sentence), "expected at least one for each of the %u listeners",
              shape.acceptors);
     return config_refuse(config, KNOB_MAX_CONNECTIONS, sentence);
-}
-
-/* As many as a queue can ever hold: whatever is in one has a descriptor, or had one a moment ago. */
-static size_t queue_capacity(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > (rlim_t)KNOBS[KNOB_MAX_CONNECTIONS].high)
-        return (size_t)KNOBS[KNOB_MAX_CONNECTIONS].high;
-    return 2 * (size_t)limit.rlim_cur;
 }
 
 static bool prepare_stage(struct pipeline *pipeline, struct stage *stage, unsigned index, unsigned row)
@@ -198,7 +187,7 @@ static bool prepare_acceptors(struct pipeline *pipeline)
 static bool prepare_all(struct pipeline *pipeline)
 {
     const struct shape shape = shape_of(pipeline->worker->config);
-    const size_t capacity = queue_capacity();
+    const size_t capacity = queue_connections_max();
 
     pipeline->partitions = shape.partitions;
     pipeline->reader_count = shape.readers;

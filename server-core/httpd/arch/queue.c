@@ -4,10 +4,22 @@
 #include "httpd/arch/queue.h"
 
 #include "common/clock.h"
+#include "httpd/knobs.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
+
+size_t queue_connections_max(void)
+{
+    const rlim_t most = (rlim_t)KNOBS[KNOB_MAX_CONNECTIONS].high;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > most)
+        return 2 * (size_t)most;
+    return 2 * (size_t)limit.rlim_cur;
+}
 
 bool queue_init(struct queue *queue, size_t capacity, struct counters *row)
 {

@@ -26,6 +26,10 @@ struct queue {
     void **items;
 };
 
+/* How many items a queue of connections can ever have to hold: whatever is in one has a descriptor, or had
+ * one a moment ago. */
+size_t queue_connections_max(void);
+
 /* Makes a queue for up to `capacity` items; what goes through it is counted in `row`. Returns false with
  * errno set when there is no memory. */
 bool queue_init(struct queue *queue, size_t capacity, struct counters *row);

@@ -40,6 +40,7 @@ KNOBS = (
             "mp",
             "mt",
             "pipeline",
+            "knot",
             "uring",
         ),
         default="symped",
@@ -263,6 +264,7 @@ FREE = {
     "amped": ("helpers", "max_connections"),
     "co-amped": ("workers", "helpers", "forward_bias", "max_connections"),
     "smped": ("sendfile", "workers", "max_connections"),
+    "knot": ("sendfile", "workers", "max_connections"),
     "uring": ("workers", "max_connections", "accept_limit"),
     "mp": ("sendfile", "workers"),  # a worker is a connection
     "mt": ("sendfile", "workers", "thread_pool"),

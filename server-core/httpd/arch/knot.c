@@ -1,0 +1,222 @@
+/*
+ * Knot: a user thread for each connection, all of them cooperative and on one kernel thread, and `workers`
+ * kernel threads for what may wait for a disk.
+ *
+ *     event loop = scheduler ---- resumes ----> user thread: read, parse, look up
+ *        ^   ^                                       |
+ *        |   +-------- waits for events -------------+
+ *        |                                           | a reply
+ *     [done] <--- kernel threads: sendfile <--- [queue of jobs]
+ *
+ * The user thread tries a system call on a socket first and waits for an event only if it has to. sendfile
+ * may wait for the socket and for a disk at once, so it is the workers' job:
+ *   sendfile = nonblocking   A worker sends what fits; if nothing does it waits up to a second for the
+ * socket. After a partial send the user thread asks again. sendfile = blocking      One call sends
+ * everything, and holds a worker until then. sendfile = off           The contents are in memory: the user
+ * thread writes them itself. Workers without a job sleep.
+ */
+#include "httpd/arch/architecture.h"
+#include "httpd/arch/event_loop.h"
+#include "httpd/arch/queue.h"
+#include "httpd/arch/user_threads.h"
+#include "httpd/log.h"
+#include "httpd/reply.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define SOCKET_WAIT_MS 1000
+#define BATCH          64
+
+static const enum knob_id UNDERSTOOD[] = {
+    KNOB_SENDFILE,          KNOB_WORKERS,       KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
+    KNOB_KEEPALIVE_TIMEOUT, KNOB_CACHE_ENTRIES, KNOB_REQUEST_TIMEOUT, KNOB_CACHE_MB,     KNOB_COUNT,
+};
+
+struct knot {
+    struct user_scheduler scheduler; /* first, so that a scheduler is a knot */
+    struct queue jobs;               /* user threads whose reply is to be sent */
+    struct queue done;               /* those whose reply a worker has dealt with */
+    int done_fd;                     /* eventfd: look into `done` */
+    _Atomic bool done_told;          /* it has been made readable since that was last done */
+    unsigned worker_count;
+    pthread_t *threads;
+    struct worker **workers; /* of the kernel threads */
+};
+
+struct kernel_thread {
+    struct knot *knot;
+    struct worker *worker;
+};
+
+static void lay_out(const struct config *config, struct layout *layout)
+{
+    *layout = (struct layout){
+        .processes = 1,
+        .rows = 1 + (unsigned)config_integer(config, KNOB_WORKERS),
+        .serving = 1,
+        .descriptor_tables = 1,
+        .listener_sets = 1,
+    };
+}
+
+static struct row_description describe_row(const struct config *config, unsigned row)
+{
+    (void)config;
+    return (struct row_description){.role = row == 0 ? "scheduler" : "worker", .cpu_position = row};
+}
+
+/* --- the kernel threads --- */
+
+/* Sends; when the socket takes nothing, waits until it does, but not for long. */
+static enum send_outcome send_or_wait(struct connection *connection, struct counters *counters)
+{
+    const uint64_t sent_before = counters->bytes_sent;
+    struct pollfd polled = {.fd = connection->fd, .events = POLLOUT};
+    enum send_outcome outcome = reply_send(connection, counters);
+
+    if (outcome == SEND_BLOCKED && counters->bytes_sent == sent_before &&
+        poll(&polled, 1, SOCKET_WAIT_MS) > 0)
+        outcome = reply_send(connection, counters);
+    return outcome;
+}
+
+static void *work(void *argument)
+{
+    struct kernel_thread *self = argument;
+    struct knot *knot = self->knot;
+    struct worker *worker = self->worker;
+    void *item;
+
+    worker_pin(worker);
+    while (queue_pop(&knot->jobs, &item, 1, 1, -1, &worker->counters->lock_waits) == 1) {
+        struct connection *connection = ((struct user_thread *)item)->connection;
+
+        connection->outcome = (uint8_t)send_or_wait(connection, worker->counters);
+        if (!queue_push(&knot->done, &item, 1, &worker->counters->lock_waits))
+            log_line("the queue of finished jobs is full: a connection is lost");
+        if (!atomic_exchange(&knot->done_told, true))
+            eventfd_write(knot->done_fd, 1);
+    }
+    free(self);
+    return NULL;
+}
+
+/* --- the scheduler's thread --- */
+
+/* Resumes the threads whose jobs are done. */
+static void jobs_done(struct worker *worker)
+{
+    struct knot *knot = (struct knot *)worker->user_scheduler;
+    void *threads[BATCH];
+    eventfd_t value;
+    size_t count;
+
+    if (eventfd_read(knot->done_fd, &value) != 0 && errno != EAGAIN)
+        log_errno("cannot read the workers' wake-up");
+    atomic_store(&knot->done_told, false);
+    do {
+        count = queue_pop(&knot->done, threads, BATCH, 1, 0, &worker->counters->lock_waits);
+        for (size_t i = 0; i < count; i++)
+            user_thread_resume(threads[i]);
+    } while (count == BATCH);
+}
+
+/* How the reply of a user thread is sent. */
+static enum send_outcome send_by_worker(struct user_thread *thread)
+{
+    struct knot *knot = (struct knot *)thread->scheduler;
+    struct worker *worker = thread->scheduler->worker;
+    void *item = thread;
+
+    if (worker->sendfile == SENDFILE_OFF)
+        return reply_send(thread->connection, worker->counters);
+    worker->counters->helper_requests++;
+    if (!queue_push(&knot->jobs, &item, 1, &worker->counters->lock_waits))
+        return SEND_FAILED;
+    user_thread_sleep(thread);
+    return (enum send_outcome)thread->connection->outcome;
+}
+
+static bool start_workers(struct knot *knot, struct worker *worker)
+{
+    for (; knot->worker_count < (unsigned)config_integer(worker->config, KNOB_WORKERS);
+         knot->worker_count++) {
+        struct kernel_thread *thread = malloc(sizeof(*thread));
+        int error;
+
+        if (!thread)
+            return false;
+        thread->knot = knot;
+        thread->worker = knot->workers[knot->worker_count] = worker_new(worker, 1 + knot->worker_count);
+        if (!thread->worker)
+            return false;
+        error = pthread_create(&knot->threads[knot->worker_count], NULL, work, thread);
+        if (error != 0) {
+            errno = error;
+            return false;
+        }
+    }
+    return true;
+}
+
+static void stop_workers(struct knot *knot)
+{
+    queue_close(&knot->jobs);
+    for (unsigned i = 0; i < knot->worker_count; i++) {
+        pthread_join(knot->threads[i], NULL);
+        free(knot->workers[i]);
+    }
+}
+
+static bool set_up(struct knot *knot, struct worker *worker)
+{
+    const size_t capacity = queue_connections_max();
+    const size_t workers = (size_t)config_integer(worker->config, KNOB_WORKERS);
+
+    knot->threads = calloc(workers, sizeof(*knot->threads));
+    knot->workers = calloc(workers, sizeof(*knot->workers));
+    knot->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    knot->scheduler.send = send_by_worker;
+    user_threads_begin(&knot->scheduler, worker, fibre_adopt_thread());
+    worker->sources[worker->source_count++] = (struct worker_source){.fd = knot->done_fd, .ready = jobs_done};
+    return knot->threads && knot->workers && knot->done_fd >= 0 && knot->scheduler.fibre &&
+           queue_init(&knot->jobs, capacity, shared_counters(worker->shared, 1)) &&
+           queue_init(&knot->done, capacity, worker->counters) && start_workers(knot, worker);
+}
+
+static int run(struct worker *worker)
+{
+    static struct knot knot; /* its kernel threads use it to the end of the process */
+    int exit_code;
+
+    if (!set_up(&knot, worker)) {
+        log_errno("cannot set up the threads");
+        return EXIT_RUNTIME;
+    }
+    exit_code = event_loop_run(worker);
+    stop_workers(&knot);
+    user_threads_end(&knot.scheduler);
+    fibre_destroy(knot.scheduler.fibre);
+    queue_release(&knot.jobs);
+    queue_release(&knot.done);
+    free(knot.threads);
+    free(knot.workers);
+    return exit_code;
+}
+
+extern const struct architecture architecture_knot;
+
+const struct architecture architecture_knot = {
+    .name = "knot",
+    .help = "a user-level thread for each connection, on one kernel thread; others for disks",
+    .knobs = UNDERSTOOD,
+    .lay_out = lay_out,
+    .describe_row = describe_row,
+    .run = run,
+};

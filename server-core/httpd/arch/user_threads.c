@@ -1,0 +1,189 @@
+/*
+ * See user_threads.h.
+ */
+#include "httpd/arch/user_threads.h"
+
+#include "httpd/log.h"
+#include "httpd/reply.h"
+
+#include <stdlib.h>
+
+void user_thread_sleep(struct user_thread *thread)
+{
+    fibre_switch(thread->fibre, thread->scheduler->fibre);
+}
+
+void user_thread_resume(struct user_thread *thread)
+{
+    thread->scheduler->worker->counters->user_switches++;
+    thread->waiting = false;
+    fibre_switch(thread->scheduler->fibre, thread->fibre);
+}
+
+/* Sends until the reply is out, the socket is full or the connection has ended. */
+static void send_reply(struct user_thread *thread)
+{
+    struct worker *worker = thread->scheduler->worker;
+    struct connection *connection = thread->connection;
+    enum send_outcome outcome = SEND_COMPLETE;
+
+    while (connection->state == SENDING && outcome != SEND_BLOCKED) {
+        outcome = thread->scheduler->send(thread);
+        connection_sent(worker, connection, outcome);
+    }
+}
+
+/* The timeout has expired, unless it has been set again meanwhile. */
+static void expire(struct worker *worker, struct connection *connection)
+{
+    if (connection->timer.next)
+        return;
+    if (connection->state == SENDING)
+        connection_close(worker, connection, CLOSED_BY_TIMEOUT);
+    else
+        connection_expired(worker, &connection->timer);
+}
+
+/* Acts on what was delivered. */
+static void act(struct user_thread *thread, uint32_t delivered)
+{
+    struct worker *worker = thread->scheduler->worker;
+    struct connection *connection = thread->connection;
+    const uint32_t events = delivered & (EVENT_READABLE | EVENT_WRITABLE | EVENT_PEER_CLOSED);
+    const bool was_sending = connection->state == SENDING;
+
+    if (events && was_sending) {
+        connection->readable |= (events & (EVENT_READABLE | EVENT_PEER_CLOSED)) != 0;
+        connection->peer_closed |= (events & EVENT_PEER_CLOSED) != 0;
+        send_reply(thread);
+    } else if (events) {
+        connection_run(worker, connection, events);
+    }
+    if (delivered & DELIVER_EXPIRED && connection->state != CLOSED)
+        expire(worker, connection);
+    if (delivered & DELIVER_RETIRE && connection->state == READING)
+        connection_retire(worker, &connection->timer);
+    if (connection->state == SENDING && !was_sending)
+        send_reply(thread);
+}
+
+static void serve(struct user_thread *thread)
+{
+    while (thread->connection->state != CLOSED) {
+        uint32_t delivered;
+
+        while (thread->delivered == 0) {
+            thread->waiting = true;
+            user_thread_sleep(thread);
+        }
+        delivered = thread->delivered;
+        thread->delivered = 0;
+        act(thread, delivered);
+    }
+}
+
+static void run(void *argument)
+{
+    struct user_thread *thread = argument;
+    struct user_scheduler *scheduler = thread->scheduler;
+
+    for (;;) {
+        serve(thread);
+        thread->connection->user_thread = NULL;
+        thread->connection = NULL;
+        thread->delivered = 0;
+        thread->next_free = scheduler->free;
+        scheduler->free = thread;
+        user_thread_sleep(thread);
+    }
+}
+
+static struct user_thread *make_thread(struct user_scheduler *scheduler)
+{
+    struct user_thread *thread = calloc(1, sizeof(*thread));
+
+    if (!thread)
+        return NULL;
+    thread->fibre = fibre_create(run, thread);
+    if (!thread->fibre) {
+        free(thread);
+        return NULL;
+    }
+    thread->scheduler = scheduler;
+    thread->next = scheduler->threads;
+    scheduler->threads = thread;
+    return thread;
+}
+
+/* Gives a connection the thread that will serve it. Returns NULL when there is no memory. */
+static struct user_thread *assign(struct user_scheduler *scheduler, struct connection *connection)
+{
+    struct user_thread *thread = scheduler->free;
+
+    if (thread)
+        scheduler->free = thread->next_free;
+    else
+        thread = make_thread(scheduler);
+    if (thread) {
+        thread->connection = connection;
+        thread->waiting = true;
+        connection->user_thread = thread;
+    }
+    return thread;
+}
+
+/* Goes on with a reply for a thread that waits until the socket takes more. Returns false if the thread has
+ * to be woken, for the reply is out or has failed. */
+static bool continue_for(struct user_thread *thread, uint32_t delivered)
+{
+    struct worker *worker = thread->scheduler->worker;
+    struct connection *connection = thread->connection;
+
+    if (delivered != EVENT_WRITABLE || !thread->waiting || thread->delivered || connection->state != SENDING)
+        return false;
+    if (reply_send(connection, worker->counters) != SEND_BLOCKED)
+        return false; /* the thread will find the same */
+    connection_sent(worker, connection, SEND_BLOCKED);
+    return true;
+}
+
+static void deliver(struct worker *worker, struct connection *connection, uint32_t what)
+{
+    struct user_scheduler *scheduler = worker->user_scheduler;
+    struct user_thread *thread = connection->user_thread;
+
+    if (connection->state == CLOSED) /* while others ran that were before it in this turn */
+        return;
+    if (!thread)
+        thread = assign(scheduler, connection);
+    if (!thread) {
+        log_errno("no memory for a thread");
+        connection_close(worker, connection, CLOSED_BY_SERVER);
+        return;
+    }
+    if (scheduler->continuations && continue_for(thread, what))
+        return;
+    thread->delivered |= what;
+    if (thread->waiting)
+        user_thread_resume(thread);
+}
+
+void user_threads_begin(struct user_scheduler *scheduler, struct worker *worker, struct fibre *fibre)
+{
+    scheduler->worker = worker;
+    scheduler->fibre = fibre;
+    worker->user_scheduler = scheduler;
+    worker->deliver = deliver;
+    worker->hands_over_replies = true;
+}
+
+void user_threads_end(struct user_scheduler *scheduler)
+{
+    while (scheduler->threads) {
+        struct user_thread *thread = scheduler->threads;
+
+        scheduler->threads = thread->next;
+        fibre_destroy(thread->fibre);
+        free(thread);
+    }
+}

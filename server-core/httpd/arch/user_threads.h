@@ -1,0 +1,58 @@
+/*
+ * User threads: one for each connection, scheduled at user level on top of the event loop (knot, nm).
+ *
+ * DESIGN. The event loop is the scheduler. What it has to say about a connection (an event, an expired
+ * timeout, the end of the server) is delivered to the connection's thread: the scheduler switches to it, and
+ * the thread runs until it has to wait, which it does by switching back. A thread serves a connection from
+ * its first request to its end and then the next one; threads are made as connections need them and kept.
+ *
+ * A reply is sent by `send`, which may put the thread to sleep and have others run meanwhile: there the
+ * architectures differ. Between two sleeps nobody else runs on this scheduler, so no locks are needed.
+ */
+#ifndef TRIMTAB_HTTPD_ARCH_USER_THREADS_H
+#define TRIMTAB_HTTPD_ARCH_USER_THREADS_H
+
+#include "httpd/arch/fibre.h"
+#include "httpd/connection.h"
+#include "httpd/worker.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct user_scheduler;
+
+struct user_thread {
+    struct user_scheduler *scheduler;
+    struct fibre *fibre;
+    struct connection *connection; /* NULL: it is free */
+    uint32_t delivered;            /* what it has not looked at yet */
+    bool waiting;                  /* for that */
+    struct user_thread *next_free, *next;
+};
+
+struct user_scheduler {
+    struct worker *worker;
+    struct fibre *fibre;                /* of the event loop */
+    struct user_thread *free, *threads; /* all of them, through `next` */
+
+    /* Sends what can be sent of the reply of the thread's connection. */
+    enum send_outcome (*send)(struct user_thread *thread);
+
+    /* Who goes on with a reply that did not fit the socket when it is writable: the scheduler, without waking
+     * the thread until the reply is out, or the thread. */
+    bool continuations;
+};
+
+/* Has the event loop of `worker` deliver to user threads. `fibre`: the one that it runs on. */
+void user_threads_begin(struct user_scheduler *scheduler, struct worker *worker, struct fibre *fibre);
+
+/* Frees the threads; all connections have ended. */
+void user_threads_end(struct user_scheduler *scheduler);
+
+/* For a thread: has the others run until somebody calls user_thread_resume(). */
+void user_thread_sleep(struct user_thread *thread);
+
+/* For the scheduler: runs a thread until it sleeps or waits. */
+void user_thread_resume(struct user_thread *thread);
+
+#endif

@@ -1,0 +1,95 @@
+"""The architectures with user-level threads: what these add to what all architectures do."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LARGE = bytes(range(256)) * 16384  # 4 MiB: more than the buffers of a socket that nobody reads from
+
+
+@pytest.fixture(params=["knot"])
+def architecture(request: pytest.FixtureRequest) -> str:
+    """Each of them."""
+    name: str = request.param
+    return name
+
+
+def test_a_thousand_connections_have_a_thread_each(start: Callable[..., Any], architecture: str) -> None:
+    """Threads sleep between requests and find their connection again; new ones take over old threads."""
+    server = start(architecture=architecture, max_connections=1000)
+    server.write("file", b"contents")
+    for turn in range(1, 3):
+        connections = [server.connect() for _ in range(500)]
+        for _ in range(2):
+            for connection in connections:
+                connection.ask("/file")
+            for connection in connections:
+                assert connection.reply().body == b"contents"
+        server.await_total(connections_open=500, requests=turn * 1000)
+        for connection in connections:
+            connection.close()
+        server.await_total(connections_open=0)
+    assert server.total()["user_switches"] >= 2000
+
+
+@pytest.mark.parametrize("sendfile", ["nonblocking", "blocking", "off"])
+def test_large_and_small_replies_mix_without_loss(
+    start: Callable[..., Any], architecture: str, sendfile: str
+) -> None:
+    """Many clients, replies that fit the socket and replies that do not: every byte is right."""
+    server = start(architecture=architecture, sendfile=sendfile, workers=3)
+    server.write("small", b"contents")
+    server.write("large", LARGE)
+
+    def client(number: int) -> bool:
+        connection = server.connect(receive_buffer=65536)
+        right = True
+        for turn in range(4):
+            name, body = ("small", b"contents") if (number + turn) % 2 else ("large", LARGE)
+            right = right and connection.get(f"/{name}").body == body
+        connection.close()
+        return right
+
+    with ThreadPoolExecutor(12) as pool:
+        assert all(pool.map(client, range(36)))
+    server.await_total(connections_open=0, requests=144, replies_200=144)
+
+
+def test_knot_leaves_sending_to_its_workers(start: Callable[..., Any]) -> None:
+    """What may wait for a disk is a job for a kernel thread, and each job is counted."""
+    server = start(architecture="knot", workers=2)
+    server.write("file", b"contents")
+    connection = server.connect()
+    for _ in range(20):
+        assert connection.get("/file").body == b"contents"
+    server.await_total(helper_requests=20, queue_length=0)
+    rows = server.command("show stats")["workers"]
+    assert [row["role"] for row in rows] == ["scheduler", "worker", "worker"]
+    assert rows[0]["bytes_sent"] == 0
+    assert sum(row["bytes_sent"] for row in rows[1:]) > 0
+
+
+def test_knot_reads_on_while_its_only_worker_is_held(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """A blocking send to a client that does not read holds the worker; requests are read and wait for it."""
+    server = start(architecture="knot", sendfile="blocking", workers=1)
+    server.write("large", LARGE)
+    server.write("small", b"contents")
+    slow = server.connect(receive_buffer=4096)
+    slow.ask("/large")
+    server.await_total(requests=1)
+    others = [server.connect() for _ in range(10)]
+    for other in others:
+        other.ask("/small")
+    server.await_total(requests=11, connections_open=11)
+    await_state(lambda: server.command("show stats")["workers"][1]["queue_length"] == 10)
+    assert slow.reply().body == LARGE
+    for other in others:
+        assert other.reply().body == b"contents"
