@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from live_support import Listener, tiny_spec
 from trimtab_agent.errors import RunNotResumable
+from trimtab_agent.exporter import was_refused
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.paths import VarPaths
@@ -129,7 +130,8 @@ def test_exported_files_are_accepted_and_are_what_is_recorded(finished):
     """The server's own check accepts the file on disk, whose text is the database's."""
     settings, repository, run_id, _ = finished
     exports = {export.format: export for export in repository.exports(run_id)}
-    assert set(exports) == {"trimtab-httpd", "nginx"}
+    assert set(exports) >= {"trimtab-httpd", "trimtab-httpd-changes", "nginx", "systemd", "readme"}
+    assert not [export.check_output for export in exports.values() if was_refused(export)]
     own = exports["trimtab-httpd"]
     assert own.check_ok, own.check_output
     file = VarPaths(settings.var).exports(run_id) / own.file_name

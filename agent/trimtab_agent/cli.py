@@ -45,7 +45,7 @@ from trimtab_agent.commands.options import (
 from trimtab_agent.commands.replay import replay
 from trimtab_agent.commands.workload import app as workload_app
 from trimtab_agent.errors import HostError, RunNotFound, SpecError, TrimtabError
-from trimtab_agent.exporter import export_run
+from trimtab_agent.exporter import export_run, verdict, was_refused
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.runtime import Runtime, open_repository, open_runtime
@@ -209,7 +209,7 @@ def show(run_id: RunId, as_json: Json = False, var: Var = None) -> None:
 def export(
     run_id: RunId,
     format_: Annotated[
-        str | None, typer.Option("--format", help="Only this format: trimtab-httpd or nginx.")
+        str | None, typer.Option("--format", help="Only this format, such as nginx, systemd or readme.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Directory to write to; var/exports/run-ID if not given.")
@@ -248,10 +248,9 @@ def export(
     if as_json:
         print_json(lines)
     else:
-        for line in lines:
-            verdict = "accepted" if line["check_ok"] else f"not accepted: {line['check_output']}"
-            print(f"{line['file']}: {verdict}")
-    if not all(line["check_ok"] for line in lines):
+        for line, exported in zip(lines, written, strict=True):
+            print(f"{line['file']}: {verdict(exported)}")
+    if any(was_refused(e) for e in written):
         raise typer.Exit(EXIT_FAILED)
 
 

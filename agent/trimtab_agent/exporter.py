@@ -1,20 +1,23 @@
-"""Writes a run's best configuration for every server we know, and lets those servers check the files.
+"""Writes a run's best configuration in every format, and lets the servers check the files that are for them.
 
 Everything that stands in a file comes from the database.  The files go to `var/exports/run-ID/`, and with the
-result of the check into the table `export`.
+result of the check into the table `export`.  A file of the measured server must besides read back as the
+configuration that was confirmed.
 """
 
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from trimtab_db import Repository, records
+from trimtab_tuner.exports import Check, ExportFile, ExportOrder, export_files
 from trimtab_tuner.records import Configuration, Verdict
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain, paired_gain
-from trimtab_tuner.targets import TARGETS, exporters
-from trimtab_tuner.targets.base import Evidence, Exporter, RenderContext
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import Evidence, RenderContext
 
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.outcome import Outcome
@@ -22,6 +25,7 @@ from trimtab_agent.programs import find_installed
 
 LISTEN = "127.0.0.1:8000"
 CHECK_LIMIT_S = 20.0
+NOT_CHECKED = "not checked: "
 
 
 class NothingToExport(TrimtabError):
@@ -39,29 +43,31 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
     run = repository.run(run_id)
     if run.outcome is None or (outcome := Outcome.model_validate(run.outcome)).best is None:
         raise NothingToExport(f"run {run_id} has no verified trial, so there is no configuration to export")
-    evidence = _evidence(run, outcome, outcome.best, repository.trials_of(run_id))
-    context = RenderContext(
-        root=str(root),
-        listen=(LISTEN,),
-        stats_socket=str(directory / "trimtab-httpd.sock"),
-        server_cpus=tuple(run.layout["server"]),
-        prefix=str(directory),
+    order = ExportOrder(
+        target=TARGETS[run.target],
+        space=Space.model_validate(run.space),
+        configuration=outcome.best,
+        context=_context(run, root, directory),
+        evidence=_evidence(run, outcome, outcome.best, repository.trials_of(run_id)),
+        base=run.base.get("text"),
+        base_name=Path(run.base["path"]).name if run.base else "",
     )
-    for exporter in exporters(TARGETS[run.target]):
-        text = exporter.export(outcome.best, context, evidence)
-        file = directory / exporter.file_name
+    for exported in export_files(order):
+        file = directory / exported.file_name
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
+            file.write_text(exported.text)
         except OSError as error:
             raise HostError(f"the export {file} cannot be written: {error.strerror}") from error
-        command, ok, output = check_file(exporter, file, httpd)
+        command, ok, output = check_file(exported.check, file, httpd)
+        if ok and (difference := _reads_back_differently(order, exported)):
+            ok, output = False, difference
         repository.record_export(
             records.Export(
                 run_id=run_id,
-                format=exporter.format,
-                file_name=exporter.file_name,
-                text=text,
+                format=exported.format,
+                file_name=exported.file_name,
+                text=exported.text,
                 check_command=command,
                 check_ok=ok,
                 check_output=output,
@@ -70,18 +76,63 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
         )
 
 
-def check_file(exporter: Exporter, file: Path, httpd: Path) -> tuple[str, bool, str]:
-    """Lets its server check an exported file: the command, whether it accepts, what it said."""
-    name = exporter.check_command(str(file))[0]
-    program = httpd if name == httpd.name else find_installed(name)
-    command = exporter.check_command(str(file), None if program is None else str(program))
-    if program is None:
-        return " ".join(command), False, f"not checked: {name} is not installed here"
-    try:
-        check = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return " ".join(command), False, f"not checked: {error}"
-    return " ".join(command), check.returncode == 0, (check.stderr + check.stdout).strip()
+def _context(run: records.Run, root: Path, directory: Path) -> RenderContext:
+    return RenderContext(
+        root=str(root),
+        listen=(LISTEN,),
+        stats_socket=str(directory / "trimtab-httpd.sock"),
+        server_cpus=tuple(run.layout["server"]),
+        prefix=str(directory),
+        error_log=str(directory / "error.log"),
+    )
+
+
+def check_file(check: Check | None, file: Path, httpd: Path) -> tuple[str, bool, str]:
+    """Lets its server check an exported file: the command, whether it accepts, what it said.
+
+    A file that no program checks is accepted with an empty command; one whose server is not installed here is
+    not accepted, and its sentence begins with NOT_CHECKED.
+    """
+    if check is None:
+        return "", True, ""
+    program = httpd if check.program == httpd.name else find_installed(check.program)
+    with tempfile.TemporaryDirectory(prefix="trimtab-") as elsewhere:
+        if check.text is not None:
+            file = Path(elsewhere) / file.name
+            file.write_text(check.text)
+        command = check.command(str(file), None if program is None else str(program))
+        if program is None:
+            return " ".join(command), False, f"{NOT_CHECKED}{check.program} is not installed here"
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return " ".join(command), False, f"{NOT_CHECKED}{error}"
+        return " ".join(command), done.returncode == 0, (done.stderr + done.stdout).strip()
+
+
+def verdict(export: records.Export) -> str:
+    """What became of the check, in words."""
+    if export.check_ok:
+        return "accepted by its server's own check" if export.check_command else "written"
+    return export.check_output if not was_refused(export) else f"not accepted: {export.check_output}"
+
+
+def was_refused(export: records.Export) -> bool:
+    """Whether a server has looked at the file and refused it."""
+    return not export.check_ok and not export.check_output.startswith(NOT_CHECKED)
+
+
+def _reads_back_differently(order: ExportOrder, exported: ExportFile) -> str:
+    """How the measured server's file differs from the confirmed configuration; empty if it does not."""
+    target = order.target
+    if exported.format != target.program:
+        return ""
+    read = {**order.evidence.default, **target.parse(exported.text, order.cpus)}
+    # Words such as `auto` come back as what they mean, so both are compared as the server reads them.
+    confirmed = target.parse(target.render(order.configuration, order.context), order.cpus)
+    again = target.parse(target.render(read, order.context), order.cpus)
+    wrong = [name for name, value in confirmed.items() if again.get(name) != value]
+    return f"the file reads back differently: {', '.join(wrong)}" if wrong else ""
 
 
 def _evidence(
@@ -89,6 +140,8 @@ def _evidence(
 ) -> Evidence:
     scores = {ranked.configuration_hash: ranked.mean_score_mbps for ranked in outcome.ranking}
     is_default = best == outcome.default
+    # Below saturation: overload makes the tail what the timeout is.
+    tail_rate_rps = run.ladder[0] if run.ladder else None
     return Evidence(
         run=str(run.id),
         date=run.created_at.strftime("%Y-%m-%d"),
@@ -100,8 +153,25 @@ def _evidence(
         score_mbps=scores.get(configuration_hash(best)),
         default_score_mbps=scores.get(configuration_hash(outcome.default)),
         gain=None if is_default else outcome.gain,
+        tail=None if is_default else _tail_gain(outcome.default, best, trials, tail_rate_rps),
+        tail_rate_rps=tail_rate_rps,
         knob_gains={} if is_default else single_knob_gains(Space.model_validate(run.space), best, trials),
     )
+
+
+def _tail_gain(
+    default: Configuration, best: Configuration, trials: Sequence[records.Trial], rate_rps: float | None
+) -> Gain | None:
+    """How the 99th percentile of the reply time at that rate changes, paired over the blocks."""
+    tails: dict[str, dict[int, float | None]] = {configuration_hash(c): {} for c in (default, best)}
+    for trial in trials:
+        if trial.purpose is records.TrialPurpose.CONFIRMATION and trial.configuration_hash in tails:
+            for measurement in trial.measurements:
+                if measurement.rate_rps == rate_rps:
+                    tails[trial.configuration_hash][trial.block] = measurement.reply_latency.p99_us
+    before, after = tails[configuration_hash(default)], tails[configuration_hash(best)]
+    blocks = sorted(before.keys() & after.keys())
+    return paired_gain([before[block] for block in blocks], [after[block] for block in blocks])
 
 
 def single_knob_gains(space: Space, best: Configuration, trials: Sequence[records.Trial]) -> dict[str, Gain]:

@@ -3,8 +3,10 @@
 The server and the load generator of the checkout run; `make build` makes them.
 """
 
+import io
 import json
 import threading
+import zipfile
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -97,10 +99,16 @@ def test_run_is_started_watched_and_exported_through_the_api(daemon):
 
     assert run["outcome"]["sentence"]
     exports = client.get(f"/api/v1/runs/{run_id}/exports").json()
-    assert {export["format"]: export["check_ok"] for export in exports} == {
-        "nginx": True,
-        "trimtab-httpd": True,
-    }
+    by_format = {export["format"]: export for export in exports}
+    assert {"nginx", "trimtab-httpd", "readme"} <= set(by_format)
+    assert not [export["verdict"] for export in exports if export["verdict"].startswith("not accepted")]
+    assert by_format["trimtab-httpd"]["check_ok"]
+    archive = client.get(f"/api/v1/runs/{run_id}/exports/zip")
+    assert archive.headers["content-type"] == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(archive.content)) as files:
+        assert len(files.namelist()) == len(exports)
+        text = files.read(f"trimtab-run-{run_id}/README.md").decode()
+    assert text == by_format["readme"]["text"]
     assert client.get("/api/v1/runs").json()["runs"][0]["trials"] == len(trials)
 
     samples = client.get("/api/v1/counters").json()

@@ -250,6 +250,28 @@ class RepeatReply(Reply):
     repeats: int
 
 
+class ExportReply(Reply):
+    """An exported file. `help` says what it is for, `verdict` what became of its check, in words.
+
+    `check_command` is empty where no program checks such a file. `diff_default` and `diff_base` are unified
+    diffs against the server's default and against the user's own file, empty where there is none to compare
+    with.
+    """
+
+    run_id: int
+    format: str
+    file_name: str
+    text: str
+    check_command: str
+    check_ok: bool
+    check_output: str
+    created_at: datetime
+    help: str
+    verdict: str
+    diff_default: str
+    diff_base: str
+
+
 class CpuShares(Reply):
     """Where the time of a CPU went, in percent of one CPU; a share that could not be read is left out."""
 

@@ -13,6 +13,7 @@ from trimtab_db.records import RunState, TrialPurpose
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 
+from trimtab_agent.exporter import verdict, was_refused
 from trimtab_agent.outcome import Outcome, RankedConfiguration
 
 LEGEND = (
@@ -99,12 +100,9 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     for line in _conclusion(run, outcome, trials):
         console.print(line)
     for export in repository.exports(run_id):
-        mark = "[green]accepted[/]" if export.check_ok else "[red]not accepted[/]"
-        console.print(
-            f"Exported [bold]{escape(str(exports / export.file_name))}[/bold]: {mark} by its own check"
-        )
-        if not export.check_ok:
-            console.print(f"  {escape(export.check_command)}\n  {escape(export.check_output)}")
+        style = "red" if was_refused(export) else "green" if export.check_ok else "yellow"
+        file = escape(str(exports / export.file_name))
+        console.print(f"Exported [bold]{file}[/bold]: [{style}]{escape(verdict(export))}[/]")
 
 
 def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:

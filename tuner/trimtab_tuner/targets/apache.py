@@ -13,7 +13,7 @@ from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
-from trimtab_tuner.targets.base import About, RenderContext, no_comment
+from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, RenderContext, no_comment
 from trimtab_tuner.targets.mime_types import MIME_TYPES
 
 MODULES = "/usr/lib/apache2/modules"
@@ -177,6 +177,13 @@ class ApacheTarget:
             else:
                 found[knob.name] = values.integer(knob.name, words)
         return values.within(KNOBS, found)
+
+    def demands(self, configuration: Configuration) -> Demands:
+        """Each process has its threads' connections, the asynchronous ones, and a file for each thread."""
+        threads = int(configuration["ThreadsPerChild"])
+        connections = threads * (1 + int(configuration["AsyncRequestWorkerFactor"]))
+        descriptors = connections + threads + DESCRIPTOR_RESERVE
+        return Demands(descriptors, connections, threads, int(configuration["ListenBacklog"]))
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`apache2 -t`."""

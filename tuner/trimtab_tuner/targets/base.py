@@ -12,6 +12,8 @@ from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
 
+DESCRIPTOR_RESERVE = 64  # listeners, event queues, control sockets, logs, and what is open for a moment
+
 
 class RenderError(ValueError):
     """A configuration or a path that cannot be written in the server's language; the message names it."""
@@ -42,7 +44,8 @@ class Evidence:
     """What was measured for an exported configuration; every number comes from the run.
 
     `gain` compares it with the default configuration by the interleaved confirmation (None if there was no
-    confirmation, or the default itself is exported). `knob_gains` holds gains measured for single knobs, by
+    confirmation, or the default itself is exported). `tail` is the change of the 99th percentile of the reply
+    time at `tail_rate_rps`, less than 0 being better. `knob_gains` holds gains measured for single knobs, by
     name, where the run compared configurations that differ in that knob alone.
     """
 
@@ -56,6 +59,8 @@ class Evidence:
     score_mbps: float | None = None
     default_score_mbps: float | None = None
     gain: Gain | None = None
+    tail: Gain | None = None
+    tail_rate_rps: float | None = None
     knob_gains: Mapping[str, Gain] = field(default_factory=dict)
 
 
@@ -77,6 +82,20 @@ About = Callable[[str], str]
 def no_comment(_knob: str) -> str:
     """Leaves a rendered file without comments."""
     return ""
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What a configuration needs from the operating system.
+
+    `descriptors` for each process, of which `connections` are for connections and `files` for cached files;
+    `backlog` is the length of the accept queue, None where it is no setting.
+    """
+
+    descriptors: int
+    connections: int
+    files: int
+    backlog: int | None
 
 
 class Target(Protocol):
@@ -125,6 +144,10 @@ class Target(Protocol):
         """
         ...
 
+    def demands(self, configuration: Configuration) -> Demands:
+        """What the operating system must allow."""
+        ...
+
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """The command by which the server checks that file; `binary` replaces the name found by PATH."""
         ...
@@ -135,19 +158,4 @@ class Target(Protocol):
 
     def parse_status(self, text: str) -> dict[str, float]:
         """What the page at `status_path` says, under the names of docs/stats-socket.md where they exist."""
-        ...
-
-
-class Exporter(Protocol):
-    """Writes a configuration of the core target in the language of some server, with the evidence."""
-
-    format: str
-    file_name: str
-
-    def export(self, configuration: Configuration, context: RenderContext, evidence: Evidence) -> str:
-        """The text of the file: every setting with a comment that says where its value comes from."""
-        ...
-
-    def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
-        """The command by which that server checks the file."""
         ...

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from trimtab_tuner import affinity
 from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import AtMost, Knob, Space
-from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
 from trimtab_tuner.targets.base import (
+    DESCRIPTOR_RESERVE,
     About,
-    Evidence,
+    Demands,
     RenderContext,
     RenderError,
     cpus_for_workers,
@@ -334,6 +334,14 @@ class CoreTarget:
                 found[knob.name] = values.word(knob.name, text_value, knob.choices)
         return found
 
+    def demands(self, configuration: Configuration) -> Demands:
+        """Each worker has its share of the connections, and its cached files."""
+        connections = -(-int(configuration["max_connections"]) // int(configuration["workers"]))
+        files = int(configuration["cache_entries"])
+        return Demands(
+            connections + files + DESCRIPTOR_RESERVE, connections, files, int(configuration["backlog"])
+        )
+
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`trimtab-httpd -t -c FILE`."""
         return (binary or "trimtab-httpd", "-t", "-c", file)
@@ -345,34 +353,6 @@ class CoreTarget:
     def parse_status(self, text: str) -> dict[str, float]:
         """Empty: what trimtab-httpd counts is read from its stats socket."""
         return {}
-
-
-class CoreExporter:
-    """Writes a configuration for trimtab-httpd with the evidence for every setting."""
-
-    format = "trimtab-httpd"
-    file_name = "trimtab-httpd.ini"
-
-    def export(self, configuration: Configuration, context: RenderContext, evidence: Evidence) -> str:
-        """The INI file with comments. Raises RenderError if a path cannot be written in it."""
-        socket = context.stats_socket or "STATS_SOCKET"
-        verify = f"echo 'show config' | socat - UNIX-CONNECT:{socket}"
-        parts = [say.header("trimtab-httpd", f"trimtab-httpd -c {self.file_name}", evidence)]
-        parts.append(say.comment(*say.requirements(configuration), f"Verify live: {verify}"))
-        parts.append("[server]\n" + "".join(_line(n, v) for n, v in surroundings(context).items()))
-        values = settings(configuration, context)
-        for knob in KNOBS:
-            about = [
-                say.what(knob, configuration[knob.name], evidence),
-                say.effect(knob, configuration, evidence),
-            ]
-            about.append(f"Verify live: {CoreTarget.verify_live.get(knob.name, verify)}")
-            parts.append(say.comment(*about) + _line(knob.name, values[knob.name]))
-        return "\n".join(parts)
-
-    def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
-        """`trimtab-httpd -t -c FILE`."""
-        return CoreTarget().check_command(file, binary)
 
 
 def surroundings(context: RenderContext) -> dict[str, Value]:

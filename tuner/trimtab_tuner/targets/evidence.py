@@ -4,17 +4,16 @@ All comments start with `#`, which both INI files and nginx take, and are wrappe
 gives up on long lines.
 """
 
-import math
 import textwrap
 
 from trimtab_tuner.confirmation import describe
 from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import Knob
-from trimtab_tuner.targets.base import Evidence
+from trimtab_tuner.targets.base import Demands, Evidence
 
-DESCRIPTOR_RESERVE = 64  # listeners, event queue, control socket, logs, and what is open for a moment
+MOST_NAMED = 4  # settings that a comment names one by one
 
-_SCOPES = {
+SCOPES = {
     "worker": "for each worker",
     "total": "in total over all workers",
     "server": "for the whole server",
@@ -61,7 +60,7 @@ def what(knob: Knob, value: Value, evidence: Evidence) -> str:
     """What the setting is, in which unit and scope, and the default it replaces."""
     unit = f" {knob.unit}" if knob.unit and isinstance(value, int) else ""
     default = evidence.default.get(knob.name, knob.default)
-    return f"{knob.name} = {value}{unit}, {_SCOPES[knob.scope]} (default {default}). {knob.help}"
+    return f"{knob.name} = {value}{unit}, {SCOPES[knob.scope]} (default {default}). {knob.help}"
 
 
 def effect(knob: Knob, configuration: Configuration, evidence: Evidence) -> str:
@@ -76,31 +75,28 @@ def effect(knob: Knob, configuration: Configuration, evidence: Evidence) -> str:
     if evidence.gain is None:
         return "Measured effect: not confirmed against the default."
     changed = [name for name, value in configuration.items() if evidence.default.get(name) != value]
-    of = "" if changed == [knob.name] else f" of {describe(configuration, evidence.default)} together"
+    of = "" if changed == [knob.name] else f" of {_together(configuration, evidence.default, changed)}"
     return f"Measured effect{of} under {evidence.workload}: {evidence.gain}."
 
 
-def connections_per_worker(configuration: Configuration) -> int:
-    """The largest share of `max_connections` that one worker gets."""
-    return math.ceil(int(configuration["max_connections"]) / int(configuration["workers"]))
+def _together(configuration: Configuration, default: Configuration, changed: list[str]) -> str:
+    if len(changed) > MOST_NAMED:
+        return f"all {len(changed)} changed settings together"
+    return f"{describe(configuration, default)} together"
 
 
-def descriptors_per_worker(configuration: Configuration) -> int:
-    """Descriptors one worker may have open: its connections, its cached files, and a reserve."""
-    return connections_per_worker(configuration) + int(configuration["cache_entries"]) + DESCRIPTOR_RESERVE
-
-
-def requirements(configuration: Configuration) -> tuple[str, ...]:
-    """What the operating system must allow."""
-    needed = descriptors_per_worker(configuration)
-    connections = connections_per_worker(configuration)
-    files, backlog = configuration["cache_entries"], configuration["backlog"]
+def requirements(demands: Demands) -> tuple[str, ...]:
+    """What the operating system must allow, in sentences."""
+    needed = demands.descriptors
     descriptors = (
-        f"The system must allow {needed} descriptors for each worker, {connections} of them for connections, "
-        f"{files} for cached files: ulimit -n {needed}, or LimitNOFILE={needed} in a systemd unit."
+        f"The system must allow {needed} descriptors for each process of the server, "
+        f"{demands.connections} of them for connections, {demands.files} for files: ulimit -n {needed}, or "
+        f"LimitNOFILE={needed} in a systemd unit."
     )
-    queue = (
-        f"It must allow an accept queue of {backlog}: sysctl net.core.somaxconn of at least {backlog}, "
-        "else the kernel shortens it without a word."
-    )
-    return descriptors, queue
+    sentences = [descriptors]
+    if demands.backlog is not None:
+        sentences.append(
+            f"It must allow an accept queue of {demands.backlog}: sysctl net.core.somaxconn of at least "
+            f"{demands.backlog}, else the kernel shortens it without a word."
+        )
+    return tuple(sentences)

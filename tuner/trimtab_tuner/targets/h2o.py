@@ -13,7 +13,7 @@ from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
-from trimtab_tuner.targets.base import About, RenderContext, no_comment
+from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, RenderContext, no_comment
 
 ON_OFF = ("OFF", "ON")
 
@@ -112,6 +112,11 @@ class H2oTarget:
                 else:
                     found[knob.name] = values.word(knob.name, value, [c.lower() for c in ON_OFF]).upper()
         return found
+
+    def demands(self, configuration: Configuration) -> Demands:
+        """A socket and a file for each connection; the queue's length is compiled in."""
+        connections = int(configuration["max-connections"])
+        return Demands(2 * connections + DESCRIPTOR_RESERVE, connections, connections, None)
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`h2o -t`."""

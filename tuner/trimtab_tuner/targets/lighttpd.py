@@ -12,7 +12,7 @@ from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
-from trimtab_tuner.targets.base import About, RenderContext, RenderError, no_comment
+from trimtab_tuner.targets.base import About, Demands, RenderContext, RenderError, no_comment
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 
 LEAST_MAX_FDS = 4096  # lighttpd's own default (src/server.c)
@@ -154,6 +154,13 @@ class LighttpdTarget:
                 value = {"linux-sendfile": "sendfile", "epoll": "linux-sysepoll"}.get(value, value)
                 found[knob.name] = values.word(knob.name, value, knob.choices)
         return found
+
+    def demands(self, configuration: Configuration) -> Demands:
+        """Each worker has two descriptors for a connection: the socket and the file."""
+        connections = int(configuration["server.max-connections"])
+        descriptors = int(settings(configuration)["server.max-fds"])
+        backlog = int(configuration["server.listen-backlog"])
+        return Demands(descriptors, connections, connections, backlog)
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`lighttpd -tt`, which loads the modules too."""

@@ -13,11 +13,18 @@ from trimtab_tuner import affinity
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import nginx_syntax, values
-from trimtab_tuner.targets.base import About, RenderContext, RenderError, cpus_for_workers, no_comment
+from trimtab_tuner.targets.base import (
+    DESCRIPTOR_RESERVE,
+    About,
+    Demands,
+    RenderContext,
+    RenderError,
+    cpus_for_workers,
+    no_comment,
+)
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 
 ON_OFF = ("off", "on")
-DESCRIPTOR_RESERVE = 64  # listeners, the channel from the master, logs, and what is open for a moment
 
 KNOBS = (
     Knob(
@@ -263,6 +270,15 @@ class NginxTarget:
                 elif argument.startswith("backlog="):
                     found["backlog"] = values.integer("backlog", argument.removeprefix("backlog="))
         return values.within(KNOBS, found)
+
+    def demands(self, configuration: Configuration) -> Demands:
+        """Each worker has its own connections and cached files."""
+        return Demands(
+            descriptors_per_worker(configuration),
+            int(configuration["worker_connections"]),
+            int(configuration["open_file_cache"]),
+            int(configuration["backlog"]),
+        )
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`nginx -t`, its early errors sent to the terminal and not to a log that only root may open."""

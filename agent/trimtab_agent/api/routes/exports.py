@@ -1,23 +1,65 @@
 """The configuration files a run hands back."""
 
+import io
+import zipfile
 from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path
 from starlette.exceptions import HTTPException
-from starlette.responses import PlainTextResponse
-from trimtab_db.records import Export
+from starlette.responses import PlainTextResponse, Response
+from trimtab_tuner.exports import format_help
 
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.routes.runs import RunId
+from trimtab_agent.api.schemas import ExportReply
+from trimtab_agent.export_diff import diffs
+from trimtab_agent.exporter import verdict
 
 router = APIRouter(prefix="/runs/{run_id}/exports", tags=["exports"])
 
+ZIP = {"application/zip": {"schema": {"type": "string", "format": "binary"}}}
 
-@router.get("", response_model=list[Export])
-def list_exports(run_id: RunId, context: ContextDep) -> tuple[Export, ...]:
-    """The best configuration in every format, with what each server's own check said of it."""
-    return context.repository.exports(run_id)
+# Entries of an archive carry a time; the same files shall make the same archive.
+EARLIEST = (1980, 1, 1, 0, 0, 0)
+
+
+@router.get("")
+def list_exports(run_id: RunId, context: ContextDep) -> list[ExportReply]:
+    """The best configuration in every format: text, the server's own check, diffs."""
+    run = context.repository.run(run_id)
+    replies = []
+    for export in context.repository.exports(run_id):
+        against_default, against_base = diffs(run, export)
+        replies.append(
+            ExportReply(
+                **vars(export),
+                help=format_help(export.format, run.target),
+                verdict=verdict(export),
+                diff_default=against_default,
+                diff_base=against_base,
+            )
+        )
+    return replies
+
+
+@router.get("/zip", response_class=Response, responses={200: {"content": ZIP}})
+def download_all(run_id: RunId, context: ContextDep) -> Response:
+    """Every file in one archive."""
+    exports = context.repository.exports(run_id)
+    if not exports:
+        raise HTTPException(404)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as writer:
+        for export in exports:
+            entry = zipfile.ZipInfo(f"trimtab-run-{run_id}/{export.file_name}", EARLIEST)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (0o755 if export.file_name.endswith(".sh") else 0o644) << 16
+            writer.writestr(entry, export.text)
+    disposition = f'attachment; filename="trimtab-run-{run_id}.zip"'
+    return Response(
+        archive.getvalue(), media_type="application/zip", headers={"Content-Disposition": disposition}
+    )
 
 
 @router.get("/{export_format}/download", response_class=PlainTextResponse)

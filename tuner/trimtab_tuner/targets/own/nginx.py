@@ -94,7 +94,7 @@ def _lines(configuration: Configuration, knobs: Collection[str], context: Render
     if "worker_processes" in lines and affinity.pins_workers(configuration["worker_cpu_affinity"]):
         # There is a mask for each worker.
         lines["worker_cpu_affinity"] = nginx.settings(configuration, context)["worker_cpu_affinity"]
-    if "worker_cpu_affinity" in knobs and configuration["worker_cpu_affinity"] == "none":
+    if "worker_cpu_affinity" in knobs and not affinity.pins_workers(configuration["worker_cpu_affinity"]):
         lines["worker_cpu_affinity"] = ""
     if "thread_pool_threads" in knobs:
         threads = configuration["thread_pool_threads"]

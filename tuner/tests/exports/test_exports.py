@@ -1,0 +1,241 @@
+"""Exported files: their evidence, what they demand, translations, what changes in a user's own file."""
+
+import configparser
+import re
+
+import pytest
+from trimtab_tuner.exports import ExportOrder, export_files
+from trimtab_tuner.exports.translation import LINKS, translate
+from trimtab_tuner.statistics import Gain
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import Evidence, RenderContext
+from trimtab_tuner.targets.core import LINE_LIMIT
+from trimtab_tuner.targets.own import own_values
+
+GAIN = Gain(gain=0.234, low=0.201, high=0.268, significant=True, blocks=4)
+TAIL = Gain(gain=-0.31, low=-0.4, high=-0.2, significant=True, blocks=4)
+CPUS = (0, 2)
+TUNED = {
+    "core": {"workers": 3, "max_connections": 4000, "sendfile": "blocking"},
+    "nginx": {"worker_processes": 3, "worker_connections": 1337, "sendfile": "on"},
+    "lighttpd": {"server.max-worker": 3, "server.max-connections": 1334},
+    "apache": {"ServerLimit": 3, "ThreadsPerChild": 128, "EnableSendfile": "on"},
+    "h2o": {"num-threads": 3, "max-connections": 4000},
+}
+
+
+def order(name, tuned=None, **changes):
+    """What to export for a target: tuned knobs, everything else at its default."""
+    target = TARGETS[name]
+    space = target.space(cpus=len(CPUS))
+    default = changes.pop("default", space.default())
+    fields = {
+        "run": "7",
+        "date": "2026-01-02",
+        "host": "testhost",
+        "workload": "specweb99",
+        "objective": "condensed-area",
+        "trials": 16,
+        "default": default,
+        "gain": GAIN,
+        "tail": TAIL,
+        "tail_rate_rps": 900.0,
+    }
+    base, base_name = changes.pop("base", None), changes.pop("base_name", "")
+    return ExportOrder(
+        target=target,
+        space=space,
+        configuration={**default, **(TUNED[name] if tuned is None else tuned)},
+        context=RenderContext(
+            root="/srv/www",
+            listen=("127.0.0.1:8000",),
+            stats_socket="/run/stats.sock",
+            server_cpus=CPUS,
+            prefix="/var/own",
+            error_log="/var/own/error.log",
+        ),
+        evidence=Evidence(**{**fields, **changes}),
+        base=base,
+        base_name=base_name,
+    )
+
+
+def exported(made):
+    """The files by format."""
+    return {file.format: file for file in export_files(made)}
+
+
+def joined(text):
+    """Comments with their wrapped lines put together."""
+    return re.sub(r"\n\s*#   ", " ", text)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_format_comes_from_one_run(name):
+    """The server's file, what changed, systemd, kernel, CPUs, TuneD, README, and every other server."""
+    files = exported(order(name))
+    program = TARGETS[name].program
+    others = {target.program for target in TARGETS.values()} - {program}
+    system = {"systemd", "sysctl", "affinity", "tuned", "readme"}
+    assert set(files) == {program, f"{program}-changes"} | system | others
+    assert len({file.file_name for file in files.values()}) == len(files)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_complete_file_reads_back_as_the_tuned_configuration(name):
+    """Comments do not change what the server reads."""
+    made = order(name)
+    text = exported(made)[made.target.program].text
+    read = made.target.parse(text, 2)
+    assert TUNED[name].items() <= read.items()
+    assert read == made.target.parse(made.target.render(made.configuration, made.context), 2)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_setting_is_commented_with_value_scope_and_effect(name):
+    """Tuned ones with the measured effect and its interval."""
+    made = order(name)
+    text = joined(exported(made)[made.target.program].text)
+    # Knobs that are not written for this configuration: what a newer server only knows, an unused pool.
+    unwritten = {"tcp-reuseport", "file.io_uring", "ListenCoresBucketsRatio", "thread_pool_threads"}
+    for knob in made.space.knobs:
+        if knob.name in unwritten | {"worker_cpu_affinity"}:
+            continue
+        comment = re.search(
+            rf"# {re.escape(knob.name)} = {made.configuration[knob.name]}\b.*\n\s*# Measured effect.*", text
+        )
+        assert comment, knob.name
+        changed = knob.name in TUNED[name]
+        assert changed == ("+23.4 % (95 % interval +20.1 to +26.8 %)" in comment[0])
+
+
+def test_no_line_of_an_ini_file_is_longer_than_its_parser_reads():
+    """The parser would take the rest of a long comment for a setting."""
+    for name in TARGETS:
+        text = exported(order(name))["trimtab-httpd"].text
+        assert max(map(len, text.splitlines())) <= LINE_LIMIT
+
+
+def test_gain_of_one_knob_is_stated_for_that_knob():
+    """Where the run has compared configurations that differ in it alone."""
+    single = Gain(gain=0.1, low=0.05, high=0.15, significant=True, blocks=4)
+    text = joined(exported(order("core", knob_gains={"workers": single}))["trimtab-httpd"].text)
+    assert "Measured effect under specweb99: +10.0 % (95 % interval +5.0 to +15.0 %) against 1." in text
+
+
+def test_export_of_the_default_claims_nothing():
+    """No gain, no effect, nothing changed."""
+    files = exported(order("core", {}, gain=None, tail=None))
+    assert "No gain over the default configuration is claimed." in files["trimtab-httpd"].text
+    assert "Nothing: no configuration was shown to be better." in files["trimtab-httpd-changes"].text
+    assert "No gain over the default is claimed." in files["readme"].text
+    assert not [file.format for file in files.values() if "interval" in file.text]
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_system_files_hold_what_the_configuration_demands(name):
+    """Descriptors for each process, and the accept queue where the kernel's default is too short."""
+    made = order(name)
+    demands = made.target.demands(made.configuration)
+    files = exported(made)
+    drop_in = configparser.ConfigParser(strict=False)
+    drop_in.read_string(files["systemd"].text)
+    assert drop_in["Service"]["LimitNOFILE"] == str(demands.descriptors)
+    assert demands.descriptors > demands.connections
+    profile = configparser.ConfigParser()
+    profile.read_string(files["tuned"].text)
+    assert int(profile["sysctl"]["net.core.somaxconn"]) >= (demands.backlog or 0)
+
+
+def test_long_queue_raises_the_kernels_limit():
+    """Else the kernel shortens it without a word."""
+    text = exported(order("core", {"backlog": 9000}))["sysctl"].text
+    assert "\nnet.core.somaxconn = 9000\n" in text
+    assert "\nnet.core.somaxconn" not in exported(order("core"))["sysctl"].text
+
+
+def test_affinity_script_names_the_servers_cpus():
+    """Those it was measured on."""
+    assert 'taskset -acp 0,2 "$pid"' in exported(order("h2o"))["affinity"].text
+
+
+def test_readme_has_the_evidence():
+    """Value, effect on throughput and tail with interval, workload, scope, demands, how to see it live."""
+    text = exported(order("nginx"))["readme"].text
+    assert "| `worker_processes` | 3 processes | 1 | in total over all workers |" in text
+    assert "| `worker_connections` | 1337 connections | 512 | for each worker |" in text
+    assert "Throughput: +23.4 % (95 % interval +20.1 to +26.8 %), 4 blocks." in text
+    assert "at 900 requests/s -31.0 % (95 % interval -40.0 to -20.0 %); less is better" in text
+    assert "workload `specweb99`" in text
+    assert "LimitNOFILE=1401" in text
+    assert "- `worker_processes`: `pgrep -c -P" in text
+
+
+def test_changes_name_the_block_they_belong_to():
+    """nginx takes a directive only in its place."""
+    text = exported(order("nginx"))["nginx-changes"].text
+    assert "# in: main, outside of all blocks\nworker_processes 3;" in text
+    assert "# in: events\nworker_connections 1337;" in text
+    assert "multi_accept" not in text
+
+
+@pytest.mark.parametrize("name", ["core", "lighttpd", "apache", "h2o"])
+def test_changes_hold_only_what_differs_from_the_default(name):
+    """They read back as the tuned knobs."""
+    made = order(name)
+    text = exported(made)[f"{made.target.program}-changes"].text
+    assert made.target.parse(text, 2) == TUNED[name]
+
+
+@pytest.mark.parametrize("source", TARGETS)
+@pytest.mark.parametrize("destination", TARGETS)
+def test_translation_lies_in_the_other_servers_space_and_names_what_is_lost(source, destination):
+    """Every knob either has an origin there or is listed."""
+    made = order(source)
+    target = TARGETS[destination]
+    translation = translate(made.target, made.configuration, target, 2)
+    space = target.space(cpus=2)
+    for knob in space.knobs:
+        knob.check(translation.configuration[knob.name])
+    told = set(translation.origins.values())
+    assert told.isdisjoint(translation.without_equivalent)
+    assert told | set(translation.without_equivalent) == set(made.configuration)
+    workers, connections = LINKS[destination]["workers"], LINKS[destination]["connections"]
+    assert workers.read(translation.configuration) == 3
+    meant = LINKS[source]["connections"].read(made.configuration)
+    assert connections.read(translation.configuration) >= meant
+
+
+def test_core_becomes_nginx_in_its_own_terms():
+    """4,000 over 3 workers rounded up is 1,334; the listening socket and the channel make 1,336."""
+    tuned = {**TUNED["core"], "accept_limit": 16, "affinity": "process", "backlog": 4096, "sndbuf": 65_536}
+    text = joined(exported(order("core", tuned))["nginx"].text)
+    for line in (
+        "worker_processes 3;",
+        "worker_connections 1336;",
+        "worker_cpu_affinity 1 100 1;",
+        "multi_accept on;",
+        "sendfile on;",
+        "listen 127.0.0.1:8000 backlog=4096;",
+        "open_file_cache max=30000 inactive=60s;",
+        "keepalive_timeout 15s;",
+    ):
+        assert line in text, line
+    assert "No equivalent in nginx: it accepts one or all, never 16; all is the nearest." in text
+    assert "No equivalent in nginx: sndbuf = 65536." in text
+    assert "No equivalent in nginx for blocking sockets" in text
+    assert "nginx itself has not been measured" in text
+    assert "Translated from workers = 3 of core." in text
+
+
+def test_users_own_file_comes_back_with_only_the_tuned_settings_changed():
+    """No comment is added to it; it is checked as the private instance, and says what it is in the README."""
+    text = "worker_processes 2; # mine\nevents {\n}\nhttp { server { listen 80; } }\n"
+    default = own_values(TARGETS["nginx"], text, 2)
+    made = order("nginx", {"worker_processes": 3}, default=default, base=text, base_name="nginx.conf")
+    file = exported(made)["nginx"]
+    assert file.text == text.replace("worker_processes 2;", "worker_processes 3;")
+    assert file.check.text is not None
+    assert "127.0.0.1:8000" in file.check.text
+    assert "listen 80" not in file.check.text
+    assert "against the file nginx.conf" in exported(made)["nginx-changes"].text

@@ -1,0 +1,43 @@
+"""What a run hands back: its best configuration as files for servers, systemd, the kernel, and people."""
+
+from collections.abc import Iterator
+
+from trimtab_tuner.exports import readme, server_file, system, translated
+from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
+from trimtab_tuner.targets import TARGETS
+
+__all__ = ["Check", "ExportFile", "ExportOrder", "export_files", "format_help"]
+
+_HELP = {
+    "systemd": "Drop-in for the server's systemd unit: descriptors, CPUs.",
+    "sysctl": "Kernel settings without which the server's own would be cut down.",
+    "affinity": "Script that puts the running server on the CPUs it was measured on.",
+    "tuned": "TuneD profile with the kernel settings.",
+    "readme": "The evidence: every setting, its measured effect, how to see it live.",
+}
+
+
+def format_help(name: str, target: str) -> str:
+    """One sentence on a format, for a run that tuned `target`."""
+    for server in TARGETS.values():
+        if name == f"{server.program}-changes":
+            return f"Only what differs from the default of {server.name}, to merge into a file of your own."
+        if name == server.program:
+            if server.name == target:
+                return f"The complete file of {server.name}, which was measured."
+            return f"The same settings translated for {server.name}, which was not measured."
+    return _HELP.get(name, "")
+
+
+def export_files(order: ExportOrder) -> Iterator[ExportFile]:
+    """Every file, that of the measured server first. Raises RenderError for a path that cannot be written."""
+    yield server_file.complete(order)
+    yield server_file.changes(order)
+    yield system.systemd(order)
+    yield system.sysctl(order)
+    yield system.affinity(order)
+    yield system.tuned(order)
+    yield readme.readme(order)
+    for name, target in TARGETS.items():
+        if name != order.target.name:
+            yield translated.translated_file(order, target)

@@ -1,0 +1,97 @@
+"""The README that goes with the files: what was measured, what every setting does, how to see it live."""
+
+from trimtab_tuner.exports.order import ExportFile, ExportOrder
+from trimtab_tuner.targets import evidence as say
+
+_SETTINGS = (
+    "Those that were tuned or differ from the default. *Scope* says what a value counts for. An effect of "
+    "several settings together is that of the whole configuration; one of a single setting comes from trials "
+    "that differ in it alone.\n"
+)
+
+
+def readme(order: ExportOrder) -> ExportFile:
+    """Markdown."""
+    target, evidence = order.target, order.evidence
+    parts = [
+        f"# {target.name}: the configuration of Trimtab's run {evidence.run}\n",
+        _summary(order),
+        "## Settings\n",
+        _SETTINGS,
+        _table(order),
+        "## What the operating system must allow\n",
+        "".join(f"- {sentence}\n" for sentence in say.requirements(target.demands(order.configuration))),
+        "## How to see it live\n",
+        _commands(order) or "Nothing to look at beyond the file itself.\n",
+        "## Files\n",
+        _files(order),
+    ]
+    return ExportFile("readme", "README.md", "\n".join(parts))
+
+
+def _summary(order: ExportOrder) -> str:
+    evidence = order.evidence
+    where = f"Measured on {evidence.date} on {evidence.host}, in {evidence.trials} trials"
+    lines = [
+        f"{where} of the workload `{evidence.workload}`. Objective: {evidence.objective}.\n",
+        "Results hold for this machine and this workload.\n",
+    ]
+    if evidence.score_mbps is not None and evidence.default_score_mbps is not None:
+        compared = f"the file `{order.base_name}`" if order.base is not None else "the server's default"
+        lines.append(
+            f"Score: {evidence.score_mbps:.1f} Mbps, against {evidence.default_score_mbps:.1f} Mbps of "
+            f"{compared} (means of the confirmation, in which both took turns).\n"
+        )
+    if evidence.gain is not None:
+        lines.append(f"Throughput: {evidence.gain}, {evidence.gain.blocks} blocks.\n")
+    else:
+        lines.append("No gain over the default is claimed.\n")
+    if evidence.tail is not None and evidence.tail_rate_rps is not None:
+        lines.append(
+            f"Tail: 99th percentile of the reply time at {evidence.tail_rate_rps:.0f} requests/s "
+            f"{evidence.tail}; less is better.\n"
+        )
+    return "\n".join(lines)
+
+
+def _shown(order: ExportOrder, name: str) -> bool:
+    return name in order.changed or name in {knob.name for knob in order.space.free}
+
+
+def _commands(order: ExportOrder) -> str:
+    lines = []
+    for name, verify in order.target.verify_live.items():
+        command, bracket, note = verify.partition(" (")
+        if _shown(order, name):
+            lines.append(f"- `{name}`: `{command}`{bracket}{note}\n")
+    return "".join(lines)
+
+
+def _table(order: ExportOrder) -> str:
+    rows = ["| setting | value | default | scope | measured effect |", "| --- | --- | --- | --- | --- |"]
+    for knob in order.space.knobs:
+        if not _shown(order, knob.name):
+            continue
+        value = order.configuration[knob.name]
+        unit = f" {knob.unit}" if knob.unit and isinstance(value, int) else ""
+        default = order.evidence.default.get(knob.name, knob.default)
+        effect = (
+            say.effect(knob, order.configuration, order.evidence).removeprefix("Measured effect").lstrip(": ")
+        )
+        rows.append(f"| `{knob.name}` | {value}{unit} | {default} | {say.SCOPES[knob.scope]} | {effect} |")
+    return "\n".join(rows) + "\n"
+
+
+def _files(order: ExportOrder) -> str:
+    name = order.base_name if order.base is not None else order.target.file_name
+    about = {
+        name: "the complete file of the server that was measured"
+        if order.base is None
+        else "your file with the tuned settings changed and every other byte as it was",
+        "systemd-trimtab.conf": "drop-in for the server's unit",
+        "90-trimtab.conf": "for `/etc/sysctl.d/`",
+        "affinity.sh": "puts the server on the CPUs it was measured on",
+        "tuned.conf": "TuneD profile",
+    }
+    listed = "".join(f"- `{file}`: {what}\n" for file, what in about.items())
+    return listed + "- the files of the other servers: the same settings translated; not measured\n"

@@ -1,0 +1,117 @@
+"""What surrounds the server: systemd, kernel settings, CPUs, TuneD."""
+
+from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
+from trimtab_tuner.targets import evidence as say
+
+UNITS = {"core": "trimtab-httpd", "nginx": "nginx", "lighttpd": "lighttpd", "apache": "apache2", "h2o": "h2o"}
+"""The systemd unit of each target, as Debian's packages name it."""
+
+SOMAXCONN = 4096  # the kernel's own default since 5.4 (Documentation/networking/ip-sysctl.rst)
+
+
+def _measured_on(order: ExportOrder) -> str:
+    evidence = order.evidence
+    return f"From Trimtab's run {evidence.run} of {evidence.date} on {evidence.host}."
+
+
+def systemd(order: ExportOrder) -> ExportFile:
+    """A drop-in with the descriptors the server needs and the CPUs it was measured on."""
+    unit = UNITS[order.target.name]
+    demands = order.target.demands(order.configuration)
+    lines = [
+        say.comment(
+            f"Drop-in for the systemd unit {unit}.",
+            f"Install: mkdir -p /etc/systemd/system/{unit}.service.d && cp systemd-trimtab.conf "
+            f"/etc/systemd/system/{unit}.service.d/trimtab.conf && systemctl daemon-reload && "
+            f"systemctl restart {unit}",
+            f"Verify live: systemctl show {unit} -p LimitNOFILE -p CPUAffinity",
+            _measured_on(order),
+        ),
+        "[Service]\n",
+        say.comment("Descriptors for each process of the server (systemd.exec(5))."),
+        f"LimitNOFILE={demands.descriptors}\n",
+    ]
+    if order.context.server_cpus:
+        cpus = " ".join(map(str, order.context.server_cpus))
+        lines.append(
+            say.comment(
+                "The CPUs that the server had while it was measured; the load generator had the others. "
+                "Remove the sign of comment only if yours shall keep to them as well."
+            )
+        )
+        lines.append(f"# CPUAffinity={cpus}\n")
+    return ExportFile("systemd", "systemd-trimtab.conf", "".join(lines))
+
+
+def sysctl(order: ExportOrder) -> ExportFile:
+    """Kernel settings without which the server's own would be cut down."""
+    demands = order.target.demands(order.configuration)
+    lines = [
+        say.comment(
+            "Kernel settings for the measured configuration.",
+            "Install: cp 90-trimtab.conf /etc/sysctl.d/ && sysctl --system",
+            "Verify live: sysctl net.core.somaxconn",
+            _measured_on(order),
+        ),
+        "\n",
+    ]
+    backlog = demands.backlog
+    if backlog is None:
+        lines.append(say.comment("The server's queue is no setting; the kernel's limit holds."))
+        lines.append(f"# net.core.somaxconn = {SOMAXCONN}\n")
+    elif backlog > SOMAXCONN:
+        lines.append(say.comment(f"The accept queue of {backlog}, which the kernel would shorten."))
+        lines.append(f"net.core.somaxconn = {backlog}\nnet.ipv4.tcp_max_syn_backlog = {backlog}\n")
+    else:
+        lines.append(
+            say.comment(
+                f"The accept queue of {backlog} fits the kernel's default of {SOMAXCONN}. Only where "
+                "somebody has lowered it must it be raised again:"
+            )
+        )
+        lines.append(f"# net.core.somaxconn = {SOMAXCONN}\n")
+    return ExportFile("sysctl", "90-trimtab.conf", "".join(lines))
+
+
+def affinity(order: ExportOrder) -> ExportFile:
+    """A script that puts the running server's processes on the CPUs it was measured on."""
+    program = order.target.program
+    cpus = ",".join(map(str, order.context.server_cpus)) or "0"
+    text = "#!/bin/sh\n" + say.comment(
+        f"Puts every process of {program} on CPU {cpus}, as it was measured.",
+        "What was before is printed first. Processes that start later are where the unit says.",
+        _measured_on(order),
+    )
+    text += (
+        "set -eu\n"
+        f'pids=$(pgrep -x {program}) || {{ echo "{program} is not running" >&2; exit 1; }}\n'
+        "for pid in $pids; do\n"
+        '    taskset -cp "$pid"\n'
+        f'    taskset -acp {cpus} "$pid" >/dev/null\n'
+        "done\n"
+        f"# Verify live: for p in $(pgrep -x {program}); do taskset -cp $p; done\n"
+    )
+    check = Check("sh", lambda file, sh: (sh or "sh", "-n", file))
+    return ExportFile("affinity", "affinity.sh", text, check)
+
+
+def tuned(order: ExportOrder) -> ExportFile:
+    """A TuneD profile: the kernel settings, kept by a daemon that also puts them back."""
+    demands = order.target.demands(order.configuration)
+    backlog = max(SOMAXCONN, demands.backlog or 0)
+    text = say.comment(
+        "TuneD profile for the measured configuration.",
+        "Install: mkdir -p /etc/tuned/trimtab && cp tuned.conf /etc/tuned/trimtab/ && "
+        "tuned-adm profile trimtab",
+        "Verify live: tuned-adm active && tuned-adm verify",
+        _measured_on(order),
+    )
+    text += (
+        "[main]\n"
+        f"summary=What {order.target.name} needs for the result of Trimtab's run {order.evidence.run}\n"
+        "include=throughput-performance\n"
+        "\n"
+        "[sysctl]\n"
+        f"net.core.somaxconn={backlog}\n"
+    )
+    return ExportFile("tuned", "tuned.conf", text)

@@ -1,0 +1,44 @@
+"""A configuration measured on one server, in the language of another that has not been measured."""
+
+from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
+from trimtab_tuner.exports.translation import translate
+from trimtab_tuner.targets import evidence as say
+from trimtab_tuner.targets.base import Target
+
+
+def translated_file(order: ExportOrder, target: Target) -> ExportFile:
+    """A complete file for `target`: what has an equivalent is translated, what has none is named."""
+    source = order.target
+    translation = translate(source, order.configuration, target, order.cpus)
+    space = target.space(cpus=order.cpus)
+    knobs = {knob.name: knob for knob in space.knobs}
+    source_knobs = {knob.name: knob for knob in order.space.knobs}
+
+    def about(name: str) -> str:
+        knob, value = knobs[name], translation.configuration[name]
+        unit = f" {knob.unit}" if knob.unit and isinstance(value, int) else ""
+        sentences = [f"{name} = {value}{unit}, {say.SCOPES[knob.scope]}. {knob.help}"]
+        if name in translation.origins:
+            origin = translation.origins[name]
+            sentences.append(f"Translated from {origin} = {order.configuration[origin]} of {source.name}.")
+            sentences.append(say.effect(source_knobs[origin], order.configuration, order.evidence))
+            if name in translation.notes:
+                sentences.append(translation.notes[name])
+        else:
+            sentences.append(f"{source.name} has no such setting: this is the default of {target.name}.")
+        if name in target.verify_live:
+            sentences.append(f"Verify live: {target.verify_live[name]}")
+        return say.comment(*sentences)
+
+    start = " ".join(target.start_command(target.file_name))
+    without = [
+        f"No equivalent in {target.name}: {name} = {order.configuration[name]}. {source_knobs[name].help}"
+        for name in translation.without_equivalent
+    ]
+    head = say.header(target.name, start, order.evidence) + say.comment(
+        f"Measured with {source.name} and translated; {target.name} itself has not been measured.",
+        *say.requirements(target.demands(translation.configuration)),
+        *without,
+    )
+    text = head + "\n" + target.render(translation.configuration, order.context, about)
+    return ExportFile(target.program, target.file_name, text, Check(target.program, target.check_command))
