@@ -47,6 +47,12 @@ class MadeLink:
         return tuple(f"{address}:{port}" for address in self.server_addresses)
 
     @property
+    def receiving_devices(self) -> tuple[str, ...]:
+        """The server's ends of the pairs, where requests arrive."""
+        pid = self.name.removeprefix("trimtab-")
+        return tuple(f"t{pid}s{number}" for number in range(len(self.server_addresses)))
+
+    @property
     def join_command(self) -> tuple[str, ...]:
         """What goes before a command that shall run among the clients."""
         return ("nsenter", f"--net=/run/netns/{self.name}", "--")

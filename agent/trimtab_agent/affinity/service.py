@@ -139,7 +139,9 @@ class AffinityService:
             lock.release()
 
     @contextmanager
-    def for_trial(self, name: PlanName, devices: Sequence[str], run_id: int) -> Iterator[tuple[Applied, ...]]:
+    def for_trial(
+        self, name: PlanName, devices: Sequence[str], run_id: int | None
+    ) -> Iterator[tuple[Applied, ...]]:
         """The receive queues of a plan steered for the time of a trial; put back whatever ends it.
 
         Its workers are pinned by the server's own configuration. Raises SettingRefused when a setting is

@@ -55,9 +55,6 @@ from trimtab_agent.warming import WarmingFailed, read_in_group, warm
 # So many rates of a trial are driven a second time if the generator was the limit in the first.
 REPEATS_PER_TRIAL = 2
 
-# Where the generator's packets arrive; it has no interrupt, so plans steer it by RPS.
-RECEIVING_DEVICES = ("lo",)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
@@ -170,7 +167,9 @@ class Climb:
         if bench.affinity is None or not steers_queues(plan):
             return
         try:
-            running.enter_context(bench.affinity.for_trial(plan, RECEIVING_DEVICES, bench.run_id))
+            link = bench.surroundings.link
+            devices = ("lo",) if link is None else link.receiving_devices
+            running.enter_context(bench.affinity.for_trial(plan, devices, bench.run_id))
         except SettingRefused as error:
             raise ConfigurationRejected(f"affinity plan {plan}: {error}") from error
         running.push(self._look_for_drift)
