@@ -1,5 +1,6 @@
 """One start of the server, its stats socket, warming, one driven rate: with the real programs."""
 
+import json
 import os
 import subprocess
 import threading
@@ -14,6 +15,7 @@ from trimtab_agent.stats_socket import StatsSocket, StatsSocketError
 from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
 from trimtab_agent.warming import WarmingFailed, warm
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderContext
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 
@@ -49,6 +51,11 @@ def server(order):
     """A server with two workers that answers."""
     with TargetServer(order(workers=2), StopSignal()) as running:
         yield running
+
+
+def choices_of_architecture() -> tuple[str, ...]:
+    """The architectures that the tuner knows."""
+    return next(knob.choices for knob in TARGETS["core"].space().knobs if knob.name == "architecture")
 
 
 def load_order(settings, server, file_set, tmp_path, **changed):
@@ -191,6 +198,27 @@ def test_log_directory_that_is_gone_does_not_change_our_cpus(tmp_path):
     with pytest.raises((BinaryMissing, OSError)):
         Child(["true"], cpus=CPUS[:1], log=tmp_path / "gone" / "log")
     assert os.sched_getaffinity(0) == before
+
+
+@pytest.mark.parametrize("architecture", choices_of_architecture())
+def test_server_accepts_what_the_tuner_starts_from_in_every_architecture(settings, tmp_path, architecture):
+    """The default configuration of each architecture's space passes the server's own check."""
+    core = TARGETS["core"]
+    context = RenderContext(root=str(tmp_path), listen=("127.0.0.1:8000",))
+    file = tmp_path / "default.ini"
+    file.write_text(core.render(core.space(architecture).default(), context))
+    said = subprocess.run(
+        [settings.httpd_path, "-t", "-c", file], capture_output=True, text=True, check=False
+    )
+    assert said.returncode == 0, said.stderr
+
+
+def test_server_and_tuner_know_the_same_architectures(settings):
+    """Their names, and how many workers each has by default."""
+    said = subprocess.run([settings.httpd_path, "-V", "--json"], capture_output=True, text=True, check=True)
+    server = {row["name"]: row["workers_default"] for row in json.loads(said.stdout)["architectures"]}
+    core = TARGETS["core"]
+    assert {name: core.space(name).default()["workers"] for name in choices_of_architecture()} == server
 
 
 def test_server_and_tuner_know_the_same_knobs_and_defaults(settings, tmp_path):

@@ -25,10 +25,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define INTERVAL_NS NS_PER_S /* between two decisions */
-#define WORTH_IT    0.02     /* a change of throughput that is more than noise */
-#define EVENTS_MAX  64
-#define BACK_OFF_NS (100 * NS_PER_MS)
+#define INTERVAL_NS   NS_PER_S /* between two decisions */
+#define WORTH_IT      0.02     /* a change of throughput that is more than noise */
+#define UNDER_WAY_MAX 64       /* connections in the channel to a SPED; it holds some three times as many */
+#define EVENTS_MAX    64
+#define BACK_OFF_NS   (100 * NS_PER_MS)
 
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_EVENTS,        KNOB_SENDFILE,          KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
@@ -86,19 +87,27 @@ static bool prepare(struct master *master)
     return common != NULL;
 }
 
+/* Returns a counter of SPED `sped` in total over its lives. */
+#define READ(scheduler, sped, metric)                                                                        \
+    __atomic_load_n(&shared_counters((scheduler)->worker->shared, sped)->metric, __ATOMIC_RELAXED)
+
 /* Connections that have ended, or were lost, in SPED `sped`. */
 static uint64_t closed(const struct scheduler *scheduler, unsigned sped)
 {
-    const struct counters *counters = shared_counters(scheduler->worker->shared, sped);
-
-    return __atomic_load_n(&counters->connections_closed_by_client, __ATOMIC_RELAXED) +
-           __atomic_load_n(&counters->connections_closed_by_server, __ATOMIC_RELAXED) +
-           __atomic_load_n(&counters->connections_timed_out, __ATOMIC_RELAXED);
+    return READ(scheduler, sped, connections_closed_by_client) +
+           READ(scheduler, sped, connections_closed_by_server) + READ(scheduler, sped, connections_timed_out);
 }
 
 static int64_t open_in(const struct scheduler *scheduler, unsigned sped)
 {
     return (int64_t)(scheduler->handed[sped] - closed(scheduler, sped));
+}
+
+/* Says whether the channel has room: a SPED that is held by a disk does not empty it, and a connection that
+ * has been accepted must go somewhere. */
+static bool takes_more(const struct scheduler *scheduler, unsigned sped)
+{
+    return open_in(scheduler, sped) - (int64_t)READ(scheduler, sped, connections_open) < UNDER_WAY_MAX;
 }
 
 static uint64_t bytes_sent_by_all(const struct scheduler *scheduler)
@@ -111,6 +120,19 @@ static uint64_t bytes_sent_by_all(const struct scheduler *scheduler)
     return bytes;
 }
 
+/* Returns the SPED of the pool that has the fewest connections and takes more, or `size` if there is none. */
+static unsigned choose(const struct scheduler *scheduler)
+{
+    unsigned best = scheduler->size;
+
+    for (unsigned i = 0; i < scheduler->pool; i++) {
+        if (takes_more(scheduler, i) &&
+            (best == scheduler->size || open_in(scheduler, i) < open_in(scheduler, best)))
+            best = i;
+    }
+    return best;
+}
+
 static bool can_accept(const struct scheduler *scheduler)
 {
     const struct worker *worker = scheduler->worker;
@@ -119,19 +141,7 @@ static bool can_accept(const struct scheduler *scheduler)
     for (unsigned i = 0; i < scheduler->size; i++)
         open += open_in(scheduler, i);
     return !worker->shutting_down && worker->now_ns >= scheduler->back_off_until_ns &&
-           open < worker_connections_in_all(worker);
-}
-
-/* Returns the SPED of the pool with the fewest connections. */
-static unsigned choose(const struct scheduler *scheduler)
-{
-    unsigned best = 0;
-
-    for (unsigned i = 1; i < scheduler->pool; i++) {
-        if (open_in(scheduler, i) < open_in(scheduler, best))
-            best = i;
-    }
-    return best;
+           open < worker_connections_in_all(worker) && choose(scheduler) < scheduler->size;
 }
 
 /* Resizes the pool once per interval. */

@@ -260,7 +260,7 @@ FREE = {
     "sped": ("sendfile", "max_connections"),
     "pipeline": ("sendfile", "workers", "max_connections"),
     "shared-symped": ("sendfile", "workers", "max_connections", "cache_lock"),
-    "n-copy": ("sendfile", "copies", "copy_of", "workers", "max_connections"),
+    "n-copy": ("sendfile", "copies", "workers", "max_connections"),
     "amped": ("helpers", "max_connections"),
     "co-amped": ("workers", "helpers", "forward_bias", "max_connections"),
     "smped": ("sendfile", "workers", "max_connections"),
@@ -270,8 +270,12 @@ FREE = {
     "mt": ("sendfile", "workers", "thread_pool"),
 }
 
-SURROUNDED_BY = {"n-copy": {"reuseport": "on"}}
-"""Knobs that an architecture needs at another value than the default: copies want listeners of their own."""
+OWN_DEFAULTS: dict[str, Configuration] = {
+    "n-copy": {"reuseport": "on"},  # copies want listeners of their own
+    "mp": {"workers": 32},
+    "mt": {"workers": 64},
+}
+"""Where an architecture begins at other values than all others."""
 
 
 class CoreTarget:
@@ -295,10 +299,11 @@ class CoreTarget:
         """
         if architecture not in FREE:
             raise RenderError(f"architecture {architecture!r}: expected one of {', '.join(FREE)}")
-        fixed = {knob.name: knob.default for knob in KNOBS if knob.name not in FREE[architecture]}
-        fixed |= {"architecture": architecture, **SURROUNDED_BY.get(architecture, {})}
+        own = {"architecture": architecture, **OWN_DEFAULTS.get(architecture, {})}
+        knobs = tuple(knob.model_copy(update={"default": own.get(knob.name, knob.default)}) for knob in KNOBS)
+        fixed = {knob.name: knob.default for knob in knobs if knob.name not in FREE[architecture]}
         return Space(
-            knobs=KNOBS, fixed=fixed, constraints=(AtMost(smaller="workers", larger="max_connections"),)
+            knobs=knobs, fixed=fixed, constraints=(AtMost(smaller="workers", larger="max_connections"),)
         )
 
     def expert(self, cpus: int) -> Configuration:
