@@ -121,6 +121,11 @@ bool config_check(const struct config *config)
         snprintf(sentence, sizeof(sentence), "expected a path of at most %zu bytes", path_max);
         ok = config_refuse(config, KNOB_STATS_SOCKET, sentence);
     }
+    if (config_integer(config, KNOB_ACCEPT_LIMIT) == KNOB_AUTO && !architecture->balances_accepting) {
+        snprintf(sentence, sizeof(sentence),
+                 "architecture %s has no turns to balance: expected a number or inf", architecture->name);
+        ok = config_refuse(config, KNOB_ACCEPT_LIMIT, sentence);
+    }
     return (!architecture->check || architecture->check(config)) && ok;
 }
 

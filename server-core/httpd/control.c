@@ -51,8 +51,8 @@ static void write_knob_value(struct json_writer *json, enum knob_id id, const st
         json_number(json, value->seconds);
         return;
     case KNOB_INTEGER:
-    case KNOB_INTEGER_OR_INF:
-        if (value->integer != KNOB_INF) {
+    case KNOB_INTEGER_OR_WORD:
+        if (!knob_is_word(&KNOBS[id], value)) {
             json_signed(json, value->integer);
             return;
         }
@@ -163,6 +163,15 @@ static void set_knob(struct master *master, char *arguments, struct json_writer 
     if (!knob_parse(&KNOBS[id], text, &changed)) {
         knob_expected(&KNOBS[id], expected, sizeof(expected));
         snprintf(message, sizeof(message), "%s = %.200s: expected %s", name, text, expected);
+        write_error(json, "bad-value", message);
+        return;
+    }
+    if (id == KNOB_ACCEPT_LIMIT && changed.integer == KNOB_AUTO &&
+        !master->architecture->balances_accepting) {
+        snprintf(message, sizeof(message),
+                 "%s = %s: architecture %s has no turns to balance: expected a number "
+                 "or inf",
+                 name, text, master->architecture->name);
         write_error(json, "bad-value", message);
         return;
     }

@@ -77,6 +77,14 @@ static const char *large_transfer_choice(size_t index)
     return names[index];
 }
 
+/* What may stand in the place of the integer; stored as KNOB_INF and KNOB_AUTO. */
+static const char *accept_limit_word(size_t index)
+{
+    static const char *const words[] = {"inf", "auto", NULL};
+
+    return words[index];
+}
+
 /* clang-format off */
 const struct knob KNOBS[KNOB_COUNT] = {
     [KNOB_ROOT] = {.name = "root", .kind = KNOB_PATH, .required = true,
@@ -99,8 +107,10 @@ const struct knob KNOBS[KNOB_COUNT] = {
     [KNOB_MAX_CONNECTIONS] = {.name = "max_connections", .kind = KNOB_INTEGER, .low = 1, .high = 1000000,
         .default_text = "1024", .live = true,
         .help = "connections open at once over all workers, divided among them as evenly as possible"},
-    [KNOB_ACCEPT_LIMIT] = {.name = "accept_limit", .kind = KNOB_INTEGER_OR_INF, .low = 1, .high = 1000000,
-        .default_text = "inf", .live = true, .help = "connections accepted in one accept phase"},
+    [KNOB_ACCEPT_LIMIT] = {.name = "accept_limit", .kind = KNOB_INTEGER_OR_WORD, .choice = accept_limit_word,
+        .low = 1, .high = 1000000,
+        .default_text = "inf", .live = true, 
+        .help = "connections accepted in one accept phase; auto balances accepting and working"},
     [KNOB_BACKLOG] = {.name = "backlog", .kind = KNOB_INTEGER, .low = 1, .high = 65535,
         .default_text = "1024", .help = "length of the kernel's accept queue (capped by net.core.somaxconn)"},
     [KNOB_SNDBUF] = {.name = "sndbuf", .kind = KNOB_INTEGER, .low = 0, .high = 1 << 30,
@@ -126,7 +136,8 @@ const struct knob KNOBS[KNOB_COUNT] = {
         .default_text = "4", .help = "helper processes for what may block, for each event loop"},
     [KNOB_READERS] = {.name = "readers", .kind = KNOB_INTEGER, .low = 1, .high = 64,
         .default_text = "1", .help = "threads of the pipeline's Read stage, for each CPU in `affinity`"},
-    [KNOB_FORWARD_BIAS] = {.name = "forward_bias", .kind = KNOB_INTEGER_OR_INF, .low = 1, .high = 1000000,
+    [KNOB_FORWARD_BIAS] = {.name = "forward_bias", .kind = KNOB_INTEGER_OR_WORD, .choice = accept_limit_word,
+        .low = 1, .high = 1000000,
         .default_text = "inf",
         .help = "connections that the owner of a URL may have more than the process that has read the request, "
                 "which then forwards it; inf forwards it always"},
@@ -234,6 +245,7 @@ void knob_release(struct knob_value *value)
 bool knob_parse(const struct knob *knob, const char *text, struct knob_value *value)
 {
     struct knob_value parsed = {0};
+    int64_t index;
     bool ok = false;
 
     switch (knob->kind) {
@@ -249,9 +261,9 @@ bool knob_parse(const struct knob *knob, const char *text, struct knob_value *va
     case KNOB_CHOICE:
         ok = parse_choice(knob, text, &parsed.integer);
         break;
-    case KNOB_INTEGER_OR_INF:
-        if (strcmp(text, "inf") == 0) {
-            parsed.integer = KNOB_INF;
+    case KNOB_INTEGER_OR_WORD:
+        if (parse_choice(knob, text, &index)) {
+            parsed.integer = KNOB_WORD(index);
             ok = true;
             break;
         }
@@ -293,9 +305,11 @@ void knob_expected(const struct knob *knob, char *text, size_t size)
             length += (size_t)snprintf(text + length, size - length, "%s %s", i ? "," : "", knob->choice(i));
         break;
     case KNOB_INTEGER:
-    case KNOB_INTEGER_OR_INF:
-        snprintf(text, size, "an integer from %" PRId64 " to %" PRId64 "%s", knob->low, knob->high,
-                 knob->kind == KNOB_INTEGER_OR_INF ? ", or inf" : "");
+    case KNOB_INTEGER_OR_WORD:
+        length =
+            (size_t)snprintf(text, size, "an integer from %" PRId64 " to %" PRId64, knob->low, knob->high);
+        for (size_t i = 0; knob->choice && knob->choice(i) && length < size; i++)
+            length += (size_t)snprintf(text + length, size - length, ", or %s", knob->choice(i));
         break;
     case KNOB_SECONDS:
         snprintf(text, size, "seconds, more than %" PRId64 " and at most %" PRId64, knob->low, knob->high);
@@ -319,6 +333,11 @@ static size_t format_list(const struct knob *knob, const struct knob_value *valu
     return length;
 }
 
+bool knob_is_word(const struct knob *knob, const struct knob_value *value)
+{
+    return knob->kind == KNOB_INTEGER_OR_WORD && value->integer > knob->high;
+}
+
 size_t knob_format(const struct knob *knob, const struct knob_value *value, char *text, size_t size)
 {
     switch (knob->kind) {
@@ -332,9 +351,9 @@ size_t knob_format(const struct knob *knob, const struct knob_value *value, char
     case KNOB_CHOICE:
         return (size_t)snprintf(text, size, "%s", knob->choice((size_t)value->integer));
     case KNOB_INTEGER:
-    case KNOB_INTEGER_OR_INF:
-        if (value->integer == KNOB_INF)
-            return (size_t)snprintf(text, size, "inf");
+    case KNOB_INTEGER_OR_WORD:
+        if (knob_is_word(knob, value))
+            return (size_t)snprintf(text, size, "%s", knob->choice((size_t)(INT64_MAX - value->integer)));
         return (size_t)snprintf(text, size, "%" PRId64, value->integer);
     case KNOB_SECONDS:
         return (size_t)snprintf(text, size, "%g", value->seconds);

@@ -45,16 +45,18 @@ enum knob_id {
 
 enum knob_kind {
     KNOB_PATH,
-    KNOB_ADDRESSES,      /* comma-separated address:port */
-    KNOB_CPUS,           /* comma-separated CPU numbers, or `none` */
-    KNOB_CHOICE,         /* one of a list of names */
-    KNOB_INTEGER,        /* low…high */
-    KNOB_INTEGER_OR_INF, /* low…high, or `inf` */
-    KNOB_SECONDS,        /* low…high, fractions allowed */
+    KNOB_ADDRESSES,       /* comma-separated address:port */
+    KNOB_CPUS,            /* comma-separated CPU numbers, or `none` */
+    KNOB_CHOICE,          /* one of a list of names */
+    KNOB_INTEGER,         /* low…high */
+    KNOB_INTEGER_OR_WORD, /* low…high, or one of a list of words */
+    KNOB_SECONDS,         /* low…high, fractions allowed */
 };
 
-#define KNOB_INF          INT64_MAX /* what `inf` is stored as */
-#define KNOB_ELEMENTS_MAX 1024      /* of a list: addresses or CPUs */
+#define KNOB_WORD(index)  (INT64_MAX - (index)) /* what a word in the place of an integer is stored as */
+#define KNOB_INF          KNOB_WORD(0)
+#define KNOB_AUTO         KNOB_WORD(1)
+#define KNOB_ELEMENTS_MAX 1024 /* of a list: addresses or CPUs */
 
 enum sendfile_mode { SENDFILE_NONBLOCKING, SENDFILE_BLOCKING, SENDFILE_OFF };
 enum cache_lock { CACHE_LOCK_MUTEX, CACHE_LOCK_RW };
@@ -66,7 +68,7 @@ struct knob {
     const char *name;
     enum knob_kind kind;
     int64_t low, high;
-    const char *(*choice)(size_t index); /* the names of a KNOB_CHOICE; NULL behind the last */
+    const char *(*choice)(size_t index); /* the names of a KNOB_CHOICE, or words; NULL behind the last */
     const char *default_text;            /* NULL: the knob must be given (required) or is unset */
     bool required;
     bool live; /* may be changed by `set` while the server runs */
@@ -97,6 +99,9 @@ bool knob_parse(const struct knob *knob, const char *text, struct knob_value *va
 
 /* Writes the sentence part "an integer from 1 to 1024" into `text`. */
 void knob_expected(const struct knob *knob, char *text, size_t size);
+
+/* Says whether a word stands in the place of the integer. */
+bool knob_is_word(const struct knob *knob, const struct knob_value *value);
 
 /* Writes a value as it would stand in the configuration file; "" when unset. Returns the length. */
 size_t knob_format(const struct knob *knob, const struct knob_value *value, char *text, size_t size);

@@ -49,6 +49,9 @@ struct architecture {
     /* What `workers` is when it is not given; 0: as for all others. */
     unsigned workers_default;
 
+    /* It accepts and works in turns, and so can balance the two (accept_policy.h). */
+    bool balances_accepting;
+
     /* Checks what concerns this architecture alone; config_refuse() says what is wrong. Returns false if
      * anything is. NULL: nothing to check. */
     bool (*check)(const struct config *config);

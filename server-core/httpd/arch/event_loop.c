@@ -13,6 +13,7 @@
 #include "httpd/arch/event_loop.h"
 
 #include "common/clock.h"
+#include "httpd/accept_policy.h"
 #include "httpd/connection.h"
 #include "httpd/log.h"
 
@@ -38,6 +39,7 @@ struct event_loop {
     struct worker *worker;
     bool listening; /* the listeners are in the event set */
     bool any_ready; /* the last wait reported a listener */
+    uint32_t work;  /* connections that it reported */
     bool ready[KNOB_ELEMENTS_MAX];
     unsigned accepts;           /* since the listeners were put into the set */
     size_t first_listener;      /* where the next accept phase begins */
@@ -120,23 +122,34 @@ static bool accept_one(struct event_loop *loop, int listener)
     }
 }
 
+/* Accepts up to `limit` connections from a listener. Returns how many. */
+static int64_t accept_from(struct event_loop *loop, int listener, int64_t limit)
+{
+    const uint64_t before = loop->worker->counters->connections_accepted;
+    int64_t accepted = 0;
+
+    while (accepted < limit && can_accept(loop) && accept_one(loop, listener))
+        accepted = (int64_t)(loop->worker->counters->connections_accepted - before);
+    return accepted;
+}
+
 static void accept_phase(struct event_loop *loop)
 {
     struct worker *worker = loop->worker;
-    const uint64_t accepted_before = worker->counters->connections_accepted;
+    int64_t left = worker->accept_limit;
 
     worker->counters->accept_phases++;
     for (size_t i = 0; i < worker->listener_count; i++) {
         const size_t index = (loop->first_listener + i) % worker->listener_count;
+        const int listener = worker->listeners[index];
 
         if (!loop->ready[index])
             continue;
         loop->ready[index] = false;
-        do {
-            if (!can_accept(loop) ||
-                (int64_t)(worker->counters->connections_accepted - accepted_before) >= worker->accept_limit)
-                break;
-        } while (accept_one(loop, worker->listeners[index]));
+        if (worker->accept_limit == KNOB_AUTO)
+            accept_from(loop, listener, accept_policy_balance_listener(listener, loop->work));
+        else
+            left -= accept_from(loop, listener, left);
     }
     loop->first_listener = (loop->first_listener + 1) % worker->listener_count;
 }
@@ -207,12 +220,15 @@ static int get_events(struct event_loop *loop, struct event *events)
 
     worker->counters->event_calls++;
     loop->any_ready = false;
+    loop->work = 0;
     if (count < 0)
         return -1;
     worker->counters->events_returned += (uint64_t)count;
     for (int i = 0; i < count; i++) {
         if (IS_LISTENER(events[i].tag))
             loop->any_ready = loop->ready[LISTENER_OF(events[i].tag)] = true;
+        else
+            loop->work++;
     }
     return count;
 }

@@ -16,5 +16,6 @@ const struct architecture architecture_sped = {
     .name = "sped",
     .help = "one process, one event loop",
     .knobs = UNDERSTOOD,
+    .balances_accepting = true,
     .run = event_loop_run,
 };

@@ -19,5 +19,6 @@ const struct architecture architecture_symped = {
     .name = "symped",
     .help = "symmetric processes, each with an event loop of its own",
     .knobs = UNDERSTOOD,
+    .balances_accepting = true,
     .run = event_loop_run,
 };

@@ -18,6 +18,7 @@
  * `workers` processes do this side by side, each with a ring of its own, like those of symped.
  */
 #include "httpd/arch/uring.h"
+#include "httpd/accept_policy.h"
 
 #include "common/clock.h"
 #include "httpd/arch/architecture.h"
@@ -156,12 +157,15 @@ static void accept_completed(struct event_set *set, const struct completion *com
 static void accept_phase(struct event_set *set)
 {
     struct worker *worker = set->worker;
+    int64_t limit = worker->accept_limit;
     int64_t accepted = 0;
 
+    if (limit == KNOB_AUTO) /* the queue is ours and grows as it must */
+        limit = accept_policy_balance((uint32_t)set->length, UINT32_MAX, set->work_count);
     if (set->length == 0 || worker->max_connections <= (int64_t)worker->counters->connections_open)
         return;
     worker->counters->accept_phases++;
-    while (set->length > 0 && accepted < worker->accept_limit &&
+    while (set->length > 0 && accepted < limit &&
            (int64_t)worker->counters->connections_open < worker->max_connections) {
         const int fd = set->accepted[set->first];
 
@@ -531,6 +535,7 @@ const struct architecture architecture_uring = {
     .name = "uring",
     .help = "processes that ask the kernel to accept, receive and send through a ring",
     .knobs = UNDERSTOOD,
+    .balances_accepting = true,
     .check = check,
     .prepare = prepare,
     .run = run,

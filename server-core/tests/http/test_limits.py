@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -64,6 +65,32 @@ def test_accept_limit_divides_a_burst_into_phases(start: Callable[..., Any], mod
     assert total["connections_accepted"] == 20
     assert total["accept_phases"] >= 20
     assert total["accept_calls"] == total["accept_phases"]
+
+
+def test_accept_limit_auto_accepts_a_burst_whole_when_there_is_nothing_else_to_do(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """Clients that came while the worker slept enter in one phase; the accept queue's length is known."""
+    server = start(accept_limit="auto", max_connections=100)
+    server.write("file", b"contents")
+    (pid,) = server.worker_pids()
+    os.kill(pid, signal.SIGSTOP)
+    clients = [server.connect() for _ in range(40)]
+    os.kill(pid, signal.SIGCONT)
+    server.await_total(connections_accepted=40)
+    assert server.total()["accept_phases"] <= 3
+    for client in clients:
+        assert client.get("/file").body == b"contents"
+    assert server.command("set accept_limit 5") == {"knob": "accept_limit", "value": 5}
+    assert server.command("set accept_limit auto") == {"knob": "accept_limit", "value": "auto"}
+
+
+def test_accept_limit_auto_wants_an_architecture_with_turns(start: Callable[..., Any]) -> None:
+    """Where nothing is balanced it is refused, also while the server runs."""
+    server = start(architecture="pipeline")
+    answer = server.command("set accept_limit auto")
+    assert answer["error"]["code"] == "bad-value"
+    assert "architecture pipeline has no turns to balance" in answer["error"]["message"]
 
 
 def test_set_max_connections_lets_waiting_clients_in(start: Callable[..., Any], mode: dict[str, str]) -> None:

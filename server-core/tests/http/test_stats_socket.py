@@ -135,9 +135,13 @@ def test_set_changes_a_live_knob(start: Callable[..., Any], knob: str, text: str
         (
             "set accept_limit 0",
             "bad-value",
-            "accept_limit = 0: expected an integer from 1 to 1000000, or inf",
+            "accept_limit = 0: expected an integer from 1 to 1000000, or inf, or auto",
         ),
-        ("set accept_limit", "bad-value", "accept_limit = : expected an integer from 1 to 1000000, or inf"),
+        (
+            "set accept_limit",
+            "bad-value",
+            "accept_limit = : expected an integer from 1 to 1000000, or inf, or auto",
+        ),
         (
             "set max_connections 2",
             "bad-value",
@@ -162,7 +166,7 @@ def test_clear_counters_starts_from_zero_and_keeps_the_gauges(start: Callable[..
     server.write("file", b"contents")
     connection = server.connect()
     assert connection.get("/file").status == 200
-    server.await_total(requests=1)
+    server.await_total(requests=1, replies_200=1)
     assert server.command("clear counters") == {"cleared": True}
     total = server.total()
     gauges = {row["name"] for row in server.command("show schema") if row["kind"] == "gauge"}

@@ -26,6 +26,8 @@ static const struct {
     {KNOB_WORKERS, "99999999999999999999", NULL},
     {KNOB_WORKERS, "inf", NULL},
     {KNOB_ACCEPT_LIMIT, "inf", "inf"},
+    {KNOB_ACCEPT_LIMIT, "auto", "auto"},
+    {KNOB_ACCEPT_LIMIT, "automatic", NULL},
     {KNOB_ACCEPT_LIMIT, "1", "1"},
     {KNOB_ACCEPT_LIMIT, "0", NULL},
     {KNOB_SENDFILE, "blocking", "blocking"},

@@ -90,12 +90,12 @@ KNOBS = (
     Knob(
         name="accept_limit",
         kind="ordinal",
-        choices=(1, 2, 4, 8, 16, 32, 64, 128, 256, "inf"),
+        choices=(1, 2, 4, 8, 16, 32, 64, 128, 256, "inf", "auto"),
         default="inf",
         unit="connections",
         needs_restart=False,
         scope="worker",
-        help="Connections accepted in one accept phase.",
+        help="Connections accepted in one accept phase; auto balances accepting and working.",
     ),
     Knob(
         name="backlog",
