@@ -97,11 +97,14 @@ def do_nothing(body_bytes: int) -> Command:
     return command
 
 
-def _nginx(folder: Path, root: Path, port: int) -> list[str]:
-    (folder / "nginx.conf").write_text(
-        f"""daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes 1;
+def nginx_with(workers: int = 1, connections: int = MAX_CONNECTIONS) -> Command:
+    """nginx with so many workers, each of which may hold so many connections open."""
+
+    def command(folder: Path, root: Path, port: int) -> list[str]:
+        (folder / "nginx.conf").write_text(
+            f"""daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes {workers};
 worker_rlimit_nofile 20000;
-events {{ worker_connections {MAX_CONNECTIONS + 100}; multi_accept on; }}
+events {{ worker_connections {connections + 100}; multi_accept on; }}
 http {{
   access_log off; sendfile on; tcp_nopush on; open_file_cache max=30000 inactive=600s;
   keepalive_timeout 600s; keepalive_requests 1000000000;
@@ -110,16 +113,22 @@ http {{
   server {{ listen 127.0.0.1:{port} backlog=4096; root {root}; }}
 }}
 """
-    )
-    return ["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", str(folder / "error.log")]
+        )
+        return ["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", str(folder / "error.log")]
+
+    return command
 
 
-def _lighttpd(folder: Path, root: Path, port: int) -> list[str]:
-    (folder / "lighttpd.conf").write_text(
-        f"""server.document-root = "{root}"
+def lighttpd_with(workers: int = 0) -> Command:
+    """lighttpd with so many workers, 0 for a single process; each may hold 10,000 connections at most."""
+
+    def command(folder: Path, root: Path, port: int) -> list[str]:
+        (folder / "lighttpd.conf").write_text(
+            f"""server.document-root = "{root}"
 server.bind = "127.0.0.1"
 server.port = {port}
 server.errorlog = "{folder}/error.log"
+server.max-worker = {workers}
 server.max-connections = {MAX_CONNECTIONS}
 server.max-fds = 20000
 server.listen-backlog = 4096
@@ -129,27 +138,34 @@ server.stat-cache-engine = "simple"
 server.max-keep-alive-requests = 1000000000
 server.max-keep-alive-idle = 600
 """
-    )
-    return ["lighttpd", "-D", "-f", str(folder / "lighttpd.conf")]
+        )
+        return ["lighttpd", "-D", "-f", str(folder / "lighttpd.conf")]
+
+    return command
 
 
-def _h2o(folder: Path, root: Path, port: int) -> list[str]:
-    # h2o changes to `user` when it is started by root, and insists on a name.
-    user = "user: nobody\n" if os.getuid() == 0 else ""
-    (folder / "h2o.yaml").write_text(
-        f"""{user}num-threads: 1
-max-connections: {MAX_CONNECTIONS}
+def h2o_with(threads: int = 1, connections: int = MAX_CONNECTIONS) -> Command:
+    """h2o with so many threads and so many connections over all of them."""
+
+    def command(folder: Path, root: Path, port: int) -> list[str]:
+        # h2o changes to `user` when it is started by root, and insists on a name.
+        user = "user: nobody\n" if os.getuid() == 0 else ""
+        (folder / "h2o.yaml").write_text(
+            f"""{user}num-threads: {threads}
+max-connections: {connections}
 http1-request-timeout: 600
 pid-file: {folder}/h2o.pid
 error-log: {folder}/error.log
 listen: {{host: 127.0.0.1, port: {port}}}
 hosts: {{default: {{paths: {{/: {{file.dir: {root}}}}}}}}}
 """
-    )
-    return ["h2o", "-c", str(folder / "h2o.yaml")]
+        )
+        return ["h2o", "-c", str(folder / "h2o.yaml")]
+
+    return command
 
 
-PEERS: dict[str, Command] = {"nginx": _nginx, "lighttpd": _lighttpd, "h2o": _h2o}
+PEERS: dict[str, Command] = {"nginx": nginx_with(), "lighttpd": lighttpd_with(), "h2o": h2o_with()}
 """The others, each with its best known static-file settings."""
 
 COMMANDS: dict[str, Command] = {"trimtab-httpd": core_with(architecture="symped", workers=1), **PEERS}
