@@ -158,3 +158,38 @@ def test_run_records_its_whole_definition(runtime, own):
     run = runtime.repository.run(run_id)
     assert run.workload == "mine"
     assert run.workload_parameters["definition"]["sessions"] == {"kind": "plain", "requests": 5}
+
+
+def test_closed_loop_is_measured_by_connections(runtime, own, listener):
+    """No calibration: the ladder is the numbers of connections, and nothing times out."""
+    (own / "closed.toml").write_text(
+        MINE.replace('"mine"', '"closed"') + '[clients]\nloop = "closed"\nconnections = [2, 4]\n'
+    )
+    spec = tiny_spec().model_copy(update={"definition": find_definition("closed", own)})
+    run_id = runtime.service.start(spec)
+    listener.wait_for("trial")
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    assert runtime.repository.run(run_id).ladder == (2, 4)
+    trial = runtime.repository.trial(run_id, 1)
+    assert [measurement.rate_rps for measurement in trial.measurements] == [2, 4]
+    for measurement in trial.measurements:
+        assert measurement.requests.replied > 100
+        assert measurement.requests.timed_out_after_read == 0
+
+
+def test_shares_of_clients_reach_the_generator(runtime, own, listener):
+    """Half of the requests are conditional, and are answered by 304 without a body."""
+    text = MINE.replace('"mine"', '"again"').replace("= 100 ", "= 100_000 ").replace("= 200 ", "= 100_000 ")
+    (own / "again.toml").write_text(
+        text.replace("= 300 ", "= 100_000 ") + '[clients]\narrivals = "poisson"\nconditional_share = 0.5\n'
+    )
+    spec = tiny_spec().model_copy(update={"definition": find_definition("again", own)})
+    run_id = runtime.service.start(spec)
+    measured = listener.wait_for("measurement")
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    (record, *_) = runtime.repository.trial(run_id, measured.data["trial"]).measurements
+    assert record.requests.failed == 0
+    mean_bytes = record.bytes_received / record.requests.replied
+    assert 20_000 < mean_bytes < 80_000  # above 100,000 without conditional requests

@@ -3,11 +3,12 @@
 import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from trimtab_tuner.workloads.clients import Clients
 
 from trimtab_agent.children import Child, StopSignal, wait_readable
 from trimtab_agent.layout import format_cpus
@@ -90,7 +91,8 @@ class Health(_FromGenerator):
 class LoadResult(_FromGenerator):
     """The generator's last line."""
 
-    rate_rps: float
+    # In a closed loop the number of connections takes the place of the rate.
+    rate_rps: float = Field(validation_alias=AliasChoices("rate_rps", "connections"))
     duration_s: float
     warmup_s: float
     elapsed_s: float
@@ -113,8 +115,9 @@ class LoadResult(_FromGenerator):
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOrder:
-    """One rate to drive: an open loop over the session log, the first `warmup_s` of it not counted.
+    """One rate to drive over the session log, the first `warmup_s` of it not counted.
 
+    In a closed loop (`clients`) the number of connections takes the place of `rate_rps`.
     `within` goes before the command. Connections go from the `sources` to the `destinations` (addresses with
     the port), both in turn; to the host of the URL, from where the generator likes, if they are empty.
     """
@@ -130,17 +133,23 @@ class LoadOrder:
     cpus: Sequence[int]
     realtime: bool
     log: Path
+    clients: Clients = field(default_factory=Clients)
     within: tuple[str, ...] = ()
     destinations: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 
     def command(self) -> tuple[str, ...]:
         """The command line."""
+        pace: tuple[str, ...]
+        if self.clients.loop == "closed":
+            pace = ("closed", f"--connections={self.rate_rps:.0f}")
+        else:
+            pace = ("open", f"--rate={self.rate_rps:g}", f"--arrivals={self.clients.arrivals}")
+        shares = {"conditional": self.clients.conditional_share, "slow": self.clients.slow_share}
         return (
             str(self.program),
-            "open",
+            *pace,
             f"--url={self.url}",
-            f"--rate={self.rate_rps:g}",
             f"--duration={self.duration_s:g}",
             f"--warmup={self.warmup_s:g}",
             f"--timeout={self.timeout_s:g}",
@@ -152,6 +161,7 @@ class LoadOrder:
             # A run makes hundreds of thousands of connections: closed with FIN they would fill the table of
             # a host that tracks connections (nf_conntrack), which then drops SYNs (docs/load-generator.md).
             "--close=reset",
+            *(f"--{name}-share={share:g}" for name, share in shares.items() if share > 0),
             *((f"--destination={','.join(self.destinations)}",) if self.destinations else ()),
             *((f"--source={','.join(self.sources)}",) if self.sources else ()),
         )

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_tuner.workloads import WORKLOADS, Workload
+from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.conditions import Conditions
 from trimtab_tuner.workloads.definition import Definition, DefinitionError, read_definition
 from trimtab_tuner.workloads.drawn import DEFAULT_SEED, DrawnWorkload
 from trimtab_tuner.workloads.file_sets import Specweb99Files
+from trimtab_tuner.workloads.learning import steadier_than_poisson
 from trimtab_tuner.workloads.learnt import LearntWorkload, ModelError, pack, unpack
 
 from trimtab_agent.errors import SpecError
@@ -75,6 +77,11 @@ def with_conditions(definition: Definition, **asked: str | None) -> Definition:
     return definition.model_copy(update={"conditions": definition.conditions.model_copy(update=update)})
 
 
+def recorded_clients(recorded: dict[str, Any]) -> Clients:
+    """How clients behave, by recorded parameters."""
+    return Clients.model_validate(recorded.get("definition", {}).get("clients", {}))
+
+
 def recorded_conditions(recorded: dict[str, Any]) -> Conditions:
     """The conditions in recorded parameters."""
     return Conditions.model_validate(recorded.get("definition", {}).get("conditions", {}))
@@ -128,6 +135,7 @@ def save_learnt(name: str, model: dict[str, Any], page: str, own: Path) -> Path:
             model=model_name,
             files=facts["files"],
             file_set_bytes=facts["file_set_bytes"],
+            arrivals="deterministic" if steadier_than_poisson(facts["arrival_dispersion"]) else "poisson",
         ).encode(),
     )
     return definition
@@ -142,6 +150,9 @@ help = "Learnt from an access log: {sessions} sessions, {requests} requests, {fi
 model = "{model}"
 files = {files}
 file_set_bytes = {file_set_bytes}
+
+[clients]
+arrivals = "{arrivals}"
 """
 
 

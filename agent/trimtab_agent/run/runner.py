@@ -46,7 +46,7 @@ from trimtab_agent.run.progress import RunProgress
 from trimtab_agent.run.surroundings import surroundings
 from trimtab_agent.run.trial import Bench, TrialListener, TrialOrder, run_trial
 from trimtab_agent.settings import Settings as AgentSettings
-from trimtab_agent.workload_choice import make_workload, recorded_conditions
+from trimtab_agent.workload_choice import make_workload, recorded_clients, recorded_conditions
 
 log = logging.getLogger(__name__)
 
@@ -100,6 +100,7 @@ class Runner:
             file_set=FileSet(
                 self._paths.file_sets, make_workload(run.workload_parameters, self._paths.workloads)
             ),
+            clients=recorded_clients(run.workload_parameters),
             conditions=recorded_conditions(run.workload_parameters),
             directory=self._paths.log(run_id),
             sampler=sampler,
@@ -214,6 +215,8 @@ class Runner:
             files.read_into_page_cache(self._stop)
 
     def _calibrate(self) -> tuple[float, ...]:
+        if self._bench.clients.loop == "closed":
+            return self._closed_ladder()
         calibration = calibrate(
             self._settings,
             self._space.default(),
@@ -226,6 +229,14 @@ class Runner:
         self._announcer.note(
             "warning" if calibration.generator_limited else "info", calibration_sentence(calibration, ladder)
         )
+        return ladder
+
+    def _closed_ladder(self) -> tuple[float, ...]:
+        """A closed loop has nothing to calibrate: its ladder is the numbers of connections."""
+        ladder = tuple(float(number) for number in self._bench.clients.connections)
+        self._repository.set_run_ladder(self._run.id, ladder)
+        numbers = ", ".join(f"{number:.0f}" for number in ladder)
+        self._announcer.note("info", f"A closed loop: every trial is measured with {numbers} connections.")
         return ladder
 
     def _search(self, ladder: Sequence[float]) -> None:

@@ -22,6 +22,7 @@ from trimtab_tuner.score import score
 from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.verification import verify
+from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.conditions import Conditions
 
 from trimtab_agent.affinity.os_settings import SettingRefused
@@ -69,6 +70,7 @@ class Bench:
     seed: int
     layout: CpuLayout
     file_set: FileSet
+    clients: Clients
     conditions: Conditions
     directory: Path
     sampler: Sampler
@@ -275,6 +277,7 @@ class Climb:
                 cpus=bench.layout.generator,
                 realtime=bench.layout.realtime_generator,
                 log=bench.directory / f"trial-{order.number}.load.log",
+                clients=bench.clients,
                 within=() if link is None else link.join_command,
                 destinations=() if link is None else link.destinations(server.port),
                 sources=() if link is None else link.client_addresses,
@@ -349,7 +352,7 @@ def judge(
     for record in measurements:
         if record.generator_limited:
             reasons = "; ".join(record.health["reasons"])
-            return Verdict.GENERATOR_LIMITED, f"At {record.rate_rps:.0f} requests/s: {reasons}", None
+            return Verdict.GENERATOR_LIMITED, f"At {bench.clients.level(record.rate_rps)}: {reasons}", None
     in_tuner = [for_tuner(record) for record in measurements]
     verification = verify(in_tuner, bench.settings.thresholds)
     if not verification.verified:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 import trimtab_tuner.workloads
@@ -11,6 +12,7 @@ from trimtab_tuner.workloads import WORKLOADS, definition_text
 from trimtab_tuner.workloads.definition import Definition, DefinitionError, parse_definition, read_definition
 from trimtab_tuner.workloads.drawn import DrawnWorkload
 from trimtab_tuner.workloads.file_sets import Band, BandedFiles, ListedFile, ListedFiles
+from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.session_shapes import SurgeSessions
 
 KB = 1024
@@ -216,3 +218,45 @@ def test_file_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "long.toml").write_bytes(b"#" * (5 << 20))
     with pytest.raises(DefinitionError, match="longer than 4 MiB"):
         read_definition(tmp_path / "long.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('loop = "closed"', "two numbers or more"),
+        ('loop = "closed"\nconnections = [10]', "two numbers or more"),
+        ('loop = "closed"\nconnections = [30, 10]', "connections = [30, 10]: expected ascending"),
+        ('loop = "closed"\nconnections = [0, 10]', "connections.0 = 0"),
+        ('loop = "closed"\nconnections = [1, 2]\narrivals = "poisson"', "nobody arrives in a closed loop"),
+        ("connections = [10, 20]", "expected none in an open loop"),
+        ("slow_share = 2", "slow_share = 2"),
+    ],
+)
+def test_clients_that_contradict_themselves_are_refused(text, sentence):
+    """With what was expected."""
+    with pytest.raises(DefinitionError) as refusal:
+        parse_definition(f"{LEARNT}\n[clients]\n{text}".encode(), "mine.toml")
+    assert sentence in str(refusal.value)
+
+
+def test_single_file_is_asked_for_over_the_connections_of_its_source():
+    """10, 30 and 50, in a closed loop."""
+    clients = WORKLOADS["single-file"].clients
+    assert (clients.loop, clients.connections) == ("closed", (10, 30, 50))
+    assert clients.level(30) == "30 connections"
+
+
+def test_examples_of_the_documentation_are_definitions():
+    """The whole one as it stands, the other one completed."""
+    document = (Path(__file__).parents[3] / "docs/workloads.md").read_text()
+    whole, bands = (block.split("```")[0] for block in document.split("```toml\n")[1:])
+    assert parse_definition(whole.encode(), "whole").clients.conditional_share == 0.3
+    completed = f'{GOOD}{bands}[sessions]\nkind = "plain"\n'
+    assert len(parse_definition(completed.encode(), "bands").files.bands) == 2
+
+
+def test_every_workload_is_documented():
+    """By its name."""
+    document = (Path(__file__).parents[3] / "docs/workloads.md").read_text()
+    names = set(WORKLOADS) - {"w1", "w2", "w3", "w4", "trace-nasa"} | {"w1` … `w4", *LINKS}
+    assert all(f"`{name}`" in document for name in names)

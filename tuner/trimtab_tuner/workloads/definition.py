@@ -15,6 +15,9 @@ requests = 1
 [dynamic]                   # dynamic.py; may be left out
 share = 0.05
 
+    [clients]                   # clients.py; may be left out
+    arrivals = "poisson"
+
     [conditions]                # conditions.py; may be left out, and a run may ask for others
     memory = "unlimited"
     start = "warm"
@@ -31,6 +34,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError, model_validator
 
 from trimtab_tuner.records import Frozen
+from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.conditions import Conditions
 from trimtab_tuner.workloads.dynamic import Dynamic
 from trimtab_tuner.workloads.file_sets import BandedFiles, ListedFiles, Specweb99Files
@@ -55,6 +59,7 @@ class Definition(Frozen):
     sessions: Annotated[SurgeSessions | PlainSessions, Field(discriminator="kind")] | None = None
     learnt: Learnt | None = None
     dynamic: Dynamic | None = None
+    clients: Clients = Clients()
     conditions: Conditions = Conditions()
 
     @model_validator(mode="after")

@@ -36,6 +36,8 @@ MOST_FILES = 500_000
 MOST_OPEN = 200_000
 LONGEST_SESSION = 200
 PATHS_REMEMBERED = 200_000
+STEADY_DISPERSION = 0.67
+BURSTY_DISPERSION = 1.5
 REASONS = ("not a log line", "method", "status", "query", "path", "file limit")
 
 
@@ -317,6 +319,11 @@ class Learner:
             f"none of the {self._lines} lines is a successful GET of a file ({reasons}); "
             "expected the Common or Combined Log Format"
         )
+
+
+def steadier_than_poisson(dispersion: float | None) -> bool:
+    """Whether arrivals of that index of dispersion come at more equal distances than by chance."""
+    return dispersion is not None and dispersion < STEADY_DISPERSION
 
 
 def without_collisions(paths: list[str]) -> list[str]:

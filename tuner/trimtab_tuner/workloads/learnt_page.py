@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from trimtab_tuner.workloads.learning import BURSTY_DISPERSION, steadier_than_poisson
+
 LENGTH_BANDS = ((1, 1), (2, 2), (3, 5), (6, 10), (11, 20), (21, 50), (51, 200))
 
 
@@ -97,7 +99,11 @@ def _arrivals(facts: Mapping[str, Any]) -> list[str]:
     if dispersion is None:
         lines.append("The log is too short to say how bursty arrivals are.")
     else:
-        how = "burstier than" if dispersion > 1.5 else "steadier than" if dispersion < 0.67 else "about as"
+        how = "about as"
+        if steadier_than_poisson(dispersion):
+            how = "steadier than"
+        elif dispersion > BURSTY_DISPERSION:
+            how = "burstier than"
         lines.append(
             f"Index of dispersion of session arrivals: {dispersion:.2f}, {how} Poisson arrivals (1)."
         )
