@@ -250,7 +250,7 @@ class RepeatReply(Reply):
     repeats: int
 
 
-class ExportReply(Reply):
+class Export(Reply):
     """An exported file. `help` says what it is for, `verdict` what became of its check, in words.
 
     `check_command` is empty where no program checks such a file. `diff_default` and `diff_base` are unified

@@ -12,7 +12,7 @@ from trimtab_tuner.exports import format_help
 
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.routes.runs import RunId
-from trimtab_agent.api.schemas import ExportReply
+from trimtab_agent.api.schemas import Export
 from trimtab_agent.export_diff import diffs
 from trimtab_agent.exporter import verdict
 
@@ -25,14 +25,14 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 
 @router.get("")
-def list_exports(run_id: RunId, context: ContextDep) -> list[ExportReply]:
+def list_exports(run_id: RunId, context: ContextDep) -> list[Export]:
     """The best configuration in every format: text, the server's own check, diffs."""
     run = context.repository.run(run_id)
     replies = []
     for export in context.repository.exports(run_id):
         against_default, against_base = diffs(run, export)
         replies.append(
-            ExportReply(
+            Export(
                 **vars(export),
                 help=format_help(export.format, run.target),
                 verdict=verdict(export),
