@@ -6,8 +6,14 @@
 #include "memory.h"
 #include "random.h"
 
-#include <math.h>
 #include <string.h>
+
+/* A trace longer than thirty years is none, and one that is over within a microsecond has no shape. */
+#define TRACE_MAX_S 1e9
+#define TRACE_MIN_S 1e-6
+
+/* Later than any run, and still a number of nanoseconds that fits 64 bits. */
+#define NEVER_NS 9e18
 
 /* Computes the moment of arrival number `index`. */
 static void set_next(struct arrivals *arrivals)
@@ -27,6 +33,8 @@ static void set_next(struct arrivals *arrivals)
                             arrival_trace_rate(trace) * arrivals->interval_ns;
         break;
     }
+    if (!(arrivals->next_ns < NEVER_NS))
+        arrivals->next_ns = NEVER_NS;
 }
 
 void arrivals_init(struct arrivals *arrivals, enum arrival_kind kind, const struct arrival_trace *trace,
@@ -66,18 +74,19 @@ bool arrival_trace_read(struct arrival_trace *trace, FILE *in, const char *name,
             continue;
         double moment_s = strtod(text, &end);
         end += strspn(end, " \t\r\n");
-        ok = *end == '\0' && isfinite(moment_s) && moment_s >= last_s;
+        ok = *end == '\0' && moment_s >= last_s && moment_s <= TRACE_MAX_S;
         if (!ok) {
-            snprintf(error, error_size,
-                     "%s:%lu: expected a moment in seconds, not before that of the line before", name,
-                     number);
+            snprintf(
+                error, error_size,
+                "%s:%lu: expected a moment in seconds, at most %g and not before that of the line before",
+                name, number, TRACE_MAX_S);
             break;
         }
         trace->moments_s = memory_room_for_one(trace->moments_s, trace->count, sizeof(*trace->moments_s));
         trace->moments_s[trace->count++] = last_s = moment_s;
     }
     free(line);
-    if (ok && (trace->count < 2 || trace->moments_s[0] == last_s)) {
+    if (ok && (trace->count < 2 || last_s - trace->moments_s[0] < TRACE_MIN_S)) {
         snprintf(error, error_size, "%s: expected at least two different moments", name);
         ok = false;
     }

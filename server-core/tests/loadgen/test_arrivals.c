@@ -108,10 +108,16 @@ static void test_bad_trace_is_refused(void **state)
     const struct {
         const char *text, *error;
     } cases[] = {
-        {"0\n2\n1\n", "file:3: expected a moment in seconds, not before that of the line before"},
-        {"-1\n2\n", "file:1: expected a moment in seconds, not before that of the line before"},
-        {"1\nsoon\n", "file:2: expected a moment in seconds, not before that of the line before"},
-        {"1\nnan\n", "file:2: expected a moment in seconds, not before that of the line before"},
+        {"0\n2\n1\n",
+         "file:3: expected a moment in seconds, at most 1e+09 and not before that of the line before"},
+        {"-1\n2\n",
+         "file:1: expected a moment in seconds, at most 1e+09 and not before that of the line before"},
+        {"1\nsoon\n",
+         "file:2: expected a moment in seconds, at most 1e+09 and not before that of the line before"},
+        {"1\nnan\n",
+         "file:2: expected a moment in seconds, at most 1e+09 and not before that of the line before"},
+        {"1\n1e10\n",
+         "file:2: expected a moment in seconds, at most 1e+09 and not before that of the line before"},
         {"# 1\n5\n", "file: expected at least two different moments"},
         {"5\n5\n", "file: expected at least two different moments"},
     };
