@@ -17,8 +17,9 @@ CORE_FUZZ := server-core/build-fuzz
 CORE_THREAD := server-core/build-thread
 
 # Each prints one Markdown section; the first one the heading and the machine.
-BENCHMARKS := server-core/bench/report.py server-core/bench/peers.py server-core/bench/idle_memory.py server-core/bench/many_connections.py server-core/bench/stats_cost.py \
-              server-core/bench/generator_rate.py tuner/bench/replay.py agent/bench/sampling_cost.py agent/bench/affinity_plans.py
+BENCHMARKS := server-core/bench/report.py server-core/bench/peers.py server-core/bench/idle_memory.py \
+              server-core/bench/many_connections.py server-core/bench/stats_cost.py server-core/bench/generator_rate.py \
+              tuner/bench/replay.py agent/bench/sampling_cost.py agent/bench/affinity_plans.py
 
 # Black-box tests that run once more under the thread sanitizer (an expression of pytest -k).
 THREADED := (test_every_mode or test_thread_per_connection) and mt and not mp
@@ -109,6 +110,7 @@ check: .build/venv .build/npm ## formatting, linters, types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo "make: run .venv/bin/ruff format" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy -p trimtab_tuner -p trimtab_db -p trimtab_agent
+	@MYPYPATH=server-core/bench $(BIN)/mypy $(wildcard */bench/*.py)
 	@$(BIN)/lint-imports
 	@find server-core -path 'server-core/build*' -prune -o \( -name '*.[ch]' -print \) | xargs $(BIN)/clang-format --dry-run -Werror
 	@cd webui && npm run --silent check

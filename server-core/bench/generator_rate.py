@@ -147,8 +147,8 @@ def open_ours(url: str, rate_rps: float, seconds: int) -> dict[str, Any]:
 def sustained_ours(url: str, rate_rps: float, seconds: int) -> bool:
     """Whether trimtab-load sustains the rate."""
     result = open_ours(url, rate_rps, seconds)
-    replied = result["requests"]["replied"] / (rate_rps * seconds)
-    return replied >= SUSTAINED and result["health"]["verdict"] == "ok"
+    replied = float(result["requests"]["replied"]) / (rate_rps * seconds)
+    return replied >= SUSTAINED and bool(result["health"]["verdict"] == "ok")
 
 
 def sustained_httperf(url: str, rate_rps: float, seconds: int) -> bool:

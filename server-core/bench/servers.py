@@ -175,14 +175,14 @@ COMMANDS: dict[str, Command] = {"trimtab-httpd": core_with(architecture="symped"
 def versions() -> dict[str, str]:
     """The version each server states of itself, by name."""
     asked = {
-        "trimtab-httpd": [HTTPD, "-V"],
+        "trimtab-httpd": [str(HTTPD), "-V"],
         "nginx": ["nginx", "-v"],
         "lighttpd": ["lighttpd", "-v"],
         "h2o": ["h2o", "-v"],
     }
     said = {}
     for name, command in asked.items():
-        done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         said[name] = (done.stdout + done.stderr).strip().splitlines()[0]
     return said
 

@@ -66,8 +66,8 @@ def main() -> None:
                 reader.join()
     print("## Reading the statistics\n")
     print(
-        f"CPU time per request of a 1 KB file while `show stats` is read {READS_PER_S} times a second, to that "
-        f"without a reader, in {ROUNDS} pairs of rounds of {ROUND_S} s: "
+        f"CPU time per request of a 1 KB file while `show stats` is read {READS_PER_S} times a second, to "
+        f"that without a reader, in {ROUNDS} pairs of rounds of {ROUND_S} s: "
         f"{report.spread([b / a for a, b in zip(alone, watched, strict=True)], 3)}; wanted: below 1.01."
     )
 

@@ -52,7 +52,7 @@ def make_trial(run_id: int, number: int, dice: random.Random) -> records.Trial:
         "max_connections": round(2 ** dice.uniform(6, 14)),
         "sendfile": dice.choice(["nonblocking", "blocking"]),
     }
-    worth = 1 - 0.08 * (math.log2(configuration["workers"]) - 3) ** 2 / 9
+    worth = 1 - 0.08 * (math.log2(float(configuration["workers"])) - 3) ** 2 / 9
     goodput = [rate / 8 * worth * dice.uniform(0.95, 1.05) for rate in LADDER]
     failed = dice.random() < 0.05
     started_at = NOW - timedelta(hours=30) + timedelta(seconds=10 * number)
