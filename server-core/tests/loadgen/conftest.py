@@ -246,6 +246,22 @@ def merge() -> Callable[..., Outcome]:
 
 
 @pytest.fixture
+def begin() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Begins `trimtab-load open` on an URL; whatever still runs at the end of the test is killed."""
+    begun = []
+
+    def run(url: str, *arguments: str) -> subprocess.Popen[str]:
+        command = [PROGRAM, "open", "--url", url, *arguments]
+        begun.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        return begun[-1]
+
+    yield run
+    for child in begun:
+        child.kill()
+        child.communicate()
+
+
+@pytest.fixture
 def interrupt() -> Callable[..., Outcome]:
     """Runs trimtab-load until its first progress line, then sends it a signal."""
 

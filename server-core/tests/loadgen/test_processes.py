@@ -1,0 +1,104 @@
+"""The worker processes: they end with the one that was started, and their death is told."""
+
+import os
+import signal
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+RUN = ("--rate", "50", "--duration", "60", "--processes", "3")
+
+
+def always_replies(connection):
+    """Ten bytes for every request."""
+    while True:
+        connection.read_request()
+        connection.reply()
+
+
+def children_of(pid):
+    """The processes that `pid` has forked."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def wait_until_gone(pids):
+    """Waits until none of the processes is there any more, for twenty seconds at most."""
+    deadline_s = monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert monotonic() < deadline_s, f"of {pids} some are still there"
+        sleep(0.01)
+
+
+@pytest.fixture
+def begun(begin, serve):
+    """A run of three workers that has written its first progress line, and their process numbers."""
+    child = begin(serve(always_replies).url, *RUN)
+    child.stdout.readline()
+    workers = children_of(child.pid)
+    assert len(workers) == 3
+    return child, workers
+
+
+def test_workers_die_with_a_killed_parent(begun):
+    """kill -9 leaves nobody who offers load without being watched."""
+    child, workers = begun
+    child.kill()
+    child.wait(timeout=20)
+    wait_until_gone(workers)
+
+
+def test_killed_worker_ends_the_run_with_a_sentence(begun):
+    """A result without a worker's share would be wrong; the others are ended."""
+    child, workers = begun
+    os.kill(workers[1], signal.SIGKILL)
+    stdout, stderr = child.communicate(timeout=20)
+    assert child.returncode == 1
+    assert stderr == "trimtab-load: a worker process was killed by signal 9 (Killed)\n"
+    assert '"result"' not in stdout
+    wait_until_gone(workers)
+
+
+def caught_signals(pid):
+    """The signals that a process has handlers for (proc(5), SigCgt)."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    mask = int(next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:")), 16)
+    return {number for number in signal.valid_signals() if mask >> (number - 1) & 1}
+
+
+def test_second_signal_ends_at_once(begun):
+    """The first asks for a result, the second does not wait for it."""
+    child, workers = begun
+    for worker in workers:
+        os.kill(worker, signal.SIGSTOP)  # so that they do not end in time
+    child.send_signal(signal.SIGTERM)
+    deadline_s = monotonic() + 20
+    while signal.SIGTERM in caught_signals(child.pid):
+        assert monotonic() < deadline_s
+        sleep(0.01)
+    child.send_signal(signal.SIGTERM)
+    child.wait(timeout=20)
+    assert child.returncode == -signal.SIGTERM
+    wait_until_gone(workers)
+
+
+def test_signals_to_the_whole_group_give_one_result(begun):
+    """Ctrl-C in a terminal reaches all processes; the result is that of all of them."""
+    child, workers = begun
+    for pid in (child.pid, *workers):
+        os.kill(pid, signal.SIGINT)
+    stdout, _ = child.communicate(timeout=20)
+    assert child.returncode == 130
+    assert stdout.count('"type":"result"') == 1
+    wait_until_gone(workers)
+
+
+def test_cpus_are_pinned_in_turn(begin, serve):
+    """Each worker runs on the next CPU of the list."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        pytest.skip("only one CPU may be used here")
+    child = begin(serve(always_replies).url, *RUN, "--cpus", f"{cpus[0]},{cpus[1]}")
+    child.stdout.readline()
+    pinned = [os.sched_getaffinity(worker) for worker in children_of(child.pid)]
+    assert pinned == [{cpus[0]}, {cpus[1]}, {cpus[0]}]
