@@ -9,6 +9,7 @@ extern const struct architecture architecture_knot;
 extern const struct architecture architecture_mp;
 extern const struct architecture architecture_mt;
 extern const struct architecture architecture_n_copy;
+extern const struct architecture architecture_nm;
 extern const struct architecture architecture_pipeline;
 extern const struct architecture architecture_shared_symped;
 extern const struct architecture architecture_smped;
@@ -29,6 +30,7 @@ static const struct architecture *const ARCHITECTURES[] = {
     &architecture_mt,
     &architecture_pipeline,
     &architecture_knot,
+    &architecture_nm,
     &architecture_uring,
 };
 /* clang-format on */

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LARGE = bytes(range(256)) * 16384  # 4 MiB: more than the buffers of a socket that nobody reads from
 
 
-@pytest.fixture(params=["knot"])
+@pytest.fixture(params=["knot", "nm"])
 def architecture(request: pytest.FixtureRequest) -> str:
     """Each of them."""
     name: str = request.param
@@ -93,3 +93,55 @@ def test_knot_reads_on_while_its_only_worker_is_held(
     assert slow.reply().body == LARGE
     for other in others:
         assert other.reply().body == b"contents"
+
+
+def test_nm_gets_another_kernel_thread_when_its_only_one_is_blocked(start: Callable[..., Any]) -> None:
+    """A send that blocks in the kernel holds one user thread; a fresh kernel thread runs all others."""
+    server = start(architecture="nm", sendfile="blocking", workers=1)
+    server.write("large", LARGE)
+    server.write("small", b"contents")
+    slow = [server.connect(receive_buffer=4096) for _ in range(3)]
+    for connection in slow:
+        connection.ask("/large")
+        for _ in range(10):
+            other = server.connect()
+            assert other.get("/small").body == b"contents"
+            other.close()
+    assert 1 <= server.total()["kernel_threads_added"] <= 3
+    for connection in slow:
+        assert connection.reply().body == LARGE
+    server.await_total(connections_open=3, requests=33, replies_200=33)
+
+
+@pytest.mark.parametrize("workers", [1, 8])
+def test_nm_with_one_kernel_thread_or_one_for_each_user_thread(
+    start: Callable[..., Any], workers: int
+) -> None:
+    """The models N:1 and 1:1 are the same server with other numbers."""
+    server = start(architecture="nm", workers=workers, max_connections=8, cache_lock="mutex")
+    server.write("file", b"contents")
+    connections = [server.connect() for _ in range(8)]
+    for _ in range(5):
+        for connection in connections:
+            assert connection.get("/file").body == b"contents"
+    server.await_total(connections_open=8, requests=40)
+    assert len(server.command("show stats")["workers"]) == workers
+
+
+def switches_for_a_large_reply(server: Any) -> int:
+    """How often user threads are switched to while a client takes a large reply bit by bit."""
+    server.write("large", LARGE)
+    connection = server.connect(receive_buffer=4096)
+    connection.ask("/large")
+    assert connection.reply().body == LARGE
+    server.await_total(replies_200=1)
+    switches: int = server.total()["user_switches"]
+    return switches
+
+
+def test_nm_continues_large_transfers_without_switching(start: Callable[..., Any]) -> None:
+    """With continuations the thread is woken for the request and for the end of its reply, not in between."""
+    by_scheduler = switches_for_a_large_reply(start(architecture="nm", large_transfer="continuation"))
+    by_thread = switches_for_a_large_reply(start(architecture="nm", large_transfer="thread"))
+    assert by_scheduler <= 3
+    assert by_thread > by_scheduler

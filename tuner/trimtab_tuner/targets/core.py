@@ -41,6 +41,7 @@ KNOBS = (
             "mt",
             "pipeline",
             "knot",
+            "nm",
             "uring",
         ),
         default="symped",
@@ -265,6 +266,7 @@ FREE = {
     "co-amped": ("workers", "helpers", "forward_bias", "max_connections"),
     "smped": ("sendfile", "workers", "max_connections"),
     "knot": ("sendfile", "workers", "max_connections"),
+    "nm": ("sendfile", "workers", "max_connections", "large_transfer"),
     "uring": ("workers", "max_connections", "accept_limit"),
     "mp": ("sendfile", "workers"),  # a worker is a connection
     "mt": ("sendfile", "workers", "thread_pool"),
