@@ -14,9 +14,15 @@ from trimtab_tuner.statistics import Gain, RankGroup, paired_gain, tukey_groups
 
 
 def choose_finalists(
-    results: Sequence[TrialResult], best: TrialResult | None, default: Configuration, runners_up: int = 0
+    results: Sequence[TrialResult],
+    best: TrialResult | None,
+    default: Configuration,
+    runners_up: int = 0,
+    expert: Configuration | None = None,
 ) -> tuple[Configuration, ...]:
-    """The default, the best and the next best scores, each once; empty if nothing has been verified.
+    """The default, the best, the expert baseline and the next best scores, each once.
+
+    Empty if nothing has been verified.
 
     `best` is the strategy's recommendation. The default takes part whatever its own verdict was.
     """
@@ -25,7 +31,7 @@ def choose_finalists(
     verified = [r for r in results if r.verdict is Verdict.VERIFIED and r.score is not None]
     verified.sort(key=lambda r: -(r.score or 0.0))
     finalists: dict[str, Configuration] = {}
-    for configuration in (default, best.configuration):
+    for configuration in (default, best.configuration, *([] if expert is None else [expert])):
         finalists[configuration_hash(configuration)] = configuration
     wanted = len(finalists) + runners_up
     for result in verified:

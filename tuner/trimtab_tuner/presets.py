@@ -62,6 +62,7 @@ class Settings(Frozen):
     ranges: dict[str, Range] = Field(default_factory=dict)
     confirmation_repeats: Annotated[int, Field(ge=0, le=100)]
     runners_up: Annotated[int, Field(ge=0, le=20)] = 0
+    expert_baseline: bool = False
     thresholds: Thresholds = Field(default_factory=Thresholds)
     profile: bool = False
 
@@ -142,7 +143,7 @@ def estimate(settings: Settings, space: Space, file_set_bytes: float | None = No
     trial_s = settings.ladder_points * rate_s + starts * PROCESS_START_S + warm_s
     calibration_steps = 9
     step_s = settings.calibration_step_s + settings.timeout_s
-    finalists = 2 + settings.runners_up
+    finalists = 2 + settings.runners_up + settings.expert_baseline
     confirmations = finalists * settings.confirmation_repeats
     searches = min(settings.budget_trials, _size(space))
     breakdown = (
@@ -227,6 +228,7 @@ PRESETS: dict[str, Preset] = {
                     "ranges": _ranges(workers=(1, 128), connections=(64, 65_536)),
                     "confirmation_repeats": 6,
                     "runners_up": 1,
+                    "expert_baseline": True,
                 }
             ),
         ),
@@ -248,6 +250,7 @@ PRESETS: dict[str, Preset] = {
                     "ranges": _ranges(workers=(1, 256), connections=(64, 131_072)),
                     "confirmation_repeats": 6,
                     "runners_up": 2,
+                    "expert_baseline": True,
                 }
             ),
         ),
@@ -270,6 +273,7 @@ PRESETS: dict[str, Preset] = {
                     "ranges": _ranges(workers=(1, 200), connections=(7_000, 40_000)),
                     "confirmation_repeats": 3,
                     "runners_up": 1,
+                    "expert_baseline": True,
                     "thresholds": Thresholds(confidence=None),
                 }
             ),

@@ -40,7 +40,7 @@ def confirmed_outcome(
         for trial in trials
         if trial.purpose is records.TrialPurpose.CONFIRMATION
         and trial.block > 0  # 0: somebody asked for a repeat
-        and trial.verdict != Verdict.ABORTED
+        and trial.verdict not in (Verdict.ABORTED, Verdict.DISTURBED)
     ]
     concluded = conclude(space, finalists, scores)
     ranks = {member: group.rank for group in concluded.groups for member in group.members}

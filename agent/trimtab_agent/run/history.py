@@ -1,9 +1,21 @@
 """What is recorded of a run: its trials and proposals, with the questions the phases ask about them."""
 
+from collections import Counter
+
 from trimtab_db import Repository, records
 from trimtab_db.records import TrialPurpose
 from trimtab_tuner.records import Proposal, TrialResult, Verdict
+from trimtab_tuner.reference import (
+    Reference,
+    judge_reference,
+    planned_references,
+    reference_due,
+    without_drift,
+)
 from trimtab_tuner.space import configuration_hash
+
+# A configuration whose trials were disturbed so often is not measured again.
+MOST_DISTURBED = 2
 
 
 class History:
@@ -35,8 +47,56 @@ class History:
         return [t for t in self.trials if t.purpose is purpose and t.verdict != Verdict.ABORTED]
 
     def results(self) -> list[TrialResult]:
-        """The finished trials of the search, as the tuner wants them."""
-        return [as_result(trial) for trial in self.finished(TrialPurpose.SEARCH)]
+        """What the strategy asked for and got, drift taken out; without the repeats of the reference.
+
+        A disturbed trial is left out, so that the strategy asks for it again, until it has been disturbed
+        `MOST_DISTURBED` times.
+        """
+        searched = enumerate(self.finished(TrialPurpose.SEARCH), start=1)
+        disturbed: Counter[str] = Counter()
+        asked = []
+        for position, trial in searched:
+            if trial.proposal_number is None:
+                continue
+            if trial.verdict == Verdict.DISTURBED:
+                disturbed[trial.configuration_hash] += 1
+                if disturbed[trial.configuration_hash] != MOST_DISTURBED:
+                    continue
+            asked.append((position, as_result(trial)))
+        return without_drift(asked, self.reference())
+
+    def reference(self) -> Reference:
+        """What the default's trials in the search say about noise and drift."""
+        trials = self.finished(TrialPurpose.SEARCH)
+        default = trials[0].configuration_hash if trials else ""
+        return judge_reference(
+            [
+                (position, trial.score)
+                for position, trial in enumerate(trials, start=1)
+                if trial.configuration_hash == default and trial.score is not None
+            ]
+        )
+
+    def reference_due(self, budget_trials: int) -> bool:
+        """Whether the search's next trial is to be the reference; never if the default was not verified."""
+        trials = self.finished(TrialPurpose.SEARCH)
+        return self._default_verified and reference_due(len(trials) + 1, budget_trials)
+
+    def references_left(self, budget_trials: int) -> int:
+        """How many more times the search will measure the reference."""
+        measured = sum(t.proposal_number is None for t in self.finished(TrialPurpose.SEARCH))
+        return max(0, planned_references(budget_trials) - measured) if self._default_verified else 0
+
+    def strategy_budget(self, budget_trials: int) -> int:
+        """What is left of the search's budget for the strategy."""
+        references = sum(t.proposal_number is None for t in self.finished(TrialPurpose.SEARCH))
+        return max(1, budget_trials - references - self.references_left(budget_trials))
+
+    @property
+    def _default_verified(self) -> bool:
+        """Whether the search's first trial, of the default, was verified, or is still to come."""
+        trials = self.finished(TrialPurpose.SEARCH)
+        return not trials or trials[0].score is not None
 
     def record(self, trial: records.Trial) -> None:
         """Records a trial."""

@@ -18,7 +18,8 @@ from trimtab_db.records import RunPhase, RunState, TrialPurpose
 from trimtab_tuner.confirmation import choose_finalists, confirmation_schedule
 from trimtab_tuner.ladder import CalibrationError
 from trimtab_tuner.presets import Settings, estimate
-from trimtab_tuner.records import Configuration, Verdict
+from trimtab_tuner.records import Configuration, TrialResult, Verdict
+from trimtab_tuner.reference import repeats_needed, smallest_gain
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.strategies import make_strategy
 from trimtab_tuner.strategies.base import Strategy
@@ -39,7 +40,8 @@ from trimtab_agent.programs import require_built, server_program
 from trimtab_agent.run.announcer import Announcer
 from trimtab_agent.run.calibrating import calibrate, calibration_sentence, ladder_from
 from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
-from trimtab_agent.run.history import History, as_result
+from trimtab_agent.run.disturbance import DisturbanceWatch
+from trimtab_agent.run.history import MOST_DISTURBED, History
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.run.pause import PauseSwitch
 from trimtab_agent.run.progress import RunProgress
@@ -106,6 +108,7 @@ class Runner:
             sampler=sampler,
             stop=stop,
             base=run.base.get("expanded"),
+            disturbance=DisturbanceWatch(layout.server),
             affinity=AffinityService(repository, layout, agent),
         )
         self._announcer = Announcer(repository, broadcaster, run_id)
@@ -241,34 +244,69 @@ class Runner:
 
     def _search(self, ladder: Sequence[float]) -> None:
         self._tell_search()
-        while (proposal := self._strategy.ask()) is not None:
-            proposal_number = self._history.propose(proposal)
-            trial = self._carry_out(
-                self._ladder_order(
-                    TrialPurpose.SEARCH,
-                    proposal.configuration,
-                    ladder,
-                    level=proposal.level,
-                    proposal_number=proposal_number,
+        while True:
+            if self._history.reference_due(self._settings.budget_trials):
+                # It answers no proposal: that is how it is known later.
+                self._carry_out(self._ladder_order(TrialPurpose.SEARCH, self._space.default(), ladder))
+            else:
+                proposal = self._strategy.ask()
+                if proposal is None:
+                    break
+                self._carry_out(
+                    self._ladder_order(
+                        TrialPurpose.SEARCH,
+                        proposal.configuration,
+                        ladder,
+                        level=proposal.level,
+                        proposal_number=self._history.propose(proposal),
+                    )
                 )
-            )
-            self._strategy.tell(as_result(trial))
+            # What is known of noise and drift has changed, and with it what the trials before mean.
+            self._strategy = self._rebuilt_strategy()
             self._tell_search()
+        self._announcer.note("info", self._noise_sentence())
+
+    def _noise_sentence(self) -> str:
+        """How much trials differ on this host, and what the confirmation can tell."""
+        reference, repeats = self._history.reference(), self._settings.confirmation_repeats
+        times = f"{reference.measured} measurements of the default"
+        sentence = f"Trials on this host differ by {reference.noise:.1%} (standard deviation; {times})"
+        if reference.drift_per_trial:
+            sentence += f", and drifted by {reference.drift_per_trial:+.2%} per trial, which was taken out"
+        if repeats >= 2:
+            sentence += f"; {repeats} repeats tell a gain of {smallest_gain(reference.noise, repeats):.1%}"
+        return sentence + "."
+
+    def _confirmation_repeats(self, best: TrialResult | None) -> int:
+        """As many as the preset says, or up to twice that if the gain to be shown needs so many."""
+        usual = self._settings.confirmation_repeats
+        default = configuration_hash(self._space.default())
+        scores = [r.score for r in self._history.results() if configuration_hash(r.configuration) == default]
+        if not usual or best is None or best.score is None or not scores or not scores[0]:
+            return usual
+        needed = repeats_needed(self._history.reference().noise, best.score / scores[0] - 1)
+        return needed if usual < needed <= 2 * usual else usual
 
     def _tell_search(self) -> None:
-        done = len(self._history.finished(TrialPurpose.SEARCH))
-        self.progress.expect(RunPhase.SEARCHING, self._strategy.expected_trials() - done)
+        asked = self._strategy.expected_trials() - len(self._history.results())
+        references = self._history.references_left(self._settings.budget_trials)
+        self.progress.expect(RunPhase.SEARCHING, asked + references)
         best = self._strategy.best()
         if best is not None and best.score is not None:
             self.progress.best_changed(best.configuration, best.score)
 
     def _confirm(self, ladder: Sequence[float]) -> Outcome:
         """Measures the finalists again in interleaved blocks, as far as that is not done yet."""
+        best = self._strategy.best()
         finalists = choose_finalists(
-            self._history.results(), self._strategy.best(), self._space.default(), self._settings.runners_up
+            self._history.results(), best, self._space.default(), self._settings.runners_up, self._expert()
         )
-        blocks = confirmation_schedule(finalists, self._settings.confirmation_repeats, self._run.seed)
-        done = {(t.block, t.configuration_hash) for t in self._history.finished(TrialPurpose.CONFIRMATION)}
+        blocks = confirmation_schedule(finalists, self._confirmation_repeats(best), self._run.seed)
+        done = {
+            (t.block, t.configuration_hash)
+            for t in self._history.finished(TrialPurpose.CONFIRMATION)
+            if t.verdict != Verdict.DISTURBED
+        }
         slots = [
             (block, configuration)
             for block, configurations in enumerate(blocks, start=1)
@@ -277,8 +315,24 @@ class Runner:
         ]
         self.progress.expect(RunPhase.CONFIRMING, len(slots))
         for block, configuration in slots:
-            self._carry_out(self._ladder_order(TrialPurpose.CONFIRMATION, configuration, ladder, block=block))
+            for _ in range(MOST_DISTURBED):
+                trial = self._carry_out(
+                    self._ladder_order(TrialPurpose.CONFIRMATION, configuration, ladder, block=block)
+                )
+                if trial.verdict != Verdict.DISTURBED:
+                    break
         return confirmed_outcome(self._space, finalists, self._history.trials)
+
+    def _expert(self) -> Configuration | None:
+        """The target's documented advice for this host, as far as the space of the run lets it be
+        followed.
+        """
+        if not self._settings.expert_baseline:
+            return None
+        advice = TARGETS[self._run.target].expert(len(self._bench.layout.server))
+        free = {knob.name: advice[knob.name] for knob in self._space.free if knob.name in advice}
+        expert = {**self._space.default(), **free}
+        return expert if self._space.allows(expert) else None
 
     def _ladder_order(
         self,
@@ -350,10 +404,11 @@ class Runner:
             settings.strategy,
             self._space,
             seed=self._run.seed,
-            budget_trials=settings.budget_trials,
+            budget_trials=self._history.strategy_budget(settings.budget_trials),
             coarse_grid=settings.coarse_grid,
             levels=settings.levels,
             tie_tolerance=settings.tie_tolerance,
+            noise=self._history.reference().noise,
         )
         for result in self._history.results():
             strategy.tell(result)

@@ -41,6 +41,7 @@ from trimtab_agent.load_generator import (
     drive,
 )
 from trimtab_agent.profiler import Profile, profiling
+from trimtab_agent.run.disturbance import DisturbanceWatch
 from trimtab_agent.run.measuring import counted, for_tuner, measurement_record
 from trimtab_agent.run.quiet import wait_for_quiet
 from trimtab_agent.run.surroundings import Surroundings
@@ -53,7 +54,8 @@ from trimtab_agent.supervisor import (
 )
 from trimtab_agent.warming import WarmingFailed, read_in_group, warm
 
-# So many rates of a trial are driven a second time if the generator was the limit in the first.
+# So many rates of a trial are driven a second time if the generator was the limit, or something disturbed
+# them.
 REPEATS_PER_TRIAL = 2
 
 
@@ -76,6 +78,7 @@ class Bench:
     sampler: Sampler
     stop: StopSignal
     surroundings: Surroundings = field(default_factory=Surroundings)
+    disturbance: DisturbanceWatch | None = None
     affinity: AffinityService | None = None
     base: str | None = None
 
@@ -152,15 +155,24 @@ class Climb:
                     running.callback(bench.sampler.watch_server, (), None)
                 self._listener.rate_started(rate_rps)
                 record = self._measure(server, rate_rps)
-                if record.generator_limited and self._repeats_left:
-                    # Most often something else took the generator's CPU for a moment.
+                disturbed = self._disturbance(record)
+                if (record.generator_limited or disturbed) and self._repeats_left:
+                    # Most often something else took a CPU for a moment.
                     self._repeats_left -= 1
-                    wait_for_quiet(bench.layout.generator, bench.stop)
+                    wait_for_quiet(bench.layout.server + bench.layout.generator, bench.stop)
                     record = self._measure(server, rate_rps)
+                    disturbed = self._disturbance(record)
                 self.measurements.append(record)
                 self._listener.measured(record)
+                if disturbed and self._order.purpose is not records.TrialPurpose.CALIBRATION:
+                    raise Disturbed(f"At {rate_rps:.0f} requests/s {disturbed}.")
                 if bench.settings.gap_s > 0 and bench.stop.wait(bench.settings.gap_s):
                     raise Stopped
+
+    def _disturbance(self, record: records.Measurement) -> str:
+        """What has spoilt the rate, in words; empty if nothing has."""
+        watch = self._bench.disturbance
+        return "" if watch is None else watch.judge(record.counters)
 
     def _steer(self, running: ExitStack) -> None:
         """Puts the receive queues of the affinity plan where it wants them, for the time of `running`."""

@@ -7,11 +7,11 @@ from the trials told, from what is generally true of tuning ranges, and from ear
 times the probability that it is verified at all. As long as nothing has been verified, it is the one most
 likely to be verified among those with the best expectation.
 
-*Race.* Where trials are noisy (`Options.noise`), the best of many is also the luckiest. The last
-`RACE_SHARE` of the budget is spent on repeats, each on the leader or on the configuration most likely to
-overtake it, whichever of the two is known less well (top-two sampling: Russo, Simple Bayesian Algorithms for
-Best-Arm Identification, Operations Research 68, 2020). It also ends the race when no other configuration may
-still win by more than the tie tolerance.
+*Race.* Where trials are noisy (`Options.noise`), the best of many is also the luckiest. The last `RACE_SHARE`
+of the budget is spent on repeats, each on the leader or on the configuration most likely to overtake it,
+whichever of the two is known less well (top-two sampling: Russo, Simple Bayesian Algorithms for Best-Arm
+Identification, Operations Research 68, 2020). When no other configuration may still win by more than the tie
+tolerance, what is left of the budget goes back to searching.
 
 The recommendation is the cheapest configuration whose expected score, which pools what its neighbours say, is
 within the tie tolerance of the highest. One that failed verification even once is never recommended.
@@ -66,7 +66,7 @@ class SurrogateRace(Search):
 
     def _propose(self) -> Proposal | None:
         if self.spent >= self._search_trials:
-            return self._race()
+            return self._race() or self._search()
         return self._search() or self._race()
 
     def _search(self) -> Proposal | None:

@@ -1,0 +1,85 @@
+"""The reference: when it is measured, what it says about noise and drift, and what that means for repeats."""
+
+import math
+import random
+
+import pytest
+from trimtab_tuner.records import TrialResult, Verdict
+from trimtab_tuner.reference import (
+    USUAL_NOISE,
+    judge_reference,
+    planned_references,
+    reference_due,
+    repeats_needed,
+    smallest_gain,
+    without_drift,
+)
+from trimtab_tuner.statistics import paired_gain
+
+
+def test_reference_is_the_second_trial_and_every_tenth_after_it_within_the_budget():
+    """Short searches have no trial to spare for it."""
+    assert [p for p in range(1, 40) if reference_due(p, 36)] == [2, 12, 22, 32]
+    assert (planned_references(36), planned_references(16), planned_references(7)) == (4, 2, 0)
+
+
+def test_without_measurements_the_usual_noise_is_assumed():
+    """Nothing is known yet, and that is not the same as no noise."""
+    assert judge_reference([]).noise == pytest.approx(USUAL_NOISE)
+    assert judge_reference([(1, 100.0)]).noise == pytest.approx(USUAL_NOISE)
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.05, 0.15])
+def test_noise_of_many_measurements_is_their_spread(noise):
+    """What is usual matters less and less."""
+    chance = random.Random(3)
+    scores = [(p, 100 * math.exp(chance.gauss(0, noise))) for p in range(1, 200)]
+    found = judge_reference(scores)
+    assert found.noise == pytest.approx(noise, rel=0.2)
+    assert found.drift_per_trial == 0.0
+
+
+def test_drift_is_seen_and_taken_out():
+    """A machine that gets 1 % slower with every trial does not pick the winner."""
+    chance = random.Random(1)
+    drifting = [(p, 100 * 0.99**p * math.exp(chance.gauss(0, 0.01))) for p in (1, 2, 12, 22, 32, 42)]
+    reference = judge_reference(drifting)
+    assert reference.drift_per_trial == pytest.approx(math.log(0.99), rel=0.15)
+    early, late = (
+        (p, TrialResult(configuration={"w": p}, verdict=Verdict.VERIFIED, score=200 * 0.99**p))
+        for p in (3, 40)
+    )
+    failed = (41, TrialResult(configuration={"w": 0}, verdict=Verdict.CRASHED))
+    corrected = without_drift([early, late, failed], reference)
+    assert corrected[0].score == pytest.approx(corrected[1].score, rel=0.05)
+    assert corrected[2].score is None
+
+
+def test_noise_alone_is_rarely_taken_for_drift():
+    """One in a hundred by construction."""
+    chance = random.Random(2)
+    positions = (1, 2, 12, 22, 32, 42)
+    seen = sum(
+        judge_reference([(p, 100 * math.exp(chance.gauss(0, 0.05))) for p in positions]).drift_per_trial != 0
+        for _ in range(400)
+    )
+    assert seen <= 12
+
+
+def test_smallest_gain_is_what_interleaved_repeats_can_tell_about_half_the_time():
+    """By simulation, with the interval that the confirmation uses."""
+    noise, repeats = 0.03, 6
+    gain, chance = smallest_gain(noise, repeats), random.Random(4)
+
+    def scores(level):
+        return [level * math.exp(chance.gauss(0, noise)) for _ in range(repeats)]
+
+    told = sum(paired_gain(scores(100.0), scores(100.0 * (1 + gain))).significant for _ in range(400))
+    assert 0.35 <= told / 400 <= 0.75
+
+
+def test_more_repeats_tell_smaller_gains():
+    """And no number tells a gain of nothing."""
+    assert repeats_needed(0.03, 0.2) < repeats_needed(0.03, 0.05) < repeats_needed(0.03, 0.02)
+    assert repeats_needed(0.03, 0.0) == 64
+    assert smallest_gain(0.03, 1) == math.inf

@@ -1,0 +1,94 @@
+"""The reference: the default configuration, measured again and again through a run's search.
+
+It shows how much trials differ on this host although nothing has changed (the noise), and whether the machine
+drifts while the run lasts. It is measured as second trial, and then at every `EVERY`-th: positions 2, 12, 22
+… of the search, which are part of its budget.
+
+*Noise* is the relative standard deviation of the reference's scores round their mean, or round their trend
+where there is one. Two or three values say little about a spread, so what is usual on a quiet machine
+(`USUAL_NOISE`) counts as `USUAL_TRIALS` more.
+
+*Drift* is taken out of the trials' scores only when the reference shows it: from `FEWEST_FOR_DRIFT` values
+on, if the slope of their logarithms over the position differs from 0 with 99 % confidence (t test of the
+slope). To divide every trial by its neighbouring reference instead would add the reference's noise to all of
+them.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from trimtab_tuner.records import Frozen, TrialResult
+
+EVERY = 10
+FIRST = 2
+FEWEST_BUDGET = 8
+USUAL_NOISE = 0.03
+USUAL_TRIALS = 2
+FEWEST_FOR_DRIFT = 5
+DRIFT_P = 0.01
+MOST_REPEATS = 64
+
+
+class Reference(Frozen):
+    """What the reference says: the noise of one trial (a share) and the drift per trial (0 if none shows)."""
+
+    noise: float
+    measured: int
+    drift_per_trial: float = 0.0
+
+
+def reference_due(position: int, budget_trials: int) -> bool:
+    """Whether the trial at this position of the search (from 1) is to be the reference."""
+    return budget_trials >= FEWEST_BUDGET and position <= budget_trials and position % EVERY == FIRST
+
+
+def planned_references(budget_trials: int) -> int:
+    """How many of the search's trials will be the reference, the default's first trial not counted."""
+    return sum(reference_due(position, budget_trials) for position in range(1, budget_trials + 1))
+
+
+def judge_reference(scores: Sequence[tuple[int, float]]) -> Reference:
+    """Noise and drift by the reference's verified scores, each with its position in the search."""
+    usable = [(position, math.log(score)) for position, score in scores if score > 0]
+    positions = np.array([position for position, _ in usable], dtype=float)
+    logs = np.array([value for _, value in usable])
+    drift, freedom, squares = 0.0, len(logs) - 1, 0.0
+    if len(logs) >= 2:
+        squares = float(((logs - logs.mean()) ** 2).sum())
+    if len(logs) >= FEWEST_FOR_DRIFT and np.ptp(logs) > 0:
+        trend = stats.linregress(positions, logs)
+        if trend.pvalue < DRIFT_P:
+            drift, freedom = float(trend.slope), len(logs) - 2
+            squares = float(((logs - trend.intercept - drift * positions) ** 2).sum())
+    weight = USUAL_TRIALS + max(freedom, 0)
+    noise = math.sqrt((USUAL_TRIALS * USUAL_NOISE**2 + squares) / weight)
+    return Reference(noise=noise, measured=len(logs), drift_per_trial=drift)
+
+
+def without_drift(results: Sequence[tuple[int, TrialResult]], reference: Reference) -> list[TrialResult]:
+    """The results, each with its position, as they would have scored at the beginning of the search."""
+    if reference.drift_per_trial == 0.0:
+        return [result for _, result in results]
+    return [
+        result
+        if result.score is None
+        else result.model_copy(
+            update={"score": result.score * math.exp(-reference.drift_per_trial * (position - 1))}
+        )
+        for position, result in results
+    ]
+
+
+def smallest_gain(noise: float, repeats: int) -> float:
+    """The smallest gain (a share) that so many interleaved repeats are expected to tell from 0 at 95 %."""
+    if repeats < 2:
+        return math.inf
+    return float(stats.t.ppf(0.975, repeats - 1)) * noise * math.sqrt(2 / repeats)
+
+
+def repeats_needed(noise: float, gain: float) -> int:
+    """How many interleaved repeats tell that gain (a share) from 0; at most `MOST_REPEATS`."""
+    return next((n for n in range(2, MOST_REPEATS) if smallest_gain(noise, n) <= abs(gain)), MOST_REPEATS)
