@@ -1,5 +1,6 @@
 """One start of the server, its stats socket, warming, one driven rate: with the real programs."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFaile
 from trimtab_agent.warming import WarmingFailed, warm
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.workloads.clients import Clients
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 
@@ -174,6 +176,14 @@ def test_missing_session_log_is_the_generators_sentence(settings, server, file_s
     order = load_order(settings, server, file_set, tmp_path, sessions=tmp_path / "none.log")
     with pytest.raises(GeneratorDied, match=r"exit code 2.*none\.log"):
         drive(order, server.child, StopSignal(), lambda line: None)
+
+
+def test_generator_has_a_process_for_each_cpu(settings, server, file_set, tmp_path):
+    """As many as it may use; in a closed loop no more than connections."""
+    order = load_order(settings, server, file_set, tmp_path, cpus=(0, 1, 2, 3, 7))
+    assert {"--processes=5", "--cpus=0-3,7"} <= set(order.command())
+    closed = dataclasses.replace(order, clients=Clients(loop="closed", connections=(2, 3)), rate_rps=2.0)
+    assert {"--processes=2", "--connections=2"} <= set(closed.command())
 
 
 def test_stop_is_heard_while_a_rate_is_driven(settings, server, file_set, tmp_path):

@@ -141,8 +141,11 @@ class LoadOrder:
     def command(self) -> tuple[str, ...]:
         """The command line."""
         pace: tuple[str, ...]
+        # A process for each CPU, so that a machine with many can be driven to its limit.
+        processes = len(self.cpus)
         if self.clients.loop == "closed":
             pace = ("closed", f"--connections={self.rate_rps:.0f}")
+            processes = min(processes, round(self.rate_rps))
         else:
             pace = ("open", f"--rate={self.rate_rps:g}", f"--arrivals={self.clients.arrivals}")
         shares = {"conditional": self.clients.conditional_share, "slow": self.clients.slow_share}
@@ -155,8 +158,7 @@ class LoadOrder:
             f"--timeout={self.timeout_s:g}",
             f"--sessions={self.sessions}",
             f"--seed={self.seed}",
-            # A process for each CPU, so that a machine with many can be driven to its limit.
-            f"--processes={len(self.cpus)}",
+            f"--processes={processes}",
             f"--cpus={format_cpus(tuple(self.cpus))}",
             # A run makes hundreds of thousands of connections: closed with FIN they would fill the table of
             # a host that tracks connections (nf_conntrack), which then drops SYNs (docs/load-generator.md).
