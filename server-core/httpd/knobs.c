@@ -38,11 +38,12 @@ static const char *sendfile_choice(size_t index)
     return names[index];
 }
 
-/* Those that can be copied: their processes share nothing that is made before they are forked, but for
- * shared-symped, which knows of copies. */
+/* Those that can be copied: what their processes share is not made before they are forked, or (shared-symped)
+ * knows of copies. */
 static const char *copy_of_choice(size_t index)
 {
-    static const char *const names[] = {"sped", "symped", "shared-symped", "mp", "mt", "pipeline", NULL};
+    static const char *const names[] = {"sped",     "symped", "shared-symped", "mp", "mt",
+                                        "pipeline", "uring",  "knot",          NULL};
 
     return names[index];
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TWO_ADDRESSES = "127.0.0.1:0,127.0.0.2:0"
-COPIED = ["sped", "symped", "shared-symped", "mp", "mt", "pipeline"]
+COPIED = ["sped", "symped", "shared-symped", "mp", "mt", "pipeline", "uring", "knot"]
+
+
+@pytest.fixture(autouse=True)
+def skip_what_the_kernel_lacks(request: pytest.FixtureRequest, binary: str) -> None:
+    """An architecture without a mode needs another kernel."""
+    said = subprocess.run([binary, "-V", "--json"], capture_output=True, check=True, timeout=30)
+    modes = {row["name"]: row["modes"] for row in json.loads(said.stdout)["architectures"]}
+    copy_of = getattr(request.node, "callspec", None) and request.node.callspec.params.get("copy_of")
+    if copy_of and not modes[copy_of]:
+        pytest.skip(f"{copy_of} cannot run on this kernel")
 
 
 def connect_to(server: Any, copy: int) -> Any:
