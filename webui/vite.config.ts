@@ -26,6 +26,8 @@ export default defineConfig({
       },
     ],
     css: false,
+    // A bound and not a measure: on a busy machine a component's first render takes seconds.
+    testTimeout: 60_000,
     restoreMocks: true,
   },
 });

@@ -183,3 +183,13 @@ def test_analysis_of_a_run_says_what_it_cannot_tell(daemon, recorded_run):
 def test_analysis_of_an_unknown_run_is_refused(daemon):
     """As every route about runs."""
     assert daemon.client.get("/api/v1/runs/999/analysis").status_code == 404
+
+
+def test_run_that_keeps_its_default_claims_no_gain(daemon, recorded_run):
+    """Whatever a finalist seemed to gain was not shown."""
+    path = f"/api/v1/runs/{recorded_run.id}"
+    assert daemon.client.get(path).json()["keeps_default"] is False
+    outcome = recorded_run.outcome
+    daemon.repository.set_run_outcome(recorded_run.id, {**outcome, "best": outcome["default"]})
+    run = daemon.client.get(path).json()
+    assert (run["keeps_default"], run["gain"]) == (True, None)

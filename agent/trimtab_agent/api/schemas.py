@@ -104,7 +104,10 @@ class WorkloadReply(Named):
 
 
 class RunSummary(Reply):
-    """A line of the list of runs. `best_score` is that of the search, `gain` that of the confirmation."""
+    """A line of the list of runs. `best_score` is that of the search, `gain` that of the confirmation.
+
+    A run that `keeps_default` has found nothing better, and so has no gain.
+    """
 
     id: int
     host: str
@@ -127,6 +130,7 @@ class RunSummary(Reply):
     trials: int
     best_score: float | None
     gain: Gain | None
+    keeps_default: bool
 
 
 class RunList(Reply):

@@ -4,6 +4,7 @@ import { MantineProvider } from '@mantine/core';
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { useState } from 'react';
+import { ActionsProvider } from '../actions/ActionsProvider';
 import { ApiError } from '../api/call';
 import { LiveProvider } from '../live/LiveProvider';
 import { router } from './router';
@@ -44,7 +45,9 @@ export function App() {
           <TokenForm onAccepted={() => setTokenMissing(false)} />
         ) : (
           <LiveProvider>
-            <RouterProvider router={router} />
+            <ActionsProvider>
+              <RouterProvider router={router} />
+            </ActionsProvider>
           </LiveProvider>
         )}
       </QueryClientProvider>

@@ -1,28 +1,36 @@
 // The frame round every page: navigation, the run that is going on, the state of the live stream, the theme.
 
+import { ActionIcon } from '@mantine/core';
+import { IconCommand } from '@tabler/icons-react';
 import { Outlet, useRouterState } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { useActions } from '../actions/ActionsProvider';
+import { Palette } from '../actions/Palette';
 import { TextLink } from '../components/links';
 import { useProgress } from '../hooks/useProgress';
 import { useLive } from '../live/LiveProvider';
 import { formatPercent } from '../maths/format';
 import { ConnectionMark, DisconnectedBanner } from './Connection';
+import { PAGES, useFrameActions } from './frameActions';
 import { Logo } from './Logo';
 import classes from './Shell.module.css';
 import { ThemeMenu } from './ThemeMenu';
 
-const PAGES = [
-  { to: '/', label: 'Home' },
-  { to: '/live', label: 'Live' },
-  { to: '/tune', label: 'Tune' },
-  { to: '/runs', label: 'Runs' },
-  { to: '/compare', label: 'Compare' },
-  { to: '/host', label: 'Host' },
-] as const;
-
 export function Shell() {
   const { state } = useLive();
   const progress = useProgress();
+  const [palette, setPalette] = useState(false);
+  const openPalette = useCallback(() => setPalette(true), []);
+  useActions(useFrameActions(openPalette));
+  useEffect(() => {
+    const open = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return;
+      event.preventDefault();
+      openPalette();
+    };
+    window.addEventListener('keydown', open);
+    return () => window.removeEventListener('keydown', open);
+  }, [openPalette]);
   return (
     <>
       <a className={classes.skip} href="#content">
@@ -60,12 +68,16 @@ export function Shell() {
               </TextLink>
             )}
             <ConnectionMark state={state} />
+            <ActionIcon variant="default" size="md" aria-label="Actions and keys" onClick={openPalette}>
+              <IconCommand size={16} stroke={1.75} aria-hidden />
+            </ActionIcon>
             <ThemeMenu />
           </div>
         </div>
       </header>
       <DisconnectedBanner state={state} />
       <Content />
+      <Palette open={palette} onClose={() => setPalette(false)} />
     </>
   );
 }

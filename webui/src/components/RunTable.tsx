@@ -45,7 +45,7 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
               <Table.Td ta="right">{formatCount(run.trials)}</Table.Td>
               <Table.Td ta="right">{formatMbps(run.best_score)}</Table.Td>
               <Table.Td ta="right">
-                <GainText gain={run.gain} />
+                {run.keeps_default ? 'default kept' : <GainText gain={run.gain} />}
               </Table.Td>
               <Table.Td>{formatTime(run.started_at)}</Table.Td>
               <Table.Td ta="right">{durationOf(run)}</Table.Td>

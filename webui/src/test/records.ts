@@ -281,6 +281,7 @@ export function run(change: Partial<RunDetail> = {}): RunDetail {
     trials: 2,
     best_score: 520,
     gain: null,
+    keeps_default: false,
     workload_parameters: {},
     space,
     settings: {},

@@ -103,11 +103,13 @@ def list_events(run_id: RunId, context: ContextDep) -> tuple[records.Event, ...]
 
 def _summary(summary: records.RunSummary) -> dict[str, object]:
     outcome = summary.run.outcome
+    keeps_default = bool(outcome and outcome["confirmed"] and outcome["best"] == outcome["default"])
     return {
         **vars(summary.run),
         "trials": summary.trials,
         "best_score": summary.best_score,
-        "gain": outcome["gain"] if outcome else None,
+        "gain": outcome["gain"] if outcome and not keeps_default else None,
+        "keeps_default": keeps_default,
     }
 
 

@@ -3,6 +3,7 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import { IconPlayerPauseFilled, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
+import { useActions } from '../../actions/ActionsProvider';
 import { LIVE_WINDOWS_S, type LiveWindow } from '../../app/liveWindows';
 import { Message } from '../../components/Message';
 import { Page } from '../../components/Page';
@@ -27,6 +28,16 @@ export function LivePage() {
   const progress = useProgress();
   const { store, now, paused, setPaused } = useLiveView(window);
   const view = { store, now, window, marks: store.marks(now, window) };
+  const show = (seconds: LiveWindow) =>
+    navigate({ search: { window: seconds }, replace: true, resetScroll: false });
+  useActions([
+    { title: paused ? 'Go on' : 'Pause', keys: 'p', run: () => setPaused(!paused) },
+    ...LIVE_WINDOWS_S.map((seconds, index) => ({
+      title: `Show the last ${seconds / 60} min`,
+      keys: String(index + 1),
+      run: () => void show(seconds),
+    })),
+  ]);
   return (
     <Page
       title="Live"
@@ -41,9 +52,7 @@ export function LivePage() {
             size="xs"
             aria-label="Window"
             value={String(window)}
-            onChange={(value) =>
-              navigate({ search: { window: Number(value) as LiveWindow }, replace: true, resetScroll: false })
-            }
+            onChange={(value) => show(Number(value) as LiveWindow)}
             data={LIVE_WINDOWS_S.map((seconds) => ({ value: String(seconds), label: `${seconds / 60} min` }))}
           />
           <Button

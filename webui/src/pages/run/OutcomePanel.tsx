@@ -25,8 +25,10 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
         <FigureList>
           <Figure
             label="Gain over the default"
-            value={<GainText gain={run.outcome.gain} />}
-            detail={run.outcome.confirmed ? undefined : 'not confirmed'}
+            value={run.keeps_default ? 'none shown' : <GainText gain={run.outcome.gain} />}
+            detail={
+              run.keeps_default ? 'the default is kept' : run.outcome.confirmed ? undefined : 'not confirmed'
+            }
           />
           {run.outcome.best && (
             <Figure

@@ -5,6 +5,8 @@ import {
   IconPlayerPlayFilled,
   IconPlayerStopFilled,
 } from '@tabler/icons-react';
+import { useNavigate } from '@tanstack/react-router';
+import { useActions } from '../../actions/ActionsProvider';
 import type { Progress, RunDetail } from '../../api/generated';
 import { LinkButton } from '../../components/links';
 import { usePauseRun, useResumeRun, useStopRun } from '../../hooks/useRunActions';
@@ -20,6 +22,26 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
   const paused = run.state === 'running' && progress !== null && progress.pause !== 'no';
   const error = run.state === 'running' ? (stop.error ?? pause.error) : resume.error;
   const stopping = stop.isPending || (stop.isSuccess && run.state === 'running');
+  const navigate = useNavigate();
+  useActions([
+    ...(run.state === 'running' && !paused
+      ? [{ title: `Pause run ${run.id}`, keys: 'p', run: () => pause.mutate(run.id) }]
+      : []),
+    ...(run.state === 'running' ? [{ title: `Stop run ${run.id}`, run: () => stop.mutate(run.id) }] : []),
+    ...(paused || RESUMABLE.includes(run.state)
+      ? [{ title: `Resume run ${run.id}`, keys: 'p', run: () => resume.mutate(run.id) }]
+      : []),
+    {
+      title: `Exports of run ${run.id}`,
+      keys: 'e',
+      run: () => void navigate({ to: '/runs/$id/export', params: { id: run.id } }),
+    },
+    {
+      title: `Compare run ${run.id}`,
+      keys: 'c',
+      run: () => void navigate({ to: '/compare', search: { runs: run.id } }),
+    },
+  ]);
   return (
     <>
       {run.state === 'running' && !paused && (

@@ -3,7 +3,8 @@
 import { Button } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight, IconRepeat } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useActions } from '../../actions/ActionsProvider';
 import type { RunDetail, TrialDetail } from '../../api/generated';
 import { Loadable } from '../../components/Loadable';
 import { LinkButton } from '../../components/links';
@@ -104,6 +105,23 @@ function worstMeasurement({ measurements, violations }: TrialDetail) {
 
 function Actions({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
   const repeat = useRepeatTrial(run.id);
+  const navigate = useNavigate();
+  const go = (number: number) =>
+    void navigate({ to: '/runs/$id/trials/$number', params: { id: run.id, number } });
+  useActions([
+    ...(trial.number < run.trials
+      ? [{ title: 'Next trial', keys: 'j', run: () => go(trial.number + 1) }]
+      : []),
+    ...(trial.number > 1 ? [{ title: 'Previous trial', keys: 'k', run: () => go(trial.number - 1) }] : []),
+    {
+      title: `Back to run ${run.id}`,
+      keys: 'u',
+      run: () => void navigate({ to: '/runs/$id', params: { id: run.id }, search: { trial: trial.number } }),
+    },
+    ...(trial.purpose === 'calibration'
+      ? []
+      : [{ title: 'Measure again', run: () => repeat.mutate(trial.number) }]),
+  ]);
   const step = (number: number, label: string, icon: 'left' | 'right') => (
     <LinkButton
       to="/runs/$id/trials/$number"

@@ -1,9 +1,10 @@
 // One knob of the space: left to the search within bounds, or fixed.
 
-import { Checkbox, NumberInput, SegmentedControl, Select } from '@mantine/core';
+import { Checkbox, NumberInput, RangeSlider, SegmentedControl, Select } from '@mantine/core';
 import type { Knob } from '../../api/generated';
 import { formatCount } from '../../maths/format';
 import type { KnobValue } from '../../maths/knobDiff';
+import { SLIDER_STEPS, sliderScale } from './sliderScale';
 import classes from './Tune.module.css';
 import { type KnobForm, numberField } from './tuneForm';
 
@@ -84,7 +85,7 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
           error={invalid}
           onChange={(value) => onChange({ high: numberField(value) })}
         />
-        <span className={classes.facts}>{knob.scale === 'log' ? 'on a logarithmic scale' : ''}</span>
+        <KnobSlider knob={knob} form={form} onChange={onChange} />
       </>
     );
   }
@@ -107,6 +108,32 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
         />
       ))}
     </div>
+  );
+}
+
+/** Both bounds as thumbs; on a logarithmic scale where the knob has one. The fields beside it take exact values. */
+function KnobSlider({ knob, form, onChange }: Omit<ControlProps, 'invalid'>) {
+  const scale = sliderScale(knob);
+  if (scale === null) return null;
+  const [low, high] = [form.low === '' ? scale.low : form.low, form.high === '' ? scale.high : form.high];
+  return (
+    <RangeSlider
+      className={classes.slider}
+      size="sm"
+      min={0}
+      max={SLIDER_STEPS}
+      minRange={0}
+      label={(place) => formatCount(scale.valueAt(place))}
+      value={[scale.placeOf(low), scale.placeOf(high)]}
+      thumbFromLabel={`${knob.name}: lowest value on the slider`}
+      thumbToLabel={`${knob.name}: highest value on the slider`}
+      onChange={([from, to]) =>
+        onChange({
+          ...(from === scale.placeOf(low) ? {} : { low: scale.valueAt(from) }),
+          ...(to === scale.placeOf(high) ? {} : { high: scale.valueAt(to) }),
+        })
+      }
+    />
   );
 }
 

@@ -12,7 +12,16 @@ import { AdvancedSettings } from './AdvancedSettings';
 import { EstimatePanel } from './EstimatePanel';
 import { KnobRow } from './KnobRow';
 import classes from './Tune.module.css';
-import { concerns, type KnobForm, numberField, runSpec, type TuneForm, WRAPPER_ORDER } from './tuneForm';
+import {
+  CONDITIONS,
+  type Conditions,
+  concerns,
+  type KnobForm,
+  numberField,
+  runSpec,
+  type TuneForm,
+  WRAPPER_ORDER,
+} from './tuneForm';
 
 interface TuneEditorProps {
   catalogue: Catalogue;
@@ -88,6 +97,21 @@ export function TuneEditor({
               error={errorOf('objective')}
               onChange={(objective) => onChange({ objective })}
             />
+            {CONDITIONS.map(({ name, label, options }) => (
+              <Select
+                key={name}
+                label={label}
+                inputWrapperOrder={WRAPPER_ORDER}
+                description={options.find(({ value }) => value === form.conditions[name])?.help}
+                data={options.map(({ value, label: text }) => ({ value, label: text }))}
+                value={form.conditions[name]}
+                error={errorOf(name)}
+                allowDeselect={false}
+                onChange={(value) =>
+                  onChange({ conditions: { ...form.conditions, [name]: value ?? '' } as Conditions })
+                }
+              />
+            ))}
           </div>
         </Panel>
         <Panel

@@ -7,7 +7,7 @@ import { Page } from '../../components/Page';
 import { type Catalogue, useCatalogue } from '../../hooks/useCatalogue';
 import { useSpace } from '../../hooks/useSpace';
 import { TuneEditor } from './TuneEditor';
-import { presetForm, type TuneForm } from './tuneForm';
+import { AS_THE_WORKLOAD, presetForm, type TuneForm } from './tuneForm';
 
 export function TunePage() {
   const catalogue = useCatalogue();
@@ -48,6 +48,7 @@ function WithSpace({ catalogue, space, target, onTarget }: WithSpaceProps) {
       target,
       workload: catalogue.workloads[0]?.name ?? '',
       objective: catalogue.objectives[0]?.name ?? '',
+      conditions: AS_THE_WORKLOAD,
     }),
   );
   const preset = catalogue.presets.find(({ name }) => name === form.preset) as Preset;

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { preset, space } from '../../test/records';
-import { concerns, type KnobForm, presetForm, runSpec, type TuneForm } from './tuneForm';
+import { AS_THE_WORKLOAD, concerns, type KnobForm, presetForm, runSpec, type TuneForm } from './tuneForm';
 
-const chosen = { target: 'core', workload: 'specweb99', objective: 'condensed-area' };
+const chosen = {
+  target: 'core',
+  workload: 'specweb99',
+  objective: 'condensed-area',
+  conditions: AS_THE_WORKLOAD,
+};
 const fresh = () => presetForm(preset, space, chosen);
 const withKnob = (name: string, change: Partial<KnobForm>): TuneForm => {
   const form = fresh();
@@ -57,4 +62,16 @@ it('an error belongs to the control it names and to the control of its group', (
   expect(concerns('knobs.workers.low', 'knobs.workers')).toBe(true);
   expect(concerns('knobs.workers', 'knobs.work')).toBe(false);
   expect(concerns(null, 'seed')).toBe(false);
+});
+
+it('sends the conditions that were chosen, and none that are the workload’s own', () => {
+  const form = presetForm(preset, space, {
+    target: 'core',
+    workload: 'specweb99',
+    objective: 'peak',
+    conditions: { ...AS_THE_WORKLOAD, memory: 'heavy-io' },
+  });
+  const body = runSpec(form, preset, space);
+  expect(body.memory).toBe('heavy-io');
+  expect(body).not.toHaveProperty('link');
 });

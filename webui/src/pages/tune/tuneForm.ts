@@ -35,12 +35,70 @@ export interface TuneForm {
   target: string;
   workload: string;
   objective: string;
+  /** Empty: as the workload says. */
+  conditions: Conditions;
   strategy: string;
   budget: NumberField;
   seed: NumberField;
   knobs: Record<string, KnobForm>;
   settings: Partial<Record<SettingName, NumberField>>;
 }
+
+export type ConditionName = 'memory' | 'start' | 'link';
+export type Conditions = { [Name in ConditionName]: NonNullable<RunSpec[Name]> | '' };
+
+export const AS_THE_WORKLOAD: Conditions = { memory: '', start: '', link: '' };
+
+/** What can be chosen about the conditions of a workload, each with a sentence. */
+export const CONDITIONS = [
+  {
+    name: 'memory',
+    label: 'Memory',
+    options: [
+      { value: '', label: 'as the workload says', help: 'What its definition asks for.' },
+      { value: 'unlimited', label: 'unlimited', help: 'The server and the page cache may use all there is.' },
+      { value: 'in-memory', label: 'in memory', help: 'A limit that just holds the whole file set.' },
+      {
+        value: 'moderate-io',
+        label: 'moderate I/O',
+        help: 'A part of the file set must be read from the disk.',
+      },
+      { value: 'heavy-io', label: 'heavy I/O', help: 'Most of the file set must be read from the disk.' },
+    ],
+  },
+  {
+    name: 'start',
+    label: 'Start',
+    options: [
+      { value: '', label: 'as the workload says', help: 'What its definition asks for.' },
+      { value: 'warm', label: 'warm', help: 'Every file is read once before a trial measures.' },
+      { value: 'cold', label: 'cold', help: 'The page cache begins empty.' },
+    ],
+  },
+  {
+    name: 'link',
+    label: 'Link',
+    options: [
+      { value: '', label: 'as the workload says', help: 'What its definition asks for.' },
+      { value: 'loopback', label: 'loopback', help: 'Clients reach the server within this host.' },
+      {
+        value: 'hundred-megabit',
+        label: '100 Mbit/s',
+        help: 'Clients in a namespace behind limited interfaces.',
+      },
+      { value: 'gigabit', label: '1 Gbit/s', help: 'Clients in a namespace behind limited interfaces.' },
+      {
+        value: 'eight-gigabit',
+        label: '8 Gbit/s',
+        help: 'Clients in a namespace behind limited interfaces.',
+      },
+    ],
+  },
+] as const satisfies readonly {
+  name: ConditionName;
+  label: string;
+  options: readonly { value: Conditions[ConditionName]; label: string; help: string }[];
+}[];
 
 /** Settings of a preset that the form lets one change, with what they mean. */
 export const ADVANCED_SETTINGS = [
@@ -108,10 +166,14 @@ export function knobForm(knob: Knob, space: Space, preset: Preset): KnobForm {
 export function presetForm(
   preset: Preset,
   space: Space,
-  chosen: Pick<TuneForm, 'target' | 'workload' | 'objective'>,
+  chosen: Pick<TuneForm, 'target' | 'workload' | 'objective' | 'conditions'>,
 ): TuneForm {
+  const { target, workload, objective, conditions } = chosen;
   return {
-    ...chosen,
+    target,
+    workload,
+    objective,
+    conditions,
     preset: preset.name,
     strategy: preset.settings.strategy ?? '',
     budget: preset.settings.budget_trials,
@@ -151,6 +213,7 @@ export function runSpec(form: TuneForm, preset: Preset, space: Space): RunSpec {
     target: form.target,
     workload: form.workload,
     objective: form.objective,
+    ...Object.fromEntries(Object.entries(form.conditions).filter(([, value]) => value !== '')),
     strategy: form.strategy,
     ...(form.budget === '' ? {} : { budget_trials: form.budget }),
     ...(form.seed === '' ? {} : { seed: form.seed }),
