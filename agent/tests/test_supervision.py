@@ -178,6 +178,15 @@ def test_missing_session_log_is_the_generators_sentence(settings, server, file_s
         drive(order, server.child, StopSignal(), lambda line: None)
 
 
+def test_every_byte_served_is_what_the_file_set_was_made_of(settings, server, file_set, tmp_path):
+    """The tuner's definition, the files, the server and the generator's verification agree."""
+    order = load_order(settings, server, file_set, tmp_path, cpus=CPUS[-1:])
+    with Child([*order.command(), "--verify=all"], cpus=CPUS, log=order.log, capture=True) as generator:
+        result = json.loads(generator.stdout.read().splitlines()[-1])
+    assert result["failures"] == {}
+    assert result["replies"]["verified"] == result["requests"]["replied"] > 0
+
+
 def test_generator_has_a_process_for_each_cpu(settings, server, file_set, tmp_path):
     """As many as it may use; in a closed loop no more than connections."""
     order = load_order(settings, server, file_set, tmp_path, cpus=(0, 1, 2, 3, 7))
