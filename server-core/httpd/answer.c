@@ -2,6 +2,7 @@
  * What is said to a request: an error, a redirect, a file, some ranges of it, or that it has not changed.
  * Getting it out is the matter of reply.c.
  */
+#include "httpd/access_log.h"
 #include "httpd/http/conditions.h"
 #include "httpd/http/mime.h"
 #include "httpd/http/path.h"
@@ -15,18 +16,22 @@
 
 /* Replies with an error or a redirect; `more` is a further header line or "". */
 static void answer_without_file(struct worker *worker, struct connection *connection,
-                                const struct request *request, enum http_status status, const char *more)
+                                const struct request *request, const char *data, enum http_status status,
+                                const char *more)
 {
     char reply[ERROR_REPLY_MAX];
     const char *header = response_connection_header(connection->keep_alive, request->minor_version);
     const size_t length =
         response_error(reply, status, &worker->date, more, header, request->method == METHOD_HEAD);
+    const char *body = strstr(reply, "\r\n\r\n") + 4;
 
+    access_log_begin(worker, connection, request, data, length - (size_t)(body - reply));
     reply_start(worker, connection, status, reply, length);
 }
 
 /* Replies with the whole file; its head lies finished in the cache. */
-static void answer_whole(struct worker *worker, struct connection *connection, const struct request *request)
+static void answer_whole(struct worker *worker, struct connection *connection, const struct request *request,
+                         const char *data)
 {
     const struct cached_file *file = connection->file;
     const char *header = response_connection_header(connection->keep_alive, request->minor_version);
@@ -39,12 +44,13 @@ static void answer_whole(struct worker *worker, struct connection *connection, c
     memcpy(head + file->date_offset, worker->date.text, HTTP_DATE_LENGTH);
     memcpy(head + before, header, header_length);
     memcpy(head + before + header_length, "\r\n", 2);
+    access_log_begin(worker, connection, request, data, (uint64_t)connection->end);
     reply_start(worker, connection, HTTP_OK, head, before + header_length + 2);
 }
 
 /* Replies with a head made for this occasion. */
 static void answer_with_head(struct worker *worker, struct connection *connection,
-                             struct file_response *response)
+                             const struct request *request, const char *data, struct file_response *response)
 {
     char head[RESPONSE_HEAD_MAX];
     size_t date_offset;
@@ -52,10 +58,12 @@ static void answer_with_head(struct worker *worker, struct connection *connectio
 
     response->date = worker->date.text;
     length = response_file_head(head, response, &date_offset);
+    access_log_begin(worker, connection, request, data, response->length);
     reply_start(worker, connection, response->status, head, length);
 }
 
-static void answer_one_range(struct worker *worker, struct connection *connection, const char *header,
+static void answer_one_range(struct worker *worker, struct connection *connection,
+                             const struct request *request, const char *data, const char *header,
                              const struct validators *validators, struct byte_range range)
 {
     const struct cached_file *file = connection->file;
@@ -65,7 +73,7 @@ static void answer_one_range(struct worker *worker, struct connection *connectio
              range.first, range.end - 1, file->size, header);
     connection->offset = (off_t)range.first;
     connection->end = (off_t)range.end;
-    answer_with_head(worker, connection,
+    answer_with_head(worker, connection, request, data,
                      &(struct file_response){.status = HTTP_PARTIAL_CONTENT,
                                              .type = mime_type(file->path),
                                              .length = range.end - range.first,
@@ -74,9 +82,9 @@ static void answer_one_range(struct worker *worker, struct connection *connectio
 }
 
 /* Replies with several ranges. Returns false when there is no memory. */
-static bool answer_ranges(struct worker *worker, struct connection *connection, const char *header,
-                          const struct validators *validators, const struct byte_range *ranges,
-                          unsigned count)
+static bool answer_ranges(struct worker *worker, struct connection *connection, const struct request *request,
+                          const char *data, const char *header, const struct validators *validators,
+                          const struct byte_range *ranges, unsigned count)
 {
     struct multipart *multipart = malloc(sizeof(*multipart));
     char type[64];
@@ -90,7 +98,7 @@ static bool answer_ranges(struct worker *worker, struct connection *connection, 
     multipart_begin(multipart);
     connection->multipart = multipart;
     snprintf(type, sizeof(type), "multipart/byteranges; boundary=%s", multipart->boundary);
-    answer_with_head(worker, connection,
+    answer_with_head(worker, connection, request, data,
                      &(struct file_response){.status = HTTP_PARTIAL_CONTENT,
                                              .type = type,
                                              .length = multipart_length(multipart),
@@ -117,42 +125,43 @@ static void answer_conditional(struct worker *worker, struct connection *connect
     status = conditions_evaluate(request, data, &validators, worker->date.second, &range, &range_length);
     if (status == HTTP_NOT_MODIFIED) {
         answer_with_head(
-            worker, connection,
+            worker, connection, request, data,
             &(struct file_response){.status = status, .validators = &validators, .more = header});
         return;
     }
     if (status != HTTP_OK) {
-        answer_without_file(worker, connection, request, status, "");
+        answer_without_file(worker, connection, request, data, status, "");
         return;
     }
     if (range)
         outcome = range_parse(range, range_length, connection->file->size, ranges, &count);
     if (outcome == RANGE_UNSATISFIABLE) {
         snprintf(more, sizeof(more), "Content-Range: bytes */%" PRIu64 "\r\n", connection->file->size);
-        answer_without_file(worker, connection, request, HTTP_RANGE_NOT_SATISFIABLE, more);
+        answer_without_file(worker, connection, request, data, HTTP_RANGE_NOT_SATISFIABLE, more);
     } else if (outcome == RANGE_PARTS && count == 1) {
-        answer_one_range(worker, connection, header, &validators, ranges[0]);
+        answer_one_range(worker, connection, request, data, header, &validators, ranges[0]);
     } else if (outcome != RANGE_PARTS ||
-               !answer_ranges(worker, connection, header, &validators, ranges, count)) {
-        answer_whole(worker, connection, request); /* which a server may always do (RFC 9110 §14.2) */
+               !answer_ranges(worker, connection, request, data, header, &validators, ranges, count)) {
+        answer_whole(worker, connection, request, data); /* which a server may always do (RFC 9110 §14.2) */
     }
 }
 
 /* Redirects from a directory without trailing slash to the same with one; relative links would break else. */
 static void answer_redirect(struct worker *worker, struct connection *connection,
-                            const struct request *request, const char *path, const char *target)
+                            const struct request *request, const char *data, const char *path)
 {
+    const char *target = data + request->target_offset;
     const char *query = memchr(target, '?', request->target_length);
     const size_t query_length = query ? request->target_length - (size_t)(query - target) : 0;
     char location[LOCATION_MAX];
     char more[HEADER_LINE_MAX];
 
     if (!path_encode(path, location, sizeof(location) - query_length - 1)) {
-        answer_without_file(worker, connection, request, HTTP_URI_TOO_LONG, "");
+        answer_without_file(worker, connection, request, data, HTTP_URI_TOO_LONG, "");
         return;
     }
     snprintf(more, sizeof(more), "Location: %s/%.*s\r\n", location, (int)query_length, query ? query : "");
-    answer_without_file(worker, connection, request, HTTP_MOVED_PERMANENTLY, more);
+    answer_without_file(worker, connection, request, data, HTTP_MOVED_PERMANENTLY, more);
 }
 
 void reply_begin(struct worker *worker, struct connection *connection, const struct request *request,
@@ -170,7 +179,7 @@ void reply_begin(struct worker *worker, struct connection *connection, const str
     connection->keep_alive = request->keep_alive && !worker->shutting_down;
     connection->linger = request->status != 0 && !request->keep_alive;
     if (request->status != 0) {
-        answer_without_file(worker, connection, request, request->status, "");
+        answer_without_file(worker, connection, request, data, request->status, "");
         return;
     }
     length = path_decode(target, request->target_length, path);
@@ -181,10 +190,10 @@ void reply_begin(struct worker *worker, struct connection *connection, const str
         if (request->conditional)
             answer_conditional(worker, connection, request, data);
         else
-            answer_whole(worker, connection, request);
+            answer_whole(worker, connection, request, data);
     } else if (status == HTTP_MOVED_PERMANENTLY) {
-        answer_redirect(worker, connection, request, path, target);
+        answer_redirect(worker, connection, request, data, path);
     } else {
-        answer_without_file(worker, connection, request, status, "");
+        answer_without_file(worker, connection, request, data, status, "");
     }
 }

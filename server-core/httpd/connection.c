@@ -4,6 +4,7 @@
 #include "httpd/connection.h"
 
 #include "common/clock.h"
+#include "httpd/access_log.h"
 #include "httpd/connection_pool.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
@@ -74,6 +75,7 @@ static void drop_leftover(struct connection *connection)
 static void release(struct worker *worker, struct connection *connection)
 {
     timers_cancel(&connection->timer);
+    access_log_end(worker, connection);
     reply_drop(connection);
     drop_leftover(connection);
     worker->counters->connections_open--;

@@ -37,6 +37,7 @@
 
 struct contents;
 struct leftover;
+struct log_entry;
 struct sending;
 struct user_thread;
 struct multipart;
@@ -74,6 +75,7 @@ struct connection {
     uint8_t sendfile;            /* enum sendfile_mode of this reply */
     struct multipart *multipart; /* of several ranges: offset and end are those of one of them */
     uint64_t started_ns;         /* when its request was complete */
+    struct log_entry *log_entry; /* of the access log, if there is one */
     struct connection *next_free;
 
     /* For architectures that have others fetch what may have to be waited for. */

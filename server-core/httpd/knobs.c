@@ -94,6 +94,8 @@ const struct knob KNOBS[KNOB_COUNT] = {
         .help = "addresses to listen at, comma-separated, each address:port or [ipv6]:port"},
     [KNOB_STATS_SOCKET] = {.name = "stats_socket", .kind = KNOB_PATH,
         .help = "path of the Unix socket for statistics and control; none if not given"},
+    [KNOB_ACCESS_LOG] = {.name = "access_log", .kind = KNOB_PATH,
+        .help = "file to append a line to for every request, in the combined format; none if not given"},
     [KNOB_ARCHITECTURE] = {.name = "architecture", .kind = KNOB_CHOICE, .choice = architecture_choice,
         .default_text = "symped", .help = "how the work is divided among processes"},
     [KNOB_EVENTS] = {.name = "events", .kind = KNOB_CHOICE, .choice = events_choice,

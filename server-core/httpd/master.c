@@ -8,6 +8,7 @@
 #include "httpd/master.h"
 
 #include "common/clock.h"
+#include "httpd/access_log.h"
 #include "httpd/control_socket.h"
 #include "httpd/listeners.h"
 #include "httpd/log.h"
@@ -32,7 +33,7 @@
 #define RESTART_DELAY_NS (100 * NS_PER_MS)
 #define RESTART_MAX_NS   (5 * NS_PER_S)
 
-static int open_signals(void)
+static int open_signals(bool takes_hangup)
 {
     sigset_t signals;
 
@@ -40,6 +41,8 @@ static int open_signals(void)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGCHLD);
+    if (takes_hangup)
+        sigaddset(&signals, SIGHUP); /* the administrator has moved the access log away */
     if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
         return -1;
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -187,6 +190,8 @@ static void read_signals(struct master *master)
     while (read(master->signals, &signal, sizeof(signal)) == sizeof(signal)) {
         if (signal.ssi_signo == SIGCHLD)
             reap_workers(master);
+        else if (signal.ssi_signo == SIGHUP)
+            access_log_reopen();
         else
             master_shut_down(master);
     }
@@ -230,9 +235,14 @@ static void serve(struct master *master)
     struct pollfd polled[2 + CONTROL_CLIENTS_MAX] = {{.fd = master->signals, .events = POLLIN}};
 
     while (!master->shutting_down || any_worker_left(master)) {
-        const int timeout_ms = manage_workers(master);
+        int timeout_ms = manage_workers(master);
         const nfds_t count = 1 + control_socket_watch(polled + 1);
 
+        if (access_log_is_open()) {
+            access_log_collect();
+            if (timeout_ms < 0 || timeout_ms > ACCESS_LOG_INTERVAL_MS)
+                timeout_ms = ACCESS_LOG_INTERVAL_MS;
+        }
         if (poll(polled, count, timeout_ms) < 0 && errno != EINTR) {
             log_errno("cannot poll");
             master_shut_down(master);
@@ -271,8 +281,9 @@ static bool open_all(struct master *master)
 {
     struct config *config = master->config;
     const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
+    const char *log_path = config_text(config, KNOB_ACCESS_LOG);
 
-    master->signals = open_signals();
+    master->signals = open_signals(config_text(config, KNOB_ACCESS_LOG) != NULL);
     master->listener_count = master->layout.listener_sets * config->values[KNOB_LISTEN].count;
     master->listeners = calloc(master->listener_count, sizeof(*master->listeners));
     master->shared = shared_create(config, master->layout.rows);
@@ -280,7 +291,8 @@ static bool open_all(struct master *master)
         log_errno("cannot start");
         return false;
     }
-    return listeners_open(config, master->layout.listener_sets, master->listeners) == 0 &&
+    return (!log_path || access_log_open(log_path, master->layout.rows)) &&
+           listeners_open(config, master->layout.listener_sets, master->listeners) == 0 &&
            (!master->architecture->prepare || master->architecture->prepare(master)) &&
            (!socket_path || control_socket_open(socket_path) == 0);
 }
@@ -300,6 +312,7 @@ int master_run(struct config *config)
             start_worker(&master, i);
         log_start(&master);
         serve(&master);
+        access_log_close();
         control_socket_close();
     }
     /* Descriptors and mappings end with the process. */

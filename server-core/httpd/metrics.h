@@ -38,6 +38,8 @@
     X(cache_hits, "1", "counter", "sum", "look-ups answered by the open-file cache")                         \
     X(cache_misses, "1", "counter", "sum", "look-ups that had to open a file, found or not")                 \
     X(cache_evictions, "1", "counter", "sum", "cache entries evicted to make room or to free descriptors")   \
+    X(access_log_dropped, "1", "counter", "sum",                                                             \
+      "lines of the access log lost because it could not keep up")                                           \
     X(lock_waits, "1", "counter", "sum", "times that a lock was held by another and had to be waited for")   \
     X(queue_items, "1", "counter", "sum", "items taken from the queue of this stage or helper")              \
     X(queue_batches, "1", "counter", "sum", "times that the queue was emptied or worked on in one go")       \

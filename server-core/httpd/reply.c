@@ -4,6 +4,7 @@
 #include "httpd/reply.h"
 
 #include "common/clock.h"
+#include "httpd/access_log.h"
 #include "httpd/contents.h"
 #include "httpd/http/range.h"
 #include "httpd/io/write.h"
@@ -37,6 +38,7 @@ static void finish_reply(struct worker *worker, struct connection *connection)
     worker->now_ns = clock_now_ns();
     histogram_record(worker->service_time, (worker->now_ns - connection->started_ns) / NS_PER_US);
     ++*metrics_replies(worker->counters, connection->status);
+    access_log_end(worker, connection);
     reply_drop(connection);
     if (connection->keep_alive && !worker->shutting_down)
         connection->state = READING;
@@ -262,6 +264,8 @@ void reply_timeout(struct worker *worker, struct connection *connection)
                                          response_connection_header(false, 1), false);
 
     worker->counters->requests++;
+    connection->status = HTTP_REQUEST_TIMEOUT;
+    access_log_begin(worker, connection, &(struct request){0}, NULL, 0);
     if (send(connection->fd, reply, length, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)length) {
         worker->counters->bytes_sent += length;
         worker->counters->replies_408++;

@@ -2,6 +2,7 @@
  * See worker.h.
  */
 #include "httpd/worker.h"
+#include "httpd/access_log.h"
 
 #include "common/affinity.h"
 #include "common/clock.h"
@@ -42,6 +43,7 @@ void worker_take_row(struct worker *worker, unsigned row)
         row = row * worker->copies + worker->copy;
     worker->counters = shared_counters(worker->shared, row);
     worker->service_time = shared_service_time(worker->shared, row);
+    worker->access_log = access_log_ring(row);
 }
 
 struct worker *worker_new(const struct worker *like, unsigned row)

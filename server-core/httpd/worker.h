@@ -29,6 +29,7 @@
 #define DELIVER_RETIRE  UINT32_C(16) /* the server is to shut down */
 
 struct connection;
+struct log_ring;
 struct connection_pool;
 struct request;
 struct user_scheduler;
@@ -47,7 +48,8 @@ struct worker {
     const struct live_settings *settings;
     struct counters *counters;
     struct histogram *service_time;
-    const int *listeners; /* listening sockets, shared with other processes */
+    struct log_ring *access_log; /* NULL: there is none */
+    const int *listeners;        /* listening sockets, shared with other processes */
     size_t listener_count;
     int wake_fd; /* eventfd: the settings have changed */
 
