@@ -2,6 +2,7 @@
 
 import threading
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 from trimtab_agent.counters.cpu import CpuSource
 from trimtab_agent.counters.memory import MemorySource
@@ -11,6 +12,7 @@ from trimtab_agent.counters.source import CounterSet
 from trimtab_db.records import CounterSample
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.workloads.conditions import Conditions
 
 
 def test_health_says_ok_and_version(daemon):
@@ -81,3 +83,23 @@ def test_everything_to_choose_from_has_a_name_and_a_sentence(daemon):
         entries = {entry["name"]: entry["help"] for entry in daemon.client.get(f"/api/v1/{subject}").json()}
         assert name in entries
         assert all(entries.values())
+
+
+def test_conditions_say_what_this_machine_refuses(daemon):
+    """Every one with a sentence; what a run may ask for, and nothing else."""
+    conditions = daemon.client.get("/api/v1/conditions").json()
+    for subject, field in Conditions.model_fields.items():
+        assert tuple(entry["name"] for entry in conditions[subject]) == get_args(field.annotation)
+        assert all(entry["help"] for entry in conditions[subject])
+        assert conditions[subject][0]["refusal"] is None
+
+
+def test_workload_says_its_size_and_its_facts(daemon):
+    """From its definition, and from its log."""
+    workloads = {entry["name"]: entry for entry in daemon.client.get("/api/v1/workloads").json()}
+    assert (workloads["w4"]["files"], workloads["w4"]["own"]) == (10, False)
+    facts = daemon.client.get("/api/v1/workloads/w4/facts").json()
+    assert facts["file_set_bytes"] == workloads["w4"]["file_set_bytes"]
+    assert facts["largest_bytes"]["100"] == 102_400
+    assert daemon.client.get("/api/v1/workloads/..%2Fw4/facts").status_code == 404
+    assert daemon.client.get("/api/v1/workloads/none/facts").status_code == 404

@@ -89,6 +89,20 @@ class Named(Reply):
     help: str
 
 
+class Condition(Named):
+    """A condition of a run; `refusal` says why this machine cannot make it, None when it can."""
+
+    refusal: str | None
+
+
+class ConditionsReply(Reply):
+    """The conditions that can be chosen, by field of a run's specification."""
+
+    memory: list[Condition]
+    start: list[Condition]
+    link: list[Condition]
+
+
 class WorkloadReply(Named):
     """A workload: where its numbers come from, the size of its file set, its whole definition.
 

@@ -23,6 +23,17 @@ from trimtab_tuner.workloads.links import Link
 Memory = Literal["unlimited", "in-memory", "moderate-io", "heavy-io"]
 Start = Literal["warm", "cold"]
 
+MEMORY_HELP: dict[Memory, str] = {
+    "unlimited": "All the machine has.",
+    "in-memory": "1.90 times the file set: everything fits, nothing is read from disk.",
+    "moderate-io": "0.67 times the file set: about two thirds of it fit.",
+    "heavy-io": "0.36 times the file set: about one third of it fits.",
+}
+START_HELP: dict[Start, str] = {
+    "warm": "Every file has been read once before the first rate, as after hours of service.",
+    "cold": "No file is in memory before the first rate, as after booting.",
+}
+
 THESIS_FILE_SET_GB = 2.1
 THESIS_MEMORY_GB = {"in-memory": 4.0, "moderate-io": 1.4, "heavy-io": 0.75}
 

@@ -1,5 +1,8 @@
 """What can be chosen for a run: presets, targets and their spaces, workloads, strategies, objectives."""
 
+from functools import cache
+from typing import Literal
+
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from trimtab_tuner.presets import PRESETS, Preset
@@ -7,9 +10,13 @@ from trimtab_tuner.score import Objective
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.workloads.conditions import MEMORY_HELP, START_HELP, Conditions
+from trimtab_tuner.workloads.links import LINKS
 
 from trimtab_agent.api.context import ContextDep
-from trimtab_agent.api.schemas import Named, WorkloadReply
+from trimtab_agent.api.schemas import Condition, ConditionsReply, Named, WorkloadReply
+from trimtab_agent.errors import HostError
+from trimtab_agent.run.surroundings import require_surroundings
 from trimtab_agent.workload_choice import all_definitions, find_definition, make_workload, parameters
 from trimtab_agent.workload_facts import WorkloadFacts, workload_facts
 
@@ -66,6 +73,34 @@ def get_workload_facts(name: str, context: ContextDep) -> object:
     if name not in {definition.name for definition, _ in all_definitions(own)}:
         raise HTTPException(404)
     return workload_facts(make_workload(parameters(find_definition(name, own), 1.0), own))
+
+
+@router.get("/conditions")
+def get_conditions() -> ConditionsReply:
+    """Under which conditions a workload can meet the server, and which of them this machine cannot make."""
+    no_limit, no_link = refusal("in-memory"), refusal("gigabit")
+    return ConditionsReply(
+        memory=[
+            Condition(name=name, help=sentence, refusal=None if name == "unlimited" else no_limit)
+            for name, sentence in MEMORY_HELP.items()
+        ],
+        start=[Condition(name=name, help=sentence, refusal=None) for name, sentence in START_HELP.items()],
+        link=[
+            Condition(name="loopback", help="The loopback interface, without a limit.", refusal=None),
+            *(Condition(name=name, help=link.help, refusal=no_link) for name, link in LINKS.items()),
+        ],
+    )
+
+
+@cache
+def refusal(condition: Literal["in-memory", "gigabit"]) -> str | None:
+    """Why this machine cannot make the condition; found out once, by making it and taking it away."""
+    asked = Conditions(memory="in-memory") if condition == "in-memory" else Conditions(link="gigabit")
+    try:
+        require_surroundings(asked)
+    except HostError as error:
+        return error.sentence
+    return None
 
 
 @router.get("/strategies")
