@@ -1,5 +1,5 @@
-"""The command line: `trimtab up | tune | runs | show | export | replay | host | affinity | load | workload |
-db`.
+"""The command line: `trimtab up | tune | runs | show | export | replay | targets | host | affinity | load |
+workload | db`.
 
 Exit codes
     0    done; for `tune`: the run has finished, whether or not it found a gain
@@ -43,6 +43,7 @@ from trimtab_agent.commands.options import (
     settings_of,
 )
 from trimtab_agent.commands.replay import replay
+from trimtab_agent.commands.targets import targets
 from trimtab_agent.commands.workload import app as workload_app
 from trimtab_agent.errors import HostError, RunNotFound, SpecError, TrimtabError
 from trimtab_agent.exporter import export_run, verdict, was_refused
@@ -71,6 +72,7 @@ app.add_typer(affinity_app)
 app.add_typer(load_app)
 app.add_typer(workload_app)
 app.command()(replay)
+app.command()(targets)
 
 
 def main() -> None:

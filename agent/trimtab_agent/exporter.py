@@ -50,6 +50,7 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
         context=_context(run, root, directory),
         evidence=_evidence(run, outcome, outcome.best, repository.trials_of(run_id)),
         base=run.base.get("text"),
+        expanded=run.base.get("expanded", ""),
         base_name=Path(run.base["path"]).name if run.base else "",
     )
     for exported in export_files(order):

@@ -61,6 +61,8 @@ def test_method_that_is_not_allowed_comes_with_those_that_are(empty_daemon):
         ('{"preset": ', None, "The body is not JSON"),
         ('{"preset": "slow"}', "preset", "slow"),
         ('{"target": "iis"}', "target", "iis"),
+        # Who may start a run through a browser may not therefore read or run the host's files.
+        ('{"target": "nginx", "base": "/etc/nginx/nginx.conf"}', "base", "trimtab tune --base FILE"),
         ('{"budget_trials": 0}', "budget_trials", "too small for one trial"),
         ('{"knobs": {"workers": {"fixed": 0}}}', "knobs.workers", "workers"),
         ('{"settings": {"ladder_points": 1}}', "settings.ladder_points", "ladder_points"),

@@ -41,7 +41,7 @@ def order(name, tuned=None, **changes):
         "tail": TAIL,
         "tail_rate_rps": 900.0,
     }
-    base, base_name = changes.pop("base", None), changes.pop("base_name", "")
+    own = {name: changes.pop(name) for name in ("base", "expanded", "base_name") if name in changes}
     return ExportOrder(
         target=target,
         space=space,
@@ -55,8 +55,7 @@ def order(name, tuned=None, **changes):
             error_log="/var/own/error.log",
         ),
         evidence=Evidence(**{**fields, **changes}),
-        base=base,
-        base_name=base_name,
+        **own,
     )
 
 
@@ -239,3 +238,17 @@ def test_users_own_file_comes_back_with_only_the_tuned_settings_changed():
     assert "127.0.0.1:8000" in file.check.text
     assert "listen 80" not in file.check.text
     assert "against the file nginx.conf" in exported(made)["nginx-changes"].text
+
+
+def test_users_own_file_is_checked_with_what_it_includes():
+    """The includes are filled in, since the check happens elsewhere."""
+    text = "include modules/*.conf;\nworker_processes 2;\nevents {}\nhttp { server { listen 80; } }\n"
+    expanded = text.replace("include modules/*.conf;", "timer_resolution 9ms;")
+    default = own_values(TARGETS["nginx"], expanded, 2)
+    tuned = {"worker_processes": 3}
+    made = order("nginx", tuned, default=default, base=text, expanded=expanded, base_name="nginx.conf")
+    file = exported(made)["nginx"]
+    assert "include modules/*.conf;" in file.text
+    assert "timer_resolution 9ms;" in file.check.text
+    assert "worker_processes 3;" in file.check.text
+    assert "include" not in file.check.text

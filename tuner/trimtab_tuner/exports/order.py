@@ -12,7 +12,8 @@ from trimtab_tuner.targets.base import Evidence, RenderContext, Target
 class ExportOrder:
     """A configuration of a target, with what was measured for it.
 
-    `base` is the user's own file, and `base_name` its name, where the run began with one.
+    `base` is the user's own file, `expanded` the same with its includes filled in, and `base_name` its name,
+    where the run began with one.
     """
 
     target: Target
@@ -21,6 +22,7 @@ class ExportOrder:
     context: RenderContext
     evidence: Evidence
     base: str | None = None
+    expanded: str = ""
     base_name: str = ""
 
     @property

@@ -39,10 +39,10 @@ def _changed_base(order: ExportOrder, base: str) -> ExportFile:
     """The user's file as it was but for tuned settings; checked as the private instance that was measured."""
     target, editor = order.target, EDITORS[order.target.name]
     knobs = changed_knobs(target, base, order.configuration, order.cpus)
-    # What the file includes was measured with it, and is the same in both.
     tuned = [name for name in knobs if name in order.changed]
     text = editor.changed(base, order.configuration, tuned, order.context)
-    private = editor.private(text, order.configuration, tuned, order.context)
+    # The check needs what the file includes, and must not meet the instance in production.
+    private = editor.private(order.expanded or text, order.configuration, tuned, order.context)
     return ExportFile(
         target.program, order.base_name, text, Check(target.program, target.check_command, private)
     )

@@ -9,6 +9,7 @@ from trimtab_tuner.understanding.analysis import Analysis
 
 from trimtab_agent.api.context import Context, ContextDep
 from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary, TrialSummary
+from trimtab_agent.errors import SpecError
 from trimtab_agent.run.analysing import analyse_run
 from trimtab_agent.specification import RunSpec
 
@@ -21,13 +22,22 @@ RunId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 @router.post("/estimate", response_model=Estimate)
 def estimate_run(spec: RunSpec, context: ContextDep) -> object:
     """How many trials such a run would take, and how long."""
-    return context.service.estimate(spec)
+    return context.service.estimate(_without_files(spec))
 
 
 @router.post("", status_code=201)
 def start_run(spec: RunSpec, context: ContextDep) -> RunDetail:
     """Starts a run; 409 while another one is going on, 422 if the specification makes no sense."""
-    return _detail(context, context.service.start(spec))
+    return _detail(context, context.service.start(_without_files(spec)))
+
+
+def _without_files(spec: RunSpec) -> RunSpec:
+    """The specification, unless it names a file of the host: a browser shall neither read nor run one."""
+    if spec.base is not None:
+        raise SpecError(
+            "base", "base: a run with your own file is started on the command line: trimtab tune --base FILE"
+        )
+    return spec
 
 
 @router.get("")
