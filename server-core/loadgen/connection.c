@@ -29,6 +29,7 @@ void connection_end(struct connections *all, struct connection *c, enum session_
 
 void connection_fail(struct connections *all, struct connection *c, enum failure reason, unsigned detail)
 {
+    all->broken_off++;
     account_failure(all->account, reason, detail, connection_planned_size(all, c->request++));
     connection_end(all, c, SESSION_FAILED);
 }
@@ -95,6 +96,7 @@ static bool finish_connect(struct connections *all, struct connection *c, uint32
 void connections_init(struct connections *all, unsigned worker)
 {
     all->open = 0;
+    all->broken_off = 0;
     all->random_state = random_mix(all->random_state + worker);
     network_begin_at(&all->network, worker);
     all->thinkers = (struct alarm_heap){0};
@@ -110,6 +112,7 @@ void connections_free(struct connections *all)
 /* A session whose connect failed at once is over before it has a socket. */
 static void fail_to_start(struct connections *all, uint32_t first, uint32_t offered, int error)
 {
+    all->broken_off++;
     account_failure(all->account, failure_of(error), (unsigned)error, connection_planned_size(all, first));
     for (uint32_t request = first + 1; request < first + offered; request++)
         account_outcome(all->account, OUTCOME_ABANDONED, connection_planned_size(all, request));
@@ -165,6 +168,7 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
         network_connect(&all->network, slow ? all->slow_window_bytes : 0, &descriptor);
     error = errno;
     if (status == CONNECT_NO_PORT || status == CONNECT_NO_DESCRIPTOR) {
+        all->broken_off++;
         account_drop(all->account, status == CONNECT_NO_PORT ? DROP_PORTS : DROP_DESCRIPTORS, offered);
         return;
     }

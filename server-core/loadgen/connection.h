@@ -83,6 +83,8 @@ struct connections {
     bool stopping;            /* closed loop: sessions end with the reply they wait for */
     int epoll;
     uint64_t open;
+    uint64_t
+        broken_off; /* sessions that a failure has ended, or kept from starting, since the start of the run */
     struct timeout_queue connect_timeouts;
     struct timeout_queue session_timeouts;
     struct alarm_heap thinkers;
@@ -102,8 +104,7 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
 /* Handles the epoll events of one socket; `connection` is the pointer registered with it. */
 void connection_handle(struct connections *all, struct connection *connection, uint32_t events);
 
-/* Goes on with up to `limit` sessions whose think time, or pause before the next read, is over at `now_ns`.
- */
+/* Goes on with up to `limit` sessions that are to ask, or to read, again by `now_ns`. */
 void connections_wake(struct connections *all, uint64_t now_ns, unsigned limit);
 
 /* Ends the sessions whose timeouts are over at `now_ns`. */

@@ -17,8 +17,8 @@
  * this bounds the delay to 100 us. It also bounds the time until `stop` is seen. */
 #define WAIT_MAX_NS (100 * NS_PER_MS)
 
-/* The closed loop pauses this long before it replaces a session that failed: a server that refuses every
- * connection is asked a hundred times a second per connection, and not as fast as the CPU can. */
+/* The closed loop pauses this long before it replaces a session that was broken off: a server that refuses
+ * every connection is asked a hundred times a second per connection, and not as fast as the CPU can. */
 #define RETRY_NS (10 * NS_PER_MS)
 
 /* What changes from pass to pass. */
@@ -28,8 +28,8 @@ struct pass_state {
     /* The closed loop: */
     uint64_t connections; /* this worker's share */
     uint64_t next_session;
-    uint64_t failures_over; /* failed or dropped sessions whose pause is over */
-    uint64_t retry_ns;      /* when the pause of all of them will be */
+    uint64_t pauses_over; /* sessions that were broken off and may be replaced */
+    uint64_t retry_ns;    /* when the others may */
 };
 
 static uint64_t cpu_time_ns(void)
@@ -67,12 +67,10 @@ static void start_arrivals(const struct load_loop *loop, struct pass_state *stat
     }
 }
 
-/* The closed loop: sessions that failed and are not to be replaced yet. */
-static uint64_t failures_pausing(const struct load_loop *loop, const struct pass_state *state)
+/* The closed loop: sessions that were broken off and are not to be replaced yet. */
+static uint64_t pausing(const struct load_loop *loop, const struct pass_state *state)
 {
-    const struct account *account = loop->all->account;
-
-    return account->session_ends[SESSION_FAILED] + account_dropped_sessions(account) - state->failures_over;
+    return loop->all->broken_off - state->pauses_over;
 }
 
 /* The closed loop: replaces sessions that have ended. */
@@ -80,7 +78,6 @@ static void replace_ended(const struct load_loop *loop, struct pass_state *state
 {
     struct connections *all = loop->all;
     uint64_t now_ns = clock_now_ns();
-    uint64_t pausing = failures_pausing(loop, state);
 
     if (now_ns < loop->start_ns)
         return;
@@ -88,12 +85,12 @@ static void replace_ended(const struct load_loop *loop, struct pass_state *state
         all->stopping = true;
         return;
     }
-    if (pausing > 0 && now_ns >= state->retry_ns) {
-        state->failures_over += pausing;
+    if (pausing(loop, state) > 0 && now_ns >= state->retry_ns) {
+        state->pauses_over = all->broken_off;
         state->retry_ns = now_ns + RETRY_NS;
     }
     for (unsigned started = 0; started < STARTS_PER_PASS; started++) {
-        if (all->open + failures_pausing(loop, state) >= state->connections)
+        if (all->open + pausing(loop, state) >= state->connections)
             return;
         connections_start(all, (uint32_t)(state->next_session % all->plan->session_count), clock_now_ns());
         state->next_session += loop->workers;
@@ -107,12 +104,11 @@ static uint64_t start_due_ns(const struct load_loop *loop, const struct pass_sta
         return TIMER_NEVER;
     if (loop->options->mode == MODE_OPEN)
         return next_arrival_ns(loop, state);
-    uint64_t pausing = failures_pausing(loop, state);
     if (clock_now_ns() < loop->start_ns)
         return loop->start_ns;
-    if (loop->all->open + pausing < state->connections)
+    if (loop->all->open + pausing(loop, state) < state->connections)
         return 0; /* more than fit into one pass */
-    return pausing > 0 && state->retry_ns < state->end_ns ? state->retry_ns : state->end_ns;
+    return pausing(loop, state) > 0 && state->retry_ns < state->end_ns ? state->retry_ns : state->end_ns;
 }
 
 /* Waits until something is due or a socket has news, and handles the news. */
