@@ -11,6 +11,8 @@ at least 99.5 % of the requests that were asked for were made and replied to in 
 when it did not call itself the limit. The climb ends with the second rate in a row that is not.
 
 Punctuality: what was offered at rising rates, and how late the arrivals were.
+
+Memory: of the worker process, while so many sessions think between two requests.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import report
 import servers
 
@@ -38,6 +41,9 @@ HIGHEST_RPS = 200_000
 SUSTAINED = 0.995
 
 RATES_RPS = [100, 1_000, 10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 70_000, 80_000]
+
+WAITING_SESSIONS = (10, 10_000)
+ARRIVING_S = 5.0
 
 PATH = "/1k.bin"
 
@@ -216,6 +222,33 @@ def punctuality_section(url: str, effort: Effort) -> str:
     return report.table([*head, "generator CPU", "its own verdict"], rows)
 
 
+def waiting_bytes(url: str, sessions: int, folder: Path) -> int:
+    """Memory of the worker process that no other shares, while so many sessions wait."""
+    log = folder / "think.log"
+    log.write_text(f"{PATH} think={ARRIVING_S + 3:g}\n{PATH}\n")
+    command = [str(servers.LOAD), "open", f"--url={url.removesuffix(PATH)}", f"--sessions={log}"]
+    command += [f"--rate={2 * sessions / ARRIVING_S:g}", f"--duration={ARRIVING_S:g}", "--timeout=60"]
+    with subprocess.Popen([*command, "--close=reset"], stdout=subprocess.PIPE, text=True) as child:
+        try:
+            for line in child.stdout or ():
+                if json.loads(line).get("sessions_open", 0) >= sessions:
+                    [worker] = psutil.Process(child.pid).children()
+                    status = Path(f"/proc/{worker.pid}/status").read_text()
+                    return int(re.findall(r"RssAnon:\s+(\d+) kB", status)[0]) * 1024
+        finally:
+            child.kill()
+    raise RuntimeError(f"never were {sessions} sessions open at once")
+
+
+def memory_section(url: str, folder: Path) -> str:
+    """The table of memory per waiting session."""
+    few, many = WAITING_SESSIONS
+    at_few, at_many = (waiting_bytes(url, sessions, folder) for sessions in WAITING_SESSIONS)
+    row = [f"{at_few / 2**20:.1f}", f"{at_many / 2**20:.1f}", f"{(at_many - at_few) / (many - few):.0f}"]
+    head = [f"MiB with {few} waiting sessions", f"MiB with {many:,}", "bytes per session"]
+    return report.table(head, [row])
+
+
 def main() -> None:
     """Measures and prints the section; `--brief` measures just enough to see that it works."""
     effort = BRIEF if "--brief" in sys.argv else Effort()
@@ -230,6 +263,7 @@ def main() -> None:
                 closed_section(url, effort),
                 climb_section(url, effort),
                 punctuality_section(url, effort),
+                memory_section(url, folder),
             ]
     print("## What the load generator can offer\n")
     print(
@@ -248,7 +282,9 @@ def main() -> None:
     )
     print(sections[1] + "\n")
     print(f"Punctuality of trimtab-load's open loop, {effort.seconds} s per rate.\n")
-    print(sections[2])
+    print(sections[2] + "\n")
+    print("Memory of one worker process while sessions think, without the kernel's for their sockets.\n")
+    print(sections[3])
 
 
 if __name__ == "__main__":
