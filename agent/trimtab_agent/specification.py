@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from trimtab_tuner.presets import PRESETS, Estimate, Settings, SettingsError, estimate, override
-from trimtab_tuner.score import Objective
+from trimtab_tuner.score import Objective, parse_objective
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
@@ -107,7 +107,10 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
             f"workload = {definition.name!r}: {definition.dynamic.share:.0%} of its requests are dynamic, "
             f"and the target {target.name} has nothing to answer them with; expected a static workload",
         )
-    _known("objective", spec.objective, [objective.value for objective in Objective])
+    try:
+        parse_objective(spec.objective)
+    except ValueError as error:
+        raise SpecError("objective", f"objective = {error}") from error
     changes = dict(spec.settings)
     if spec.strategy is not None:
         changes["strategy"] = spec.strategy

@@ -125,3 +125,14 @@ def test_identical_samples_are_split_in_about_five_percent():
         len(tukey_groups({name: rng.normal(100, 5, 4).tolist() for name in "abc"})) > 1 for _ in range(100)
     )
     assert split <= 9
+
+
+def test_unequal_variances_do_not_make_a_noisy_sample_hide_a_clear_difference():
+    """Games-Howell tells two steady samples apart although a third, noisy one would blur Tukey's variance."""
+    steady = {
+        "a": [100.0, 100.1, 99.9, 100.05, 99.95, 100.0],
+        "b": [101.0, 101.1, 100.9, 101.05, 100.95, 101.0],
+    }
+    noisy = {"c": [60.0, 140.0, 90.0, 110.0, 70.0, 125.0]}
+    ranks = {m: g.rank for g in tukey_groups({**steady, **noisy}) for m in g.members}
+    assert ranks["b"] < ranks["a"]

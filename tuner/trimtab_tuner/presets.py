@@ -7,8 +7,9 @@ set of them; `Preset.settings` can be overridden field by field with `override`.
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
+from trimtab_tuner.limits import parse_limit
 from trimtab_tuner.records import Frozen
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import DEFAULT_STRATEGY
@@ -41,7 +42,9 @@ class Settings(Frozen):
 
     Think times of the workload are multiplied by `time_scale`; `timeout_s` should shrink with it, as the
     seeds' 10 s belong to unscaled think times. `coarse_grid` is the number of grid values per knob in the
-    wide search. `gap_s` is the pause after each rate, in which TIME_WAIT sockets drain.
+    wide search. `constraints` are limits that must hold at every rate (`limits.py`), `expert_baseline` adds
+    the target's documented advice to the finalists. `gap_s` is the pause after each rate, in which TIME_WAIT
+    sockets drain.
     """
 
     directories: Annotated[int, Field(ge=1, le=10_000)]
@@ -63,8 +66,14 @@ class Settings(Frozen):
     confirmation_repeats: Annotated[int, Field(ge=0, le=100)]
     runners_up: Annotated[int, Field(ge=0, le=20)] = 0
     expert_baseline: bool = False
+    constraints: tuple[str, ...] = ()
     thresholds: Thresholds = Field(default_factory=Thresholds)
     profile: bool = False
+
+    @field_validator("constraints")
+    @classmethod
+    def _parsed(cls, constraints: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(parse_limit(text).text for text in constraints)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Settings":

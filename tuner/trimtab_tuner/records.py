@@ -50,7 +50,8 @@ class SizeClassCounts(Frozen):
 class Measurement(Frozen):
     """One rate driven for one configuration, as far as scoring and verification need it.
 
-    Goodput is in Mbps (10^6 bit/s) of requests completed in time.
+    Goodput is in Mbps (10^6 bit/s) of requests completed in time. `reply_latency_us` has those of `mean`,
+    `p50`, `p90`, `p99`, `p999` that were observed; `resident_bytes` is the memory of all server processes.
     """
 
     rate_rps: float = Field(gt=0)
@@ -58,6 +59,8 @@ class Measurement(Frozen):
     reply_rate_rps: float = Field(ge=0)
     size_classes: tuple[SizeClassCounts, ...] = ()
     generator_limited: bool = False
+    reply_latency_us: dict[str, float] = Field(default_factory=dict)
+    resident_bytes: float | None = None
 
 
 class TrialResult(Frozen):

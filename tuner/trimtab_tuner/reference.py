@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from trimtab_tuner.records import Frozen, TrialResult
 
@@ -59,6 +59,8 @@ def judge_reference(scores: Sequence[tuple[int, float]]) -> Reference:
     if len(logs) >= 2:
         squares = float(((logs - logs.mean()) ** 2).sum())
     if len(logs) >= FEWEST_FOR_DRIFT and np.ptp(logs) > 0:
+        from scipy import stats  # takes a second to load, which most commands need not pay
+
         trend = stats.linregress(positions, logs)
         if trend.pvalue < DRIFT_P:
             drift, freedom = float(trend.slope), len(logs) - 2
@@ -86,7 +88,7 @@ def smallest_gain(noise: float, repeats: int) -> float:
     """The smallest gain (a share) that so many interleaved repeats are expected to tell from 0 at 95 %."""
     if repeats < 2:
         return math.inf
-    return float(stats.t.ppf(0.975, repeats - 1)) * noise * math.sqrt(2 / repeats)
+    return float(stdtrit(repeats - 1, 0.975)) * noise * math.sqrt(2 / repeats)
 
 
 def repeats_needed(noise: float, gain: float) -> int:

@@ -11,6 +11,12 @@ All are in Mbps of goodput (requests completed in time) and higher is better:
     The highest goodput at any rate.
 `sustained`
     The goodput at the highest rate: what is left under the heaviest overload.
+`mat`
+    The maximum achievable throughput under a latency limit (Hashemian 2013, section 3.3): the highest goodput
+    of the rates from the lowest up to the first that breaks the limit. The limit follows a colon, as in
+    `mat: p999 <= 4ms` (`limits.py`). Without one it is 4.5 times the mean latency at low load, which the
+    calibration has measured: that study's limits were 4 to 5 times it. Latency tails beyond the limit do not
+    count, and a trial that breaks it at once scores 0.
 """
 
 import itertools
@@ -19,6 +25,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from trimtab_tuner.limits import Limit, parse_limit
 from trimtab_tuner.records import Measurement
 
 
@@ -28,6 +35,7 @@ class Objective(StrEnum):
     CONDENSED_AREA = "condensed-area"
     PEAK = "peak"
     SUSTAINED = "sustained"
+    MAT = "mat"
 
 
 def condensed_area(measurements: Sequence[Measurement]) -> float:
@@ -49,6 +57,14 @@ def sustained(measurements: Sequence[Measurement]) -> float:
     return _ascending(measurements)[-1].goodput_mbps
 
 
+def achievable(measurements: Sequence[Measurement], limit: Limit) -> float:
+    """Highest goodput, in Mbps, before the limit is first broken; 0 if it never holds."""
+    within = itertools.takewhile(limit.holds, _ascending(measurements))
+    return max((m.goodput_mbps for m in within), default=0.0)
+
+
+LOW_LOAD_FACTOR = 4.5
+
 _FUNCTIONS = {
     Objective.CONDENSED_AREA: condensed_area,
     Objective.PEAK: peak,
@@ -56,9 +72,39 @@ _FUNCTIONS = {
 }
 
 
-def score(objective: Objective | str, measurements: Sequence[Measurement]) -> float:
-    """The trial's score in Mbps; ValueError for an unknown objective or without measurements."""
-    return _FUNCTIONS[Objective(objective)](measurements)
+def parse_objective(text: str) -> tuple[Objective, Limit | None]:
+    """An objective and the limit behind its colon; ValueError says what was expected."""
+    name, colon, limit = text.partition(":")
+    names = ", ".join(objective.value for objective in Objective)
+    if name.strip() not in [objective.value for objective in Objective]:
+        raise ValueError(f"{text!r}: expected one of {names}")
+    objective = Objective(name.strip())
+    if colon and objective is not Objective.MAT:
+        raise ValueError(f"{text!r}: only {Objective.MAT.value} takes a limit")
+    if colon and limit.strip().startswith("rss"):
+        raise ValueError(f"{text!r}: {Objective.MAT.value} takes a limit on latency")
+    return objective, parse_limit(limit) if colon else None
+
+
+def derived_limit(low_load_mean_us: float) -> Limit:
+    """The limit of `mat` where none is given, from the mean latency at low load."""
+    return parse_limit(f"mean <= {LOW_LOAD_FACTOR * low_load_mean_us:.1f}us")
+
+
+def score(
+    objective: Objective | str, measurements: Sequence[Measurement], limit: Limit | None = None
+) -> float:
+    """The trial's score in Mbps; `limit` is that of `mat` where the text of the objective has none.
+
+    ValueError for an unknown objective, without measurements, or for `mat` without a limit.
+    """
+    kind, own_limit = parse_objective(objective)
+    if kind is not Objective.MAT:
+        return _FUNCTIONS[kind](measurements)
+    limit = own_limit or limit
+    if limit is None:
+        raise ValueError("mat needs a limit: given as in 'mat: p999 <= 4ms', or derived from a calibration")
+    return achievable(measurements, limit)
 
 
 def _ascending(measurements: Sequence[Measurement]) -> list[Measurement]:

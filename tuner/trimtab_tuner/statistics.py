@@ -78,6 +78,9 @@ class RankGroup(Frozen):
 def tukey_groups(samples: Mapping[str, Sequence[float]], alpha: float = 0.05) -> tuple[RankGroup, ...]:
     """Rank named samples by mean, those that Tukey's HSD cannot tell apart sharing a rank.
 
+    Where the samples' variances differ (Brown and Forsythe's test at 5 %), Games and Howell's test takes its
+    place, which does not assume them equal; it needs at least three values in each.
+
     The best mean opens group 1, which takes in every sample not significantly different from it; the best of
     the rest opens the next group, whose rank is one more than the number of samples before it. Samples with
     fewer than two values cannot be tested and are left out.
@@ -108,5 +111,15 @@ def _pairwise_p(samples: tuple[Samples, ...]) -> Samples:
     else:
         from scipy import stats  # takes a second to load, which most commands need not pay
 
-        p_values = np.asarray(stats.tukey_hsd(*samples).pvalue, dtype=np.float64)
+        tested = stats.tukey_hsd(*samples, equal_var=not _variances_differ(samples))
+        p_values = np.asarray(tested.pvalue, dtype=np.float64)
     return p_values
+
+
+def _variances_differ(samples: tuple[Samples, ...]) -> bool:
+    """Whether Brown and Forsythe's test says so; never with fewer than three values or without variance."""
+    from scipy import stats
+
+    if any(len(sample) < 3 or np.ptp(sample) == 0 for sample in samples):
+        return False
+    return bool(stats.levene(*samples, center="median").pvalue < 0.05)

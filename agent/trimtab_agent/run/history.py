@@ -4,6 +4,7 @@ from collections import Counter
 
 from trimtab_db import Repository, records
 from trimtab_db.records import TrialPurpose
+from trimtab_tuner.limits import Limit
 from trimtab_tuner.records import Proposal, TrialResult, Verdict
 from trimtab_tuner.reference import (
     Reference,
@@ -12,6 +13,7 @@ from trimtab_tuner.reference import (
     reference_due,
     without_drift,
 )
+from trimtab_tuner.score import derived_limit
 from trimtab_tuner.space import configuration_hash
 
 # A configuration whose trials were disturbed so often is not measured again.
@@ -76,6 +78,13 @@ class History:
                 if trial.configuration_hash == default and trial.score is not None
             ]
         )
+
+    def low_load_limit(self) -> Limit | None:
+        """The latency limit that the calibration's lowest rate suggests; None if it replied nothing."""
+        measured = [m for t in self.finished(TrialPurpose.CALIBRATION) for m in t.measurements]
+        lowest = min(measured, key=lambda m: m.rate_rps, default=None)
+        mean_us = None if lowest is None else lowest.reply_latency.mean_us
+        return derived_limit(mean_us) if mean_us else None
 
     def reference_due(self, budget_trials: int) -> bool:
         """Whether the search's next trial is to be the reference; never if the default was not verified."""

@@ -1,6 +1,7 @@
 """One rate of a trial: drive it, and put together what generator, server and host have counted meanwhile."""
 
 from trimtab_db import records
+from trimtab_tuner.limits import LATENCIES
 from trimtab_tuner.records import Measurement, SizeClassCounts
 
 from trimtab_agent.counters.source import Values
@@ -81,4 +82,10 @@ def for_tuner(record: records.Measurement) -> Measurement:
             for c in record.size_classes
         ),
         generator_limited=record.generator_limited,
+        reply_latency_us={
+            name: value
+            for name in LATENCIES
+            if (value := getattr(record.reply_latency, f"{name}_us")) is not None
+        },
+        resident_bytes=record.counters.get("server_processes", {}).get("resident_bytes"),
     )

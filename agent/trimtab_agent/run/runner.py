@@ -190,6 +190,7 @@ class Runner:
         self._prepare()
         self._enter(RunPhase.CALIBRATING)
         ladder = self._run.ladder or self._calibrate()
+        self._bench = replace(self._bench, latency_limit=self._history.low_load_limit())
         self._enter(RunPhase.SEARCHING)
         self._search(ladder)
         self._enter(RunPhase.CONFIRMING)

@@ -16,6 +16,7 @@ from typing import Any
 
 from trimtab_db import records
 from trimtab_tuner.affinity import plan_of, steers_queues
+from trimtab_tuner.limits import Limit, broken_limit, parse_limit
 from trimtab_tuner.presets import Settings
 from trimtab_tuner.records import Configuration, Verdict
 from trimtab_tuner.score import score
@@ -78,6 +79,7 @@ class Bench:
     sampler: Sampler
     stop: StopSignal
     surroundings: Surroundings = field(default_factory=Surroundings)
+    latency_limit: Limit | None = None
     disturbance: DisturbanceWatch | None = None
     affinity: AffinityService | None = None
     base: str | None = None
@@ -371,4 +373,7 @@ def judge(
         return Verdict.FAILED_VERIFICATION, verification.sentence, None
     if order.purpose is records.TrialPurpose.CALIBRATION:
         return Verdict.VERIFIED, verification.sentence, None
-    return Verdict.VERIFIED, verification.sentence, score(bench.objective, in_tuner)
+    broken = broken_limit([parse_limit(text) for text in bench.settings.constraints], in_tuner)
+    if broken:
+        return Verdict.FAILED_VERIFICATION, broken, None
+    return Verdict.VERIFIED, verification.sentence, score(bench.objective, in_tuner, bench.latency_limit)

@@ -9,7 +9,6 @@ counts as half the worst verified score.
 import warnings
 
 import numpy as np
-from scipy.stats import norm
 
 from trimtab_tuner.records import Proposal
 from trimtab_tuner.space import Space
@@ -44,6 +43,7 @@ class GaussianProcess(Search):
         return None
 
     def _expected_improvement(self, candidates: np.ndarray) -> np.ndarray:
+        from scipy.stats import norm
         from sklearn.gaussian_process import GaussianProcessRegressor  # slow to import, seldom used
         from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 

@@ -14,7 +14,7 @@ import itertools
 import math
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from trimtab_tuner.records import Configuration, Proposal, Value
 from trimtab_tuner.space import Space
@@ -38,7 +38,7 @@ class HillClimb(Search):
     def __init__(self, space: Space, options: Options) -> None:
         super().__init__(space, options)
         self._pool = Pool(space, options.seed)
-        self._threshold = float(stats.norm.ppf(CONFIDENCE))
+        self._threshold = float(ndtri(CONFIDENCE))
 
     def _propose(self) -> Proposal | None:
         start = self._start()

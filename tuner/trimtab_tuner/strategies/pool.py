@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
@@ -112,5 +111,7 @@ class Pool:
         return [self.every[i] for i in np.argsort(distances, kind="stable")]
 
     def _sobol(self) -> Points:
+        from scipy.stats import qmc  # takes a second to load, which most commands need not pay
+
         spread = qmc.Sobol(len(self._knobs), rng=self._seed).random(SPREAD)
         return np.where(self.categorical, np.floor(spread * self._counts), spread)

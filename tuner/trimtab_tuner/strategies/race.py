@@ -12,7 +12,7 @@ Without any noise there is nothing to repeat: then the whole budget goes to diff
 import math
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri
 
 from trimtab_tuner.records import Configuration, Proposal
 from trimtab_tuner.space import Space
@@ -33,7 +33,7 @@ class Race(Search):
         self._order = [pool.configuration_of(pool.spread, int(i)) for i in order]
         share = FIELD_SHARE if options.noise > 0 else 1.0
         self._field = max(2, round(share * options.budget_trials))
-        self._quantile = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+        self._quantile = float(ndtri((1 + CONFIDENCE) / 2))
 
     def _propose(self) -> Proposal | None:
         if len(self.tallies.keys() | self._asked) < self._field:

@@ -26,6 +26,10 @@ OBJECTIVES = {
     Objective.CONDENSED_AREA: "Mean goodput over the whole ladder: good at every rate.",
     Objective.PEAK: "The highest goodput at any rate.",
     Objective.SUSTAINED: "Goodput at the highest rate: what is left under the heaviest overload.",
+    Objective.MAT: (
+        "The highest goodput within a latency limit: 4.5 times the low-load mean, or given as in "
+        "'mat: p999 <= 4ms'."
+    ),
 }
 
 

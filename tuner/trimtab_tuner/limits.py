@@ -1,0 +1,76 @@
+"""Limits in text, for constraints and for the objective `mat`: `p999 <= 20ms`, `rss <= 500MB`.
+
+On the left stands what is measured at every rate: the reply latency (`mean`, `p50`, `p90`, `p99`, `p999`) or
+`rss`, the resident memory of all server processes together. On the right a number with its unit: `us`, `ms`
+or `s`; `kB`, `MB`, `GB` (powers of ten) or `KiB`, `MiB`, `GiB`.
+"""
+
+import re
+from collections.abc import Sequence
+
+from trimtab_tuner.records import Frozen, Measurement
+
+LATENCIES = ("mean", "p50", "p90", "p99", "p999")
+TIMES_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
+SIZES_BYTES = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
+_LIMIT = re.compile(r"\s*(\w+)\s*<=\s*([0-9.]+)\s*(\w+)\s*")
+
+
+class Limit(Frozen):
+    """An upper bound on one statistic, in microseconds or bytes; `text` is how it was written."""
+
+    statistic: str
+    bound: float
+    text: str
+
+    def measured(self, measurement: Measurement) -> float | None:
+        """The statistic at one rate; None if it was not measured, or nothing was replied."""
+        if self.statistic == "rss":
+            return measurement.resident_bytes
+        return measurement.reply_latency_us.get(self.statistic)
+
+    def holds(self, measurement: Measurement) -> bool:
+        """Whether it was measured and is within the bound."""
+        value = self.measured(measurement)
+        return value is not None and value <= self.bound
+
+
+def parse_limit(text: str) -> Limit:
+    """The limit that a text states; ValueError says what is wrong with it."""
+    matched = _LIMIT.fullmatch(text)
+    example = "for instance p999 <= 20ms or rss <= 500MB"
+    if matched is None:
+        raise ValueError(f"{text!r}: expected STATISTIC <= NUMBER UNIT, {example}")
+    statistic, number, unit = matched.groups()
+    if statistic != "rss" and statistic not in LATENCIES:
+        raise ValueError(f"{text!r}: no such statistic; expected one of {', '.join(LATENCIES)}, rss")
+    units = SIZES_BYTES if statistic == "rss" else TIMES_US
+    if unit not in units:
+        raise ValueError(f"{text!r}: {statistic} is given in {', '.join(units)}, {example}")
+    try:
+        bound = float(number) * units[unit]
+    except ValueError:
+        raise ValueError(f"{text!r}: {number} is no number, {example}") from None
+    if bound <= 0:
+        raise ValueError(f"{text!r}: nothing can be below 0; expected a positive bound")
+    return Limit(statistic=statistic, bound=bound, text=f"{statistic} <= {number}{unit}")
+
+
+def broken_limit(limits: Sequence[Limit], measurements: Sequence[Measurement]) -> str:
+    """A sentence about the first limit that does not hold at some rate; empty if all hold at every rate."""
+    for limit in limits:
+        for measurement in measurements:
+            value = limit.measured(measurement)
+            if value is None:
+                at = f"at {measurement.rate_rps:.0f} requests/s"
+                return f"{limit.text}: {limit.statistic} was not measured {at}."
+            if value > limit.bound:
+                return (
+                    f"{limit.statistic} = {_in_words(limit.statistic, value)} at {measurement.rate_rps:.0f} "
+                    f"requests/s: expected {limit.text}."
+                )
+    return ""
+
+
+def _in_words(statistic: str, value: float) -> str:
+    return f"{value / 1e6:.1f} MB" if statistic == "rss" else f"{value / 1e3:.2f} ms"
