@@ -121,13 +121,14 @@ test-core: .build/packages-test setup
 	@[ -f $(CORE_SANITIZED)/build.ninja ] || $(BIN)/meson setup $(CORE_SANITIZED) server-core -Dbuildtype=debug -Db_sanitize=address,undefined >/dev/null
 	@$(BIN)/ninja -C $(CORE_SANITIZED) --quiet
 	@$(BIN)/meson test -C $(CORE_SANITIZED) --no-rebuild --print-errorlogs
-	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_SANITIZED)/httpd/trimtab-httpd TRIMTAB_LOAD=$(CURDIR)/$(CORE_SANITIZED)/loadgen/trimtab-load $(BIN)/pytest -q server-core/tests
+	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_SANITIZED)/httpd/trimtab-httpd TRIMTAB_LOAD=$(CURDIR)/$(CORE_SANITIZED)/loadgen/trimtab-load $(BIN)/pytest -q -n 2 server-core/tests
 	@[ -f $(CORE_THREAD)/build.ninja ] || $(BIN)/meson setup $(CORE_THREAD) server-core -Dbuildtype=debug -Db_sanitize=thread >/dev/null
 	@$(BIN)/ninja -C $(CORE_THREAD) --quiet
-	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd $(BIN)/pytest -q server-core/tests/http -k "$(THREADED)"
+	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd $(BIN)/pytest -q -n 2 server-core/tests/http -k "$(THREADED)"
 
 test-python: .build/packages-test setup
-	@$(BIN)/pytest -q tuner/tests db/tests agent/tests
+	@$(BIN)/pytest -q -n 2 tuner/tests db/tests
+	@$(BIN)/pytest -q agent/tests # one after the other: they measure
 
 test-webui: setup
 	@cd webui && npm run --silent test
