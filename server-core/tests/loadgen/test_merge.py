@@ -14,6 +14,11 @@ def always_replies(connection):
         connection.reply(int(connection.read_request().target.strip("/")))
 
 
+def without_reasons(result):
+    """The result without why it was generator-limited, if a busy machine made it so: the reasons name files."""
+    return result | {"health": {**result["health"], "reasons": []}}
+
+
 @pytest.fixture
 def two_results(load, serve, write_log, tmp_path):
     """The results of two runs, and the files that hold them."""
@@ -32,7 +37,7 @@ def test_result_merged_with_nothing_is_itself(merge, two_results):
     """Reading and writing lose nothing: counts, latencies and histograms are the same."""
     [result, _], [file, _] = two_results
     merged = merge(file).result
-    assert result == merged
+    assert without_reasons(result) == without_reasons(merged)
 
 
 def test_counts_histograms_and_rates_add_up(merge, two_results):
@@ -66,7 +71,7 @@ def test_merging_merged_results_gives_the_same(merge, two_results, tmp_path):
     pair = merge(files[1], files[0]).result
     (tmp_path / "pair").write_text(json.dumps(pair))
     again = merge(files[0], tmp_path / "pair").result
-    assert three == again
+    assert without_reasons(three) == without_reasons(again)
 
 
 def test_generator_limited_part_limits_the_whole(merge, two_results, tmp_path):
@@ -74,9 +79,9 @@ def test_generator_limited_part_limits_the_whole(merge, two_results, tmp_path):
     (one, _), files = two_results
     one["health"] |= {"verdict": "generator-limited", "reasons": ["It was tired."]}
     (tmp_path / "tired").write_text(json.dumps(one))
-    merged = merge(files[1], tmp_path / "tired").result
+    merged = merge(tmp_path / "tired", files[1]).result
     assert merged["health"]["verdict"] == "generator-limited"
-    assert merged["health"]["reasons"] == [f"{tmp_path}/tired was generator-limited: It was tired."]
+    assert f"{tmp_path}/tired was generator-limited: It was tired." in merged["health"]["reasons"]
 
 
 def test_results_of_different_loads_are_refused(merge, two_results, load, serve, tmp_path):
