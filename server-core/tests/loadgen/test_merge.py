@@ -15,7 +15,7 @@ def always_replies(connection):
 
 
 def without_reasons(result):
-    """The result without why it was generator-limited, if a busy machine made it so: the reasons name files."""
+    """The result without why it was generator-limited, if a busy machine made it so: they name files."""
     return result | {"health": {**result["health"], "reasons": []}}
 
 
