@@ -1,11 +1,9 @@
 /*
- * See connection.h.
+ * See connection.h. How connections come and go is in connection_life.c.
  */
 #include "httpd/connection.h"
 
 #include "common/clock.h"
-#include "httpd/access_log.h"
-#include "httpd/connection_pool.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
 #include "httpd/reply.h"
@@ -27,130 +25,10 @@ struct leftover {
     char bytes[];
 };
 
-/* Adds a chunk to the free connections. */
-static void add_chunk(void *user, struct connection *chunk)
-{
-    struct worker *worker = user;
-
-    for (size_t i = 0; i < CONNECTIONS_PER_CHUNK; i++) {
-        chunk[i].home = worker->row;
-        chunk[i].next_free = worker->free_connections;
-        worker->free_connections = &chunk[i];
-    }
-}
-
-void connection_inherit(struct worker *worker)
-{
-    if (worker->connection_pool)
-        connection_pool_for_each(worker->connection_pool, worker->connection_owner, add_chunk, worker);
-}
-
-static struct connection *allocate(struct worker *worker)
-{
-    struct connection *connection;
-
-    if (!worker->free_connections) {
-        struct connection *chunk =
-            worker->connection_pool ? connection_pool_take(worker->connection_pool, worker->connection_owner)
-                                    : calloc(CONNECTIONS_PER_CHUNK, sizeof(*chunk));
-
-        if (chunk)
-            add_chunk(worker, chunk);
-    }
-    connection = worker->free_connections;
-    if (connection) {
-        worker->free_connections = connection->next_free;
-        memset(connection, 0, offsetof(struct connection, posted)); /* what is behind stays */
-    }
-    return connection;
-}
-
 static void drop_leftover(struct connection *connection)
 {
     free(connection->leftover);
     connection->leftover = NULL;
-}
-
-/* Gives back all that the connection has, but for its descriptor. */
-static void release(struct worker *worker, struct connection *connection)
-{
-    timers_cancel(&connection->timer);
-    access_log_end(worker, connection);
-    reply_drop(connection);
-    drop_leftover(connection);
-    worker->counters->connections_open--;
-    connection->state = CLOSED;
-    connection->next_free = worker->free_connections;
-    worker->free_connections = connection;
-}
-
-void connection_close(struct worker *worker, struct connection *connection, enum close_reason reason)
-{
-    struct counters *counters = worker->counters;
-    const int fd = connection->fd;
-
-    if (worker->mechanism->remove_connection)
-        worker->mechanism->remove_connection(worker->events, fd);
-    /* In this order: if the process dies in between, nobody closes a descriptor that is somebody else's. */
-    connection->fd = -1;
-    if (worker->mechanism->close_connection)
-        worker->mechanism->close_connection(worker->events, fd);
-    else
-        close(fd);
-    release(worker, connection);
-    counters->connections_closed_by_client += reason == CLOSED_BY_CLIENT;
-    counters->connections_closed_by_server += reason == CLOSED_BY_SERVER;
-    counters->connections_timed_out += reason == CLOSED_BY_TIMEOUT;
-}
-
-void connection_give_away(struct worker *worker, struct connection *connection)
-{
-    const int fd = connection->fd;
-
-    /* Closing it is not enough: others hold the socket open, so the kernel would go on to report it. */
-    if (worker->mechanism->remove_connection)
-        worker->mechanism->remove_connection(worker->events, fd);
-    else
-        worker->mechanism->remove_listener(worker->events, fd);
-    connection->fd = -1;
-    close(fd);
-    release(worker, connection);
-    worker->counters->connections_forwarded++;
-}
-
-/* Makes a connection of a socket, whose timeout begins now. Returns NULL, with the socket closed, when there
- * is no memory. */
-static struct connection *take(struct worker *worker, int fd, bool blocking)
-{
-    struct connection *connection = allocate(worker);
-
-    if (connection) {
-        connection->fd = fd;
-        connection->blocking = blocking;
-        connection->interest = EVENT_READABLE;
-        connection->guarded = worker->may_send != NULL;
-    }
-    if (!connection ||
-        worker->mechanism->add_connection(worker->events, fd, connection_tag(connection)) != 0) {
-        log_errno("no memory for a connection");
-        if (connection) {
-            connection->fd = -1;
-            connection->next_free = worker->free_connections;
-            worker->free_connections = connection;
-        }
-        close(fd);
-        worker->counters->connections_closed_by_server++;
-        return NULL;
-    }
-    worker->counters->connections_open++;
-    timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
-    return connection;
-}
-
-struct connection *connection_open(struct worker *worker, int fd, bool blocking)
-{
-    worker->counters->connections_accepted++;
-    return take(worker, fd, blocking);
 }
 
 void connection_watch(struct worker *worker, struct connection *connection)
@@ -397,7 +275,7 @@ void connection_resume(struct worker *worker, struct connection *connection)
 
 void connection_adopt(struct worker *worker, int fd, bool blocking, const char *input, size_t length)
 {
-    struct connection *connection = take(worker, fd, blocking);
+    struct connection *connection = connection_take(worker, fd, blocking);
 
     if (!connection)
         return;

@@ -107,6 +107,10 @@ struct connection *connection_open(struct worker *worker, int fd, bool blocking)
 /* Takes over the memory of the process that was here before, where such memory outlives it. */
 void connection_inherit(struct worker *worker);
 
+/* Makes a connection of a socket without counting it as accepted; its timeout begins. Returns NULL, with the
+ * socket closed, when there is no memory. */
+struct connection *connection_take(struct worker *worker, int fd, bool blocking);
+
 /* Takes over a socket that another process has accepted, and serves `length` bytes that it has received. */
 void connection_adopt(struct worker *worker, int fd, bool blocking, const char *input, size_t length);
 
