@@ -22,6 +22,14 @@ def test_own_range_of_a_knob_goes_before_the_presets():
     assert knobs["max_connections"].high == PRESETS["quick"].settings.ranges["max_connections"].high
 
 
+def test_pool_of_php_is_a_knob_where_the_workload_is_dynamic():
+    """And only there."""
+    dynamic = check(RunSpec(target="nginx", workload="support"))
+    assert "pm.max_children" in {knob.name for knob in dynamic.space.free}
+    static = check(RunSpec(target="nginx"))
+    assert "pm.max_children" not in {knob.name for knob in static.space.knobs}
+
+
 def test_fixed_knob_leaves_the_search():
     """Its value holds for every trial."""
     plan = check(RunSpec(knobs={"sendfile": KnobSpec(fixed="blocking")}))

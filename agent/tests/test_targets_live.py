@@ -4,6 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,7 +18,8 @@ from trimtab_agent.load_generator import LoadOrder, drive
 from trimtab_agent.programs import find_installed, server_program
 from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
 from trimtab_agent.warming import warm
-from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets import TARGETS, php
+from trimtab_tuner.workloads.dynamic import PAGE_PATH, PAGE_SCRIPT
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 OTHERS = [name for name in TARGETS if name != "core"]
@@ -99,6 +103,26 @@ def test_server_serves_the_workload_and_leaves_nothing_behind(name, order, setti
         "trial-1.conf",
         "trial-1.log",
     ]
+
+
+@pytest.mark.parametrize("name", sorted(php.TARGETS_WITH_PHP))
+def test_dynamic_requests_are_answered_by_the_pool(name, order, tmp_path):
+    """php-fpm runs beside the server, in the size asked for, and ends with it."""
+    if not list(Path("/usr/sbin").glob("php-fpm[0-9]*")):
+        pytest.skip("php-fpm is not installed")
+    root = tmp_path / "root"
+    (root / PAGE_PATH.lstrip("/")).parent.mkdir(parents=True)
+    (root / PAGE_PATH.lstrip("/")).write_text(PAGE_SCRIPT)
+    made = replace(order(name, **{php.POOL_SIZE.name: 3}), root=root)
+    with TargetServer(made, StopSignal()) as server:
+        with urllib.request.urlopen(f"{server.url}{PAGE_PATH}?size=5000", timeout=30) as reply:  # noqa: S310
+            assert (reply.status, len(reply.read())) == (200, 5000)
+        pids = server.pids
+        names = [psutil.Process(pid).name() for pid in pids]
+        assert len([one for one in names if one.startswith("php-fpm")]) == 1 + 3
+        assert server.workers_lost() == 0
+    wait_until_gone(list(pids))
+    assert not (tmp_path / "trial-1").exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up privileges")

@@ -16,7 +16,7 @@ from trimtab_tuner.exports import Check, ExportFile, ExportOrder, export_files
 from trimtab_tuner.records import Configuration, Verdict
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain, paired_gain
-from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.targets.base import Evidence, RenderContext
 
 from trimtab_agent.errors import HostError, TrimtabError
@@ -85,7 +85,13 @@ def _context(run: records.Run, root: Path, directory: Path) -> RenderContext:
         server_cpus=tuple(run.layout["server"]),
         prefix=str(directory),
         error_log=str(directory / "error.log"),
+        php_socket=str(directory / php.SOCKET) if php.POOL_SIZE.name in run_knobs(run) else None,
     )
+
+
+def run_knobs(run: records.Run) -> set[str]:
+    """The names of the knobs of a run."""
+    return {knob["name"] for knob in run.space["knobs"]}
 
 
 def check_file(check: Check | None, file: Path, httpd: Path) -> tuple[str, bool, str]:

@@ -33,6 +33,7 @@ from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import RunNotFound, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.layout import CpuLayout
+from trimtab_agent.php_pool import php_program
 from trimtab_agent.programs import require_built, server_program
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
@@ -82,6 +83,8 @@ class TuningService:
         plan = check(spec, self.own_workloads)
         require_surroundings(plan.definition.conditions)
         server_program(plan.target, self._settings.httpd_path)
+        if plan.definition.dynamic is not None:
+            php_program()
         require_built(self._settings.load_path)
         with self._guard:
             lock = RunLock(self._paths.lock)

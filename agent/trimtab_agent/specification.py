@@ -17,6 +17,7 @@ from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.own import EDITORS, own_values
+from trimtab_tuner.targets.php import TARGETS_WITH_PHP, with_pool
 from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.conditions import Memory, Start, memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
@@ -32,10 +33,6 @@ from trimtab_agent.workload_choice import (
     sized,
     with_conditions,
 )
-
-# Targets whose server runs PHP over FastCGI, which dynamic requests need.
-DYNAMIC_TARGETS: frozenset[str] = frozenset()
-
 
 # Stands for the private instance when only the question is whether there can be one.
 NOWHERE = RenderContext(root="/", listen=("127.0.0.1:1",), server_cpus=(0,), prefix="/")
@@ -101,7 +98,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     preset = PRESETS[_known("preset", spec.preset, PRESETS)]
     target = TARGETS[_known("target", spec.target, TARGETS)]
     definition = spec.definition or find_definition(spec.workload, own_workloads)
-    if definition.dynamic is not None and target.name not in DYNAMIC_TARGETS:
+    if definition.dynamic is not None and target.name not in TARGETS_WITH_PHP:
         raise SpecError(
             "workload",
             f"workload = {definition.name!r}: {definition.dynamic.share:.0%} of its requests are dynamic, "
@@ -134,6 +131,8 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     base = None if spec.base is None else read_base(target, Path(spec.base))
     if base is not None:
         space = _begun_with(space, target, base, cpus)
+    if definition.dynamic is not None:
+        space = with_pool(space)
     space = settings.apply_ranges(_narrowed(space, spec))
     if base is not None:
         _refuse_included(space, target, base, cpus)

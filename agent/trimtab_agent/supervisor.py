@@ -21,12 +21,14 @@ from typing import Any, Self
 
 import psutil
 from trimtab_tuner.records import Configuration
+from trimtab_tuner.targets import php
 from trimtab_tuner.targets.base import RenderContext, Target
 from trimtab_tuner.targets.own import EDITORS, changed_knobs
 
 from trimtab_agent.children import Child, StopSignal, last_line
 from trimtab_agent.errors import HostError
 from trimtab_agent.load_generator import Stopped
+from trimtab_agent.php_pool import PhpPool, PoolFailed
 from trimtab_agent.stats_socket import StatsSocket, StatsSocketError, plain_metrics
 from trimtab_agent.status_page import StatusPage
 from trimtab_agent.unprivileged import command_prefix, hand_over
@@ -83,9 +85,11 @@ class TargetServer:
             self.stats_socket = self._directory / "stats.sock"
             self._status_page: StatusPage | None = None
             self._prefix: tuple[str, ...] = ()
+            self._pool: PhpPool | None = None
             file = order.directory / f"{order.name}.conf"
             self.text = self._render(file)
             self._check(file)
+            self._start_pool(stop)
             self.child = Child(
                 order.target.start_command(str(file), str(order.program)),
                 cpus=order.cpus,
@@ -94,6 +98,7 @@ class TargetServer:
                 prefix=(*order.within, *self._prefix),
             )
         except BaseException:
+            self._stop_pool()
             shutil.rmtree(self._directory, ignore_errors=True)
             raise
         self._seen_pids: set[int] = set()
@@ -121,12 +126,15 @@ class TargetServer:
             pids = tuple(child.pid for child in psutil.Process(self.child.pid).children(recursive=True))
         except psutil.NoSuchProcess:
             return ()
+        if self._pool is not None:
+            pids += self._pool.pids
         self._seen_pids.update(pids)
         return pids
 
     def stop(self) -> None:
         """Ends the server with all its processes; its directory goes as well."""
         self.child.stop()
+        self._stop_pool()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def read_stats(self) -> dict[str, Any] | None:
@@ -194,6 +202,7 @@ class TargetServer:
             status_listen=status_listen,
             server_cpus=order.cpus,
             prefix=str(self._directory),
+            php_socket=str(self._directory / php.SOCKET) if self._wants_php else None,
         )
         if order.base is None:
             text = target.render(order.configuration, context)
@@ -208,6 +217,33 @@ class TargetServer:
             if self._prefix:
                 hand_over(self._directory)
         return text
+
+    @property
+    def _wants_php(self) -> bool:
+        return php.POOL_SIZE.name in self._order.configuration
+
+    def _start_pool(self, stop: StopSignal) -> None:
+        if not self._wants_php:
+            return
+        order = self._order
+        try:
+            self._pool = PhpPool(
+                order.configuration,
+                directory=self._directory,
+                log=self._log(),
+                cpus=order.cpus,
+                prefix=self._prefix,
+                within=order.within,
+                stop=stop,
+            )
+        except PoolFailed as error:
+            if stop.requested:
+                raise Stopped from error
+            raise ServerFailed(str(error)) from error
+
+    def _stop_pool(self) -> None:
+        if self._pool is not None:
+            self._pool.stop()
 
     def _check(self, file: Path) -> None:
         order = self._order

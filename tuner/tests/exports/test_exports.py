@@ -2,12 +2,13 @@
 
 import configparser
 import re
+from dataclasses import replace
 
 import pytest
 from trimtab_tuner.exports import ExportOrder, export_files
 from trimtab_tuner.exports.translation import LINKS, translate
 from trimtab_tuner.statistics import Gain
-from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.targets.base import Evidence, RenderContext
 from trimtab_tuner.targets.core import LINE_LIMIT
 from trimtab_tuner.targets.own import own_values
@@ -168,6 +169,25 @@ def test_readme_has_the_evidence():
     assert "workload `specweb99`" in text
     assert "LimitNOFILE=1401" in text
     assert "- `worker_processes`: `pgrep -c -P" in text
+
+
+@pytest.mark.parametrize("name", sorted(php.TARGETS_WITH_PHP))
+def test_pool_of_php_is_exported_with_its_evidence(name):
+    """Where the run had one; the server's file hands requests to it."""
+    tuned = {**TUNED[name], php.POOL_SIZE.name: 40}
+    made = order(name, tuned)
+    made = replace(
+        made,
+        space=php.with_pool(made.space),
+        context=replace(made.context, php_socket="/var/own/php.sock"),
+    )
+    files = exported(made)
+    assert "\npm.max_children = 40\n" in files["php-fpm"].text
+    assert "; Measured effect" in files["php-fpm"].text
+    assert "/var/own/php.sock" in files[made.target.program].text
+    assert "| `pm.max_children` | 40 processes | 5 |" in files["readme"].text
+    assert "No equivalent in h2o: pm.max_children = 40." in joined(files["h2o"].text)
+    assert "php-fpm" not in exported(order(name))
 
 
 def test_changes_name_the_block_they_belong_to():

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from trimtab_tuner.exports import readme, server_file, system, translated
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
-from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets import TARGETS, php
 
 __all__ = ["Check", "ExportFile", "ExportOrder", "export_files", "format_help"]
 
@@ -13,6 +13,7 @@ _HELP = {
     "sysctl": "Kernel settings without which the server's own would be cut down.",
     "affinity": "Script that puts the running server on the CPUs it was measured on.",
     "tuned": "TuneD profile with the kernel settings.",
+    "php-fpm": "The pool of PHP processes behind the server.",
     "readme": "The evidence: every setting, its measured effect, how to see it live.",
 }
 
@@ -37,6 +38,8 @@ def export_files(order: ExportOrder) -> Iterator[ExportFile]:
     yield system.sysctl(order)
     yield system.affinity(order)
     yield system.tuned(order)
+    if php.POOL_SIZE.name in order.configuration:
+        yield server_file.php_pool(order)
     yield readme.readme(order)
     for name, target in TARGETS.items():
         if name != order.target.name:

@@ -2,7 +2,7 @@
 
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
-from trimtab_tuner.targets import nginx
+from trimtab_tuner.targets import nginx, php
 from trimtab_tuner.targets.base import About
 from trimtab_tuner.targets.own import EDITORS, changed_knobs
 
@@ -99,3 +99,11 @@ def _nginx_lines(order: ExportOrder, about: About) -> list[str]:
         options = nginx.listen_options(order.configuration).strip()
         lines.append(about("backlog") + about("reuseport") + f"# options of listen: {options}\n")
     return lines
+
+
+def php_pool(order: ExportOrder) -> ExportFile:
+    """The pool of PHP processes that was measured behind the server."""
+    about = commented(order)(php.POOL_SIZE.name).replace("# ", "; ")
+    text = php.pool_file(order.configuration, f"{order.context.prefix}/{php.SOCKET}", order.context.error_log)
+    setting = f"{php.POOL_SIZE.name} ="
+    return ExportFile("php-fpm", php.FILE_NAME, text.replace(setting, about + setting))

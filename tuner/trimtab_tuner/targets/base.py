@@ -27,7 +27,8 @@ class RenderContext:
     configuration pins its workers; `prefix` is a directory of the server's own for run-time files (pid,
     temporary files) of targets that need one. What the server counts is read at `stats_socket` (core) or
     under the target's `status_path` at `status_listen` (the others); None leaves it out of the file.
-    `error_log` is a path, or `stderr`.
+    `error_log` is a path, or `stderr`. Requests for PHP go to the pool at `php_socket`; without one there is
+    no PHP.
     """
 
     root: str
@@ -37,6 +38,7 @@ class RenderContext:
     server_cpus: tuple[int, ...] = ()
     prefix: str = "."
     error_log: str = "stderr"
+    php_socket: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
-from trimtab_tuner.targets.base import About, Demands, RenderContext, RenderError, no_comment
+from trimtab_tuner.targets.base import About, Demands, RenderContext, no_comment
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 
 LEAST_MAX_FDS = 4096  # lighttpd's own default (src/server.c)
@@ -196,8 +196,6 @@ def settings(configuration: Configuration) -> dict[str, str]:
 
 def surroundings(context: RenderContext, without: Collection[str] = ()) -> str:
     """What is no knob, without the settings that stand elsewhere already. Raises RenderError."""
-    if len(context.listen) != 1:
-        raise RenderError(f"listen = {', '.join(context.listen)}: expected one address for lighttpd")
     address, _, port = context.listen[0].rpartition(":")
     types = ",\n".join(
         f'  ".{ending}" => "{mime}"' for mime, endings in MIME_TYPES.items() for ending in endings.split()
@@ -216,6 +214,11 @@ def surroundings(context: RenderContext, without: Collection[str] = ()) -> str:
     if context.error_log != "stderr":
         lines["server.errorlog"] = quoted(context.error_log)
     text = "".join(f"{name} = {value}\n" for name, value in lines.items() if name not in without)
+    for further in context.listen[1:]:
+        text += f'$SERVER["socket"] == "{further}" {{ }}\n'
+    if context.php_socket is not None:
+        text += 'server.modules += ( "mod_fastcgi" )\n'
+        text += f'fastcgi.server = ( ".php" => (( "socket" => {quoted(context.php_socket)} )) )\n'
     if context.status_listen is not None:
         path = LighttpdTarget.status_path.partition("?")[0]
         text += 'server.modules += ( "mod_status" )\n'

@@ -23,6 +23,7 @@ from trimtab_tuner.targets.base import (
     no_comment,
 )
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
+from trimtab_tuner.targets.php import NGINX_PARAMETERS
 
 ON_OFF = ("off", "on")
 
@@ -362,6 +363,10 @@ def servers(configuration: Configuration, context: RenderContext, about: About =
     options = listen_options(configuration)
     listens = "".join(f"listen {address}{options};\n" for address in context.listen)
     root = f"root {quoted(context.root)};\nindex index.html;\n"
+    if context.php_socket is not None:
+        parameters = "".join(f"fastcgi_param {name} {value};\n" for name, value in NGINX_PARAMETERS.items())
+        passed = f"fastcgi_pass {quoted('unix:' + context.php_socket)};\n"
+        root += in_block("location ~ \\.php$", passed + parameters)
     text = in_block("server", about("backlog") + about("reuseport") + listens + root)
     if context.status_listen is not None:
         location = in_block(f"location = {NginxTarget.status_path}", "stub_status;\n")
