@@ -120,6 +120,13 @@ static bool start_worker(struct watch *watch, unsigned number)
         _exit(work(watch, number));
     }
     worker->exit_descriptor = (int)syscall(SYS_pidfd_open, worker->pid, 0);
+    if (worker->exit_descriptor < 0) {
+        int error = errno;
+        kill(worker->pid, SIGKILL);
+        waitpid(worker->pid, NULL, 0);
+        errno = error;
+        return false;
+    }
     watch->running++;
     return true;
 }

@@ -1,6 +1,7 @@
 """The worker processes: they end with the one that was started, and their death is told."""
 
 import os
+import resource
 import signal
 from pathlib import Path
 from time import monotonic, sleep
@@ -91,6 +92,19 @@ def test_signals_to_the_whole_group_give_one_result(begun):
     assert child.returncode == 130
     assert stdout.count('"type":"result"') == 1
     wait_until_gone(workers)
+
+
+def test_process_that_cannot_be_watched_is_not_begun(load):
+    """With too few descriptors for so many processes there is a sentence, and no load."""
+
+    def limit_descriptors():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (10, 10))
+
+    outcome = load(
+        "http://127.0.0.1:1/", *RUN[:4], "--processes", "20", expect_status=1, preexec_fn=limit_descriptors
+    )
+    assert outcome.stderr == "trimtab-load: a worker process could not be started: Too many open files\n"
+    assert outcome.stdout == ""
 
 
 def test_cpus_are_pinned_in_turn(begin, serve):
