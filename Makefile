@@ -33,7 +33,7 @@ PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
 
 .PHONY: help setup build up tune test check bench behaviours fuzz clean lock packages-test packages-bench \
-        test-core test-python test-webui test-browser
+        test-core test-python test-kill test-webui test-browser
 
 help: ## list the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -129,6 +129,9 @@ test-core: .build/packages-test setup
 test-python: .build/packages-test setup
 	@$(BIN)/pytest -q -n 2 tuner/tests db/tests
 	@$(BIN)/pytest -q agent/tests # one after the other: they measure
+
+test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
+	@TRIMTAB_KILLS=50 $(BIN)/pytest -q agent/tests/test_kill.py
 
 test-webui: setup
 	@cd webui && npm run --silent test

@@ -1,0 +1,87 @@
+"""kill -9 at random instants: a run goes on without repeating or losing a finished trial.
+
+Three times in the ordinary tests; `make test-kill` sets TRIMTAB_KILLS=50. The instants come from the seed
+TRIMTAB_KILL_SEED.
+"""
+
+import os
+import random
+import subprocess
+
+import pytest
+from live_support import Tune, tiny_options
+from trimtab_agent.runtime import open_repository
+from trimtab_db.errors import RecordNotFoundError
+from trimtab_db.records import RunState, TrialPurpose
+from trimtab_tuner.records import Verdict
+
+KILLS = int(os.environ.get("TRIMTAB_KILLS", "3"))
+SEED = int(os.environ.get("TRIMTAB_KILL_SEED", "1"))
+LONGEST_S = 9.0
+BUDGET = 9  # long enough for the reference to be measured again
+
+
+def finished_trials(settings, run_id):
+    """What is recorded of the trials that reached their end, by number."""
+    if state_of(settings, run_id) is None:
+        return {}
+    with open_repository(settings) as repository:
+        return {
+            t.number: (t.purpose, t.configuration_hash, t.block, t.score, len(t.measurements))
+            for t in repository.trials_of(run_id)
+            if t.verdict != Verdict.ABORTED
+        }
+
+
+def state_of(settings, run_id):
+    """The state of a run; None if there is no such run."""
+    with open_repository(settings) as repository:
+        try:
+            return repository.run(run_id).state
+        except RecordNotFoundError:
+            return None
+
+
+def check_whole(settings, run_id):
+    """A finished run has each proposal tried once, each slot of the confirmation filled once, no gap."""
+    with open_repository(settings) as repository:
+        trials = repository.trials_of(run_id)
+        proposals = repository.proposals_of(run_id)
+    done = [t for t in trials if t.verdict not in (Verdict.ABORTED, Verdict.DISTURBED)]
+    searched = [t for t in done if t.purpose is TrialPurpose.SEARCH]
+    answered = [t.proposal_number for t in searched if t.proposal_number is not None]
+    assert len(answered) == len(set(answered))
+    assert len(searched) <= BUDGET
+    assert sorted(answered) == sorted(p.number for p in proposals if p.trial_number is not None)
+    slots = [(t.block, t.configuration_hash) for t in done if t.purpose is TrialPurpose.CONFIRMATION]
+    assert len(slots) == len(set(slots))
+
+
+@pytest.mark.timeout(60 + 40 * KILLS)
+def test_run_killed_at_random_instants_loses_and_repeats_no_finished_trial(trimtab, settings):
+    """Whatever was finished before a kill is there after it, unchanged."""
+    instants, kills, run_id = random.Random(SEED), 0, 1
+    command: Tune = trimtab("tune", *tiny_options(budget_trials=BUDGET))
+    before: dict[int, tuple[object, ...]] = {}
+    while kills < KILLS:
+        try:
+            command.process.wait(instants.uniform(0.5, LONGEST_S))
+        except subprocess.TimeoutExpired:
+            command.process.kill()
+            command.process.wait()
+            kills += 1
+        trials = finished_trials(settings, run_id)
+        assert before.items() <= trials.items()
+        if state_of(settings, run_id) is RunState.FINISHED:
+            check_whole(settings, run_id)
+            run_id, before = run_id + 1, {}
+            command = trimtab("tune", *tiny_options(budget_trials=BUDGET))
+        elif state_of(settings, run_id) is None:  # killed before it was recorded
+            command = trimtab("tune", *tiny_options(budget_trials=BUDGET))
+        else:
+            before = trials
+            command = trimtab("tune", "--resume", str(run_id))
+    code, output = command.finish()
+    assert code == 0, output
+    assert before.items() <= finished_trials(settings, run_id).items()
+    check_whole(settings, run_id)
