@@ -141,7 +141,8 @@ def switches_for_a_large_reply(server: Any) -> int:
 
 def test_nm_continues_large_transfers_without_switching(start: Callable[..., Any]) -> None:
     """With continuations the thread is woken for the request and for the end of its reply, not in between."""
-    by_scheduler = switches_for_a_large_reply(start(architecture="nm", large_transfer="continuation"))
-    by_thread = switches_for_a_large_reply(start(architecture="nm", large_transfer="thread"))
+    small_buffer = {"architecture": "nm", "sndbuf": 16384}  # so that the reply blocks many times
+    by_scheduler = switches_for_a_large_reply(start(**small_buffer, large_transfer="continuation"))
+    by_thread = switches_for_a_large_reply(start(**small_buffer, large_transfer="thread"))
     assert by_scheduler <= 3
     assert by_thread > by_scheduler

@@ -1,0 +1,119 @@
+"""Clients that would harm others if they could: they are served or cut off, and nobody else notices.
+
+One event loop serves all of them here, so whatever it did for too long would be seen by all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FLOOD = b"GET /f HTTP/1.1\r\nHost: t\r\n\r\n" * 1000
+
+
+def test_endless_pipeline_does_not_starve_others(server: Any) -> None:
+    """While one client never stops asking, others get their replies."""
+    server.write("f", b"x")
+    server.write("other", b"contents")
+    greedy = server.connect()
+    stop = threading.Event()
+
+    def ask_for_ever() -> None:
+        with contextlib.suppress(OSError):
+            while not stop.is_set():
+                greedy.send(FLOOD)
+
+    def read_for_ever() -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while greedy.socket.recv(1 << 20):
+                pass
+
+    threads = [threading.Thread(target=function) for function in (ask_for_ever, read_for_ever)]
+    for thread in threads:
+        thread.start()
+    try:
+        before = server.total()["requests"]
+        other = server.connect()
+        for _ in range(20):
+            assert other.get("/other").body == b"contents"
+        assert server.total()["requests"] > before + 20  # the flood went on meanwhile
+    finally:
+        stop.set()
+        greedy.socket.shutdown(socket.SHUT_RDWR)
+        for thread in threads:
+            thread.join()
+
+
+def test_client_that_asks_and_does_not_read_is_not_read_from_without_end(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """Its requests stay in the kernel once its replies block; it is cut off after request_timeout."""
+    server = start(request_timeout=1, sndbuf=16384)
+    server.write("f", bytes(10_000))
+    greedy = server.connect(receive_buffer=4096)
+    greedy.socket.settimeout(0.2)
+    with contextlib.suppress(OSError):
+        for _ in range(1000):
+            greedy.send(FLOOD)
+    server.await_total(connections_timed_out=1, connections_open=0)
+    assert server.total()["requests"] < 1000
+    assert server.connect().get("/f").body == bytes(10_000)
+
+
+def test_crowd_of_slow_clients_keeps_nobody_waiting(start: Callable[..., Any]) -> None:
+    """Half heads, unread replies and silence, two hundred of them: one more client is served all the same."""
+    server = start(max_connections=400, request_timeout=60, keepalive_timeout=60, sndbuf=16384)
+    server.write("big", bytes(5_000_000))
+    server.write("file", b"contents")
+    slow_heads = [server.connect() for _ in range(70)]
+    slow_readers = [server.connect(receive_buffer=4096) for _ in range(70)]
+    silent = [server.connect() for _ in range(60)]
+    for client in slow_heads:
+        client.send(b"GET /file HTTP/1.1\r\nHost: ")
+    for client in slow_readers:
+        client.ask("/big")
+    quick = server.connect()
+    for _ in range(50):
+        assert quick.get("/file").body == b"contents"
+    server.await_total(connections_open=201, connections_timed_out=0)
+    for client in slow_heads:
+        client.send(b"t\r\n\r\n")
+        assert client.reply().body == b"contents"
+    for client in silent:
+        assert client.get("/file").body == b"contents"
+
+
+def test_file_replaced_while_it_is_sent_arrives_as_it_was(
+    start: Callable[..., Any], mode: dict[str, str], await_state: Callable[..., Any]
+) -> None:
+    """A reply is of one version; the next one is of the new one."""
+    server = start(**mode, workers=2, sndbuf=16384)
+    old, new = os.urandom(2_000_000), os.urandom(1_000_000)
+    server.write("file", old)
+    slow = server.connect(receive_buffer=4096)
+    slow.ask("/file")
+    await_state(lambda: server.total()["bytes_sent"] > 0)
+    server.write("other", new).rename(server.root / "file")
+    assert slow.reply().body == old
+    other = server.connect()
+    await_state(lambda: other.get("/file").body == new)
+
+
+def test_clients_that_reset_at_every_moment_leave_nothing_open(server: Any) -> None:
+    """Before asking, while asking, while being replied to: all are forgotten, no signal ends the worker."""
+    server.write("big", bytes(3_000_000))
+    pids = server.worker_pids()
+    reset = (socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    for head in (b"", b"GET /bi", b"GET /big HTTP/1.1\r\nHost: t\r\n\r\n", FLOOD[:5000]) * 10:
+        client = server.connect(receive_buffer=4096)
+        client.send(head)
+        client.socket.setsockopt(*reset)
+        client.close()
+    server.await_total(connections_open=0, connections_accepted=40)
+    assert server.worker_pids() == pids
