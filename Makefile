@@ -22,7 +22,7 @@ BENCHMARKS := server-core/bench/report.py server-core/bench/peers.py server-core
               tuner/bench/replay.py agent/bench/workloads.py agent/bench/sampling_cost.py agent/bench/affinity_plans.py
 
 # Black-box tests that run once more under the thread sanitizer (an expression of pytest -k).
-THREADED := (test_every_mode and (mt- or pipeline- or nm-)) or (test_thread_per_connection and mt)
+THREADED := (test_every_mode and (mt- or pipeline- or knot- or nm-)) or test_user_threads or test_pipeline.py or (test_thread_per_connection and mt)
 
 # Debian packages, by what they are for.
 PACKAGES_RUN := gcc iproute2 libc6-dev libinih-dev libjansson-dev liburing-dev nginx-light pkg-config python3-venv

@@ -185,6 +185,11 @@ static bool complete_path(const char *path, char file[FILE_CACHE_PATH_MAX])
     return is_directory;
 }
 
+int file_cache_root(const struct file_cache *cache)
+{
+    return file_table_root(cache->table);
+}
+
 bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX])
 {
     struct cached_file *file;

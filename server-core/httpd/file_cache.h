@@ -44,6 +44,9 @@ enum http_status file_cache_get(struct file_cache *cache, const char *path, cons
  * stands for into `wanted`. */
 bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX]);
 
+/* Returns the descriptor (O_PATH) of the directory below which files are opened. */
+int file_cache_root(const struct file_cache *cache);
+
 void file_cache_release(struct cached_file *file);
 
 /* Gives up to `count` descriptors back to the system by evicting entries that nobody uses. Returns how many.

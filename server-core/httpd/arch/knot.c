@@ -9,7 +9,8 @@
  *     [done] <--- kernel threads: sendfile <--- [queue of jobs]
  *
  * The user thread tries a system call on a socket first and waits for an event only if it has to. sendfile
- * may wait for the socket and for a disk at once, so it is the workers' job:
+ * may wait for the socket and for a disk at once, so it is the workers' job, like opening a file whose name
+ * the kernel does not have in its cache:
  *   sendfile = nonblocking   A worker sends what fits; if nothing does it waits up to a second for the
  * socket. After a partial send the user thread asks again. sendfile = blocking      One call sends
  * everything, and holds a worker until then. sendfile = off           The contents are in memory: the user
@@ -40,8 +41,8 @@ static const enum knob_id UNDERSTOOD[] = {
 
 struct knot {
     struct user_scheduler scheduler; /* first, so that a scheduler is a knot */
-    struct queue jobs;               /* user threads whose reply is to be sent */
-    struct queue done;               /* those whose reply a worker has dealt with */
+    struct queue jobs;               /* user threads with a file to be opened or a reply to be sent */
+    struct queue done;               /* those that a worker has dealt with */
     int done_fd;                     /* eventfd: look into `done` */
     _Atomic bool done_told;          /* it has been made readable since that was last done */
     unsigned worker_count;
@@ -97,7 +98,10 @@ static void *work(void *argument)
     while (queue_pop(&knot->jobs, &item, 1, 1, -1, &worker->counters->lock_waits) == 1) {
         struct connection *connection = ((struct user_thread *)item)->connection;
 
-        connection->outcome = (uint8_t)send_or_wait(connection, worker->counters);
+        if (connection->state == WAITING)
+            user_thread_open(item);
+        else
+            connection->outcome = (uint8_t)send_or_wait(connection, worker->counters);
         if (!queue_push(&knot->done, &item, 1, &worker->counters->lock_waits))
             log_line("the queue of finished jobs is full: a connection is lost");
         if (!atomic_exchange(&knot->done_told, true))
@@ -127,20 +131,32 @@ static void jobs_done(struct worker *worker)
     } while (count == BATCH);
 }
 
-/* How the reply of a user thread is sent. */
-static enum send_outcome send_by_worker(struct user_thread *thread)
+/* Has a worker do what the state of the thread's connection asks for. Returns false if the queue is full. */
+static bool ask_worker(struct user_thread *thread)
 {
     struct knot *knot = (struct knot *)thread->scheduler;
-    struct worker *worker = thread->scheduler->worker;
+    struct counters *counters = thread->scheduler->worker->counters;
     void *item = thread;
+
+    counters->helper_requests++;
+    if (!queue_push(&knot->jobs, &item, 1, &counters->lock_waits))
+        return false;
+    user_thread_sleep(thread);
+    return true;
+}
+
+static enum send_outcome send_by_worker(struct user_thread *thread)
+{
+    struct worker *worker = thread->scheduler->worker;
 
     if (worker->sendfile == SENDFILE_OFF)
         return reply_send(thread->connection, worker->counters);
-    worker->counters->helper_requests++;
-    if (!queue_push(&knot->jobs, &item, 1, &worker->counters->lock_waits))
-        return SEND_FAILED;
-    user_thread_sleep(thread);
-    return (enum send_outcome)thread->connection->outcome;
+    return ask_worker(thread) ? (enum send_outcome)thread->connection->outcome : SEND_FAILED;
+}
+
+static void open_by_worker(struct user_thread *thread)
+{
+    ask_worker(thread); /* or else it is opened when it is needed, and waited for then */
 }
 
 static bool start_workers(struct knot *knot, struct worker *worker)
@@ -183,6 +199,7 @@ static bool set_up(struct knot *knot, struct worker *worker)
     knot->workers = calloc(workers, sizeof(*knot->workers));
     knot->done_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     knot->scheduler.send = send_by_worker;
+    knot->scheduler.open = open_by_worker;
     user_threads_begin(&knot->scheduler, worker, fibre_adopt_thread());
     worker->sources[worker->source_count++] = (struct worker_source){.fd = knot->done_fd, .ready = jobs_done};
     return knot->threads && knot->workers && knot->done_fd >= 0 && knot->scheduler.fibre &&

@@ -71,6 +71,15 @@ static enum send_outcome send_here(struct user_thread *thread)
     return outcome;
 }
 
+static void open_here(struct user_thread *thread)
+{
+    struct processor *processor = (struct processor *)thread->scheduler;
+    const uint64_t call = processor_enter(processor);
+
+    user_thread_open(thread);
+    processor_leave(processor, call);
+}
+
 static void returning(struct worker *worker)
 {
     processor_let_return((struct processor *)worker->user_scheduler);
@@ -87,6 +96,7 @@ static bool prepare_processor(struct processor *processor, const struct worker *
     worker->sources[worker->source_count++] =
         (struct worker_source){.fd = processor->returning_fd, .ready = returning};
     processor->scheduler.send = send_here;
+    processor->scheduler.open = open_here;
     processor->scheduler.continuations =
         config_integer(worker->config, KNOB_LARGE_TRANSFER) == LARGE_TRANSFER_CONTINUATION;
     user_threads_begin(&processor->scheduler, worker, processor->loop);

@@ -39,9 +39,9 @@
 #include <unistd.h>
 
 static const enum knob_id UNDERSTOOD[] = {
-    KNOB_SENDFILE,     KNOB_WORKERS,           KNOB_READERS,         KNOB_MAX_CONNECTIONS,
-    KNOB_ACCEPT_LIMIT, KNOB_POLL_DELAY_US,     KNOB_AFFINITY,        KNOB_CACHE_ENTRIES,
-    KNOB_CACHE_LOCK,   KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_COUNT,
+    KNOB_SENDFILE,          KNOB_WORKERS,         KNOB_READERS,       KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT,
+    KNOB_POLL_DELAY_US,     KNOB_AFFINITY,        KNOB_CACHE_ENTRIES, KNOB_CACHE_LOCK,      KNOB_CACHE_MB,
+    KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_COUNT,
 };
 
 /* How many threads each stage has, and so where its rows of counters begin: readers, writers, the two

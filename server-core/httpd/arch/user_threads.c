@@ -3,10 +3,17 @@
  */
 #include "httpd/arch/user_threads.h"
 
+#include "httpd/file_cache.h"
+#include "httpd/file_open.h"
+#include "httpd/http/path.h"
+#include "httpd/http/request.h"
 #include "httpd/log.h"
 #include "httpd/reply.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void user_thread_sleep(struct user_thread *thread)
 {
@@ -20,16 +27,57 @@ void user_thread_resume(struct user_thread *thread)
     fibre_switch(thread->scheduler->fibre, thread->fibre);
 }
 
-/* Sends until the reply is out, the socket is full or the connection has ended. */
-static void send_reply(struct user_thread *thread)
+/* For worker->admit: whether a request can be served without waiting for a file to be opened. */
+static bool admit(struct worker *worker, struct connection *connection, const struct request *request,
+                  const char *input, size_t length)
+{
+    struct user_thread *thread = connection->user_thread;
+    const bool opened_now = connection->fetched;
+    char path[PATH_BYTES_MAX], wanted[FILE_CACHE_PATH_MAX];
+
+    (void)length;
+    connection->fetched = false;
+    if (opened_now || path_decode(input + request->target_offset, request->target_length, path) < 0 ||
+        !file_cache_would_wait(worker->cache, path, wanted))
+        return true;
+    thread->wanted = strdup(wanted);
+    if (!thread->wanted)
+        return true;
+    thread->root = file_cache_root(worker->cache);
+    connection_suspend(worker, connection, 0);
+    return false;
+}
+
+void user_thread_open(const struct user_thread *thread)
+{
+    const int fd = file_open_beneath(thread->root, thread->wanted);
+    struct stat status;
+
+    if (fd < 0)
+        return; /* it will fail again, and then the client is told */
+    (void)!fstat(fd, &status);
+    close(fd);
+}
+
+/* Does what may wait for a disk until nothing is left to do, the socket is full or the connection has ended.
+ */
+static void go_on(struct user_thread *thread)
 {
     struct worker *worker = thread->scheduler->worker;
     struct connection *connection = thread->connection;
     enum send_outcome outcome = SEND_COMPLETE;
 
-    while (connection->state == SENDING && outcome != SEND_BLOCKED) {
-        outcome = thread->scheduler->send(thread);
-        connection_sent(worker, connection, outcome);
+    while (connection->state == WAITING || (connection->state == SENDING && outcome != SEND_BLOCKED)) {
+        if (connection->state == SENDING) {
+            outcome = thread->scheduler->send(thread);
+            connection_sent(worker, connection, outcome);
+        } else {
+            thread->scheduler->open(thread);
+            free(thread->wanted);
+            thread->wanted = NULL;
+            connection->fetched = true;
+            connection_resume(worker, connection);
+        }
     }
 }
 
@@ -55,7 +103,7 @@ static void act(struct user_thread *thread, uint32_t delivered)
     if (events && was_sending) {
         connection->readable |= (events & (EVENT_READABLE | EVENT_PEER_CLOSED)) != 0;
         connection->peer_closed |= (events & EVENT_PEER_CLOSED) != 0;
-        send_reply(thread);
+        go_on(thread);
     } else if (events) {
         connection_run(worker, connection, events);
     }
@@ -63,8 +111,8 @@ static void act(struct user_thread *thread, uint32_t delivered)
         expire(worker, connection);
     if (delivered & DELIVER_RETIRE && connection->state == READING)
         connection_retire(worker, &connection->timer);
-    if (connection->state == SENDING && !was_sending)
-        send_reply(thread);
+    if (!was_sending)
+        go_on(thread);
 }
 
 static void serve(struct user_thread *thread)
@@ -174,6 +222,7 @@ void user_threads_begin(struct user_scheduler *scheduler, struct worker *worker,
     scheduler->fibre = fibre;
     worker->user_scheduler = scheduler;
     worker->deliver = deliver;
+    worker->admit = admit;
     worker->hands_over_replies = true;
 }
 

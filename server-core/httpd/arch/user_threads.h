@@ -6,7 +6,8 @@
  * the thread runs until it has to wait, which it does by switching back. A thread serves a connection from
  * its first request to its end and then the next one; threads are made as connections need them and kept.
  *
- * A reply is sent by `send`, which may put the thread to sleep and have others run meanwhile: there the
+ * What may wait for a disk, opening a file that the kernel does not have in its cache of names and sending,
+ * is done by `open` and `send`, which may put the thread to sleep and have others run meanwhile: there the
  * architectures differ. Between two sleeps nobody else runs on this scheduler, so no locks are needed.
  */
 #ifndef TRIMTAB_HTTPD_ARCH_USER_THREADS_H
@@ -27,6 +28,8 @@ struct user_thread {
     struct connection *connection; /* NULL: it is free */
     uint32_t delivered;            /* what it has not looked at yet */
     bool waiting;                  /* for that */
+    char *wanted;                  /* the file whose opening it has to wait for, below the directory root */
+    int root;
     struct user_thread *next_free, *next;
 };
 
@@ -38,6 +41,9 @@ struct user_scheduler {
     /* Sends what can be sent of the reply of the thread's connection. */
     enum send_outcome (*send)(struct user_thread *thread);
 
+    /* Does user_thread_open(), which may wait for a disk. */
+    void (*open)(struct user_thread *thread);
+
     /* Who goes on with a reply that did not fit the socket when it is writable: the scheduler, without waking
      * the thread until the reply is out, or the thread. */
     bool continuations;
@@ -48,6 +54,10 @@ void user_threads_begin(struct user_scheduler *scheduler, struct worker *worker,
 
 /* Frees the threads; all connections have ended. */
 void user_threads_end(struct user_scheduler *scheduler);
+
+/* Opens the file that the thread wants, so that its name is in the kernel's cache and opening it again will
+ * not wait. May be called by any kernel thread. */
+void user_thread_open(const struct user_thread *thread);
 
 /* For a thread: has the others run until somebody calls user_thread_resume(). */
 void user_thread_sleep(struct user_thread *thread);

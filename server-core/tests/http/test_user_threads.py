@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
@@ -73,6 +74,25 @@ def test_knot_leaves_sending_to_its_workers(start: Callable[..., Any]) -> None:
     assert [row["role"] for row in rows] == ["scheduler", "worker", "worker"]
     assert rows[0]["bytes_sent"] == 0
     assert sum(row["bytes_sent"] for row in rows[1:]) > 0
+
+
+def test_files_whose_names_are_not_cached_are_opened_where_that_may_wait(
+    start: Callable[..., Any], architecture: str
+) -> None:
+    """A name that the kernel has never seen is looked up by whoever may block; then the request is served."""
+    server = start(architecture=architecture)
+    server.write("directory/file", b"contents")
+    connection = server.connect()
+    for number in range(5):
+        assert connection.get(f"/{uuid4()}").status == 404
+        assert connection.get("/directory/file").body == b"contents"
+        connection.ask(f"/{uuid4()}/{number}")
+        connection.ask("/directory/file")
+        assert connection.reply().status == 404
+        assert connection.reply().body == b"contents"
+    server.await_total(requests=20, replies_404=10, replies_200=10)
+    if architecture == "knot":  # which counts them: ten openings beside twenty replies
+        assert server.total()["helper_requests"] >= 30
 
 
 def test_knot_reads_on_while_its_only_worker_is_held(
