@@ -179,6 +179,12 @@ def test_run_is_shown_and_exported_from_the_database(trimtab_here, tmp_path):
     shown = " ".join(trimtab_here("show", "1")[1].split())  # lines are wrapped
     assert document["run"]["outcome"]["sentence"] in shown
     assert "(default)" in shown
+    document_lines = trimtab_here("show", "1", "--markdown")[1].splitlines()
+    assert document_lines[0] == "# Run 1"
+    assert document["run"]["outcome"]["sentence"] in document_lines
+    assert {"## Outcome", "## Configurations, best first", "## Diagnosis", "## Stability"} <= set(
+        document_lines
+    )
     code, output, _ = trimtab_here("export", "1", "--format", "trimtab-httpd", "--output", str(tmp_path))
     assert (code, "trimtab-httpd.ini: accepted" in output) == (0, True)
     (export,) = [e for e in document["exports"] if e["format"] == "trimtab-httpd"]

@@ -54,6 +54,7 @@ from trimtab_agent.settings import Settings
 from trimtab_agent.specification import KnobSpec, RunSpec
 from trimtab_agent.terminal.documents import print_json, run_document, runs_document
 from trimtab_agent.terminal.follow import Follower
+from trimtab_agent.terminal.markdown import run_markdown
 from trimtab_agent.terminal.report import print_run, print_runs
 from trimtab_agent.workload_choice import is_path, make_workload, read_definition_file
 
@@ -197,12 +198,19 @@ def runs(as_json: Json = False, var: Var = None, limit: Annotated[int, typer.Opt
 
 
 @app.command()
-def show(run_id: RunId, as_json: Json = False, var: Var = None) -> None:
+def show(
+    run_id: RunId,
+    as_json: Json = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a document in Markdown.")] = False,
+    var: Var = None,
+) -> None:
     """Show a run: its ranked table, its outcome, its exported files."""
     settings = settings_of(var=var)
     with _run_found(settings, run_id) as repository:
         if as_json:
             print_json(run_document(repository, run_id))
+        elif markdown:
+            typer.echo(run_markdown(repository, run_id), nl=False)
         else:
             print_run(console_for(), repository, run_id, VarPaths(settings.var).exports(run_id))
 

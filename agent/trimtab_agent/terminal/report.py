@@ -59,6 +59,9 @@ def table_rows(space: Space, outcome: Outcome | None, trials: Sequence[records.T
     best = outcome.best if outcome else None
     default = space.default()
     last = {t.configuration_hash: t for t in trials if t.purpose is TrialPurpose.SEARCH}
+    for trial in trials:  # the expert baseline is measured in the confirmation only
+        if trial.purpose is TrialPurpose.CONFIRMATION and trial.configuration_hash in ranking:
+            last.setdefault(trial.configuration_hash, trial)
     rows = [
         Row(
             trial=trial,
