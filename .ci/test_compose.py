@@ -28,6 +28,8 @@ RUN = {
         "warmup_s": 0.1,
         "ladder_points": 2,
         "confirmation_repeats": 2,
+        # What is tested is the way through, not the fairness of a server on a machine that is busy.
+        "thresholds": {"all_files_limit": 1, "size_limit": 1, "size_over_mean_limit": 1, "failures_limit": 1},
     },
 }
 """A tuning run of well under a minute: real server, real load, real search, few of each."""
@@ -91,10 +93,9 @@ def test_run_through_the_published_port_finishes_with_checked_exports(stack: htt
     run = _await_end(stack, started.json()["id"])
     assert run["state"] == "finished", run
     exports = stack.get(f"/api/v1/runs/{run['id']}/exports").raise_for_status().json()
-    assert {export["format"]: export["check_ok"] for export in exports} == {
-        "trimtab-httpd": True,
-        "nginx": True,
-    }
+    checked = {export["format"]: export["check_ok"] for export in exports}
+    assert {"trimtab-httpd", "nginx"} <= checked.keys(), run["outcome"]
+    assert all(checked.values()), exports
 
 
 @pytest.mark.timeout(60)
