@@ -39,6 +39,13 @@ mkdirSync(SCREENSHOTS, { recursive: true });
 /** Keeps pictures of the page in both colour schemes, and lets axe look for what keeps people out. */
 export async function inspect(page: Page, name: string): Promise<void> {
   await page.evaluate(() => scrollTo(0, 0));
+  // Charts that are off screen are not drawn.
+  const viewport = page.viewportSize() ?? { width: 1360, height: 900 };
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  await page.setViewportSize({
+    width: viewport.width,
+    height: Math.min(6000, Math.max(viewport.height, height)),
+  });
   for (const scheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: scheme });
     await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', scheme);
@@ -54,6 +61,7 @@ export async function inspect(page: Page, name: string): Promise<void> {
     );
   }
   await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize(viewport);
 }
 
 /** Opens the Tune page and sets up a run of a few seconds. */

@@ -85,7 +85,7 @@ test('the keyboard reaches the content, the pages and the theme', async ({ page 
 
 test('every page fits a screen 360 pixels wide', async ({ page }) => {
   await page.setViewportSize({ width: 360, height: 740 });
-  for (const path of ['/', '/live', '/tune', '/runs']) {
+  for (const path of ['/', '/live', '/tune', '/runs', '/compare', '/host']) {
     await page.goto(path);
     await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
     await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
@@ -96,4 +96,39 @@ test('every page fits a screen 360 pixels wide', async ({ page }) => {
       fullPage: true,
     });
   }
+});
+
+test('the palette lists every action with its keys, and keys do the same as the mouse', async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('button', { name: 'Start the quick run' })).toBeVisible();
+  await page.keyboard.press('g');
+  await page.keyboard.press('l');
+  await expect(page).toHaveURL(/\/live/);
+  await expect(page.getByRole('button', { name: 'Pause' })).toBeVisible();
+  await page.keyboard.press('1');
+  await expect(page).toHaveURL(/window=60/);
+  await page.keyboard.press('?');
+  const palette = page.getByRole('dialog', { name: 'Actions' });
+  await expect(palette.getByRole('option', { name: /^Go to Tune/ })).toBeVisible();
+  await inspect(page, 'palette');
+  await page.keyboard.type('host');
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(/\/host/);
+  await page.keyboard.press('Control+k');
+  await palette.getByText('Single keys run actions').click();
+  await page.keyboard.press('Escape');
+  await expect(palette).toHaveCount(0);
+  await page.keyboard.press('g');
+  await page.keyboard.press('l');
+  await expect(page).toHaveURL(/\/host/);
+});
+
+test('the Host page shows where interrupts go and what a plan would change', async ({ page }) => {
+  await page.goto('/host');
+  await expect(page.getByRole('heading', { name: 'Topology' })).toBeVisible();
+  await expect(page.getByRole('list', { name: 'Sockets' })).toContainText('CPU 0');
+  await expect(page.getByRole('region', { name: 'Interrupts by CPU' }).last()).toBeVisible();
+  await page.getByText('process', { exact: true }).click();
+  await expect(page.getByText(/^process:/)).toBeVisible();
+  await inspect(page, 'host');
 });

@@ -82,7 +82,15 @@ test('a run is set up, watched and exported, and the export is what the server r
   const knobs = Object.keys(outcome.best);
   const pick = (settings: Map<string, string>) => knobs.map((knob) => `${knob} = ${settings.get(knob)}`);
   expect(pick(settingsOf(text ?? ''))).toEqual(pick(settingsOf(ran.server_config)));
-  await expect(page.getByText('Accepted by the server’s own check')).toHaveCount(2);
+  const exports = await get<{ check_ok: boolean; check_command: string }[]>(request, `/runs/${id}/exports`);
+  const checked = exports.filter(({ check_ok, check_command }) => check_ok && check_command !== '');
+  expect(checked.length).toBeGreaterThan(1);
+  await expect(page.getByText('Accepted by the server’s own check', { exact: true })).toHaveCount(
+    checked.length,
+  );
+  const archive = await request.get(`/api/v1/runs/${id}/exports/zip`);
+  expect((await archive.body()).subarray(0, 2).toString()).toBe('PK');
+  await expect(page.getByRole('link', { name: 'Download all' })).toBeVisible();
   await inspect(page, 'export');
 
   await page.goto('/runs');
@@ -91,6 +99,56 @@ test('a run is set up, watched and exported, and the export is what the server r
   await page.goto('/');
   await expect(page.getByRole('row', { name: new RegExp(`Run ${id} .* finished`) })).toBeVisible();
   await inspect(page, 'home');
+});
+
+test('a finished run is looked at trial by trial, filtered, noted and compared', async ({
+  page,
+  request,
+}) => {
+  const { runs } = await get<{ runs: { id: number; state: string; trials: number }[] }>(request, '/runs');
+  const run = runs.find(({ state }) => state === 'finished');
+  expect(run, 'the test before leaves a finished run').toBeDefined();
+  const { id = 0, trials = 0 } = run ?? {};
+
+  await page.goto(`/runs/${id}`);
+  await page.getByRole('textbox', { name: 'Filter of the trials' }).fill('purpose=confirmation');
+  await expect(page).toHaveURL(/filter=purpose/);
+  const rows = page.getByRole('region', { name: 'Table of trials' }).locator('tbody tr');
+  const confirmed = await rows.count();
+  expect(confirmed).toBeLessThan(trials);
+  await page.reload();
+  await expect(rows).toHaveCount(confirmed);
+  await page.getByRole('textbox', { name: 'Filter of the trials' }).fill('wrkers>2');
+  await expect(page.getByText('"wrkers" is no knob of this run')).toBeVisible();
+  await page.getByRole('textbox', { name: 'Filter of the trials' }).fill('');
+  await page.getByRole('textbox', { name: 'Notes' }).fill('a first look');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Saved.')).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'Diagnosis' })).toBeVisible({ timeout: 45_000 });
+
+  await page.getByRole('link', { name: 'Trial 3', exact: true }).click();
+  await expect(page.getByRole('heading', { name: `Trial 3 of run ${id}`, level: 1 })).toBeVisible();
+  await page
+    .getByRole('button', { name: /^Details of/ })
+    .first()
+    .click();
+  await expect(page).toHaveURL(/rate=1/);
+  await expect(page.getByRole('region', { name: 'Timeouts by file size' }).first()).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Workers', exact: true })).toBeVisible();
+  await inspect(page, 'trial');
+  await page.getByRole('button', { name: 'Measure again' }).click();
+  await expect(page.getByRole('status').filter({ hasText: 'Being measured again' })).toBeVisible();
+  await page.goto(`/runs/${id}`);
+  await expect(page.getByRole('link', { name: `Trial ${trials + 1}`, exact: true })).toBeVisible({
+    timeout: 45_000,
+  });
+  expect((await get<Run>(request, `/runs/${id}`)).outcome).toBeTruthy();
+
+  await page.goto(`/compare?runs=${id}`);
+  await expect(page.getByRole('region', { name: 'Winners of the runs' })).toContainText(`Run ${id}`);
+  await page.getByText('Only differences').click();
+  await expect(page).toHaveURL(/all=true/);
+  await inspect(page, 'compare');
 });
 
 const isSame = (a: object, b: object) =>
@@ -116,6 +174,12 @@ test.describe('while a run goes on', () => {
     await page.getByRole('button', { name: 'Start the run' }).click();
     await expect(page.getByText('Another run is going on.')).toBeVisible();
     await page.getByRole('link', { name: `Go to run ${id}` }).click();
+
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await expect(page.getByText('Paused', { exact: true })).toBeVisible({ timeout: 45_000 });
+    await page.reload();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await expect(page.getByRole('button', { name: 'Pause' })).toBeVisible();
 
     await page.getByRole('button', { name: 'Stop' }).click();
     await expect(page.getByRole('button', { name: 'Resume' })).toBeVisible();

@@ -1,8 +1,16 @@
 // What a run hands back: configuration files, checked by the servers themselves.
 
-import { Button, CopyButton, Table } from '@mantine/core';
-import { IconCheck, IconCircleCheck, IconCircleX, IconCopy, IconDownload } from '@tabler/icons-react';
+import { Button, CopyButton, SegmentedControl, Table } from '@mantine/core';
+import {
+  IconCheck,
+  IconCircleCheck,
+  IconCircleX,
+  IconCopy,
+  IconDownload,
+  IconFileZip,
+} from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
 import type { Export } from '../../api/generated';
 import { Loadable } from '../../components/Loadable';
 import { LinkButton } from '../../components/links';
@@ -13,6 +21,7 @@ import { useExports } from '../../hooks/useExports';
 import { useRun } from '../../hooks/useRun';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { changedKnobs } from '../../maths/knobDiff';
+import { diffLines } from './diffLines';
 import classes from './ExportPage.module.css';
 
 const route = getRouteApi('/runs/$id/export');
@@ -26,9 +35,22 @@ export function ExportPage() {
       title={`Exports of run ${id}`}
       description={run.data?.outcome?.sentence}
       actions={
-        <LinkButton to="/runs/$id" params={{ id }} variant="default">
-          Back to run {id}
-        </LinkButton>
+        <>
+          {exports.data && exports.data.length > 0 && (
+            <Button
+              component="a"
+              href={`/api/v1/runs/${id}/exports/zip`}
+              download
+              variant="default"
+              leftSection={<IconFileZip size={16} aria-hidden />}
+            >
+              Download all
+            </Button>
+          )}
+          <LinkButton to="/runs/$id" params={{ id }} variant="default">
+            Back to run {id}
+          </LinkButton>
+        </>
       }
     >
       {run.data?.outcome?.best && (
@@ -85,11 +107,20 @@ function Differences({ base, best }: { base: Configuration; best: Configuration 
   );
 }
 
+const VIEWS = {
+  text: 'Whole file',
+  diff_default: 'Against the default',
+  diff_base: 'Against your file',
+} as const;
+type View = keyof typeof VIEWS;
+
 function ExportPanel({ file }: { file: Export }) {
+  const [view, setView] = useState<View>('text');
+  const views = (Object.keys(VIEWS) as View[]).filter((name) => name === 'text' || file[name] !== '');
   return (
     <Panel
       title={file.format}
-      description={file.file_name}
+      description={[file.file_name, file.help].filter(Boolean).join(': ')}
       actions={
         <>
           <CopyText text={file.text} label="Copy" />
@@ -107,15 +138,37 @@ function ExportPanel({ file }: { file: Export }) {
       }
     >
       <Check file={file} />
+      {views.length > 1 && (
+        <SegmentedControl
+          size="xs"
+          mb="xs"
+          aria-label={`View of ${file.file_name}`}
+          value={view}
+          data={views.map((name) => ({ value: name, label: VIEWS[name] }))}
+          onChange={(name) => setView(name as View)}
+        />
+      )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <section className={classes.text} tabIndex={0} aria-label={`Text of ${file.file_name}`}>
-        <pre>{file.text}</pre>
+        <pre>{view === 'text' ? file.text : <Diff text={file[view]} />}</pre>
       </section>
     </Panel>
   );
 }
 
+function Diff({ text }: { text: string }) {
+  return diffLines(text).map(({ place, kind, text: line }) => {
+    const Tag = kind === 'added' ? 'ins' : kind === 'removed' ? 'del' : 'span';
+    return (
+      <Tag key={place} className={classes.line} data-kind={kind}>
+        {`${line}\n`}
+      </Tag>
+    );
+  });
+}
+
 function Check({ file }: { file: Export }) {
+  if (file.check_command === '') return <p className={classes.unchecked}>{file.verdict}</p>;
   const Icon = file.check_ok ? IconCircleCheck : IconCircleX;
   return (
     <div className={classes.check} data-ok={file.check_ok}>

@@ -1,6 +1,6 @@
 // One knob of the space: left to the search within bounds, or fixed.
 
-import { Checkbox, NumberInput, RangeSlider, SegmentedControl, Select } from '@mantine/core';
+import { Checkbox, NumberInput, SegmentedControl, Select, Slider } from '@mantine/core';
 import type { Knob } from '../../api/generated';
 import { formatCount } from '../../maths/format';
 import type { KnobValue } from '../../maths/knobDiff';
@@ -63,29 +63,34 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
   if (knob.kind === 'integer') {
     return (
       <>
-        <NumberInput
-          size="xs"
-          aria-label={`${knob.name}: lowest value`}
-          leftSection={<span className={classes.bound}>from</span>}
-          leftSectionWidth={44}
-          allowDecimal={false}
-          thousandSeparator={'\u202f'}
-          value={form.low}
-          error={invalid}
-          onChange={(value) => onChange({ low: numberField(value) })}
-        />
-        <NumberInput
-          size="xs"
-          aria-label={`${knob.name}: highest value`}
-          leftSection={<span className={classes.bound}>to</span>}
-          leftSectionWidth={32}
-          allowDecimal={false}
-          thousandSeparator={'\u202f'}
-          value={form.high}
-          error={invalid}
-          onChange={(value) => onChange({ high: numberField(value) })}
-        />
-        <KnobSlider knob={knob} form={form} onChange={onChange} />
+        <div className={classes.boundField}>
+          <NumberInput
+            size="xs"
+            aria-label={`${knob.name}: lowest value`}
+            leftSection={<span className={classes.bound}>from</span>}
+            leftSectionWidth={44}
+            allowDecimal={false}
+            thousandSeparator={'\u202f'}
+            value={form.low}
+            error={invalid}
+            onChange={(value) => onChange({ low: numberField(value) })}
+          />
+          <BoundSlider knob={knob} form={form} onChange={onChange} bound="low" />
+        </div>
+        <div className={classes.boundField}>
+          <NumberInput
+            size="xs"
+            aria-label={`${knob.name}: highest value`}
+            leftSection={<span className={classes.bound}>to</span>}
+            leftSectionWidth={32}
+            allowDecimal={false}
+            thousandSeparator={'\u202f'}
+            value={form.high}
+            error={invalid}
+            onChange={(value) => onChange({ high: numberField(value) })}
+          />
+          <BoundSlider knob={knob} form={form} onChange={onChange} bound="high" />
+        </div>
       </>
     );
   }
@@ -111,28 +116,28 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
   );
 }
 
-/** Both bounds as thumbs; on a logarithmic scale where the knob has one. The fields beside it take exact values. */
-function KnobSlider({ knob, form, onChange }: Omit<ControlProps, 'invalid'>) {
+/** One bound as a slider, on a logarithmic scale where the knob has one; the field above it takes exact values. */
+function BoundSlider({
+  knob,
+  form,
+  onChange,
+  bound,
+}: Omit<ControlProps, 'invalid'> & { bound: 'low' | 'high' }) {
   const scale = sliderScale(knob);
   if (scale === null) return null;
-  const [low, high] = [form.low === '' ? scale.low : form.low, form.high === '' ? scale.high : form.high];
+  const value = form[bound];
   return (
-    <RangeSlider
+    <Slider
       className={classes.slider}
       size="sm"
+      thumbSize={24}
       min={0}
       max={SLIDER_STEPS}
-      minRange={0}
       label={(place) => formatCount(scale.valueAt(place))}
-      value={[scale.placeOf(low), scale.placeOf(high)]}
-      thumbFromLabel={`${knob.name}: lowest value on the slider`}
-      thumbToLabel={`${knob.name}: highest value on the slider`}
-      onChange={([from, to]) =>
-        onChange({
-          ...(from === scale.placeOf(low) ? {} : { low: scale.valueAt(from) }),
-          ...(to === scale.placeOf(high) ? {} : { high: scale.valueAt(to) }),
-        })
-      }
+      thumbLabel={`${knob.name}: ${bound === 'low' ? 'lowest' : 'highest'} value on a slider`}
+      thumbValueText={(place) => formatCount(scale.valueAt(place))}
+      value={scale.placeOf(value === '' ? scale[bound] : value)}
+      onChange={(place) => onChange({ [bound]: scale.valueAt(place) })}
     />
   );
 }
