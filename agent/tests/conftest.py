@@ -1,11 +1,13 @@
 """Fixtures for the tests with real servers: the programs, a runtime of the test's own, the command line."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from live_support import Listener, Tune
+from trimtab_agent.cli import main
 from trimtab_agent.runtime import Runtime, open_runtime
 from trimtab_agent.settings import Settings
 
@@ -56,3 +58,21 @@ def trimtab(settings: Settings) -> Iterator[Callable[..., Tune]]:
         command.process.wait()
         if command.process.stdout is not None:
             command.process.stdout.close()
+
+
+@pytest.fixture
+def command(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Carries out a command of the command line in this process: exit code, output, errors."""
+    for name in ("var", "httpd_path", "load_path"):
+        monkeypatch.setenv(f"TRIMTAB_{name.upper()}", str(getattr(settings, name)))
+
+    def carry_out(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["trimtab", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        output, errors = capfd.readouterr()
+        return int(end.value.code or 0), output, errors
+
+    return carry_out

@@ -73,16 +73,16 @@ def test_reading_can_be_stopped(tmp_path):
         read_logs([tmp_path / "a.log"], Learner(), lambda done, total: None, stop)
 
 
-def test_learnt_workload_can_be_named_built_and_run(tmp_path, trimtab, settings):
+def test_learnt_workload_can_be_named_built_and_run(tmp_path, command, settings):
     """From the log to a plan of a run, by the command line."""
     (tmp_path / "a.log").write_bytes(log_lines(10) + b"garbage\n")
-    code, text = trimtab("workload", "learn", str(tmp_path / "a.log"), "--name=shop", "--json").finish()
+    code, text, _ = command("workload", "learn", str(tmp_path / "a.log"), "--name=shop", "--json")
     document = json.loads(text)
     assert code == 0
     assert (document["files"], document["passed_over"]) == (11, {"not a log line": 1})
     own = settings.var / "workloads"
     assert "# shop" in (own / "shop.md").read_text()
-    code, text = trimtab("workload", "show", "shop").finish()
+    code, text, _ = command("workload", "show", "shop")
     assert code == 0
     assert "## Sessions" in text
 
@@ -110,9 +110,9 @@ def test_access_log_says_how_to_learn_it(tmp_path):
         ([], "the log is empty"),
     ],
 )
-def test_bad_input_to_learn_is_one_sentence(tmp_path, trimtab, arguments, sentence):
+def test_bad_input_to_learn_is_one_sentence(tmp_path, command, arguments, sentence):
     """Exit code 2."""
     (tmp_path / "empty.log").write_bytes(b"")
-    code, text = trimtab("workload", "learn", str(tmp_path / "empty.log"), *arguments).finish()
+    code, _, text = command("workload", "learn", str(tmp_path / "empty.log"), *arguments)
     assert code == 2
     assert sentence in text

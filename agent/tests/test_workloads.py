@@ -115,36 +115,36 @@ def test_path_that_leads_out_of_the_file_set_is_refused(tmp_path, path):
     assert not (tmp_path / "secret").exists()
 
 
-def test_list_names_every_workload(trimtab):
+def test_list_names_every_workload(command):
     """One line each."""
-    code, text = trimtab("workload", "list").finish()
+    code, text, _ = command("workload", "list")
     assert code == 0
     assert [line.split()[0] for line in text.splitlines()] == list(WORKLOADS)
 
 
-def test_show_prints_what_a_workload_comes_to(trimtab, own):
+def test_show_prints_what_a_workload_comes_to(command, own):
     """From a file, too; `--toml` prints what can be copied and changed."""
-    code, text = trimtab("workload", "show", str(own / "mine.toml"), "--json").finish()
+    code, text, _ = command("workload", "show", str(own / "mine.toml"), "--json")
     facts = json.loads(text)["facts"]
     assert code == 0
     assert (facts["files"], facts["file_set_bytes"], facts["mean_session_length"]) == (3, 600, 5)
-    code, text = trimtab("workload", "show", str(own / "mine.toml"), "--toml").finish()
+    code, text, _ = command("workload", "show", str(own / "mine.toml"), "--toml")
     assert (code, text) == (0, MINE)
 
 
-def test_build_writes_the_file_set_once(trimtab, own):
+def test_build_writes_the_file_set_once(command, own):
     """A second build finds everything there."""
     for _ in range(2):
-        code, text = trimtab("workload", "build", str(own / "mine.toml"), "--json").finish()
+        code, text, _ = command("workload", "build", str(own / "mine.toml"), "--json")
         assert code == 0
     document = json.loads(text)
     assert document["file_set_bytes"] == 600
     assert Path(document["sessions"]).read_text().count("size=") == 20_000
 
 
-def test_file_that_is_not_there_is_refused_before_a_run_begins(trimtab, own):
+def test_file_that_is_not_there_is_refused_before_a_run_begins(command, own):
     """Exit code 2, and the file by name."""
-    code, text = trimtab("tune", f"--workload={own / 'missing.toml'}").finish()
+    code, _, text = command("tune", f"--workload={own / 'missing.toml'}")
     assert code == 2
     assert "missing.toml cannot be read" in text
 

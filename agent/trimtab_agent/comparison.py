@@ -14,6 +14,8 @@ from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.statistics import Gain, tukey_groups
 
+from trimtab_agent.workload_choice import workload_label
+
 
 class GoodputPoint(BaseModel):
     """Goodput at one rate, the mean over the trials of a configuration."""
@@ -106,7 +108,7 @@ def _compared(repository: Repository, summary: records.RunSummary) -> ComparedRu
         host=run.host,
         target=run.target,
         target_version=run.target_version,
-        workload=run.workload,
+        workload=workload_label(run.workload, run.workload_parameters),
         preset=run.preset,
         strategy=run.strategy,
         objective=run.objective,

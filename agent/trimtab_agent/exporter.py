@@ -22,6 +22,7 @@ from trimtab_tuner.targets.base import Evidence, RenderContext
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.programs import find_installed
+from trimtab_agent.workload_choice import workload_label
 
 LISTEN = "127.0.0.1:8000"
 CHECK_LIMIT_S = 20.0
@@ -153,7 +154,7 @@ def _evidence(
         run=str(run.id),
         date=run.created_at.strftime("%Y-%m-%d"),
         host=f"{run.host} ({run.layout['sentence']})",
-        workload=run.workload,
+        workload=workload_label(run.workload, run.workload_parameters),
         objective=run.objective,
         trials=sum(outcome.verdicts.values()),
         default=outcome.default,

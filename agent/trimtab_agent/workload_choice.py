@@ -100,6 +100,17 @@ def parameters(definition: Definition, time_scale: float) -> dict[str, Any]:
     }
 
 
+def workload_label(name: str, recorded: dict[str, Any]) -> str:
+    """Its name, with the conditions that are unusual: results under others do not compare."""
+    conditions = recorded_conditions(recorded)
+    unusual = [
+        *((f"{conditions.memory} memory",) if conditions.memory != "unlimited" else ()),
+        *(("cold start",) if conditions.start == "cold" else ()),
+        *((f"{conditions.link} link",) if conditions.link != "loopback" else ()),
+    ]
+    return f"{name} ({', '.join(unusual)})" if unusual else name
+
+
 def make_workload(recorded: dict[str, Any], own: Path | None = None) -> Workload:
     """The workload with recorded parameters; `own` is the folder of the user's, where models lie.
 

@@ -15,6 +15,7 @@ from trimtab_tuner.space import Space
 
 from trimtab_agent.exporter import verdict, was_refused
 from trimtab_agent.outcome import Outcome, RankedConfiguration
+from trimtab_agent.workload_choice import workload_label
 
 LEGEND = (
     "rank: finalists that share a number cannot be told apart (Tukey HSD, 95 %); * recommended; score: one "
@@ -90,7 +91,8 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     console.print()
     console.print(
         f"[bold]Run {run.id}[/bold] [{STATE_STYLE[run.state]}]{run.state}[/]: target {run.target}, "
-        f"workload {run.workload}, objective {run.objective}, strategy {run.strategy}, preset {run.preset}, "
+        f"workload {workload_label(run.workload, run.workload_parameters)}, objective {run.objective}, "
+        f"strategy {run.strategy}, preset {run.preset}, "
         f"seed {run.seed}"
     )
     console.print(f"Host {escape(run.host)}: {run.layout['sentence']}")
@@ -175,7 +177,7 @@ def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> Non
             f"{run.created_at.astimezone():%Y-%m-%d %H:%M}",
             f"[{STATE_STYLE[run.state]}]{run.state}[/]",
             run.target,
-            run.workload,
+            workload_label(run.workload, run.workload_parameters),
             run.preset,
             str(summary.trials),
             _number(summary.best_score),
