@@ -43,7 +43,7 @@ static const char *sendfile_choice(size_t index)
 static const char *copy_of_choice(size_t index)
 {
     static const char *const names[] = {"sped",     "symped", "shared-symped", "mp", "mt",
-                                        "pipeline", "uring",  "knot",          NULL};
+                                        "pipeline", "uring",  "knot",          "nm", NULL};
 
     return names[index];
 }
@@ -82,6 +82,13 @@ static const char *large_transfer_choice(size_t index)
 static const char *accept_limit_word(size_t index)
 {
     static const char *const words[] = {"inf", "auto", NULL};
+
+    return words[index];
+}
+
+static const char *forward_bias_word(size_t index)
+{
+    static const char *const words[] = {"inf", NULL};
 
     return words[index];
 }
@@ -139,7 +146,7 @@ const struct knob KNOBS[KNOB_COUNT] = {
         .default_text = "4", .help = "helper processes for what may block, for each event loop"},
     [KNOB_READERS] = {.name = "readers", .kind = KNOB_INTEGER, .low = 1, .high = 64,
         .default_text = "1", .help = "threads of the pipeline's Read stage, for each CPU in `affinity`"},
-    [KNOB_FORWARD_BIAS] = {.name = "forward_bias", .kind = KNOB_INTEGER_OR_WORD, .choice = accept_limit_word,
+    [KNOB_FORWARD_BIAS] = {.name = "forward_bias", .kind = KNOB_INTEGER_OR_WORD, .choice = forward_bias_word,
         .low = 1, .high = 1000000,
         .default_text = "inf",
         .help = "connections that the owner of a URL may have more than the process that has read the request, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -71,8 +72,11 @@ def test_pages_that_are_not_in_memory_are_fetched_by_helpers(
     """Every byte arrives, and the helpers did what the event loop asked for."""
     server = start(architecture="amped", helpers=2)
     probe = server.write("probe", bytes(100_000))
-    evict(probe)
-    if not is_evicted(probe):
+    for _ in range(20):
+        evict(probe)
+        if is_evicted(probe):
+            break
+    else:
         pytest.skip("this file system keeps its pages")
     contents = os.urandom(1_500_000)
     names = (f"big{number}" for number in itertools.count())
@@ -152,8 +156,8 @@ def test_connection_goes_to_the_process_that_served_the_url_before(start: Callab
     assert first.get("/mine").body == b"first"
     for _ in range(3):
         assert second.get("/mine").body == b"first"
-    total = server.total()
-    assert (total["connections_forwarded"], total["cache_misses"], total["requests"]) == (1, 1, 4)
+    # The one that handed it over may note so after the other one has replied.
+    server.await_total(connections_forwarded=1, cache_misses=1, requests=4, connections_open=2)
     assert sorted(row["connections_open"] for row in rows(server, "worker")) == [0, 2]
 
 
@@ -201,3 +205,25 @@ def test_connection_handed_to_a_killed_process_is_served_by_its_replacement(
     server.await_total(connections_forwarded=1)
     os.kill(owner, signal.SIGKILL)
     assert second.reply().body == b"first"
+
+
+def test_bias_is_a_number_or_inf(start: Callable[..., Any], binary: str) -> None:
+    """Words of other knobs are refused."""
+    finished = subprocess.run(
+        [
+            binary,
+            "-t",
+            "-c",
+            start().configuration,
+            "--set",
+            "architecture=co-amped",
+            "--set",
+            "forward_bias=auto",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert finished.returncode == 2
+    assert "forward_bias = auto: expected an integer from 1 to 1000000, or inf\n" in finished.stderr

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TWO_ADDRESSES = "127.0.0.1:0,127.0.0.2:0"
-COPIED = ["sped", "symped", "shared-symped", "mp", "mt", "pipeline", "uring", "knot"]
+COPIED = ["sped", "symped", "shared-symped", "mp", "mt", "pipeline", "uring", "knot", "nm"]
 
 
 @pytest.fixture(autouse=True)

@@ -22,17 +22,20 @@ def scheduler(server: Any) -> dict[str, Any]:
     return row
 
 
-def test_scheduler_accepts_and_divides_connections_evenly_over_the_pool(start: Callable[..., Any]) -> None:
+def test_scheduler_accepts_and_divides_connections_evenly_over_the_pool(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
     """Half of the processes are in the pool at first; the others get nothing."""
     server = start(architecture="smped", workers=4)
     server.write("file", b"contents")
-    connections = [server.connect() for _ in range(6)]
+    connections = [server.connect() for _ in range(6)]  # which ask for nothing yet, so the pool stays
+    await_state(lambda: [row["connections_open"] for row in workers(server)] == [3, 3, 0, 0])
+    await_state(lambda: scheduler(server)["connections_forwarded"] == 6)
+    row = scheduler(server)
+    assert (row["connections_accepted"], row["pool_size"]) == (6, 2)
+    assert [row["connections_accepted"] for row in workers(server)] == [0, 0, 0, 0]
     for connection in connections:
         assert connection.get("/file").body == b"contents"
-    assert [row["connections_open"] for row in workers(server)] == [3, 3, 0, 0]
-    assert [row["connections_accepted"] for row in workers(server)] == [0, 0, 0, 0]
-    row = scheduler(server)
-    assert (row["connections_accepted"], row["connections_forwarded"], row["pool_size"]) == (6, 6, 2)
 
 
 def test_pool_grows_while_throughput_does(start: Callable[..., Any], await_state: Callable[..., Any]) -> None:

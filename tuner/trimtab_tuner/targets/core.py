@@ -176,7 +176,7 @@ KNOBS = (
     Knob(
         name="copy_of",
         kind="categorical",
-        choices=("sped", "symped", "shared-symped", "mp", "mt", "pipeline", "uring", "knot"),
+        choices=("sped", "symped", "shared-symped", "mp", "mt", "pipeline", "uring", "knot", "nm"),
         default="symped",
         help="The architecture that n-copy has copies of.",
     ),
