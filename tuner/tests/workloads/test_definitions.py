@@ -183,6 +183,10 @@ LEARNT = GOOD + '[learnt]\nmodel = "0123456789abcdef"\nfiles = 1\nfile_set_bytes
         (GOOD + '[files]\nkind = "listed"\nlist = [{ size_bytes = 1, weight = nan }]', "weight = nan"),
         (GOOD + '[sessions]\nkind = "surge"\nmean_length = 39', "less than half of max_length = 40"),
         (GOOD + "[dynamic]\nshare = 1.5", "share = 1.5"),
+        (
+            GOOD + '[files]\nkind = "listed"\ncopies = 1000000\nlist = [' + "{ size_bytes = 1 }," * 6 + "]",
+            "6000000 files: expected at most 5000000",
+        ),
         (GOOD + "= 3", "not a TOML file"),
         (GOOD, "expected [files] and [sessions], or [learnt]"),
         (LEARNT.replace("0123", "../."), "model = "),

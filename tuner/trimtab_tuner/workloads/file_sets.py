@@ -33,6 +33,7 @@ CLASS_SHARES = (0.35, 0.50, 0.14, 0.01)
 FILE_SHARES = (0.039, 0.059, 0.088, 0.177, 0.353, 0.118, 0.071, 0.050, 0.045)
 FILE_SIZES: tuple[int, ...] = tuple(1024 * k * int(10**c) // 10 for c in range(4) for k in range(1, 10))
 LARGEST_FILE_BYTES = 1 << 32
+MOST_FILES = 5_000_000  # the list of files is held in memory, at some 200 bytes each
 STRATA = 500  # draws that are spread evenly over the cumulative shares, together
 
 Floats = NDArray[np.float64]
@@ -86,6 +87,11 @@ class ListedFiles(Frozen):
     list: Annotated[tuple[ListedFile, ...], Field(min_length=1, max_length=10_000)]
     copies: Annotated[int, Field(ge=1, le=1_000_000)] = 1
 
+    @model_validator(mode="after")
+    def _countable(self) -> "ListedFiles":
+        check_count(len(self.list) * self.copies)
+        return self
+
     def files(self) -> Iterator[tuple[str, int]]:
         """Size by size, in the order of the list."""
         for number, file in enumerate(self.list):
@@ -132,6 +138,7 @@ class BandedFiles(Frozen):
         total = sum(band.byte_share for band in self.bands)
         if abs(total - 1) > 1e-6:
             raise ValueError(f"the bands' byte_share add up to {total:.6g}: expected 1")
+        check_count(sum(band.files for band in self.bands))
         if len({band.name for band in self.bands}) != len(self.bands):
             raise ValueError("two bands have the same name: expected different ones")
         return self
@@ -156,6 +163,12 @@ class BandedFiles(Frozen):
             popularity = ranks.astype(np.float64) ** -self.zipf
             shares.append(popularity * band.byte_share / float(popularity @ band.sizes()))
         return np.concatenate(shares)
+
+
+def check_count(files: int) -> None:
+    """Raises ValueError for more files than a run can hold in memory."""
+    if files > MOST_FILES:
+        raise ValueError(f"{files} files: expected at most {MOST_FILES}")
 
 
 def pick(cumulative: Floats, uniform: Floats) -> Integers:
