@@ -32,7 +32,7 @@ PACKAGES_TEST := linux-perf libcmocka-dev wrk httperf chromium fonts-dejavu-core
 PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
 
-.PHONY: help setup build up tune test check bench behaviours fuzz clean lock packages-test packages-bench \
+.PHONY: help setup build up tune test check bench bench-live behaviours fuzz clean lock packages-test packages-bench \
         test-core test-python test-kill test-webui test-browser
 
 help: ## list the goals
@@ -152,6 +152,9 @@ bench: setup .build/packages-bench ## measure speed and memory against peers, in
 	@$(BIN)/ninja -C $(CORE) --quiet bench/do-nothing
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
 	@mv .build/benchmarks.md docs/benchmarks.md
+
+bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick against grid; hours
+	@$(BIN)/python agent/bench/tuning_runs.py
 
 behaviours: setup ## measure the testable statements of the literature; writes docs/behaviours.md
 	@$(BIN)/python server-core/bench/behaviours.py > .build/behaviours.md

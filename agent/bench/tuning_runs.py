@@ -1,0 +1,153 @@
+"""What whole runs on this machine claim: of two equal configurations, of one slowed by 5 %, and quick against
+grid.
+
+A/A: the default and the same with another keep-alive timeout, which changes nothing under this load; a
+claimed difference is wrong.  A/B: connections are the limit (clients' pauses see to that), and one
+configuration admits 5 % fewer; not to tell them apart is wrong.  Quick against grid: the best of a `quick`
+run and the best of an exhaustive grid on the same ladder, repeated in turns.
+
+Takes hours.  TRIMTAB_AA, TRIMTAB_AB and TRIMTAB_GRIDS in the environment set how many runs there are of each
+(40, 10, 1).
+"""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from trimtab_agent.outcome import Outcome
+from trimtab_agent.runtime import Runtime, open_runtime
+from trimtab_agent.settings import Settings
+from trimtab_agent.specification import KnobSpec, RunSpec
+from trimtab_db.records import RunState, TrialPurpose
+from trimtab_tuner.statistics import Gain, paired_gain
+
+AA_RUNS = int(os.environ.get("TRIMTAB_AA", "40"))
+AB_RUNS = int(os.environ.get("TRIMTAB_AB", "10"))
+GRID_RUNS = int(os.environ.get("TRIMTAB_GRIDS", "1"))
+TURNS = 6
+SLOWED = 0.95
+CONNECTIONS = 400
+
+# A comparison and no search: two trials, then the confirmation of the `standard` preset on short rates.
+COMPARISON: dict[str, Any] = {
+    "strategy": "grid",
+    "budget_trials": 2,
+    "runners_up": 1,
+    "expert_baseline": False,
+    "directories": 10,
+    "time_scale": 0.1,
+    "timeout_s": 1.0,
+    "calibration_step_s": 1.0,
+    "rate_duration_s": 2.0,
+    "warmup_s": 0.5,
+    "gap_s": 0.0,
+    "ladder_points": 3,
+}
+
+
+def main() -> None:
+    """Prints the section."""
+    print("## Whole runs\n")
+    with tempfile.TemporaryDirectory() as folder, open_runtime(Settings(var=Path(folder))) as runtime:
+        if AA_RUNS:
+            _print_equal(runtime, Path(folder))
+        if AB_RUNS:
+            _print_slowed(runtime, Path(folder))
+        for seed in range(1, GRID_RUNS + 1):
+            _print_quick_against_grid(runtime, seed)
+
+
+def _print_equal(runtime: Runtime, folder: Path) -> None:
+    base = _base(folder, "keepalive_timeout = 15")
+    knobs = {"keepalive_timeout": KnobSpec(low=16, high=16)}
+    gains = [_compared(runtime, base, knobs, seed) for seed in range(1, AA_RUNS + 1)]
+    claimed = sum(gain is not None and gain.significant for gain in gains)
+    print(f"A/A: {claimed} of {AA_RUNS} runs of two equal configurations claimed a difference.\n", flush=True)
+
+
+def _print_slowed(runtime: Runtime, folder: Path) -> None:
+    base = _base(folder, f"max_connections = {CONNECTIONS}")
+    slower = round(SLOWED * CONNECTIONS)
+    knobs = {"max_connections": KnobSpec(low=slower, high=slower)}
+    gains = [_compared(runtime, base, knobs, seed) for seed in range(1, AB_RUNS + 1)]
+    told = sum(gain is not None and gain.significant and gain.gain < 0 for gain in gains)
+    measured = ", ".join(f"{gain.gain:+.1%}" for gain in gains if gain is not None)
+    print(
+        f"A/B: {told} of {AB_RUNS} confirmations told a configuration slowed by {1 - SLOWED:.0%} from the "
+        f"default (measured: {measured}).\n",
+        flush=True,
+    )
+
+
+def _print_quick_against_grid(runtime: Runtime, seed: int) -> None:
+    quick, quick_s = _finished(runtime, RunSpec(preset="quick", seed=seed))
+    ladder = runtime.repository.run(quick).ladder
+    settings = {"strategy": "grid", "budget_trials": 120, "confirmation_repeats": 0}
+    grid = runtime.service.start(RunSpec(preset="quick", seed=seed, settings=settings))
+    runtime.service.stop(grid)
+    runtime.service.wait()
+    runtime.repository.set_run_ladder(grid, ladder)
+    begun = time.monotonic()
+    runtime.service.resume(grid)
+    runtime.service.wait()
+    grid_s = time.monotonic() - begun
+    bests = [_best_trial(runtime, run) for run in (quick, grid)]
+    scores: tuple[list[float | None], list[float | None]] = ([], [])
+    for turn in range(TURNS):
+        for which in (0, 1) if turn % 2 else (1, 0):
+            runtime.service.repeat((quick, grid)[which], bests[which])
+            runtime.service.wait()
+            scores[which].append(runtime.repository.trials_of((quick, grid)[which])[-1].score)
+    gain = paired_gain(scores[1], scores[0])
+    print(
+        f"Quick against the exhaustive grid (seed {seed}): {quick_s / 60:.1f} against "
+        f"{grid_s / 60:.1f} minutes "
+        f"({quick_s / grid_s:.0%}); what quick found is {gain} of the grid's best, by "
+        f"{TURNS} repeats in turns.\n",
+        flush=True,
+    )
+
+
+def _compared(runtime: Runtime, base: Path, knobs: dict[str, KnobSpec], seed: int) -> Gain | None:
+    """The gain of the only other configuration over the default, by the run's own confirmation."""
+    fixed = {name: KnobSpec(fixed=value) for name, value in (("workers", 1), ("sendfile", "nonblocking"))}
+    if "max_connections" not in knobs:
+        fixed["max_connections"] = KnobSpec(fixed=CONNECTIONS)
+    spec = RunSpec(
+        preset="standard", base=str(base), seed=seed, knobs={**fixed, **knobs}, settings=COMPARISON
+    )
+    run_id, _ = _finished(runtime, spec)
+    outcome = Outcome.model_validate(runtime.repository.run(run_id).outcome)
+    return next((ranked.gain for ranked in outcome.ranking if not ranked.is_default), None)
+
+
+def _finished(runtime: Runtime, spec: RunSpec) -> tuple[int, float]:
+    """A run brought to its end: its number, and the seconds it took."""
+    begun = time.monotonic()
+    run_id = runtime.service.start(spec)
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    if run.state is not RunState.FINISHED:
+        raise RuntimeError(f"run {run_id} {run.state}: {run.error}")
+    return run_id, time.monotonic() - begun
+
+
+def _best_trial(runtime: Runtime, run_id: int) -> int:
+    """The number of a search trial of the configuration that the run recommends, or of its highest score."""
+    run = runtime.repository.run(run_id)
+    best = Outcome.model_validate(run.outcome).best if run.outcome else None
+    trials = [t for t in runtime.repository.trials_of(run_id) if t.purpose is TrialPurpose.SEARCH]
+    own = [t for t in trials if t.configuration == best]
+    return (own or sorted(trials, key=lambda t: -(t.score or 0.0)))[0].number
+
+
+def _base(folder: Path, line: str) -> Path:
+    file = folder / "base.ini"
+    file.write_text(f"[server]\n{line}\n")
+    return file
+
+
+if __name__ == "__main__":
+    main()
