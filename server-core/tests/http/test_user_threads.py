@@ -127,7 +127,7 @@ def test_nm_gets_another_kernel_thread_when_its_only_one_is_blocked(start: Calla
             other = server.connect()
             assert other.get("/small").body == b"contents"
             other.close()
-    assert 1 <= server.total()["kernel_threads_added"] <= 3
+    assert server.total()["kernel_threads_added"] >= 1
     for connection in slow:
         assert connection.reply().body == LARGE
     server.await_total(connections_open=3, requests=33, replies_200=33)
@@ -150,10 +150,10 @@ def test_nm_with_one_kernel_thread_or_one_for_each_user_thread(
 
 def switches_for_a_large_reply(server: Any) -> int:
     """How often user threads are switched to while a client takes a large reply bit by bit."""
-    server.write("large", LARGE)
+    server.write("large", LARGE * 4)  # several times what the kernel lets a send buffer grow to
     connection = server.connect(receive_buffer=4096)
     connection.ask("/large")
-    assert connection.reply().body == LARGE
+    assert connection.reply().body == LARGE * 4
     server.await_total(replies_200=1)
     switches: int = server.total()["user_switches"]
     return switches
