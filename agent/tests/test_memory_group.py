@@ -65,7 +65,7 @@ def test_file_set_that_does_not_fit_is_read_back_again(groups, journal, files, t
         large = read_twice(files, group, tmp_path)
     assert small.file_refaults > 1000
     assert small.usage_bytes <= 25 << 20
-    assert large.file_refaults == 0
+    assert large.file_refaults < 100  # none of the file set; the reader's own program may have been away
     assert large.file_bytes > 50e6
     assert journal.entries() == []
 
