@@ -43,8 +43,8 @@ class Settings(Frozen):
     Think times of the workload are multiplied by `time_scale`; `timeout_s` should shrink with it, as the
     seeds' 10 s belong to unscaled think times. `coarse_grid` is the number of grid values per knob in the
     wide search. `constraints` are limits that must hold at every rate (`limits.py`), `expert_baseline` adds
-    the target's documented advice to the finalists. `gap_s` is the pause after each rate, in which TIME_WAIT
-    sockets drain.
+    the target's documented advice to the finalists, `learn` lets the search learn from earlier runs of the
+    target. `gap_s` is the pause after each rate, in which TIME_WAIT sockets drain.
     """
 
     directories: Annotated[int, Field(ge=1, le=10_000)]
@@ -66,6 +66,7 @@ class Settings(Frozen):
     confirmation_repeats: Annotated[int, Field(ge=0, le=100)]
     runners_up: Annotated[int, Field(ge=0, le=20)] = 0
     expert_baseline: bool = False
+    learn: bool = False
     constraints: tuple[str, ...] = ()
     thresholds: Thresholds = Field(default_factory=Thresholds)
     profile: bool = False

@@ -41,6 +41,7 @@ from trimtab_agent.run.announcer import Announcer
 from trimtab_agent.run.calibrating import calibrate, calibration_sentence, ladder_from
 from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
 from trimtab_agent.run.disturbance import DisturbanceWatch
+from trimtab_agent.run.experience import earlier_runs, features
 from trimtab_agent.run.history import MOST_DISTURBED, History
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.run.pause import PauseSwitch
@@ -88,6 +89,7 @@ class Runner:
         self._settings = Settings.model_validate(run.settings)
         self._space = Space.model_validate(run.space)
         self._history = History(repository, run_id)
+        self._experience = earlier_runs(repository, run) if self._settings.learn else []
         self._strategy = self._rebuilt_strategy()
         layout = CpuLayout(server=tuple(run.layout["server"]), generator=tuple(run.layout["generator"]))
         self._bench = Bench(
@@ -410,6 +412,8 @@ class Runner:
             levels=settings.levels,
             tie_tolerance=settings.tie_tolerance,
             noise=self._history.reference().noise,
+            experience=self._experience,
+            features=features(self._run),
         )
         for result in self._history.results():
             strategy.tell(result)
