@@ -115,7 +115,7 @@ test('the palette lists every action with its keys, and keys do the same as the 
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/\/host/);
   await page.keyboard.press('Control+k');
-  await palette.getByText('Single keys run actions').click();
+  await palette.getByRole('switch', { name: 'Single keys run actions' }).press('Space');
   await page.keyboard.press('Escape');
   await expect(palette).toHaveCount(0);
   await page.keyboard.press('g');

@@ -134,7 +134,7 @@ test('a finished run is looked at trial by trial, filtered, noted and compared',
     .click();
   await expect(page).toHaveURL(/rate=1/);
   await expect(page.getByRole('region', { name: 'Timeouts by file size' }).first()).toBeVisible();
-  await expect(page.getByRole('region', { name: 'Workers', exact: true })).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Table: Workers', exact: true })).toBeVisible();
   await inspect(page, 'trial');
   await page.getByRole('button', { name: 'Measure again' }).click();
   await expect(page.getByRole('status').filter({ hasText: 'Being measured again' })).toBeVisible();

@@ -48,7 +48,7 @@ export function LatencyPanel({
   const seen = stages.filter((curve) => curve.points.length > 0);
   return (
     <Panel
-      title="Latency"
+      title="Latency by percentile"
       description={`By percentile at ${formatRate(selected.rate_rps)}, and over the rates.`}
     >
       <CurveChart
