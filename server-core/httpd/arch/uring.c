@@ -18,7 +18,6 @@
  * `workers` processes do this side by side, each with a ring of its own, like those of symped.
  */
 #include "httpd/arch/uring.h"
-#include "httpd/accept_policy.h"
 
 #include "common/clock.h"
 #include "httpd/arch/architecture.h"
@@ -33,150 +32,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define QUEUE_SIZE     1024              /* completions taken at once */
-#define WORK_ROUNDS    16                /* before accepting has its turn */
-#define MULTISHOT_ROOM 64                /* with less room connections are accepted one by one */
-#define PENDING_MAX    (64 * 1024)       /* bytes of requests kept behind a reply; then receiving pauses */
-#define BACK_OFF_NS    (100 * NS_PER_MS) /* when descriptors or memory have run out */
-#define SHED_FILES     16                /* cached files closed to make room for connections */
+#define QUEUE_SIZE  1024        /* completions taken at once */
+#define WORK_ROUNDS 16          /* before accepting has its turn */
+#define PENDING_MAX (64 * 1024) /* bytes of requests kept behind a reply; then receiving pauses */
 
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_SENDFILE,      KNOB_WORKERS,           KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
     KNOB_CACHE_ENTRIES, KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_REUSEPORT,    KNOB_COUNT,
 };
 
-/* What the kernel has been asked to accept at a listener. */
-struct accepting {
-    bool multishot, cancelled;
-    int64_t single; /* requests for one connection each */
-};
-
 /* The connection code knows it as an event set: it arms and closes connections through it. */
 struct event_set {
     struct worker *worker;
     struct uring uring;
-    struct accepting *accepting; /* by listener */
-    int *accepted;               /* the accept queue: a ring of sockets */
-    size_t first, length, capacity;
+    struct accept_queue accept_queue;
     struct completion work[QUEUE_SIZE];
     unsigned work_count;
-    uint64_t back_off_until_ns;
 };
-
-/* --- the accept queue --- */
-
-static bool queue_accepted(struct event_set *set, int fd)
-{
-    if (set->length == set->capacity) {
-        const size_t capacity = set->capacity ? 2 * set->capacity : 64;
-        int *grown = malloc(capacity * sizeof(*grown));
-
-        if (!grown)
-            return false;
-        for (size_t i = 0; i < set->length; i++)
-            grown[i] = set->accepted[(set->first + i) % set->capacity];
-        free(set->accepted);
-        set->accepted = grown;
-        set->first = 0;
-        set->capacity = capacity;
-    }
-    set->accepted[(set->first + set->length++) % set->capacity] = fd;
-    return true;
-}
-
-static int64_t room(const struct event_set *set)
-{
-    const struct worker *worker = set->worker;
-
-    return worker->max_connections - (int64_t)worker->counters->connections_open - (int64_t)set->length;
-}
-
-/*
- * Asks for connections as far as there is room for them. A multishot request may bring more than there is
- * room for, which then wait in the accept queue; so with little room it is cancelled, and as many connections
- * are asked for as there are places.
- */
-static void update_accepting(struct event_set *set)
-{
-    struct worker *worker = set->worker;
-    const bool wanted = !worker->shutting_down && worker->now_ns >= set->back_off_until_ns;
-    const int64_t places = wanted ? room(set) : 0;
-
-    for (size_t i = 0; i < worker->listener_count; i++) {
-        struct accepting *accepting = &set->accepting[i];
-
-        if ((accepting->multishot || accepting->single > 0) && !accepting->cancelled &&
-            (accepting->multishot ? places < MULTISHOT_ROOM : accepting->single > places)) {
-            accepting->cancelled = uring_cancel_accepts(&set->uring, (unsigned)i);
-        }
-        if (accepting->cancelled || accepting->multishot)
-            continue;
-        if (places >= 2 * MULTISHOT_ROOM) {
-            accepting->multishot = uring_accept(&set->uring, worker->listeners[i], (unsigned)i, true);
-            continue;
-        }
-        while (accepting->single < places &&
-               uring_accept(&set->uring, worker->listeners[i], (unsigned)i, false))
-            accepting->single++;
-    }
-}
-
-static void accept_completed(struct event_set *set, const struct completion *completion)
-{
-    struct accepting *accepting = &set->accepting[listener_of(completion->user_data)];
-
-    if (!(completion->flags & IORING_CQE_F_MORE)) {
-        if (accepting->single > 0)
-            accepting->single--;
-        else
-            accepting->multishot = false;
-        if (accepting->single == 0 && !accepting->multishot)
-            accepting->cancelled = false;
-    }
-    if (completion->result >= 0) {
-        if (!queue_accepted(set, completion->result))
-            close(completion->result);
-        return;
-    }
-    switch (-completion->result) {
-    case EMFILE:
-    case ENFILE:
-    case ENOBUFS:
-    case ENOMEM:
-        errno = -completion->result;
-        if (set->worker->now_ns >= set->back_off_until_ns)
-            log_errno("cannot accept connections (trying again every %d ms)", (int)(BACK_OFF_NS / NS_PER_MS));
-        set->back_off_until_ns = set->worker->now_ns + BACK_OFF_NS;
-        file_cache_shed(set->worker->cache, SHED_FILES);
-        break;
-    default: /* cancelled, or the connection was lost before we got to it (accept(2)) */
-        break;
-    }
-}
-
-static void accept_phase(struct event_set *set)
-{
-    struct worker *worker = set->worker;
-    int64_t limit = worker->accept_limit;
-    int64_t accepted = 0;
-
-    if (limit == KNOB_AUTO) /* the queue is ours and grows as it must */
-        limit = accept_policy_balance((uint32_t)set->length, UINT32_MAX, set->work_count);
-    if (set->length == 0 || worker->max_connections <= (int64_t)worker->counters->connections_open)
-        return;
-    worker->counters->accept_phases++;
-    while (set->length > 0 && accepted < limit &&
-           (int64_t)worker->counters->connections_open < worker->max_connections) {
-        const int fd = set->accepted[set->first];
-
-        set->first = (set->first + 1) % set->capacity;
-        set->length--;
-        accepted++;
-        worker->counters->accept_calls++;
-        /* The socket is in blocking mode, or the kernel would not wait for it; nobody calls it directly. */
-        connection_open(worker, fd, false);
-    }
-}
 
 /* --- the work queue --- */
 
@@ -298,7 +170,7 @@ static void collect(struct event_set *set)
     set->work_count = 0;
     for (unsigned i = 0; i < count; i++) {
         if (operation_of(completions[i].user_data) == OP_ACCEPT)
-            accept_completed(set, &completions[i]);
+            accept_queue_completed(&set->accept_queue, &completions[i]);
         else if (operation_of(completions[i].user_data) != OP_IGNORED)
             set->work[set->work_count++] = completions[i];
     }
@@ -382,20 +254,15 @@ static void retire(void *user, struct timer *timer)
     }
 }
 
+/* How long the kernel may let us sleep. */
 static int wait_ms(const struct event_set *set)
 {
-    const struct worker *worker = set->worker;
-    int timeout_ms = timers_wait_ms(&worker->timers, worker->now_ns);
+    const int timers_ms = timers_wait_ms(&set->worker->timers, set->worker->now_ns);
+    const int accepting_ms = accept_queue_wait_ms(&set->accept_queue);
 
-    if (set->length > 0 && (int64_t)worker->counters->connections_open < worker->max_connections)
-        return 0; /* accept_limit left some in the queue */
-    if (set->back_off_until_ns > worker->now_ns) {
-        const int back_off_ms = (int)((set->back_off_until_ns - worker->now_ns) / NS_PER_MS) + 1;
-
-        if (timeout_ms < 0 || back_off_ms < timeout_ms)
-            timeout_ms = back_off_ms;
-    }
-    return timeout_ms;
+    if (timers_ms < 0 || (accepting_ms >= 0 && accepting_ms < timers_ms))
+        return accepting_ms;
+    return timers_ms;
 }
 
 /* --- what connection.c calls --- */
@@ -423,14 +290,8 @@ static void close_connection(struct event_set *set, int fd)
 
 static void destroy(struct event_set *set)
 {
-    while (set->length > 0) {
-        close(set->accepted[set->first]);
-        set->first = (set->first + 1) % set->capacity;
-        set->length--;
-    }
+    accept_queue_close(&set->accept_queue);
     uring_close(&set->uring);
-    free(set->accepted);
-    free(set->accepting);
     free(set);
 }
 
@@ -447,7 +308,7 @@ static struct event_set *create(struct worker *worker)
     struct event_set *set = calloc(1, sizeof(*set));
     const char *missing;
 
-    if (!set || !(set->accepting = calloc(worker->listener_count, sizeof(*set->accepting)))) {
+    if (!set || !accept_queue_open(&set->accept_queue, worker, &set->uring)) {
         log_errno("cannot make a ring");
         free(set);
         return NULL;
@@ -456,7 +317,7 @@ static struct event_set *create(struct worker *worker)
     missing = uring_open(&set->uring);
     if (missing) {
         log_line("%s", missing);
-        free(set->accepting);
+        accept_queue_close(&set->accept_queue);
         free(set);
         return NULL;
     }
@@ -473,10 +334,10 @@ static int serve(struct event_set *set)
         return EXIT_RUNTIME;
     }
     while (!worker->shutting_down || worker->counters->connections_open > 0) {
-        update_accepting(set);
+        accept_queue_update(&set->accept_queue);
         if (!turn(set, wait_ms(set)))
             return EXIT_RUNTIME;
-        accept_phase(set);
+        accept_queue_serve(&set->accept_queue, set->work_count);
         if (!work_phase(set))
             return EXIT_RUNTIME;
         timers_expire(&worker->timers, worker->now_ns, expired, set);

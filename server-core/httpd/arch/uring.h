@@ -47,6 +47,41 @@ struct uring {
     struct sending *free_sendings;
 };
 
+/* What the kernel has been asked to accept at a listener. */
+struct accepting {
+    bool multishot, cancelled;
+    int64_t single; /* requests for one connection each */
+};
+
+/* Sockets that have been accepted and await their accept phase: a ring that grows. */
+struct accept_queue {
+    struct worker *worker;
+    struct uring *uring;
+    struct accepting *accepting; /* by listener */
+    int *sockets;
+    size_t first, length, capacity;
+    uint64_t back_off_until_ns;
+};
+
+/* Returns false with errno set when there is no memory. */
+bool accept_queue_open(struct accept_queue *queue, struct worker *worker, struct uring *uring);
+
+/* Closes the sockets that wait, and frees everything. */
+void accept_queue_close(struct accept_queue *queue);
+
+/* Asks the kernel for connections as far as there is room for them, and for no more. */
+void accept_queue_update(struct accept_queue *queue);
+
+/* Takes note of the completion of an accept request. */
+void accept_queue_completed(struct accept_queue *queue, const struct completion *completion);
+
+/* The accept phase: opens up to accept_limit of the connections that wait, while `work_count` items are in
+ * the work queue. */
+void accept_queue_serve(struct accept_queue *queue, unsigned work_count);
+
+/* Returns in how many milliseconds there is something to do without a completion; -1: not before one. */
+int accept_queue_wait_ms(const struct accept_queue *queue);
+
 /* Opens a ring with its buffers. Returns NULL, or what this kernel lacks. */
 const char *uring_open(struct uring *uring);
 void uring_close(struct uring *uring);

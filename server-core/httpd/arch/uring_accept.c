@@ -1,0 +1,157 @@
+/*
+ * The accept queue of the uring architecture: sockets that the kernel has accepted for a process, and the
+ * requests that it accepts by.
+ */
+#include "common/clock.h"
+#include "httpd/accept_policy.h"
+#include "httpd/arch/uring.h"
+#include "httpd/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MULTISHOT_ROOM 64                /* with less room connections are accepted one by one */
+#define BACK_OFF_NS    (100 * NS_PER_MS) /* when descriptors or memory have run out */
+#define SHED_FILES     16                /* cached files closed to make room for connections */
+
+static bool append(struct accept_queue *queue, int fd)
+{
+    if (queue->length == queue->capacity) {
+        const size_t capacity = queue->capacity ? 2 * queue->capacity : 64;
+        int *grown = malloc(capacity * sizeof(*grown));
+
+        if (!grown)
+            return false;
+        for (size_t i = 0; i < queue->length; i++)
+            grown[i] = queue->sockets[(queue->first + i) % queue->capacity];
+        free(queue->sockets);
+        queue->sockets = grown;
+        queue->first = 0;
+        queue->capacity = capacity;
+    }
+    queue->sockets[(queue->first + queue->length++) % queue->capacity] = fd;
+    return true;
+}
+
+static int64_t room(const struct accept_queue *queue)
+{
+    const struct worker *worker = queue->worker;
+
+    return worker->max_connections - (int64_t)worker->counters->connections_open - (int64_t)queue->length;
+}
+
+/*
+ * Asks for connections as far as there is room for them. A multishot request may bring more than there is
+ * room for, which then wait in the accept queue; so with little room it is cancelled, and as many connections
+ * are asked for as there are places.
+ */
+void accept_queue_update(struct accept_queue *queue)
+{
+    struct worker *worker = queue->worker;
+    const bool wanted = !worker->shutting_down && worker->now_ns >= queue->back_off_until_ns;
+    const int64_t places = wanted ? room(queue) : 0;
+
+    for (size_t i = 0; i < worker->listener_count; i++) {
+        struct accepting *accepting = &queue->accepting[i];
+
+        if ((accepting->multishot || accepting->single > 0) && !accepting->cancelled &&
+            (accepting->multishot ? places < MULTISHOT_ROOM : accepting->single > places)) {
+            accepting->cancelled = uring_cancel_accepts(queue->uring, (unsigned)i);
+        }
+        if (accepting->cancelled || accepting->multishot)
+            continue;
+        if (places >= 2 * MULTISHOT_ROOM) {
+            accepting->multishot = uring_accept(queue->uring, worker->listeners[i], (unsigned)i, true);
+            continue;
+        }
+        while (accepting->single < places &&
+               uring_accept(queue->uring, worker->listeners[i], (unsigned)i, false))
+            accepting->single++;
+    }
+}
+
+void accept_queue_completed(struct accept_queue *queue, const struct completion *completion)
+{
+    struct accepting *accepting = &queue->accepting[listener_of(completion->user_data)];
+
+    if (!(completion->flags & IORING_CQE_F_MORE)) {
+        if (accepting->single > 0)
+            accepting->single--;
+        else
+            accepting->multishot = false;
+        if (accepting->single == 0 && !accepting->multishot)
+            accepting->cancelled = false;
+    }
+    if (completion->result >= 0) {
+        if (!append(queue, completion->result))
+            close(completion->result);
+        return;
+    }
+    switch (-completion->result) {
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+        errno = -completion->result;
+        if (queue->worker->now_ns >= queue->back_off_until_ns)
+            log_errno("cannot accept connections (trying again every %d ms)", (int)(BACK_OFF_NS / NS_PER_MS));
+        queue->back_off_until_ns = queue->worker->now_ns + BACK_OFF_NS;
+        file_cache_shed(queue->worker->cache, SHED_FILES);
+        break;
+    default: /* cancelled, or the connection was lost before we got to it (accept(2)) */
+        break;
+    }
+}
+
+void accept_queue_serve(struct accept_queue *queue, unsigned work_count)
+{
+    struct worker *worker = queue->worker;
+    int64_t limit = worker->accept_limit;
+    int64_t accepted = 0;
+
+    if (limit == KNOB_AUTO) /* the queue is ours and grows as it must */
+        limit = accept_policy_balance((uint32_t)queue->length, UINT32_MAX, work_count);
+    if (queue->length == 0 || worker->max_connections <= (int64_t)worker->counters->connections_open)
+        return;
+    worker->counters->accept_phases++;
+    while (queue->length > 0 && accepted < limit &&
+           (int64_t)worker->counters->connections_open < worker->max_connections) {
+        const int fd = queue->sockets[queue->first];
+
+        queue->first = (queue->first + 1) % queue->capacity;
+        queue->length--;
+        accepted++;
+        worker->counters->accept_calls++;
+        /* The socket is in blocking mode, or the kernel would not wait for it; nobody calls it directly. */
+        connection_open(worker, fd, false);
+    }
+}
+
+int accept_queue_wait_ms(const struct accept_queue *queue)
+{
+    const struct worker *worker = queue->worker;
+
+    if (queue->length > 0 && (int64_t)worker->counters->connections_open < worker->max_connections)
+        return 0; /* accept_limit left some in the queue */
+    if (queue->back_off_until_ns > worker->now_ns)
+        return (int)((queue->back_off_until_ns - worker->now_ns) / NS_PER_MS) + 1;
+    return -1;
+}
+
+bool accept_queue_open(struct accept_queue *queue, struct worker *worker, struct uring *uring)
+{
+    *queue = (struct accept_queue){.worker = worker, .uring = uring};
+    queue->accepting = calloc(worker->listener_count, sizeof(*queue->accepting));
+    return queue->accepting != NULL;
+}
+
+void accept_queue_close(struct accept_queue *queue)
+{
+    for (; queue->length > 0; queue->length--) {
+        close(queue->sockets[queue->first]);
+        queue->first = (queue->first + 1) % queue->capacity;
+    }
+    free(queue->sockets);
+    free(queue->accepting);
+}
