@@ -21,6 +21,13 @@ interface Run {
   outcome: { best: Record<string, string | number> };
 }
 
+interface Export {
+  format: string;
+  file_name: string;
+  check_ok: boolean;
+  check_command: string;
+}
+
 interface Trial {
   number: number;
   purpose: string;
@@ -73,7 +80,12 @@ test('a run is set up, watched and exported, and the export is what the server r
   await expect(shown).toHaveCount(cells.size);
 
   await page.getByRole('link', { name: 'Exports' }).click();
-  const text = await page.getByRole('region', { name: 'Text of trimtab-httpd' }).locator('pre').textContent();
+  const exports = await get<Export[]>(request, `/runs/${id}/exports`);
+  const core = exports.find(({ format }) => format === 'trimtab-httpd');
+  const text = await page
+    .getByRole('region', { name: `Text of ${core?.file_name}`, exact: true })
+    .locator('pre')
+    .textContent();
   const download = await request.get(`/api/v1/runs/${id}/exports/trimtab-httpd/download`);
   expect(text).toBe(await download.text());
   const { outcome } = await get<Run>(request, `/runs/${id}`);
@@ -82,7 +94,6 @@ test('a run is set up, watched and exported, and the export is what the server r
   const knobs = Object.keys(outcome.best);
   const pick = (settings: Map<string, string>) => knobs.map((knob) => `${knob} = ${settings.get(knob)}`);
   expect(pick(settingsOf(text ?? ''))).toEqual(pick(settingsOf(ran.server_config)));
-  const exports = await get<{ check_ok: boolean; check_command: string }[]>(request, `/runs/${id}/exports`);
   const checked = exports.filter(({ check_ok, check_command }) => check_ok && check_command !== '');
   expect(checked.length).toBeGreaterThan(1);
   await expect(page.getByText('Accepted by the server’s own check', { exact: true })).toHaveCount(
