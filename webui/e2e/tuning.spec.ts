@@ -157,7 +157,7 @@ test('a finished run is looked at trial by trial, filtered, noted and compared',
 
   await page.goto(`/compare?runs=${id}`);
   await expect(page.getByRole('region', { name: 'Winners of the runs' })).toContainText(`Run ${id}`);
-  await page.getByText('Only differences').click();
+  await page.getByRole('switch', { name: 'Only differences' }).press('Space');
   await expect(page).toHaveURL(/all=true/);
   await inspect(page, 'compare');
 });
