@@ -110,7 +110,8 @@ check: .build/venv .build/npm ## formatting, linters, types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo "make: run .venv/bin/ruff format" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy -p trimtab_tuner -p trimtab_db -p trimtab_agent
-	@MYPYPATH=server-core/bench $(BIN)/mypy $(wildcard */bench/*.py)
+	@MYPYPATH=server-core/bench $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
+	@$(BIN)/mypy $(wildcard webui/bench/*.py)
 	@$(BIN)/lint-imports
 	@find server-core -path 'server-core/build*' -prune -o \( -name '*.[ch]' -print \) | xargs $(BIN)/clang-format --dry-run -Werror
 	@cd webui && npm run --silent check
