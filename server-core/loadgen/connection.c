@@ -223,6 +223,7 @@ void connections_wake(struct connections *all, uint64_t now_ns, unsigned limit)
             c->paced = false;
             exchange_read(all, c, true);
         } else {
+            c->state = ASKING; /* should that fail at once, the alarm is not there to be removed again */
             exchange_ask(all, c, first->due_ns);
         }
     }
