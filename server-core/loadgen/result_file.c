@@ -108,7 +108,7 @@ static void read_replies(struct reader *reader, json_t *result, struct account *
     json_object_foreach(object_of(reader, replies, "by_status"), name, count)
     {
         unsigned status;
-        if (sscanf(name, "%3u", &status) == 1 && json_is_integer(count))
+        if (sscanf(name, "%3u", &status) == 1 && status <= STATUS_MAX && json_is_integer(count))
             account->replies_by_status[status] = (uint64_t)json_integer_value(count);
     }
     json_object_foreach(object_of(reader, result, "failures"), name, count)
