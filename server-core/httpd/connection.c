@@ -9,6 +9,7 @@
 #include "httpd/reply.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,6 +293,15 @@ void connection_adopt(struct worker *worker, int fd, bool blocking, const char *
     go_on(worker, connection);
 }
 
+/* Says whether the connection has been reset or closed in both directions. That is reported whatever is
+ * watched, and by levels again and again. */
+static bool is_broken(int fd)
+{
+    struct pollfd polled = {.fd = fd};
+
+    return poll(&polled, 1, 0) > 0;
+}
+
 void connection_run(struct worker *worker, struct connection *connection, uint32_t event_flags)
 {
     if (event_flags & (EVENT_READABLE | EVENT_PEER_CLOSED))
@@ -304,8 +314,11 @@ void connection_run(struct worker *worker, struct connection *connection, uint32
         discard(worker, connection);
         return;
     case SENDING:
-        reply_continue(worker, connection);
-        go_on(worker, connection);
+        /* What the peer sends meanwhile is no reason to try again: it would gain time by that. */
+        if (event_flags & (EVENT_WRITABLE | EVENT_PEER_CLOSED)) {
+            reply_continue(worker, connection);
+            go_on(worker, connection);
+        }
         return;
     case READING:
         receive(worker, connection);
@@ -315,6 +328,9 @@ void connection_run(struct worker *worker, struct connection *connection, uint32
         }
         return;
     case WAITING:
+        if (event_flags & EVENT_PEER_CLOSED && is_broken(connection->fd))
+            connection_close(worker, connection, CLOSED_BY_CLIENT);
+        return;
     case CLOSED:
         return;
     }
@@ -342,7 +358,7 @@ void connection_expired(void *user, struct timer *timer)
         connection_close(worker, connection, CLOSED_BY_SERVER);
         return;
     }
-    connection_run(worker, connection, EVENT_READABLE);
+    connection_run(worker, connection, EVENT_READABLE | EVENT_WRITABLE);
     if (connection->state == CLOSED || connection->state == LINGERING ||
         worker->counters->requests != requests || worker->counters->bytes_sent != bytes_sent)
         return;

@@ -103,7 +103,8 @@ static void act(struct user_thread *thread, uint32_t delivered)
     if (events && was_sending) {
         connection->readable |= (events & (EVENT_READABLE | EVENT_PEER_CLOSED)) != 0;
         connection->peer_closed |= (events & EVENT_PEER_CLOSED) != 0;
-        go_on(thread);
+        if (events & (EVENT_WRITABLE | EVENT_PEER_CLOSED)) /* as in connection_run() */
+            go_on(thread);
     } else if (events) {
         connection_run(worker, connection, events);
     }
