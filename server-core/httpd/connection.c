@@ -291,6 +291,8 @@ void connection_adopt(struct worker *worker, int fd, bool blocking, const char *
         connection->leftover->length = (uint32_t)length;
     }
     go_on(worker, connection);
+    if (worker->shutting_down) /* the others have been retired already */
+        connection_retire(worker, &connection->timer);
 }
 
 /* Says whether the connection has been reset or closed in both directions. That is reported whatever is

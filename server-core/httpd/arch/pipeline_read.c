@@ -150,7 +150,6 @@ void *pipeline_read(void *argument)
     struct pipeline *pipeline = reader->stage.pipeline;
     struct worker *worker = reader->stage.worker;
     void *items[PIPELINE_BATCH];
-    bool retired = false;
 
     if (worker != pipeline->worker)
         worker_pin(worker);
@@ -165,10 +164,8 @@ void *pipeline_read(void *argument)
         if (atomic_exchange(&pipeline->shed_wanted, false))
             file_cache_shed(worker->cache, SHED_FILES);
         timers_expire(&worker->timers, worker->now_ns, expired, reader);
-        if (worker->shutting_down && !retired) {
+        if (worker->shutting_down) /* in every turn, for sockets that were accepted before may still come */
             timers_for_each(&worker->timers, retire, reader);
-            retired = true;
-        }
         hand_over_replies(reader);
     }
     return NULL;

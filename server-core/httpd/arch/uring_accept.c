@@ -104,6 +104,16 @@ void accept_queue_completed(struct accept_queue *queue, const struct completion 
     }
 }
 
+/* Says whether a connection is to be taken out. When the server shuts down what is left is closed, like the
+ * kernel's queue: a connection that was opened now would not be retired. */
+static bool may_open(const struct accept_queue *queue)
+{
+    const struct worker *worker = queue->worker;
+
+    return queue->length > 0 && !worker->shutting_down &&
+           (int64_t)worker->counters->connections_open < worker->max_connections;
+}
+
 void accept_queue_serve(struct accept_queue *queue, unsigned work_count)
 {
     struct worker *worker = queue->worker;
@@ -112,11 +122,10 @@ void accept_queue_serve(struct accept_queue *queue, unsigned work_count)
 
     if (limit == KNOB_AUTO) /* the queue is ours and grows as it must */
         limit = accept_policy_balance((uint32_t)queue->length, UINT32_MAX, work_count);
-    if (queue->length == 0 || worker->max_connections <= (int64_t)worker->counters->connections_open)
+    if (!may_open(queue))
         return;
     worker->counters->accept_phases++;
-    while (queue->length > 0 && accepted < limit &&
-           (int64_t)worker->counters->connections_open < worker->max_connections) {
+    while (accepted < limit && may_open(queue)) {
         const int fd = queue->sockets[queue->first];
 
         queue->first = (queue->first + 1) % queue->capacity;
@@ -132,7 +141,7 @@ int accept_queue_wait_ms(const struct accept_queue *queue)
 {
     const struct worker *worker = queue->worker;
 
-    if (queue->length > 0 && (int64_t)worker->counters->connections_open < worker->max_connections)
+    if (may_open(queue))
         return 0; /* accept_limit left some in the queue */
     if (queue->back_off_until_ns > worker->now_ns)
         return (int)((queue->back_off_until_ns - worker->now_ns) / NS_PER_MS) + 1;
