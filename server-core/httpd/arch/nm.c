@@ -67,6 +67,10 @@ static enum send_outcome send_here(struct user_thread *thread)
     counters->bytes_sent += own.bytes_sent;
     counters->sendfile_calls += own.sendfile_calls;
     counters->sendfile_partial += own.sendfile_partial;
+    counters->write_calls += own.write_calls;
+    counters->write_partial += own.write_partial;
+    counters->contents_evictions += own.contents_evictions;
+    counters->lock_waits += own.lock_waits;
     counters->kernel_threads_added += atomic_exchange(&processor->added, 0);
     return outcome;
 }
