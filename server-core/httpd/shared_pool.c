@@ -52,6 +52,16 @@ static struct header *take_from_the_end(struct shared_pool *pool, uint32_t units
     return header;
 }
 
+/* Takes a free block of this size. Blocks are never divided or joined. */
+static struct header *take_free(struct shared_pool *pool, uint32_t units)
+{
+    struct header *header = pool->free[units];
+
+    if (header)
+        pool->free[units] = header->next_free;
+    return header;
+}
+
 void *shared_pool_allocate(struct shared_pool *pool, size_t bytes)
 {
     const uint32_t units = (uint32_t)((bytes + UNIT_BYTES - 1) / UNIT_BYTES) + 1;
@@ -61,11 +71,12 @@ void *shared_pool_allocate(struct shared_pool *pool, size_t bytes)
         errno = ENOMEM;
         return NULL;
     }
-    header = pool->free[units];
-    if (header)
-        pool->free[units] = header->next_free;
-    else
+    header = take_free(pool, units);
+    if (!header)
         header = take_from_the_end(pool, units);
+    /* The area is used up: a larger one does as well, and stays as large. */
+    for (uint32_t larger = units + 1; !header && larger <= UNITS_MAX; larger++)
+        header = take_free(pool, larger);
     if (!header) {
         errno = ENOMEM;
         return NULL;

@@ -65,6 +65,23 @@ static void test_full_pool_and_too_large_a_block_yield_none(void **state)
     assert_null(shared_pool_allocate(pool, 1000));
 }
 
+static void test_full_pool_gives_a_larger_block(void **state)
+{
+    unsigned char *large = shared_pool_allocate(pool, 1000), *small;
+
+    (void)state;
+    memset(large, 1, 1000);
+    while (shared_pool_allocate(pool, 100)) {
+    }
+    shared_pool_free(pool, large);
+    small = shared_pool_allocate(pool, 100);
+    assert_ptr_equal(small, large);
+    assert_int_equal(small[99], 0);
+    assert_null(shared_pool_allocate(pool, 100));
+    shared_pool_free(pool, small);
+    assert_ptr_equal(shared_pool_allocate(pool, 1000), large); /* it has kept its size */
+}
+
 static int is_kept(void *user, void *block)
 {
     return block == user;
@@ -93,6 +110,7 @@ int main(void)
         POOL_TEST(test_blocks_are_zeroed_aligned_and_apart),
         POOL_TEST(test_freed_block_is_used_again_and_zeroed),
         POOL_TEST(test_full_pool_and_too_large_a_block_yield_none),
+        POOL_TEST(test_full_pool_gives_a_larger_block),
         POOL_TEST(test_recovery_keeps_what_is_used_and_frees_the_rest),
     };
 
