@@ -8,6 +8,7 @@
 #include "httpd/arch/architecture.h"
 #include "httpd/io/events.h"
 #include "httpd/listeners.h"
+#include "httpd/log.h"
 #include "httpd/stats.h"
 
 #include <inttypes.h>
@@ -139,6 +140,21 @@ static void show_config(struct master *master, char *arguments, struct json_writ
     json_close_object(json);
 }
 
+/* Says whether the architecture would have begun with this value of a knob. */
+static bool architecture_takes(const struct master *master, enum knob_id id, const struct knob_value *value)
+{
+    struct config config = *master->config; /* borrows what the values own */
+    bool takes;
+
+    if (!master->architecture->check)
+        return true;
+    config.values[id] = *value;
+    log_silence(true); /* the client is told */
+    takes = master->architecture->check(&config);
+    log_silence(false);
+    return takes;
+}
+
 /* Sets a live knob. The new value must pass what a value in the file has to pass. */
 static void set_knob(struct master *master, char *arguments, struct json_writer *json)
 {
@@ -178,6 +194,12 @@ static void set_knob(struct master *master, char *arguments, struct json_writer 
     if (id == KNOB_MAX_CONNECTIONS && changed.integer < workers) {
         snprintf(message, sizeof(message),
                  "%s = %s: expected at least one for each of the %" PRId64 " workers", name, text, workers);
+        write_error(json, "bad-value", message);
+        return;
+    }
+    if (!architecture_takes(master, id, &changed)) {
+        snprintf(message, sizeof(message), "%s = %s: architecture %s does not take this value", name, text,
+                 master->architecture->name);
         write_error(json, "bad-value", message);
         return;
     }
