@@ -283,7 +283,7 @@ static int wait_events(struct event_set *set, struct event *events, int size, in
     }
     result = timeout_ms < 0 ? io_uring_submit_and_wait(&set->ring, 1)
                             : io_uring_submit_and_wait_timeout(&set->ring, &completion, 1, &timeout, NULL);
-    if (result < 0 && result != -ETIME && result != -EINTR && result != -EBUSY) {
+    if (result < 0 && result != -ETIME && result != -EINTR && result != -EBUSY && result != -EAGAIN) {
         errno = -result;
         return -1;
     }
