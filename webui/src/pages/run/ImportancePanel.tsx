@@ -11,6 +11,9 @@ import { formatCount, formatMbps, formatNumber, formatPercent } from '../../math
 import { scorePosition } from '../../maths/heatMapGrid';
 import classes from './Run.module.css';
 
+/** Values of knobs are whole numbers or words. */
+const valueText = (value: number | string) => (typeof value === 'number' ? formatCount(value) : value);
+
 const pairName = ({ knob_one, knob_two }: Interaction) => `${knob_one} with ${knob_two}`;
 
 export function ImportancePanel({ importance }: { importance: Importance }) {
@@ -75,7 +78,7 @@ export function ImportancePanel({ importance }: { importance: Importance }) {
             <Table.Tbody>
               {knob.curve.map(({ value, score, spread }) => (
                 <Table.Tr key={value}>
-                  <Table.Th scope="row">{typeof value === 'number' ? formatNumber(value) : value}</Table.Th>
+                  <Table.Th scope="row">{valueText(value)}</Table.Th>
                   <Table.Td ta="right">
                     {formatMbps(score)} ± {formatNumber(spread, 2)}
                   </Table.Td>
@@ -96,7 +99,6 @@ export function ImportancePanel({ importance }: { importance: Importance }) {
 function PairTable({ pair }: { pair: Interaction }) {
   const scores = pair.scores.flat();
   const range = { low: Math.min(...scores), high: Math.max(...scores) };
-  const text = (value: number | string) => (typeof value === 'number' ? formatNumber(value) : value);
   return (
     <div className={classes.detail}>
       <h3 className={classes.mapTitle}>
@@ -108,7 +110,7 @@ function PairTable({ pair }: { pair: Interaction }) {
             <Table.Th>{pair.knob_one}</Table.Th>
             {pair.values_two.map((value) => (
               <Table.Th key={value} ta="right">
-                {text(value)}
+                {valueText(value)}
               </Table.Th>
             ))}
           </Table.Tr>
@@ -116,7 +118,7 @@ function PairTable({ pair }: { pair: Interaction }) {
         <Table.Tbody>
           {pair.values_one.map((value, row) => (
             <Table.Tr key={value}>
-              <Table.Th scope="row">{text(value)}</Table.Th>
+              <Table.Th scope="row">{valueText(value)}</Table.Th>
               {pair.values_two.map((other, column) => {
                 const score = pair.scores[row]?.[column] ?? Number.NaN;
                 const colour = sequentialColour(scorePosition(score, range));
