@@ -160,7 +160,7 @@ export function TrialsPanel(props: TrialsPanelProps) {
                         {flexRender(cell.column.columnDef.cell, cell.getContext())}
                       </Table.Td>
                     ))}
-                    <Table.Td>
+                    <Table.Td className={classes.curve}>
                       <CurveButton
                         number={row.original.number}
                         chosen={chosen.includes(row.original.number)}
@@ -227,7 +227,7 @@ function Head({ table }: { table: TrialTable }) {
             )}
           </Table.Th>
         ))}
-        <Table.Th>
+        <Table.Th className={classes.curve}>
           <span className="visually-hidden">Curves</span>
         </Table.Th>
       </Table.Tr>
