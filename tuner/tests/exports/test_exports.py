@@ -147,6 +147,15 @@ def test_system_files_hold_what_the_configuration_demands(name):
     assert int(profile["sysctl"]["net.core.somaxconn"]) >= (demands.backlog or 0)
 
 
+def test_nginx_may_open_a_file_for_each_connection():
+    """Full of clients that fetch files, a worker would else neither open the next one nor accept."""
+    made = order("nginx", {"worker_connections": 1000, "open_file_cache": 3000})
+    assert made.target.demands(made.configuration).descriptors > 2 * 1000 + 3000
+    limit = re.search(r"worker_rlimit_nofile (\d+);", exported(made)["nginx"].text)
+    assert limit
+    assert int(limit[1]) > 2 * 1000 + 3000
+
+
 def test_long_queue_raises_the_kernels_limit():
     """Else the kernel shortens it without a word."""
     text = exported(order("core", {"backlog": 9000}))["sysctl"].text
@@ -167,7 +176,7 @@ def test_readme_has_the_evidence():
     assert "Throughput: +23.4 % (95 % interval +20.1 to +26.8 %), 4 blocks." in text
     assert "at 900 requests/s -31.0 % (95 % interval -40.0 to -20.0 %); less is better" in text
     assert "workload `specweb99`" in text
-    assert "LimitNOFILE=1401" in text
+    assert "LimitNOFILE=2738" in text
     assert "- `worker_processes`: `pgrep -c -P" in text
 
 

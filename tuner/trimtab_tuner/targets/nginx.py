@@ -273,11 +273,11 @@ class NginxTarget:
         return values.within(KNOBS, found)
 
     def demands(self, configuration: Configuration) -> Demands:
-        """Each worker has its own connections and cached files."""
+        """Each worker has its own connections, with a file for each, and its own cached files."""
         return Demands(
             descriptors_per_worker(configuration),
             int(configuration["worker_connections"]),
-            int(configuration["open_file_cache"]),
+            files_per_worker(configuration),
             int(configuration["backlog"]),
         )
 
@@ -331,10 +331,17 @@ def listen_options(configuration: Configuration) -> str:
 
 
 def descriptors_per_worker(configuration: Configuration) -> int:
-    """Descriptors that one worker may have open: connections, cached files, and a reserve."""
-    return (
-        int(configuration["worker_connections"]) + int(configuration["open_file_cache"]) + DESCRIPTOR_RESERVE
-    )
+    """Descriptors that one worker may have open: connections, files, and a reserve.
+
+    A file is open for as long as it is being sent, so that each connection may need a second one: without it
+    a worker that is full can neither open files nor accept.
+    """
+    return int(configuration["worker_connections"]) + files_per_worker(configuration) + DESCRIPTOR_RESERVE
+
+
+def files_per_worker(configuration: Configuration) -> int:
+    """Files that one worker may have open: one for each connection, and those that it keeps."""
+    return int(configuration["worker_connections"]) + int(configuration["open_file_cache"])
 
 
 def quoted(path: str) -> str:
