@@ -156,6 +156,12 @@ def test_nginx_may_open_a_file_for_each_connection():
     assert int(limit[1]) > 2 * 1000 + 3000
 
 
+def test_changes_of_apache_bring_the_limits_that_go_with_them():
+    """Unset, MaxRequestWorkers is 400 and ThreadLimit 64, whatever else the file asks for."""
+    lines = exported(order("apache"))["apache2-changes"].text.splitlines()
+    assert {"ThreadsPerChild 128", "MaxRequestWorkers 384", "ThreadLimit 128"} <= set(lines)
+
+
 def test_long_queue_raises_the_kernels_limit():
     """Else the kernel shortens it without a word."""
     text = exported(order("core", {"backlog": 9000}))["sysctl"].text
@@ -209,10 +215,11 @@ def test_changes_name_the_block_they_belong_to():
 
 @pytest.mark.parametrize("name", ["core", "lighttpd", "apache", "h2o"])
 def test_changes_hold_only_what_differs_from_the_default(name):
-    """They read back as the tuned knobs."""
+    """They read back as the tuned knobs, with what must go with them."""
     made = order(name)
     text = exported(made)[f"{made.target.program}-changes"].text
-    assert made.target.parse(text, 2) == TUNED[name]
+    goes_with = {"MaxRequestWorkers": 384} if name == "apache" else {}
+    assert made.target.parse(text, 2) == {**TUNED[name], **goes_with}
 
 
 @pytest.mark.parametrize("source", TARGETS)

@@ -181,6 +181,22 @@ def test_blocks_that_are_missing_are_made():
     assert TARGETS["nginx"].parse(after) == {"worker_connections": 99, "sendfile": "on"}
 
 
+def test_apache_gets_the_limits_without_which_it_would_start_fewer_threads():
+    """Those that the file gives are kept where they suffice."""
+    apache, text = TARGETS["apache"], "ThreadLimit 100\nServerLimit 4\n"
+    tuned = {**own_values(apache, text, 2), "ThreadsPerChild": 128}
+    after = EDITORS["apache"].changed(text, tuned, ("ThreadsPerChild",), CONTEXT)
+    assert after.splitlines() == [
+        "ThreadLimit 128",
+        "ServerLimit 4",
+        "ThreadsPerChild 128",
+        "MaxRequestWorkers 512",
+    ]
+    assert EDITORS["apache"].changed(after, tuned, ("ThreadsPerChild",), CONTEXT) == after
+    assert own_values(apache, "ServerLimit 32\n", 2)["MaxRequestWorkers"] == 400
+    assert own_values(apache, "ServerLimit 8\n", 2)["MaxRequestWorkers"] == "all"
+
+
 def test_what_cannot_be_tuned_is_refused_with_a_sentence():
     """Another MPM has other knobs; options of listen need a listen."""
     own = TARGETS["apache"].space().default()

@@ -64,23 +64,23 @@ def changes(order: ExportOrder) -> ExportFile:
     if target.name == "nginx":
         lines += _nginx_lines(order, about)
     else:
-        lines += [about(name) + line + "\n" for name, line in _single_lines(order) if name in order.changed]
+        lines += [(about(name) if name else "") + line + "\n" for name, line in _single_lines(order)]
     stem, _, ending = target.file_name.rpartition(".")
     return ExportFile(f"{target.program}-changes", f"{stem}-changes.{ending}", "\n".join(lines))
 
 
 def _single_lines(order: ExportOrder) -> list[tuple[str, str]]:
-    """Each knob with its line, for languages in which a setting is one line."""
-    bare = EDITORS[order.target.name].changed(
-        "", order.configuration, tuple(order.configuration), order.context
-    )
+    """Each changed knob with its line, for languages in which a setting is one line.
+
+    The name is empty for a line that only goes with another.
+    """
+    bare = EDITORS[order.target.name].changed("", order.configuration, order.changed, order.context)
     names = sorted(order.configuration, key=len, reverse=True)
-    found = []
-    for line in bare.splitlines():
-        name = next((name for name in names if line.startswith(name)), None)
-        if name is not None:
-            found.append((name, line))
-    return found
+    return [
+        (next((name for name in names if line.startswith(name)), ""), line)
+        for line in bare.splitlines()
+        if line
+    ]
 
 
 def _nginx_lines(order: ExportOrder, about: About) -> list[str]:

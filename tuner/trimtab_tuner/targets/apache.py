@@ -18,6 +18,7 @@ from trimtab_tuner.targets.mime_types import MIME_TYPES
 
 MODULES = "/usr/lib/apache2/modules"
 LEAST_THREAD_LIMIT = 64  # Apache's own default
+UNSET_REQUEST_WORKERS = 400  # the same: 16 processes of 25 threads, whatever those are set to (event.c)
 
 KNOBS = (
     Knob(
@@ -176,6 +177,10 @@ class ApacheTarget:
                 found[knob.name] = values.seconds(knob.name, words)
             else:
                 found[knob.name] = values.integer(knob.name, words)
+        if "MaxRequestWorkers" not in found and {"ServerLimit", "ThreadsPerChild"} & found.keys():
+            unset = {**self.space().default(), **found}
+            if request_workers(unset) > UNSET_REQUEST_WORKERS:
+                found["MaxRequestWorkers"] = UNSET_REQUEST_WORKERS
         return values.within(KNOBS, found)
 
     def demands(self, configuration: Configuration) -> Demands:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets import apache
-from trimtab_tuner.targets.assignments import replaced
+from trimtab_tuner.targets.assignments import Assignment, last_values, replaced
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.own.editor import Include
 
@@ -47,6 +47,7 @@ class ApacheOwn:
         """Directives are replaced where they stand, or added at the end."""
         values = {name: value for name, value in apache.settings(configuration).items() if name in knobs}
         found = list(apache.assignments(text))
+        values |= _bounds(configuration, knobs, found)
         # Names are written in any case; the file keeps its own.
         spelt = {a.name.lower(): a.name for a in found}
         changes = {spelt.get(name.lower(), name): value for name, value in values.items()}
@@ -69,6 +70,26 @@ class ApacheOwn:
             f"Define {name} {apache.quoted(prefix + tail)}\n" for name, tail in _VARIABLES.items()
         )
         return defines + tuned + apache.surroundings(configuration, context, loaded=loaded)
+
+
+def _bounds(
+    configuration: Configuration, knobs: Collection[str], found: Sequence[Assignment]
+) -> dict[str, str]:
+    """The limits that go with processes and threads, without which Apache would lower those.
+
+    Unset, MaxRequestWorkers is 400 and ThreadLimit 64, whatever the other two ask for.
+    """
+    if not {"ServerLimit", "ThreadsPerChild", "MaxRequestWorkers"} & set(knobs):
+        return {}
+    said = {name.lower(): value for name, value in last_values(found).items()}
+    bounds = {}
+    if "maxrequestworkers" not in said:
+        bounds["MaxRequestWorkers"] = apache.settings(configuration)["MaxRequestWorkers"]
+    threads = int(configuration["ThreadsPerChild"])
+    limit = said.get("threadlimit", "")
+    if threads > (int(limit) if limit.isdecimal() else apache.LEAST_THREAD_LIMIT):
+        bounds["ThreadLimit"] = str(threads)
+    return bounds
 
 
 def _kept(text: str) -> Iterator[str]:
