@@ -22,6 +22,7 @@ TOKEN = "0123456789abcdef" * 2
         ("evil.example:{port}", 400),
         ("127.0.0.1.evil.example:{port}", 400),
         ("[::1", 400),
+        pytest.param("localhost:" + "1" * 5000, 400, id="digits"),
         ("", 400),
     ],
 )
@@ -43,6 +44,7 @@ def test_only_names_of_the_daemon_are_answered(empty_daemon, host, status):
         ("POST", "/api/v1/runs/1/stop", "http://127.0.0.1:1", True),
         ("POST", "/api/v1/runs/1/stop", "https://evil.example", True),
         ("POST", "/api/v1/runs/1/stop", "null", True),
+        ("POST", "/api/v1/runs/1/stop", "http://[", True),
         ("GET", "/api/v1/live", "https://evil.example", True),
         ("GET", "/api/v1/health", "https://evil.example", False),
     ],

@@ -19,6 +19,7 @@ from trimtab_agent.settings import Settings
 
 COOKIE = "trimtab_session"
 SESSIONS_KEPT = 256
+LONGEST_PORT = 5  # digits
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LIVE_PATH = "/api/v1/live"
@@ -63,10 +64,9 @@ class Access:
                 f"Host {authority!r} is not a name of this daemon; TRIMTAB_EXTRA_HOSTS adds names.",
             )
         origin = headers.get("origin")
-        if origin is not None and (method not in SAFE_METHODS or path == LIVE_PATH):
-            parts = urlsplit(origin)
-            if parts.scheme not in ("http", "https") or parts.netloc.lower() != authority:
-                raise AccessDenied(403, "foreign-origin", f"{origin} is another origin.")
+        guarded = method not in SAFE_METHODS or path == LIVE_PATH
+        if guarded and origin is not None and not _is_page_of(origin, authority):
+            raise AccessDenied(403, "foreign-origin", f"{origin} is another origin.")
         if path.startswith("/api/") and path not in OPEN_PATHS and not self._shows_token(headers):
             raise AccessDenied(
                 401,
@@ -101,7 +101,17 @@ class Access:
         return cookie is not None and cookie.value in self._sessions
 
 
+def _is_page_of(origin: str, authority: str) -> bool:
+    """Whether the origin is one of web pages at this host and port."""
+    try:
+        parts = urlsplit(origin)
+    except ValueError:  # an address in brackets that is none
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == authority
+
+
 def _port(authority: str) -> int | None:
     """The port of `name:port` or `[address]:port`; None without one."""
     _, _, port = authority.rpartition(":")
-    return int(port) if port.isascii() and port.isdigit() and port != authority else None
+    digits = port.isascii() and port.isdigit() and len(port) <= LONGEST_PORT
+    return int(port) if digits and port != authority else None
