@@ -1,16 +1,18 @@
 """Parts of a run that need no server: lock, progress, conclusion, quiet, exporter's evidence."""
 
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.cpu import CpuReading
 from trimtab_agent.errors import RunConflict
-from trimtab_agent.exporter import single_knob_gains
+from trimtab_agent.exporter import single_knob_gains, tail_gain
 from trimtab_agent.run.calibrating import ladder_from
 from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
-from trimtab_agent.run.history import as_result
+from trimtab_agent.run.history import History, as_result
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.progress import RunProgress
 from trimtab_agent.run.quiet import busy_percent
@@ -171,3 +173,43 @@ def test_single_knobs_have_gains_only_where_the_search_compared_them():
     gains = single_knob_gains(SPACE, best, trials)
     assert set(gains) == {"workers"}
     assert gains["workers"].gain == pytest.approx(0.2)
+
+
+def with_tail(measured, p99_us):
+    """The trial with one measurement at 100 requests/s, as far as tails look at it."""
+    latency = SimpleNamespace(p99_us=p99_us)
+    return replace(measured, measurements=(SimpleNamespace(rate_rps=100.0, reply_latency=latency),))
+
+
+def test_tail_is_compared_over_the_trials_of_the_gain_alone():
+    """Not over repeats that somebody asked for, nor over what was disturbed."""
+    other = {**DEFAULT, "workers": 4}
+    trials = [
+        with_tail(t, 2000.0 if t.configuration == DEFAULT else 1000.0)
+        for t in confirmation([(80, 100), (81, 101), (80, 99), (79, 100)], other)
+    ]
+    expected = tail_gain(DEFAULT, other, trials, 100.0)
+    assert (expected.gain, expected.blocks) == (pytest.approx(-0.5), 4)
+    again = [
+        trial(20, TrialPurpose.CONFIRMATION, DEFAULT, 80.0),
+        trial(21, TrialPurpose.CONFIRMATION, other, 100.0),
+        trial(22, TrialPurpose.CONFIRMATION, other, None, verdict="disturbed", block=2),
+    ]
+    assert tail_gain(DEFAULT, other, [*trials, *(with_tail(t, 9e6) for t in again)], 100.0) == expected
+
+
+def test_disturbed_default_does_not_end_the_reference():
+    """What its repeat says counts; a default that failed has no reference."""
+
+    def searched(*verdicts):
+        trials = []
+        for number, verdict in enumerate(verdicts, start=1):
+            score = 80.0 if verdict == "verified" else None
+            asked = trial(number, TrialPurpose.SEARCH, DEFAULT, score, verdict=verdict)
+            trials.append(replace(asked, proposal_number=number))
+        return History(SimpleNamespace(trials_of=lambda _: trials, proposals_of=lambda _: []), 1)
+
+    for verdicts in ((), ("verified",), ("disturbed",), ("disturbed", "verified")):
+        assert searched(*verdicts).references_left(20) > 0
+    for verdicts in (("failed-verification",), ("disturbed", "failed-verification")):
+        assert searched(*verdicts).references_left(20) == 0

@@ -161,19 +161,23 @@ def _evidence(
         score_mbps=scores.get(configuration_hash(best)),
         default_score_mbps=scores.get(configuration_hash(outcome.default)),
         gain=None if is_default else outcome.gain,
-        tail=None if is_default else _tail_gain(outcome.default, best, trials, tail_rate_rps),
+        tail=None if is_default else tail_gain(outcome.default, best, trials, tail_rate_rps),
         tail_rate_rps=tail_rate_rps,
         knob_gains={} if is_default else single_knob_gains(Space.model_validate(run.space), best, trials),
     )
 
 
-def _tail_gain(
+def tail_gain(
     default: Configuration, best: Configuration, trials: Sequence[records.Trial], rate_rps: float | None
 ) -> Gain | None:
-    """How the 99th percentile of the reply time at that rate changes, paired over the blocks."""
+    """How the 99th percentile of the reply time at that rate changes, paired over the blocks.
+
+    Over the trials that the gain is computed from: verified, and no repeat that somebody asked for.
+    """
     tails: dict[str, dict[int, float | None]] = {configuration_hash(c): {} for c in (default, best)}
     for trial in trials:
-        if trial.purpose is records.TrialPurpose.CONFIRMATION and trial.configuration_hash in tails:
+        of_block = trial.purpose is records.TrialPurpose.CONFIRMATION and trial.block > 0
+        if of_block and trial.verdict == Verdict.VERIFIED and trial.configuration_hash in tails:
             for measurement in trial.measurements:
                 if measurement.rate_rps == rate_rps:
                     tails[trial.configuration_hash][trial.block] = measurement.reply_latency.p99_us

@@ -103,9 +103,14 @@ class History:
 
     @property
     def _default_verified(self) -> bool:
-        """Whether the search's first trial, of the default, was verified, or is still to come."""
+        """Whether the search's first trial, of the default, was verified, or is still to come.
+
+        One that was disturbed says nothing; the strategy asks for it again.
+        """
         trials = self.finished(TrialPurpose.SEARCH)
-        return not trials or trials[0].score is not None
+        default = trials[0].configuration_hash if trials else ""
+        judged = [t for t in trials if t.configuration_hash == default and t.verdict != Verdict.DISTURBED]
+        return not judged or judged[0].score is not None
 
     def record(self, trial: records.Trial) -> None:
         """Records a trial."""
