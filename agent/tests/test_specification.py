@@ -4,6 +4,8 @@ import pytest
 from trimtab_agent.errors import SpecError
 from trimtab_agent.specification import KnobSpec, RunSpec, check
 from trimtab_tuner.presets import PRESETS
+from trimtab_tuner.workloads import WORKLOADS
+from trimtab_tuner.workloads.definition import Definition
 
 
 def test_bare_specification_is_the_quick_preset():
@@ -77,3 +79,13 @@ def test_what_makes_no_sense_is_refused_by_field(fields, field, sentence):
         check(RunSpec(**fields))
     assert refusal.value.field == field
     assert sentence in refusal.value.sentence
+
+
+def test_closed_loop_needs_the_limit_that_a_calibration_would_give():
+    """Else its first trial could not be scored."""
+    loop = {"loop": "closed", "connections": [1, 2]}
+    closed = Definition.model_validate({**WORKLOADS["w1"].model_dump(), "clients": loop})
+    with pytest.raises(SpecError, match="no calibration") as refusal:
+        check(RunSpec(definition=closed, objective="mat"))
+    assert refusal.value.field == "objective"
+    assert check(RunSpec(definition=closed, objective="mat: p999 <= 4ms"))

@@ -105,9 +105,15 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
             f"and the target {target.name} has nothing to answer them with; expected a static workload",
         )
     try:
-        parse_objective(spec.objective)
+        objective, limit = parse_objective(spec.objective)
     except ValueError as error:
         raise SpecError("objective", f"objective = {error}") from error
+    if objective is Objective.MAT and limit is None and definition.clients.loop == "closed":
+        raise SpecError(
+            "objective",
+            f"objective = {spec.objective!r}: a closed loop has no calibration to derive the latency limit "
+            "from; expected one, for instance 'mat: p999 <= 4ms'",
+        )
     changes = dict(spec.settings)
     if spec.strategy is not None:
         changes["strategy"] = spec.strategy

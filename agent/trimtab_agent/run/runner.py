@@ -144,6 +144,7 @@ class Runner:
         def measure_again() -> None:
             self._bench.directory.mkdir(parents=True, exist_ok=True)
             self._prepare()
+            self._bench = replace(self._bench, latency_limit=self._history.low_load_limit())
             rates = self._run.ladder or [m.rate_rps for m in trial.measurements]
             order = self._ladder_order(TrialPurpose.CONFIRMATION, trial.configuration, rates)
             self._announcer.note("info", f"Trial {order.number} repeats trial {trial.number}.")
