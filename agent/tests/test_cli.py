@@ -135,6 +135,12 @@ def test_show_of_an_unknown_run_ends_with_2(trimtab_here):
     assert (code, "`trimtab runs` lists the runs" in errors) == (2, True)
 
 
+def test_number_beyond_any_database_is_bad_input(trimtab_here):
+    """And no traceback."""
+    code, _, errors = trimtab_here("show", "99999999999999999999")
+    assert (code, "Traceback" in errors) == (2, False)
+
+
 def test_read_only_database_is_named(trimtab_here, monkeypatch, settings):
     """The sentence names the file; nothing is started."""
     assert trimtab_here("db", "upgrade")[0] == 0

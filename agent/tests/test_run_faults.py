@@ -1,6 +1,7 @@
 """What goes wrong during a run: every fault is told in a sentence, and nothing that was measured is lost."""
 
 import shutil
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -164,3 +165,16 @@ def test_missing_server_program_names_what_builds_it(runtime, tmp_path):
     runtime.service._settings = settings
     with pytest.raises(BinaryMissing, match="`make build` builds it"):
         runtime.service.start(tiny_spec())
+
+
+def test_run_that_cannot_be_resumed_does_not_count_as_running(runtime, monkeypatch):
+    """It stays what it was, and can be resumed when the reason is gone."""
+    run_id = runtime.service.start(tiny_spec())
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    monkeypatch.setattr(
+        "trimtab_agent.service.Runner", Mock(side_effect=SpecError("workload", "the model is gone"))
+    )
+    with pytest.raises(SpecError, match="the model is gone"):
+        runtime.service.resume(run_id)
+    assert runtime.repository.run(run_id).state is RunState.STOPPED

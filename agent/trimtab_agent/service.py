@@ -113,7 +113,6 @@ class TuningService:
                     self._repository.interrupt_running_runs()
                 elif run.state not in RESUMABLE:
                     raise RunNotResumable(run_id, run.state.value)
-                self._repository.set_run_state(run_id, RunState.RUNNING)
                 self._launch(run_id, lock)
             except BaseException:
                 lock.release()
@@ -253,6 +252,9 @@ class TuningService:
             stop=stop,
             pause=pause,
         )
+        if repeated is None:
+            # Not before the runner is there: what it refuses does not run.
+            self._repository.set_run_state(run_id, RunState.RUNNING)
         self._runner, self._run_id, self._stop, self._pause = runner, run_id, stop, pause
 
         def body() -> None:
