@@ -181,6 +181,15 @@ def test_blocks_that_are_missing_are_made():
     assert TARGETS["nginx"].parse(after) == {"worker_connections": 99, "sendfile": "on"}
 
 
+def test_listen_options_are_given_once_however_the_address_is_written():
+    """A second time nginx refuses them: `80`, `*:80` and `0.0.0.0` are one address."""
+    text = "http { server { listen 80; listen [::]:80; } server { listen *:80; listen 0.0.0.0; } }"
+    own = own_values(TARGETS["nginx"], text, 2)
+    after = EDITORS["nginx"].changed(text, {**own, "backlog": 99}, ("backlog",), CONTEXT)
+    first = "listen 80 backlog=99; listen [::]:80 backlog=99;"
+    assert after == text.replace("listen 80; listen [::]:80;", first)
+
+
 def test_apache_gets_the_limits_without_which_it_would_start_fewer_threads():
     """Those that the file gives are kept where they suffice."""
     apache, text = TARGETS["apache"], "ThreadLimit 100\nServerLimit 4\n"

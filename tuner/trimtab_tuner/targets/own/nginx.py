@@ -133,8 +133,8 @@ def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Co
         address = listen.arguments[0]
         if address.startswith("unix:"):
             continue
-        first = address not in seen
-        seen.add(address)
+        first = _socket(address) not in seen
+        seen.add(_socket(address))
         for (start, end), argument in zip(listen.spans[1:], listen.arguments, strict=True):
             option = argument.partition("=")[0]
             if option in ("backlog", "reuseport") and option in knobs:
@@ -150,6 +150,16 @@ def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Co
             "listen: the file has no such directive to carry backlog and reuseport; expected one in a server"
         )
     return edits
+
+
+def _socket(address: str) -> str:
+    """The address as nginx understands it: a port alone is on all addresses, an address alone has port 80."""
+    host, colon, port = address.rpartition(":")
+    if address.isdecimal():
+        host, port = "", address
+    elif not colon or address.endswith("]"):
+        host, port = address, "80"
+    return f"{'0.0.0.0' if host in ('', '*') else host}:{port}"  # noqa: S104 - compared, never bound
 
 
 def _kept(text: str, directives: list[Directive], block: str, lines: dict[str, str]) -> list[str]:
