@@ -1,5 +1,6 @@
 """Links between namespaces: with the kernel's own, skipped with the reason where they cannot be made."""
 
+import errno
 import json
 import os
 import socket
@@ -35,6 +36,17 @@ def namespaces():
     """Our namespaces that exist."""
     listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
     return {line.split()[0] for line in listed.splitlines() if f"trimtab-{os.getpid()}" in line}
+
+
+def test_what_fails_while_a_link_is_there_is_not_called_its_refusal(monkeypatch, journal):
+    """A full disk in the middle of a run is told as a full disk."""
+    monkeypatch.setattr(link, "_ip", lambda *_: "[]")
+    monkeypatch.setattr(link, "_make", lambda _, name: link.MadeLink(name, (), ()))
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(OSError, match="No space left") as failure, made_link(LINKS["gigabit"], journal):
+        raise full
+    assert failure.value is full
+    assert journal.entries() == []
 
 
 @pytest.mark.parametrize("name", LINKS)

@@ -63,11 +63,13 @@ def made_link(profile: LinkProfile, journal: Leftovers) -> Iterator[MadeLink]:
     """The link of a profile, taken away at the end; raises HostError when it cannot be made here."""
     name = f"trimtab-{os.getpid()}"
     try:
-        remove(name)
-        journal.remember(KIND, name)
-        yield _make(profile, name)
-    except OSError as error:
-        raise HostError(_refusal(error)) from error
+        try:
+            remove(name)
+            journal.remember(KIND, name)
+            link = _make(profile, name)
+        except OSError as error:
+            raise HostError(_refusal(error)) from error
+        yield link
     finally:
         with suppress(OSError):  # it stays in the journal; the next start tries again
             remove(name)
@@ -155,9 +157,12 @@ def _run(program: str, *arguments: str) -> str:
     found = find_installed(program)
     if found is None:
         raise OSError(0, f"the program {program} is not installed (package iproute2)")
-    done = subprocess.run(
-        (str(found), *arguments), capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False
-    )
+    try:
+        done = subprocess.run(
+            (str(found), *arguments), capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise OSError(0, f"{program} {' '.join(arguments)}: no end within {COMMAND_LIMIT_S:.0f} s") from error
     if done.returncode != 0:
         complaint = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise OSError(0, f"{program} {' '.join(arguments)}: {complaint[0]}")

@@ -169,7 +169,8 @@ class Runner:
         except (TrimtabError, DatabaseError, CalibrationError, RenderError) as failure:
             return RunState.FAILED, str(failure)
         except OSError as failure:
-            return RunState.FAILED, f"{failure.strerror or failure}: {failure.filename}"
+            where = "" if failure.filename is None else f": {failure.filename}"
+            return RunState.FAILED, f"{failure.strerror or failure}{where}"
         except Exception as failure:
             log.exception("run %d failed", self._run.id)
             return RunState.FAILED, f"internal error: {type(failure).__name__}: {failure}"
