@@ -156,6 +156,12 @@ def test_nginx_may_open_a_file_for_each_connection():
     assert int(limit[1]) > 2 * 1000 + 3000
 
 
+def test_apache_may_open_a_file_for_each_connection():
+    """Those that are written on without a thread keep theirs."""
+    made = order("apache", {"ThreadsPerChild": 10, "AsyncRequestWorkerFactor": 16})
+    assert made.target.demands(made.configuration).descriptors > 2 * 170
+
+
 def test_changes_of_apache_bring_the_limits_that_go_with_them():
     """Unset, MaxRequestWorkers is 400 and ThreadLimit 64, whatever else the file asks for."""
     lines = exported(order("apache"))["apache2-changes"].text.splitlines()

@@ -184,11 +184,14 @@ class ApacheTarget:
         return values.within(KNOBS, found)
 
     def demands(self, configuration: Configuration) -> Demands:
-        """Each process has its threads' connections, the asynchronous ones, and a file for each thread."""
+        """Each process has its threads' connections, the asynchronous ones, and a file for each of them.
+
+        A connection whose file is written on without a thread keeps it open.
+        """
         threads = int(configuration["ThreadsPerChild"])
         connections = threads * (1 + int(configuration["AsyncRequestWorkerFactor"]))
-        descriptors = connections + threads + DESCRIPTOR_RESERVE
-        return Demands(descriptors, connections, threads, int(configuration["ListenBacklog"]))
+        descriptors = 2 * connections + DESCRIPTOR_RESERVE
+        return Demands(descriptors, connections, connections, int(configuration["ListenBacklog"]))
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`apache2 -t`."""
