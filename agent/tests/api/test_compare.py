@@ -1,6 +1,9 @@
 """Runs side by side over the API."""
 
+from dataclasses import replace
+
 import pytest
+from trimtab_db.records import TrialPurpose
 
 
 def test_winner_curve_and_architectures_of_a_run(daemon, recorded_run):
@@ -12,6 +15,16 @@ def test_winner_curve_and_architectures_of_a_run(daemon, recorded_run):
     assert answer["differences"] == []
     (architecture,) = answer["architectures"]
     assert (architecture["trial"], architecture["score_mbps"], architecture["peak_mbps"]) == (2, 92.0, 92.0)
+
+
+def test_scores_of_a_confirmed_winner_are_those_of_the_confirmation(daemon, recorded_run):
+    """Neither the one it was chosen by, nor a repeat that somebody asked for."""
+    chosen = daemon.repository.trial(recorded_run.id, 2)
+    for number, block, score in ((3, 1, 80.0), (4, 2, 81.0), (5, 0, 99.0)):
+        again = replace(chosen, number=number, purpose=TrialPurpose.CONFIRMATION, block=block, score=score)
+        daemon.repository.record_trial(again)
+    (run,) = daemon.client.get("/api/v1/compare", params={"run": recorded_run.id}).json()["runs"]
+    assert run["scores_mbps"] == [80.0, 81.0]
 
 
 def test_runs_over_different_ladders_are_not_ranked(daemon, recorded_run, record_run):
