@@ -181,6 +181,15 @@ def test_blocks_that_are_missing_are_made():
     assert TARGETS["nginx"].parse(after) == {"worker_connections": 99, "sendfile": "on"}
 
 
+def test_nginx_certificates_stay_out_of_the_private_instance():
+    """It could not read the keys, and nginx loads them even where nothing speaks TLS."""
+    text = "events { } http { gzip on; ssl_certificate /c; ssl_certificate_key /k; server { listen 80; } }"
+    own = own_values(TARGETS["nginx"], text, 2)
+    private = EDITORS["nginx"].private(text, own, (), CONTEXT)
+    assert "gzip on;" in private
+    assert "ssl_" not in private
+
+
 def test_listen_options_are_given_once_however_the_address_is_written():
     """A second time nginx refuses them: `80`, `*:80` and `0.0.0.0` are one address."""
     text = "http { server { listen 80; listen [::]:80; } server { listen *:80; listen 0.0.0.0; } }"

@@ -168,6 +168,8 @@ def _kept(text: str, directives: list[Directive], block: str, lines: dict[str, s
     for directive in directives:
         if directive.name in _NOT_PRIVATE[block] or directive.name in lines:
             continue
+        if block == "http" and directive.name.startswith("ssl_"):
+            continue  # the one site speaks no TLS, and keys are not for the user it runs as
         if directive.name == "load_module" and not directive.arguments[0].startswith("/"):
             kept.append(f"load_module {nginx.quoted(MODULES + directive.arguments[0])};")
         else:
