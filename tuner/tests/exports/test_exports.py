@@ -156,6 +156,12 @@ def test_nginx_may_open_a_file_for_each_connection():
     assert int(limit[1]) > 2 * 1000 + 3000
 
 
+def test_core_may_open_a_file_for_each_connection():
+    """Those that are being sent stay open, whether the cache keeps them or not."""
+    made = order("core", {"max_connections": 300, "workers": 1, "cache_entries": 1})
+    assert made.target.demands(made.configuration).descriptors > 2 * 300
+
+
 def test_apache_may_open_a_file_for_each_connection():
     """Those that are written on without a thread keep theirs."""
     made = order("apache", {"ThreadsPerChild": 10, "AsyncRequestWorkerFactor": 16})

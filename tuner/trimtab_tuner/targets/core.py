@@ -342,9 +342,9 @@ class CoreTarget:
         return found
 
     def demands(self, configuration: Configuration) -> Demands:
-        """Each worker has its share of the connections, and its cached files."""
+        """Each worker has its share of the connections, a file for each of them, and its cached files."""
         connections = -(-int(configuration["max_connections"]) // int(configuration["workers"]))
-        files = int(configuration["cache_entries"])
+        files = connections + int(configuration["cache_entries"])
         return Demands(
             connections + files + DESCRIPTOR_RESERVE, connections, files, int(configuration["backlog"])
         )
