@@ -135,9 +135,10 @@ def test_show_of_an_unknown_run_ends_with_2(trimtab_here):
     assert (code, "`trimtab runs` lists the runs" in errors) == (2, True)
 
 
-def test_number_beyond_any_database_is_bad_input(trimtab_here):
+@pytest.mark.parametrize("options", [("show",), ("tune", "--resume")])
+def test_number_beyond_any_database_is_bad_input(trimtab_here, options):
     """And no traceback."""
-    code, _, errors = trimtab_here("show", "99999999999999999999")
+    code, _, errors = trimtab_here(*options, "99999999999999999999")
     assert (code, "Traceback" in errors) == (2, False)
 
 

@@ -35,6 +35,7 @@ from trimtab_agent.commands.load import app as load_app
 from trimtab_agent.commands.options import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
+    LARGEST_ID,
     Json,
     RunId,
     Var,
@@ -147,7 +148,9 @@ def tune(
     profile: Annotated[
         bool, typer.Option("--profile", help="Sample the server with perf, to tell where its CPU time goes.")
     ] = False,
-    resume: Annotated[int | None, typer.Option(metavar="ID", help="Go on with this run.")] = None,
+    resume: Annotated[
+        int | None, typer.Option(metavar="ID", help="Go on with this run.", min=1, max=LARGEST_ID)
+    ] = None,
     as_json: Json = False,
     var: Var = None,
 ) -> None:

@@ -11,6 +11,7 @@ from trimtab_agent.errors import SpecError
 from trimtab_agent.settings import Settings
 
 PLAIN_COLUMNS = 140
+LARGEST_ID = 2**31 - 1  # beyond 64 bits no database can be asked
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -19,7 +20,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Var = Annotated[
     Path | None, typer.Option("--var", help="Directory of everything that running leaves behind.")
 ]
-RunId = Annotated[int, typer.Argument(help="Number of the run.", min=1, max=2**31 - 1)]
+RunId = Annotated[int, typer.Argument(help="Number of the run.", min=1, max=LARGEST_ID)]
 
 
 def settings_of(**options: object) -> Settings:
