@@ -24,9 +24,9 @@ def test_killed_program_makes_the_trial_crashed_and_the_run_goes_on(runtime, lis
     run_id = start_calibrated(runtime, rate_duration_s=1.2, budget_trials=2, confirmation_repeats=0)
     # The generator reports once a second: then both surely run.
     listener.wait_for("progress", lambda data: data["load"] is not None)
-    for process in children_named(program):
-        if process.ppid() == psutil.Process().pid:
-            process.kill()
+    running = children_named(program)
+    first_of_them = next(p for p in running if p.ppid() not in {other.pid for other in running})
+    first_of_them.kill()
     runtime.service.wait()
     assert runtime.repository.run(run_id).state is RunState.FINISHED
     first, other = searched(runtime, run_id)
@@ -40,7 +40,8 @@ def test_killed_worker_makes_the_trial_crashed(runtime, listener):
     """A worker that its master had to replace is a crash as well."""
     run_id = start_calibrated(runtime, rate_duration_s=1.2, budget_trials=2, confirmation_repeats=0)
     listener.wait_for("progress", lambda data: data["load"] is not None)
-    worker = next(p for p in children_named("trimtab-httpd") if p.ppid() != psutil.Process().pid)
+    running = children_named("trimtab-httpd")
+    worker = next(p for p in running if p.ppid() in {other.pid for other in running})
     worker.kill()
     runtime.service.wait()
     first = searched(runtime, run_id)[0]
@@ -49,7 +50,8 @@ def test_killed_worker_makes_the_trial_crashed(runtime, listener):
 
 def test_stopped_run_keeps_its_trials_and_goes_on_where_it_was(runtime, listener):
     """Stop ends the children, keeps finished trials; resume repeats none of them."""
-    run_id = start_calibrated(runtime)
+    # A strategy that never measures a configuration twice on purpose.
+    run_id = start_calibrated(runtime, strategy="coarse-to-fine")
     listener.wait_for("trial", lambda data: data["purpose"] == "search")
     listener.wait_for_rate(trial=2)
     children = [child.pid for child in psutil.Process().children(recursive=True)]

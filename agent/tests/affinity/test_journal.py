@@ -82,6 +82,7 @@ def test_drift_names_the_setting_that_somebody_else_changed(journal, kernel):
     assert journal.drift() == ()
     (kernel / "proc/irq/24/smp_affinity").write_text("00000003\n")
     assert journal.drift() == ("/proc/irq/24/smp_affinity was set to 00000002 and is 00000003 now",)
+    assert journal.drift(run_id=7) == ()  # a person's, and so nothing to a run
 
 
 def test_a_setting_touched_twice_ends_with_its_first_value(journal, values):

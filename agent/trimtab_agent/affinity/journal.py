@@ -82,14 +82,16 @@ class AffinityJournal:
         """The lines that have not been put back, latest first."""
         return self._repository.unrestored_os_changes()
 
-    def drift(self) -> tuple[str, ...]:
-        """A sentence for each setting that no longer has the value we gave it."""
+    def drift(self, run_id: int | None = None) -> tuple[str, ...]:
+        """A sentence for each setting that no longer has our value; with `run_id` for that run's only."""
         sentences = []
         seen: set[str] = set()
         for line in self.in_force():
             if line.applied_at is None or line.path in seen:
                 continue
             seen.add(line.path)  # only the latest line of a setting is in force
+            if run_id is not None and line.run_id != run_id:
+                continue
             try:
                 now = self._access.read(line.path)
             except SettingRefused as error:

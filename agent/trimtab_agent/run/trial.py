@@ -193,7 +193,7 @@ class Climb:
     def _look_for_drift(self, failure: type[BaseException] | None, *_: object) -> None:
         """At the end of the rates: somebody else who moved what the plan had placed has spoilt them."""
         if failure is None and self._bench.affinity is not None:
-            drift = self._bench.affinity.journal.drift()
+            drift = self._bench.affinity.journal.drift(self._bench.run_id)
             if drift:
                 raise Disturbed("; ".join(drift))
 
