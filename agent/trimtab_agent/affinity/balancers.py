@@ -82,13 +82,6 @@ def ban_interrupts(path: Path, irqs: Iterable[int]) -> tuple[int, ...]:
     return banned_interrupts(path)
 
 
-def unban_interrupts(path: Path, irqs: Iterable[int]) -> tuple[int, ...]:
-    """Takes the ban of these back; all that are banned then. Raises OSError."""
-    kept = sorted(set(banned_interrupts(path)) - set(irqs))
-    _ask(path, f"settings ban irqs {' '.join(map(str, kept))}" if kept else "settings ban irqs NONE")
-    return banned_interrupts(path)
-
-
 def _ask(path: Path, command: str) -> str:
     """One command and its reply; irqbalance closes the connection after it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:

@@ -122,7 +122,7 @@ function InForce({
   return (
     <Panel
       title="In force"
-      description="Every setting is written down before it is touched, and put back when the daemon ends or next starts."
+      description="Every setting is written down before it is touched, and stays until you restore it or the machine is booted."
       actions={
         <Button
           variant="default"
