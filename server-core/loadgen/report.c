@@ -30,7 +30,9 @@ void report_progress(FILE *out, const struct progress *progress)
                        report_rate(progress->interval_replies, progress->interval_s));
     json_member_number(&json, "goodput_mbps", report_mbps(progress->interval_bytes, progress->interval_s));
     json_member_unsigned(&json, "reply_p50_us", histogram_quantile(progress->reply_us, 0.5));
+    json_member_unsigned(&json, "reply_p90_us", histogram_quantile(progress->reply_us, 0.9));
     json_member_unsigned(&json, "reply_p99_us", histogram_quantile(progress->reply_us, 0.99));
+    json_member_unsigned(&json, "reply_p999_us", histogram_quantile(progress->reply_us, 0.999));
     json_close_object(&json);
     json_end_line(&json);
 }

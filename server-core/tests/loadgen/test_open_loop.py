@@ -152,3 +152,24 @@ def test_progress_adds_up_to_the_result(load, serve):
     assert elapsed[0] >= 1
     assert outcome.progress[-1]["requests_replied"] <= outcome.result["requests"]["replied"]
     assert sum(line["reply_rate_rps"] > 0 for line in outcome.progress) >= 2
+
+
+def test_progress_shows_the_tail_of_the_second_before_it(load, serve):
+    """With every fifth reply late and every fiftieth very late, each percentile is at least what it covers."""
+    late_s, very_late_s = 0.1, 0.2
+
+    def script(connection):
+        while True:
+            connection.read_request()
+            if connection.number % 50 == 0:
+                connection.server.over.wait(very_late_s)
+            elif connection.number % 5 == 0:
+                connection.server.over.wait(late_s)
+            connection.reply()
+
+    outcome = load(serve(script).url, "--rate", "200", "--duration", "2.5")
+    for line in outcome.progress:
+        assert line["reply_p50_us"] < line["reply_p90_us"]
+        assert line["reply_p90_us"] >= late_s * 1e6
+        assert line["reply_p99_us"] >= very_late_s * 1e6
+        assert line["reply_p999_us"] >= line["reply_p99_us"]
