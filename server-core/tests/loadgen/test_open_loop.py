@@ -155,7 +155,7 @@ def test_progress_adds_up_to_the_result(load, serve):
 
 
 def test_progress_shows_the_tail_of_the_second_before_it(load, serve):
-    """With every fifth reply late and every fiftieth very late, each percentile is at least what it covers."""
+    """With every fifth reply late and every fiftieth very late, each percentile covers its share."""
     late_s, very_late_s = 0.1, 0.2
 
     def script(connection):
