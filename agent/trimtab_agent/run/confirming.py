@@ -1,0 +1,83 @@
+"""The confirmation of a run: the finalists measured again in interleaved blocks, as far as that is not done.
+
+Which slots are done is asked of the recorded trials, so a resumed run goes on with the first that is not.
+"""
+
+from collections.abc import Sequence
+
+from trimtab_db import records
+from trimtab_db.records import RunPhase, TrialPurpose
+from trimtab_tuner.confirmation import choose_finalists, confirmation_schedule
+from trimtab_tuner.presets import Settings
+from trimtab_tuner.records import Configuration, TrialResult, Verdict
+from trimtab_tuner.reference import repeats_needed
+from trimtab_tuner.space import Space, configuration_hash
+from trimtab_tuner.targets import TARGETS
+
+from trimtab_agent.outcome import Outcome
+from trimtab_agent.run.conclusion import confirmed_outcome
+from trimtab_agent.run.executor import TrialExecutor
+from trimtab_agent.run.history import MOST_DISTURBED, History
+from trimtab_agent.run.progress import RunProgress
+
+
+class Confirmation:
+    """The confirmation of one run whose search is over and recommends `best`."""
+
+    def __init__(
+        self, run: records.Run, settings: Settings, space: Space, history: History, best: TrialResult | None
+    ) -> None:
+        self._run = run
+        self._settings = settings
+        self._space = space
+        self._history = history
+        self._finalists = choose_finalists(
+            history.results(), best, space.default(), settings.runners_up, self._expert()
+        )
+        self._repeats = self._repeats_for(best)
+
+    def carry_out(self, ladder: Sequence[float], executor: TrialExecutor, progress: RunProgress) -> Outcome:
+        """Measures what is missing, and says what came out; raises what the executor raises."""
+        slots = self._slots_left()
+        progress.expect(RunPhase.CONFIRMING, len(slots))
+        for block, configuration in slots:
+            for _ in range(MOST_DISTURBED):
+                trial = executor.climb(TrialPurpose.CONFIRMATION, configuration, ladder, block=block)
+                if trial.verdict != Verdict.DISTURBED:
+                    break
+        return confirmed_outcome(self._space, self._finalists, self._history.trials)
+
+    def _slots_left(self) -> list[tuple[int, Configuration]]:
+        done = {
+            (t.block, t.configuration_hash)
+            for t in self._history.finished(TrialPurpose.CONFIRMATION)
+            if t.verdict != Verdict.DISTURBED
+        }
+        blocks = confirmation_schedule(self._finalists, self._repeats, self._run.seed)
+        return [
+            (block, configuration)
+            for block, configurations in enumerate(blocks, start=1)
+            for configuration in configurations
+            if (block, configuration_hash(configuration)) not in done
+        ]
+
+    def _repeats_for(self, best: TrialResult | None) -> int:
+        """As many as the preset says, or up to twice that if the gain to be shown needs so many."""
+        usual = self._settings.confirmation_repeats
+        default = configuration_hash(self._space.default())
+        scores = [r.score for r in self._history.results() if configuration_hash(r.configuration) == default]
+        if not usual or best is None or best.score is None or not scores or not scores[0]:
+            return usual
+        needed = repeats_needed(self._history.reference().noise, best.score / scores[0] - 1)
+        return needed if usual < needed <= 2 * usual else usual
+
+    def _expert(self) -> Configuration | None:
+        """The target's documented advice for this host, as far as the space of the run lets it be
+        followed.
+        """
+        if not self._settings.expert_baseline:
+            return None
+        advice = TARGETS[self._run.target].expert(len(self._run.layout["server"]))
+        free = {knob.name: advice[knob.name] for knob in self._space.free if knob.name in advice}
+        expert = {**self._space.default(), **free}
+        return expert if self._space.allows(expert) else None

@@ -1,0 +1,95 @@
+"""Carries out the trials of a run one after the other: waits out a pause, measures, records, tells."""
+
+from collections.abc import Callable, Sequence
+
+from trimtab_db import records
+from trimtab_db.records import TrialPurpose
+from trimtab_tuner.records import Configuration, Verdict
+
+from trimtab_agent.load_generator import Stopped
+from trimtab_agent.run.announcer import Announcer
+from trimtab_agent.run.history import History
+from trimtab_agent.run.pause import PauseSwitch
+from trimtab_agent.run.progress import RunProgress
+from trimtab_agent.run.trial import Bench, TrialListener, TrialOrder, run_trial
+
+
+class TrialExecutor:
+    """The trials of one run; `bench` is what they are measured with, as far as it is known yet."""
+
+    def __init__(
+        self, bench: Bench, history: History, announcer: Announcer, progress: RunProgress, pause: PauseSwitch
+    ) -> None:
+        self.bench = bench
+        self._history = history
+        self._announcer = announcer
+        self._progress = progress
+        self._pause = pause
+
+    def climb(
+        self,
+        purpose: TrialPurpose,
+        configuration: Configuration,
+        ladder: Sequence[float],
+        *,
+        level: int = 0,
+        block: int = 0,
+        proposal_number: int | None = None,
+    ) -> records.Trial:
+        """Measures a configuration up the ladder, as the run's next trial; raises what `carry_out` does."""
+        settings = self.bench.settings
+        return self.carry_out(
+            TrialOrder(
+                number=self._history.next_number,
+                purpose=purpose,
+                configuration=configuration,
+                rates_rps=ladder,
+                rates_expected=len(ladder),
+                duration_s=settings.rate_duration_s,
+                warmup_s=settings.warmup_s,
+                level=level,
+                block=block,
+                proposal_number=proposal_number,
+            )
+        )
+
+    def carry_out(
+        self,
+        order: TrialOrder,
+        on_measured: Callable[[records.Measurement], None] | None = None,
+    ) -> records.Trial:
+        """Runs a trial and records it; raises Stopped after recording one that was cut short."""
+        self._wait_while_paused()
+        if self.bench.stop.requested:
+            raise Stopped
+
+        def measured(record: records.Measurement) -> None:
+            self._announcer.measured(order, record)
+            if on_measured is not None:
+                on_measured(record)
+
+        self._progress.trial_started(order.number, order.configuration, order.rates_expected)
+        trial = run_trial(
+            self.bench,
+            order,
+            TrialListener(
+                rate_started=self._progress.rate_started,
+                load_progress=self._progress.load_progressed,
+                measured=measured,
+            ),
+        )
+        self._history.record(trial)
+        self._announcer.recorded(trial)
+        self._progress.trial_finished()
+        if trial.verdict == Verdict.ABORTED:
+            raise Stopped
+        if trial.verdict == Verdict.CRASHED:
+            self._announcer.note("warning", f"Trial {trial.number} crashed: {trial.reason}")
+        return trial
+
+    def _wait_while_paused(self) -> None:
+        if self._pause.requested:
+            self._announcer.note("info", "Paused.")
+            self._progress.pause_changed("yes")
+            self._pause.wait()
+            self._progress.pause_changed("no")
