@@ -167,6 +167,27 @@ def test_rule_fires_alone_on_what_it_is_for(name):
     assert found.trial in {t.number for t in FIRING[name].trials}
 
 
+@pytest.mark.parametrize("name", FIRING)
+def test_the_chart_shows_where_the_rule_fired(name):
+    """At the rate of the finding a curve is beyond the threshold that the chart marks."""
+    (found,) = diagnose(FIRING[name])
+    chart = found.chart
+    assert chart.y_name
+    assert all(series.points for series in chart.series)
+    points = [point for series in chart.series for point in series.points]
+    if chart.x_name == "rate":
+        points = [point for point in points if point.x == found.rate_rps]
+    beyond = [p.y >= chart.threshold if chart.fires == "above" else p.y <= chart.threshold for p in points]
+    assert any(beyond)
+
+
+def test_a_healthy_rate_stays_on_the_other_side_of_the_threshold():
+    """The curves show the difference between the rates: the lower one met no full accept queue."""
+    (found,) = diagnose(run(trial(rate(4_000.0), rate(network__listen_overflows_per_s=310.0))))
+    (curve,) = found.chart.series
+    assert [point.y >= found.chart.threshold for point in curve.points] == [False, True]
+
+
 def test_there_is_a_firing_example_for_every_rule():
     """A rule without one would not be known to work."""
     assert len(FIRING) == len(RULES)

@@ -1,6 +1,7 @@
 """Rules about connections: how many are let in, and who gets served once inside."""
 
-from trimtab_tuner.diagnosis.evidence import RunEvidence, TrialEvidence
+from trimtab_tuner.diagnosis.chart import ChartPoint, ChartSeries, EvidenceChart, over_rates
+from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.records import SizeClassCounts, Value, Verdict
 
@@ -10,6 +11,7 @@ STARVING_SHARE = 0.02
 STARVING_FACTOR = 3.0
 OVERFLOW_SHARE = 0.01
 LARGE_SHARE = 0.25
+TAIL_FALL = 0.2
 
 
 def connection_ceiling(run: RunEvidence) -> Finding | None:
@@ -45,6 +47,20 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
             f"score at {most} connections": (best_by_limit[most], "Mbps"),
             f"score at {limits[-2]} connections": (below, "Mbps"),
         },
+        chart=EvidenceChart(
+            x_name="max_connections",
+            x_unit="",
+            y_name="best score",
+            y_unit="Mbps",
+            series=(
+                ChartSeries(
+                    name="best score",
+                    points=tuple(ChartPoint(x=limit, y=round(best_by_limit[limit], 3)) for limit in limits),
+                ),
+            ),
+            threshold=round((1 + CEILING_GAIN) * below, 3),
+            fires="above",
+        ),
         suggestion="Allow more connections: raise the upper bound of max_connections and tune again.",
         knob="max_connections",
         source=(
@@ -59,12 +75,10 @@ def large_file_starvation(run: RunEvidence) -> Finding | None:
     if trial is None or not trial.rates:
         return None
     for rate in reversed(trial.rates):
-        classes = sorted(rate.size_classes, key=lambda c: c.size_bytes)
-        large = classes[-max(1, round(LARGE_SHARE * len(classes))) :]
-        small = classes[: len(classes) - len(large)]
-        if not small:
+        lost = _lost_by_size(rate)
+        if lost is None:
             continue
-        lost_large, lost_small = _lost(large), _lost(small)
+        lost_large, lost_small = lost
         if lost_large < STARVING_SHARE or lost_large < STARVING_FACTOR * lost_small:
             continue
         return finding(
@@ -79,6 +93,15 @@ def large_file_starvation(run: RunEvidence) -> Finding | None:
                 "timed out, largest quarter of sizes": (100 * lost_large, "%"),
                 "timed out, other sizes": (100 * lost_small, "%"),
             },
+            chart=over_rates(
+                "requests timed out",
+                "%",
+                {
+                    "largest quarter of sizes": (trial, lambda rate: _percent_lost(rate, large=True)),
+                    "other sizes": (trial, lambda rate: _percent_lost(rate, large=False)),
+                },
+                threshold=100 * STARVING_SHARE,
+            ),
             suggestion=(
                 "Admit fewer connections, let the socket buffer hold the largest file (sndbuf), "
                 "or use blocking sendfile."
@@ -104,6 +127,12 @@ def accept_queue_overflow(run: RunEvidence) -> Finding | None:
             f"The accept queue overflowed {overflows:.0f} times a second; {opens:.0f} connections were taken."
         ),
         facts={"listen overflows": (overflows, "1/s"), "connections accepted": (opens, "1/s")},
+        chart=over_rates(
+            "connections that met a full accept queue",
+            "%",
+            {"overflows": (run.best, _percent_overflowed)},
+            threshold=100 * OVERFLOW_SHARE,
+        ),
         suggestion=(
             "Accept more per phase (accept_limit), or lengthen the queue (backlog and net.core.somaxconn)."
         ),
@@ -121,7 +150,7 @@ def too_few_workers_for_blocking_sendfile(run: RunEvidence) -> Finding | None:
         return None
     peak = max(trial.rates, key=lambda rate: rate.goodput_mbps)
     fall = 1 - trial.top.goodput_mbps / peak.goodput_mbps if peak.goodput_mbps > 0 else 0.0
-    if fall <= 0.2:
+    if fall <= TAIL_FALL:
         return None
     return finding(
         "too-few-workers-for-blocking-sendfile",
@@ -136,6 +165,13 @@ def too_few_workers_for_blocking_sendfile(run: RunEvidence) -> Finding | None:
             "peak goodput": (peak.goodput_mbps, "Mbps"),
             "goodput at the highest rate": (trial.top.goodput_mbps, "Mbps"),
         },
+        chart=over_rates(
+            "goodput",
+            "Mbps",
+            {"goodput": (trial, lambda rate: rate.goodput_mbps)},
+            threshold=(1 - TAIL_FALL) * peak.goodput_mbps,
+            fires="below",
+        ),
         suggestion="Use more workers; each simultaneous large transfer occupies one.",
         knob="workers",
         source=(
@@ -155,6 +191,28 @@ def _failed_or_best(run: RunEvidence, sendfile: Value) -> TrialEvidence | None:
         if t.verdict is Verdict.FAILED_VERIFICATION and t.configuration.get("sendfile") == sendfile
     ]
     return failed[-1] if failed else None
+
+
+def _lost_by_size(rate: RateEvidence) -> tuple[float, float] | None:
+    """Shares of the requests that timed out: for the largest quarter of the sizes, and for the others."""
+    classes = sorted(rate.size_classes, key=lambda c: c.size_bytes)
+    large = classes[-max(1, round(LARGE_SHARE * len(classes))) :]
+    small = classes[: len(classes) - len(large)]
+    return (_lost(large), _lost(small)) if small else None
+
+
+def _percent_lost(rate: RateEvidence, *, large: bool) -> float | None:
+    lost = _lost_by_size(rate)
+    return None if lost is None else 100 * lost[0 if large else 1]
+
+
+def _percent_overflowed(rate: RateEvidence) -> float | None:
+    """Of the connections that came, how many met a full accept queue."""
+    overflows = rate.counter("network", "listen_overflows_per_s")
+    if overflows is None:
+        return None
+    came = overflows + (rate.counter("network", "passive_opens_per_s") or 0.0)
+    return 100 * overflows / came if came > 0 else 0.0
 
 
 def _lost(classes: list[SizeClassCounts]) -> float:

@@ -1,5 +1,9 @@
 """Rules about where CPU time goes: interrupts, locks, context switches, migration."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from trimtab_tuner.diagnosis.chart import over_rates
 from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 
@@ -10,6 +14,7 @@ LOCK_WAITS_PER_REQUEST = 0.05
 SWITCHES_PER_REPLY = 4.0
 SYSTEM_BUSY = 40.0
 MOVED_SHARE = 0.5
+MOST_CPUS_SHOWN = 4
 
 
 def interrupts_on_one_cpu(run: RunEvidence) -> Finding | None:
@@ -18,7 +23,7 @@ def interrupts_on_one_cpu(run: RunEvidence) -> Finding | None:
     cpus = rate.cpus(range(4096))
     if len(cpus) < 2:
         return None
-    load = [float(cpu.get("softirq", 0.0)) + float(cpu.get("irq", 0.0)) for cpu in cpus]
+    load = [_interrupts(cpu) for cpu in cpus]
     busiest = max(range(len(cpus)), key=lambda i: load[i])
     others = [i for i in range(len(cpus)) if i != busiest]
     rest = sum(load[i] for i in others) / len(others)
@@ -39,6 +44,15 @@ def interrupts_on_one_cpu(run: RunEvidence) -> Finding | None:
             "other CPUs: irq + softirq": (rest, "%"),
             "other CPUs: idle": (idle, "%"),
         },
+        chart=over_rates(
+            "irq + softirq",
+            "%",
+            {
+                f"CPU {number}": (run.best, partial(_interrupts_of, number))
+                for number in (int(cpu["cpu"]) for cpu in _busiest(cpus))
+            },
+            threshold=INTERRUPTS_BUSY,
+        ),
         suggestion="Spread the interrupts over the CPUs, each with the process it serves (affinity plan).",
         knob="affinity",
         source=(
@@ -51,10 +65,10 @@ def lock_contention(run: RunEvidence) -> Finding | None:
     """CPUs idle at saturation although work is waiting, and locks had to be waited for."""
     rate = run.best.top
     idle, iowait = run.server_cpu_mean(rate, "idle"), run.server_cpu_mean(rate, "iowait") or 0.0
-    waits, requests = rate.server.get("lock_waits"), rate.server.get("requests", 0.0)
-    if waits is None or not requests or idle is None or not rate.saturated or iowait >= LOCK_IDLE:
+    waits = _lock_waits_per_request(rate)
+    if waits is None or idle is None or not rate.saturated or iowait >= LOCK_IDLE:
         return None
-    if idle < LOCK_IDLE or waits / requests < LOCK_WAITS_PER_REQUEST:
+    if idle < LOCK_IDLE or waits < LOCK_WAITS_PER_REQUEST:
         return None
     return finding(
         "lock-contention",
@@ -62,13 +76,19 @@ def lock_contention(run: RunEvidence) -> Finding | None:
         rate,
         sentence=(
             f"At saturation the server's CPUs idle {idle:.0f} % while locks were waited for "
-            f"{waits / requests:.2f} times per request."
+            f"{waits:.2f} times per request."
         ),
         facts={
             "idle": (idle, "%"),
-            "lock waits per request": (waits / requests, ""),
+            "lock waits per request": (waits, ""),
             "replies": (rate.reply_rate_rps, "1/s"),
         },
+        chart=over_rates(
+            "lock waits per request",
+            "",
+            {"lock waits": (run.best, _lock_waits_per_request)},
+            threshold=LOCK_WAITS_PER_REQUEST,
+        ),
         suggestion="Use readers-writer locks for the cache (cache_lock = rw), or fewer workers sharing it.",
         knob="cache_lock",
         source=(
@@ -81,10 +101,9 @@ def lock_contention(run: RunEvidence) -> Finding | None:
 def context_switch_overhead(run: RunEvidence) -> Finding | None:
     """Several context switches for every reply, and the kernel busy."""
     rate = run.best.top
-    switches, system = rate.counter("cpu", "context_switches_per_s"), run.server_cpu_mean(rate, "system")
-    if switches is None or system is None or rate.reply_rate_rps <= 0:
+    per_reply, system = _switches_per_reply(rate), run.server_cpu_mean(rate, "system")
+    if per_reply is None or system is None:
         return None
-    per_reply = switches / rate.reply_rate_rps
     if per_reply < SWITCHES_PER_REPLY or system < SYSTEM_BUSY:
         return None
     return finding(
@@ -96,6 +115,12 @@ def context_switch_overhead(run: RunEvidence) -> Finding | None:
             "CPUs go to the kernel."
         ),
         facts={"context switches per reply": (per_reply, ""), "system time": (system, "%")},
+        chart=over_rates(
+            "context switches per reply",
+            "",
+            {"switches": (run.best, _switches_per_reply)},
+            threshold=SWITCHES_PER_REPLY,
+        ),
         suggestion="Use fewer workers, or an event-driven architecture with several connections per thread.",
         knob="workers",
         source=(
@@ -127,6 +152,12 @@ def process_migration(run: RunEvidence) -> Finding | None:
             "had changed their CPU."
         ),
         facts={"processes that had moved": (100 * moved / seen, "%")},
+        chart=over_rates(
+            "server processes that had moved",
+            "%",
+            {"moved": (run.best, _percent_moved)},
+            threshold=100 * MOVED_SHARE,
+        ),
         suggestion="Pin each worker to a CPU (affinity = process).",
         knob="affinity",
         source="Hashemian 2013, table 1: core affinity gave 9 to 10 %.",
@@ -136,3 +167,32 @@ def process_migration(run: RunEvidence) -> Finding | None:
 def saturated_rate(run: RunEvidence) -> RateEvidence:
     """The lowest rate of the best trial at which the server was saturated, else the highest."""
     return next((rate for rate in run.best.rates if rate.saturated), run.best.top)
+
+
+def _interrupts(cpu: Mapping[str, float]) -> float:
+    """Time on interrupts, in percent of the CPU."""
+    return float(cpu.get("softirq", 0.0)) + float(cpu.get("irq", 0.0))
+
+
+def _interrupts_of(number: int, rate: RateEvidence) -> float | None:
+    return next((_interrupts(cpu) for cpu in rate.cpus((number,))), None)
+
+
+def _busiest(cpus: Sequence[Mapping[str, float]]) -> list[Mapping[str, float]]:
+    """The CPUs with the most interrupts, as many as a chart can tell apart."""
+    return sorted(cpus, key=_interrupts, reverse=True)[:MOST_CPUS_SHOWN]
+
+
+def _lock_waits_per_request(rate: RateEvidence) -> float | None:
+    waits, requests = rate.server.get("lock_waits"), rate.server.get("requests", 0.0)
+    return None if waits is None or not requests else waits / requests
+
+
+def _switches_per_reply(rate: RateEvidence) -> float | None:
+    switches = rate.counter("cpu", "context_switches_per_s")
+    return None if switches is None or rate.reply_rate_rps <= 0 else switches / rate.reply_rate_rps
+
+
+def _percent_moved(rate: RateEvidence) -> float | None:
+    processes = rate.counter("server_processes", "processes")
+    return 100 * (rate.counter("server_processes", "moved") or 0.0) / processes if processes else None

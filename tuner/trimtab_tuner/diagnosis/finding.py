@@ -1,5 +1,6 @@
 """What a rule of diagnosis says when it fires."""
 
+from trimtab_tuner.diagnosis.chart import EvidenceChart
 from trimtab_tuner.diagnosis.evidence import RateEvidence, TrialEvidence
 from trimtab_tuner.records import Frozen
 
@@ -13,7 +14,8 @@ class Fact(Frozen):
 
 
 class Finding(Frozen):
-    """A rule that fired: what it saw (`sentence`, `facts`), where, what to do about it, and who says so.
+    """A rule that fired: what it saw (`sentence`, `facts`, `chart`), where, what to do about it, and who says
+    so.
 
     `knob` is the knob to turn, None if the remedy is not a knob. `trial` and `rate_rps` say where it was
     seen.
@@ -22,6 +24,7 @@ class Finding(Frozen):
     rule: str
     sentence: str
     facts: tuple[Fact, ...]
+    chart: EvidenceChart
     suggestion: str
     knob: str | None
     source: str
@@ -36,6 +39,7 @@ def finding(
     *,
     sentence: str,
     facts: dict[str, tuple[float, str]],
+    chart: EvidenceChart,
     suggestion: str,
     knob: str | None,
     source: str,
@@ -47,6 +51,7 @@ def finding(
         facts=tuple(
             Fact(name=name, value=round(value, 3), unit=unit) for name, (value, unit) in facts.items()
         ),
+        chart=chart,
         suggestion=suggestion,
         knob=knob,
         source=source,

@@ -1,5 +1,6 @@
 """Rules about the load itself: when not the server but what drives it, or what lies between, is the limit."""
 
+from trimtab_tuner.diagnosis.chart import over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 
@@ -23,6 +24,12 @@ def generator_is_the_bottleneck(run: RunEvidence) -> Finding | None:
                 f"({busy:.0f} % of a CPU): faster configurations cannot show."
             ),
             facts={"generator CPU": (busy, "%"), "offered": (rate.rate_rps, "1/s")},
+            chart=over_rates(
+                "CPU of the generator",
+                "%",
+                {"generator": (run.best, lambda rate: rate.generator_cpu)},
+                threshold=GENERATOR_BUSY,
+            ),
             suggestion="Give the generator more CPUs or further machines, or tune for fewer server CPUs.",
             knob=None,
             source="Harji 2010, section 3.2: clients must never be the limit; the generator's own verdict.",
@@ -43,6 +50,12 @@ def link_is_the_bottleneck(run: RunEvidence) -> Finding | None:
         peak,
         sentence=f"Goodput reaches {peak.goodput_mbps:.0f} of the link's {run.link_mbps:.0f} Mbps.",
         facts={"peak goodput": (peak.goodput_mbps, "Mbps"), "link": (run.link_mbps, "Mbps")},
+        chart=over_rates(
+            "goodput",
+            "Mbps",
+            {"goodput": (run.best, lambda rate: rate.goodput_mbps)},
+            threshold=LINK_FULL * run.link_mbps,
+        ),
         suggestion="Add links or use smaller files; no configuration can gain more on this link.",
         knob=None,
         source="Harji 2010, section 3.1: four 1 GbE links so that the network is never the limit.",
@@ -61,6 +74,12 @@ def stolen_time(run: RunEvidence) -> Finding | None:
         rate,
         sentence=f"The hypervisor takes {stolen:.0f} % of the server's CPU time.",
         facts={"steal": (stolen, "%")},
+        chart=over_rates(
+            "steal on the server's CPUs",
+            "%",
+            {"steal": (run.best, lambda rate: run.server_cpu_mean(rate, "steal"))},
+            threshold=STOLEN,
+        ),
         suggestion=(
             "Measure on a quieter or a dedicated host; trust differences only where they were repeated."
         ),

@@ -1,7 +1,8 @@
 """Rules about memory and disk: waiting for the disk, footprint against file cache, swapping."""
 
+from trimtab_tuner.diagnosis.chart import over_rates
 from trimtab_tuner.diagnosis.cpu import saturated_rate
-from trimtab_tuner.diagnosis.evidence import RunEvidence, TrialEvidence
+from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 
 IOWAIT_BUSY = 10.0
@@ -23,6 +24,12 @@ def disk_wait(run: RunEvidence) -> Finding | None:
         rate,
         sentence=f"The server's CPUs wait for the disk {iowait:.0f} % of the time ({reads:.0f} KiB/s read).",
         facts={"I/O wait": (iowait, "%"), "read from disk": (reads, "KiB/s")},
+        chart=over_rates(
+            "I/O wait of the server's CPUs",
+            "%",
+            {"I/O wait": (run.best, lambda rate: run.server_cpu_mean(rate, "iowait"))},
+            threshold=IOWAIT_BUSY,
+        ),
         suggestion="Use more workers, so that others can serve while one waits for the disk.",
         knob="workers",
         source=(
@@ -65,6 +72,13 @@ def footprint_evicts_file_cache(run: RunEvidence) -> Finding | None:
                     f"read from disk with {workers} workers": (before[1], "KiB/s"),
                     f"read from disk with {more} workers": (after[1], "KiB/s"),
                 },
+                chart=over_rates(
+                    "file cache",
+                    "MiB",
+                    {f"{workers} workers": (best, _cache_mib), f"{more} workers": (trial, _cache_mib)},
+                    threshold=LESS_CACHE * before[0] / 2**20,
+                    fires="below",
+                ),
                 suggestion=f"Keep to {workers} workers, or an architecture whose workers share their tables.",
                 knob="workers",
                 source="Harji 2010, section 3.12.3: each 25 processes cost 25 to 30 MB of file cache.",
@@ -84,12 +98,23 @@ def swapping(run: RunEvidence) -> Finding | None:
         rate,
         sentence=f"The host reads {pages:.0f} pages a second back from swap while it is being measured.",
         facts={"swapped in": (pages, "pages/s")},
+        chart=over_rates(
+            "pages read back from swap",
+            "1/s",
+            {"swapped in": (run.best, lambda rate: rate.counter("paging", "swapped_in_pages_per_s"))},
+            threshold=SWAPPED_PAGES_PER_S,
+        ),
         suggestion="Use fewer workers or smaller caches, until nothing is swapped.",
         knob="workers",
         source=(
             "Linux kernel documentation, admin-guide/sysctl/vm.rst, and filesystems/proc.rst on /proc/vmstat."
         ),
     )
+
+
+def _cache_mib(rate: RateEvidence) -> float | None:
+    cache = rate.counter("memory", "page_cache_bytes")
+    return None if cache is None else cache / 2**20
 
 
 def _cache(trial: TrialEvidence) -> tuple[float, float] | None:

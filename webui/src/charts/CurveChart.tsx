@@ -25,6 +25,8 @@ interface CurveChartProps {
   logarithmic?: boolean;
   /** The places of the x axis that get a label; chosen by the chart when left out. */
   xTicks?: readonly number[];
+  /** A bound across the chart, with its name. */
+  threshold?: { label: string; value: number };
   /** What stands before "at most" in the text alternative; the highest value when left out. */
   summary?: string;
 }
@@ -32,22 +34,31 @@ interface CurveChartProps {
 const POINTS = ['circle', 'rectRot', 'triangle', 'rect'] as const;
 
 export function CurveChart(props: CurveChartProps) {
-  const { label, xName, curves, formatX, formatY, height, logarithmic = false, xTicks, summary } = props;
+  const { label, xName, curves, formatX, formatY, height, logarithmic = false, xTicks } = props;
+  const { threshold, summary } = props;
   const theme = useChartTheme();
   const sorted = curves.map((curve) => ({ ...curve, points: curve.points.toSorted((a, b) => a.x - b.x) }));
-  const data: ChartData<'line', Point[]> = {
-    datasets: sorted.map(({ label: name, points, style }) => ({
-      label: name,
-      data: points,
-      borderColor: seriesColour(theme, style),
-      backgroundColor: theme.surface,
-      borderDash: seriesDash(style),
-      borderWidth: 2,
-      pointStyle: POINTS[style % POINTS.length],
-      pointRadius: 4,
-      pointBorderWidth: 2,
-    })),
+  const xs = [...new Set(sorted.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
+  const measured = sorted.map(({ label: name, points, style }) => ({
+    label: name,
+    data: points,
+    borderColor: seriesColour(theme, style),
+    backgroundColor: theme.surface,
+    borderDash: seriesDash(style),
+    borderWidth: 2,
+    pointStyle: POINTS[style % POINTS.length],
+    pointRadius: 4,
+    pointBorderWidth: 2,
+  }));
+  const bound = threshold && {
+    label: threshold.label,
+    data: xs.map((x) => ({ x, y: threshold.value })),
+    borderColor: theme.dimmed,
+    borderDash: [3, 4],
+    borderWidth: 1.5,
+    pointRadius: 0,
   };
+  const data: ChartData<'line', Point[]> = { datasets: bound ? [...measured, bound] : measured };
   const options: ChartOptions<'line'> = {
     parsing: false,
     interaction: { mode: 'nearest', axis: 'x', intersect: false },
@@ -86,13 +97,12 @@ export function CurveChart(props: CurveChartProps) {
       },
     },
   };
-  const xs = [...new Set(sorted.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
   const peaks = sorted.map(
     ({ label: name, points }) => `${name} at most ${formatY(Math.max(...points.map(({ y }) => y)))}`,
   );
   return (
     <ChartFigure
-      label={`${label}: ${summary ?? peaks.join(', ')}.`}
+      label={`${label}: ${summary ?? peaks.join(', ')}${threshold ? `; ${threshold.label}` : ''}.`}
       legend={sorted.map(({ label: name, style }) => ({ label: name, colour: style }))}
       height={height}
       table={() => ({

@@ -1,10 +1,18 @@
 import { IconBulb } from '@tabler/icons-react';
-import type { Fact, Finding } from '../../api/generated';
+import type { EvidenceChart, Fact, Finding } from '../../api/generated';
+import { CurveChart } from '../../charts/CurveChart';
 import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { ShareBar } from '../../components/ShareBar';
-import { formatBytes, formatMicroseconds, formatNumber, formatRate } from '../../maths/format';
+import {
+  formatBytes,
+  formatCount,
+  formatMbps,
+  formatMicroseconds,
+  formatNumber,
+  formatRate,
+} from '../../maths/format';
 import classes from './Run.module.css';
 
 /** One card for each rule that fits the counters of the best configuration: what, what to do, and the evidence. */
@@ -38,12 +46,13 @@ export function DiagnosisPanel({ runId, findings }: { runId: number; findings: r
                   <div key={fact.name}>
                     <dt>{fact.name}</dt>
                     <dd>
-                      {factText(fact)}
+                      {valueText(fact.value, fact.unit ?? '')}
                       {isShare(fact) && <ShareBar share={fact.value / 100} />}
                     </dd>
                   </div>
                 ))}
               </dl>
+              <Evidence chart={finding.chart} />
               <p className={classes.dimmed}>
                 <TextLink
                   to="/runs/$id/trials/$number"
@@ -63,9 +72,27 @@ export function DiagnosisPanel({ runId, findings }: { runId: number; findings: r
   );
 }
 
+/** What the rule looked at, with the bound at which it fires. */
+function Evidence({ chart }: { chart: EvidenceChart }) {
+  const { x_name, y_name, y_unit, series, threshold, fires } = chart;
+  const inUnit = (value: number) => valueText(value, y_unit);
+  return (
+    <CurveChart
+      label={`${y_name} over ${x_name}`}
+      xName={x_name}
+      curves={series.map(({ name, points }, style) => ({ label: name, points, style }))}
+      formatX={x_name === 'rate' ? (rate) => formatRate(rate) : formatCount}
+      formatY={inUnit}
+      height={170}
+      threshold={{ label: `the rule fires ${fires} ${inUnit(threshold)}`, value: threshold }}
+    />
+  );
+}
+
 const isShare = ({ unit, value }: Fact) => unit === '%' && value >= 0 && value <= 100;
 
-function factText({ value, unit = '' }: Fact): string {
+function valueText(value: number, unit: string): string {
+  if (unit === 'Mbps') return formatMbps(value);
   if (unit === 'B' || unit === 'By') return formatBytes(value);
   if (unit === 'us' || unit === 'µs') return formatMicroseconds(value);
   return `${formatNumber(value)} ${unit}`.trimEnd();

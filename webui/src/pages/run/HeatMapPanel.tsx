@@ -12,7 +12,7 @@ import { formatMbps, formatNumber } from '../../maths/format';
 import type { Configuration, HeatMapGrid } from '../../maths/heatMapGrid';
 import { panelLabel } from '../../maths/heatMapGrid';
 import { describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
-import { chooseAxes, freeKnobs } from './facts';
+import { chooseAxes, freeKnobs, levelName } from './facts';
 import classes from './Run.module.css';
 import { EACH, searchMap, TOGETHER } from './searchMap';
 
@@ -87,10 +87,7 @@ export function HeatMapPanel({ run, trials, current, look, selected, onLook, onS
               value={String(look.level ?? '')}
               options={[
                 { value: '', label: 'all' },
-                ...levels.map((level) => ({
-                  value: String(level),
-                  label: level === 1 ? '1, coarse' : `${level}, finer`,
-                })),
+                ...levels.map((level) => ({ value: String(level), label: levelName(run.strategy, level) })),
               ]}
               onChange={(level) => onLook({ level: level === '' ? undefined : Number(level) })}
             />

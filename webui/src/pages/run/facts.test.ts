@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { outcome, space, defaultConfiguration as standard, trial } from '../../test/records';
-import { chooseAxes, defaultConfiguration, freeKnobs, gainOver, keyTrials, verdictCounts } from './facts';
+import {
+  chooseAxes,
+  defaultConfiguration,
+  freeKnobs,
+  gainOver,
+  keyTrials,
+  levelName,
+  searchLevel,
+  verdictCounts,
+} from './facts';
 
 it('the default configuration takes fixed values where knobs are fixed', () => {
   expect(defaultConfiguration({ ...space, fixed: { backlog: 64 } })).toEqual({ ...standard, backlog: 64 });
@@ -61,4 +70,11 @@ describe('chooseAxes', () => {
     expect(chooseAxes(free, 'backlog', undefined)).toEqual({ x: 'max_connections', y: 'workers' });
     expect(chooseAxes(['workers'], undefined, undefined)).toBeNull();
   });
+});
+
+it('the default is shown with the first level, and levels are named for what their strategy does', () => {
+  expect([0, 1, 2].map((level) => searchLevel({ level }))).toEqual([1, 1, 2]);
+  expect(levelName('coarse-to-fine', 1)).toBe('1, coarse');
+  expect(levelName('coarse-to-fine', 3)).toBe('3, finer');
+  expect(levelName('surrogate-race', 2)).toBe('2, repeats');
 });

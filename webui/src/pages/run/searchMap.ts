@@ -10,6 +10,7 @@ import {
   varyingKnobs,
 } from '../../maths/heatMapGrid';
 import type { KnobValue } from '../../maths/knobDiff';
+import { searchLevel } from './facts';
 
 /** Values of `by` besides the names of knobs: one map, or one for each combination of the other knobs. */
 export const TOGETHER = '*';
@@ -48,8 +49,8 @@ export interface SearchMap {
 }
 
 export function searchMap({ trials, current, axes, free, by, level }: SearchMapInput): SearchMap {
-  const levels = [...new Set(trials.map((trial) => trial.level + 1))].sort((a, b) => a - b);
-  const shown = level === undefined ? trials : trials.filter((trial) => trial.level + 1 === level);
+  const levels = [...new Set(trials.map(searchLevel))].sort((a, b) => a - b);
+  const shown = level === undefined ? trials : trials.filter((trial) => searchLevel(trial) === level);
   const others = free.filter((name) => name !== axes.x && name !== axes.y);
   const configurations = [...shown.map(({ configuration }) => configuration), ...(current ? [current] : [])];
   const varying = varyingKnobs(configurations.map((configuration) => panelLabel(configuration, others)));

@@ -7,7 +7,7 @@
 
 import type { TrialSummary } from '../../api/generated';
 import type { KnobValue } from '../../maths/knobDiff';
-import { gainOver } from './facts';
+import { gainOver, searchLevel } from './facts';
 
 type Operator = '>=' | '<=' | '!=' | '>' | '<' | '=';
 
@@ -23,7 +23,7 @@ const OWN: Record<string, (trial: TrialSummary, base: number | null) => KnobValu
   trial: ({ number }) => number,
   score: ({ score }) => score,
   gain: ({ score }, base) => gainOver(score, base),
-  level: ({ level }) => level + 1,
+  level: searchLevel,
   verdict: ({ verdict }) => verdict,
   purpose: ({ purpose }) => purpose,
 };

@@ -15,6 +15,7 @@ import { useRun } from '../../hooks/useRun';
 import { useRepeatTrial } from '../../hooks/useRunActions';
 import { useTrial } from '../../hooks/useTrial';
 import { formatDuration, formatMbps, formatTime } from '../../maths/format';
+import { levelName } from '../run/facts';
 import { ConfigurationPanel } from './ConfigurationPanel';
 import { CountersOverTime } from './CountersOverTime';
 import { LatencyPanel } from './LatencyPanel';
@@ -49,9 +50,10 @@ const PURPOSES = {
   confirmation: 'confirmation',
 } as const;
 
-function purposeOf({ purpose, block, level }: TrialDetail): string {
+function purposeOf({ purpose, block, level }: TrialDetail, strategy: string): string {
   if (purpose === 'confirmation') return block === 0 ? 'repeat on request' : `confirmation, block ${block}`;
-  return purpose === 'search' ? `search, level ${level + 1}` : PURPOSES[purpose];
+  if (purpose !== 'search') return PURPOSES[purpose];
+  return level === 0 ? 'search, the default' : `search, level ${levelName(strategy, level)}`;
 }
 
 function Loaded({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
@@ -64,7 +66,7 @@ function Loaded({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
     <Page
       title={`Trial ${trial.number} of run ${run.id}`}
       mark={<VerdictMark verdict={trial.verdict} />}
-      description={`${run.target} under ${run.workload}; ${purposeOf(trial)}; ${formatTime(trial.started_at)}, took ${formatDuration(took)}${trial.score === null ? '' : `; score ${formatMbps(trial.score)}`}.`}
+      description={`${run.target} under ${run.workload}; ${purposeOf(trial, run.strategy)}; ${formatTime(trial.started_at)}, took ${formatDuration(took)}${trial.score === null ? '' : `; score ${formatMbps(trial.score)}`}.`}
       actions={<Actions run={run} trial={trial} />}
     >
       {trial.verdict !== 'verified' && (

@@ -1,0 +1,43 @@
+import { screen } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { expect, it } from 'vitest';
+import type { Finding } from '../../api/generated';
+import { renderInApp } from '../../test/render';
+import { DiagnosisPanel } from './DiagnosisPanel';
+
+const starving: Finding = {
+  rule: 'large-file-starvation',
+  sentence: '8 % of the requests for the largest files timed out.',
+  facts: [{ name: 'timed out, largest quarter of sizes', value: 8, unit: '%' }],
+  chart: {
+    x_name: 'rate',
+    x_unit: 'requests/s',
+    y_name: 'requests timed out',
+    y_unit: '%',
+    series: [
+      {
+        name: 'largest quarter of sizes',
+        points: [
+          { x: 1000, y: 0 },
+          { x: 2000, y: 8 },
+        ],
+      },
+    ],
+    threshold: 2,
+    fires: 'above',
+  },
+  suggestion: 'Admit fewer connections.',
+  knob: 'max_connections',
+  source: 'Harji 2010',
+  trial: 3,
+  rate_rps: 2000,
+};
+
+it('shows what a rule fired on, with its threshold, as a chart and as a table', async () => {
+  await renderInApp(<DiagnosisPanel runId={7} findings={[starving]} />);
+  expect(
+    screen.getByLabelText(/requests timed out over rate: .*at most 8\.00 %; the rule fires above 2\.00 %/),
+  ).toBeInTheDocument();
+  await userEvent.click(screen.getByRole('button', { name: /of requests timed out over rate/ }));
+  expect(screen.getByRole('row', { name: /2\u202f000 req\/s 8\.00 %/ })).toBeInTheDocument();
+});
