@@ -215,3 +215,57 @@ def test_server_does_not_outlive_an_agent_that_was_killed(order, tmp_path):
         agent.kill()
     assert len(pids) == 3
     wait_until_gone(pids)
+
+
+PINNED = {
+    "lighttpd": {"server.max-worker": 3},
+    "apache": {"ServerLimit": 3, "ThreadsPerChild": 8},
+    "h2o": {"num-threads": 3},
+}
+
+
+def threads_of(pid):
+    """The ids of a process's threads, the oldest first."""
+    return sorted(int(task.name) for task in Path(f"/proc/{pid}/task").iterdir())
+
+
+def masks(server, name):
+    """The CPUs of each worker: of h2o's threads, of the others' processes with all their threads."""
+    main, *children = server.pids
+    if name == "h2o":
+        first, *others = threads_of(main)
+        return [os.sched_getaffinity(thread) for thread in (first, *others[-2:])]
+    return [set().union(*map(os.sched_getaffinity, threads_of(child))) for child in children]
+
+
+@pytest.mark.skipif(len(CPUS) < 2, reason="there is one CPU")
+@pytest.mark.parametrize("name", PINNED)
+def test_workers_that_the_server_cannot_pin_are_put_on_their_cpus(name, order):
+    """In turn on the server's CPUs, all threads of a process; without a plan they may use them all."""
+    one, other = ({cpu} for cpu in CPUS[:2])
+    with TargetServer(
+        replace(order(name, affinity="process", **PINNED[name]), cpus=CPUS[:2]), StopSignal()
+    ) as server:
+        assert masks(server, name) == [one, other, one]
+        assert server.workers_moved() == ()
+    with TargetServer(replace(order(name, **PINNED[name]), cpus=CPUS[:2]), StopSignal()) as server:
+        assert all(mask == one | other for mask in masks(server, name))
+
+
+@pytest.mark.skipif(len(CPUS) < 2, reason="there is one CPU")
+def test_worker_that_somebody_moved_is_named_and_one_that_came_anew_is_pinned(order):
+    """Reading back tells of the one; the other gets the CPU of the one that has gone."""
+    made = replace(order("lighttpd", affinity="process", **PINNED["lighttpd"]), cpus=CPUS[:2])
+    with TargetServer(made, StopSignal()) as server:
+        master, first, second, third = server.pids
+        os.sched_setaffinity(second, {CPUS[0]})
+        (sentence,) = server.workers_moved()
+        assert sentence == f"process {second} was put on CPU {CPUS[1]} and may use CPU {CPUS[0]} now"
+        assert server.workers_moved() == ()
+        os.kill(second, signal.SIGKILL)
+        wait_until_gone([second])
+        while len(fresh := {child.pid for child in psutil.Process(master).children()} - {second}) < 3:
+            pass
+        server.workers_moved()
+        (new,) = fresh - {first, third}
+        assert os.sched_getaffinity(new) == {CPUS[1]}

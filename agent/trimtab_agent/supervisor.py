@@ -20,11 +20,14 @@ from types import TracebackType
 from typing import Any, Self
 
 import psutil
+from trimtab_tuner.affinity import plan_of
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets import php
 from trimtab_tuner.targets.base import RenderContext, Target
 from trimtab_tuner.targets.own import EDITORS, changed_knobs
 
+from trimtab_agent.affinity.os_settings import SettingRefused
+from trimtab_agent.affinity.pinning import WorkerPinning, pinning_of
 from trimtab_agent.children import Child, StopSignal, last_line
 from trimtab_agent.errors import HostError
 from trimtab_agent.load_generator import Stopped
@@ -102,8 +105,10 @@ class TargetServer:
             shutil.rmtree(self._directory, ignore_errors=True)
             raise
         self._seen_pids: set[int] = set()
+        self._pinning: WorkerPinning | None = None
         try:
             self._wait_until_it_answers(stop)
+            self._pin_workers(stop)
         except BaseException:
             self.stop()
             raise
@@ -169,6 +174,17 @@ class TargetServer:
                 return int(stats.ask("show info")["worker_restarts"])
         except StatsSocketError:
             return 0
+
+    def workers_moved(self) -> tuple[str, ...]:
+        """A sentence for each worker that somebody has taken from the CPU where this class had put it.
+
+        Workers that came since are put on theirs.
+        """
+        if self._pinning is None:
+            return ()
+        moved = self._pinning.drift()
+        self._pinning.pin()
+        return moved
 
     def _own_directory(self) -> Path:
         directory = (self._order.directory / self._order.name).resolve()
@@ -271,6 +287,29 @@ class TargetServer:
             f"{self.child.name} did not answer on {where} within {START_LIMIT_S:.0f} s: "
             f"{last_line(self.child.log)}"
         )
+
+    def _pin_workers(self, stop: StopSignal) -> None:
+        """Puts the workers on their CPUs if the configuration asks for it and the server cannot do so."""
+        order, pids = self._order, self.pids
+        pinning = pinning_of(order.target, order.configuration, order.cpus, pids[0]) if pids else None
+        if pinning is None:
+            return
+        deadline = time.monotonic() + START_LIMIT_S
+        while not pinning.complete():
+            if stop.wait(RETRY_S, self.child):
+                if stop.requested:
+                    raise Stopped
+                self.child.wait(0)
+                raise ServerFailed(self.child.death_sentence())
+            if time.monotonic() > deadline:
+                raise ServerFailed(
+                    f"{self.child.name} did not start all its workers within {START_LIMIT_S:.0f} s"
+                )
+        try:
+            pinning.pin()
+        except SettingRefused as error:
+            raise ConfigurationRejected(f"affinity plan {plan_of(order.configuration)}: {error}") from error
+        self._pinning = pinning
 
     def _answers(self) -> bool:
         if self._status_page is not None:

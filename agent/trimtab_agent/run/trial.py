@@ -259,6 +259,8 @@ class Climb:
         lost = server.workers_lost()
         if lost:
             raise WorkerDied(f"{server.child.name} lost {lost} worker process{'es' * (lost > 1)}")
+        if moved := server.workers_moved():
+            raise Disturbed("; ".join(moved))
         return measurement_record(
             len(self.measurements) + 1, result, counted(stats_before, stats_after), counters
         )

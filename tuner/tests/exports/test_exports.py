@@ -101,6 +101,8 @@ def test_every_setting_is_commented_with_value_scope_and_effect(name):
     for knob in made.space.knobs:
         if knob.name in unwritten | {"worker_cpu_affinity"}:
             continue
+        if knob.name == "affinity" and made.target.workers_to_pin(made.configuration) is not None:
+            continue
         comment = re.search(
             rf"# {re.escape(knob.name)} = {made.configuration[knob.name]}\b.*\n\s*# Measured effect.*", text
         )
@@ -184,6 +186,34 @@ def test_long_queue_raises_the_kernels_limit():
 def test_affinity_script_names_the_servers_cpus():
     """Those it was measured on."""
     assert 'taskset -acp 0,2 "$pid"' in exported(order("h2o"))["affinity"].text
+
+
+@pytest.mark.parametrize("name", ["lighttpd", "apache", "h2o"])
+def test_affinity_script_deals_out_workers_that_the_server_cannot_pin(name):
+    """One by one on the CPUs in turn; the drop-in keeps the whole server to them."""
+    files = exported(order(name, {**TUNED[name], "affinity": "aligned"}))
+    assert "\nset -- 0 2\n" in files["affinity"].text
+    assert 'taskset -acp 0,2 "$pid"' not in files["affinity"].text
+    assert "trimtab affinity apply aligned" in joined(files["affinity"].text)
+    assert "\nCPUAffinity=0 2\n" in files["systemd"].text
+    assert "worker_cpu_affinity 1 100 1;" in files["nginx"].text
+
+
+def test_affinity_that_a_server_has_no_setting_for_is_named():
+    """In the translated file, as every knob without an equivalent."""
+    files = exported(order("core", {"affinity": "process"}))
+    assert "No equivalent in lighttpd: affinity = process." in joined(files["lighttpd"].text)
+    assert "\nCPUAffinity=0 2\n" in files["systemd"].text
+    assert "\n# CPUAffinity=0 2\n" in exported(order("core"))["systemd"].text
+
+
+def test_without_known_cpus_nothing_is_put_anywhere():
+    """Neither a script nor a line in the drop-in, rather than CPU 0 for everyone."""
+    made = order("h2o")
+    files = exported(replace(made, context=replace(made.context, server_cpus=())))
+    assert "affinity" not in files
+    assert "affinity.sh" not in files["readme"].text
+    assert "CPUAffinity=" not in files["systemd"].text
 
 
 def test_readme_has_the_evidence():

@@ -36,7 +36,8 @@ def export_files(order: ExportOrder) -> Iterator[ExportFile]:
     yield server_file.changes(order)
     yield system.systemd(order)
     yield system.sysctl(order)
-    yield system.affinity(order)
+    if order.context.server_cpus:
+        yield system.affinity(order)
     yield system.tuned(order)
     if php.POOL_SIZE.name in order.configuration:
         yield server_file.php_pool(order)

@@ -90,8 +90,9 @@ def _files(order: ExportOrder) -> str:
         else "your file with the tuned settings changed and every other byte as it was",
         "systemd-trimtab.conf": "drop-in for the server's unit",
         "90-trimtab.conf": "for `/etc/sysctl.d/`",
-        "affinity.sh": "puts the server on the CPUs it was measured on",
         "tuned.conf": "TuneD profile",
     }
+    if order.context.server_cpus:
+        about["affinity.sh"] = "puts the server on the CPUs it was measured on"
     listed = "".join(f"- `{file}`: {what}\n" for file, what in about.items())
     return listed + "- the files of the other servers: the same settings translated; not measured\n"

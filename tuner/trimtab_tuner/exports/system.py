@@ -1,7 +1,9 @@
 """What surrounds the server: systemd, kernel settings, CPUs, TuneD."""
 
+from trimtab_tuner.affinity import pins_workers, plan_of, steers_queues
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
+from trimtab_tuner.targets.placement import Workers
 
 UNITS = {"core": "trimtab-httpd", "nginx": "nginx", "lighttpd": "lighttpd", "apache": "apache2", "h2o": "h2o"}
 """The systemd unit of each target, as Debian's packages name it."""
@@ -33,13 +35,18 @@ def systemd(order: ExportOrder) -> ExportFile:
     ]
     if order.context.server_cpus:
         cpus = " ".join(map(str, order.context.server_cpus))
-        lines.append(
-            say.comment(
-                "The CPUs that the server had while it was measured; the load generator had the others. "
-                "Remove the sign of comment only if yours shall keep to them as well."
+        plan = plan_of(order.configuration)
+        if pins_workers(plan):
+            lines.append(say.comment(f"The CPUs among which the affinity plan {plan} deals out the workers."))
+            lines.append(f"CPUAffinity={cpus}\n")
+        else:
+            lines.append(
+                say.comment(
+                    "The CPUs that the server had while it was measured; the load generator had the others. "
+                    "Remove the sign of comment only if yours shall keep to them as well."
+                )
             )
-        )
-        lines.append(f"# CPUAffinity={cpus}\n")
+            lines.append(f"# CPUAffinity={cpus}\n")
     return ExportFile("systemd", "systemd-trimtab.conf", "".join(lines))
 
 
@@ -74,25 +81,59 @@ def sysctl(order: ExportOrder) -> ExportFile:
 
 
 def affinity(order: ExportOrder) -> ExportFile:
-    """A script that puts the running server's processes on the CPUs it was measured on."""
-    program = order.target.program
-    cpus = ",".join(map(str, order.context.server_cpus)) or "0"
-    text = "#!/bin/sh\n" + say.comment(
-        f"Puts every process of {program} on CPU {cpus}, as it was measured.",
+    """A script that puts the running server's workers on the CPUs they were measured on.
+
+    To be called only where it is known on which.
+    """
+    program, plan = order.target.program, plan_of(order.configuration)
+    workers = order.target.workers_to_pin(order.configuration) if pins_workers(plan) else None
+    what = f"every process of {program}" if workers is None else f"the workers of {program}, one by one,"
+    cpus = ",".join(map(str, order.context.server_cpus))
+    sentences = [
+        f"Puts {what} on CPU {cpus}, as it was measured.",
         "What was before is printed first. Processes that start later are where the unit says.",
         _measured_on(order),
-    )
-    text += (
-        "set -eu\n"
+    ]
+    if steers_queues(plan):
+        sentences.append(
+            f"The plan {plan} steers receive queues as well: trimtab affinity apply {plan} --device DEVICE"
+        )
+    text = "#!/bin/sh\n" + say.comment(*sentences) + "set -eu\n"
+    text += _all_processes(program, cpus) if workers is None else _each_worker(order, workers)
+    text += f"# Verify live: for p in $(pgrep -x {program}); do taskset -acp $p; done\n"
+    check = Check("sh", lambda file, sh: (sh or "sh", "-n", file))
+    return ExportFile("affinity", "affinity.sh", text, check)
+
+
+def _all_processes(program: str, cpus: str) -> str:
+    return (
         f'pids=$(pgrep -x {program}) || {{ echo "{program} is not running" >&2; exit 1; }}\n'
         "for pid in $pids; do\n"
         '    taskset -cp "$pid"\n'
         f'    taskset -acp {cpus} "$pid" >/dev/null\n'
         "done\n"
-        f"# Verify live: for p in $(pgrep -x {program}); do taskset -cp $p; done\n"
     )
-    check = Check("sh", lambda file, sh: (sh or "sh", "-n", file))
-    return ExportFile("affinity", "affinity.sh", text, check)
+
+
+def _each_worker(order: ExportOrder, workers: Workers) -> str:
+    """The CPUs are the script's arguments, taken in turn; a process goes there with all its threads."""
+    program = order.target.program
+    if workers.kind == "process":
+        listed, options = 'pgrep -P "$main" || echo "$main"', "-acp"
+    else:
+        # The first thread serves, and of the others those that came last.
+        listed = f'echo "$main"; ls "/proc/$main/task" | sort -n | sed 1d | tail -n {workers.count - 1}'
+        options = "-cp"
+    return (
+        f'main=$(pgrep -o -x {program}) || {{ echo "{program} is not running" >&2; exit 1; }}\n'
+        f"set -- {' '.join(map(str, order.context.server_cpus))}\n"
+        f"for worker in $({listed}); do\n"
+        "    cpu=$1\n"
+        "    shift\n"
+        '    set -- "$@" "$cpu"\n'
+        f'    taskset {options} "$cpu" "$worker"\n'
+        "done\n"
+    )
 
 
 def tuned(order: ExportOrder) -> ExportFile:

@@ -178,6 +178,7 @@ def _lighttpd() -> dict[str, Link]:
             _plain("server.listen-backlog", "backlog"),
             _plain("server.max-keep-alive-idle", "keepalive_timeout_s"),
             _plain("server.max-keep-alive-requests", "keepalive_requests"),
+            _pinning("affinity"),
         ]
     )
 
@@ -195,6 +196,7 @@ def _apache() -> dict[str, Link]:
             _plain("ListenBacklog", "backlog"),
             _plain("KeepAliveTimeout", "keepalive_timeout_s"),
             _plain("MaxKeepAliveRequests", "keepalive_requests"),
+            _pinning("affinity"),
             ("reuseport", Link(buckets, lambda c: int(int(c[buckets]) > 0), lambda m: m["reuseport"])),
         ]
     )
@@ -207,6 +209,7 @@ def _h2o() -> dict[str, Link]:
             _plain("max-connections", "connections"),
             _plain("http1-request-timeout", "keepalive_timeout_s"),
             _switch("tcp-reuseport", "reuseport", "ON", "OFF"),
+            _pinning("affinity"),
         ]
     )
 
@@ -231,6 +234,8 @@ def translate(source: Target, configuration: Configuration, target: Target, cpus
     for meaning, link in written.items():
         if meaning not in meanings:
             continue
+        if meaning == "pinned" and target.workers_to_pin(result) is not None:
+            continue  # it has no setting for it
         result[link.knob] = _nearest(space.knob(link.knob), link.write(meanings))
         origins[link.knob] = read[meaning].knob
         if lost := link.lossy(meanings):

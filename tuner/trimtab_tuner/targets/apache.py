@@ -15,6 +15,7 @@ from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
 from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, RenderContext, no_comment
 from trimtab_tuner.targets.mime_types import MIME_TYPES
+from trimtab_tuner.targets.placement import AFFINITY, Workers
 
 MODULES = "/usr/lib/apache2/modules"
 LEAST_THREAD_LIMIT = 64  # Apache's own default
@@ -136,13 +137,15 @@ class ApacheTarget:
         "ThreadsPerChild": "ls /proc/$(pgrep -n apache2)/task | wc -l (two or three more than the threads)",
         "ListenBacklog": "ss -ltn (column Send-Q of the listening address)",
         "ListenCoresBucketsRatio": "ss -ltn (as many lines for the listening address as there are buckets)",
+        "affinity": 'for p in $(pgrep apache2); do taskset -acp "$p"; done',
     }
 
     def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
         """Processes, threads, asynchronous connections and sendfile are free."""
+        knobs = (*KNOBS, AFFINITY)
         return Space(
-            knobs=KNOBS,
-            fixed={k.name: k.default for k in KNOBS if k.name not in FREE},
+            knobs=knobs,
+            fixed={k.name: k.default for k in knobs if k.name not in FREE},
             constraints=(AtMost(smaller="MaxRequestWorkers", larger=("ServerLimit", "ThreadsPerChild")),),
         )
 
@@ -193,6 +196,10 @@ class ApacheTarget:
         descriptors = 2 * connections + DESCRIPTOR_RESERVE
         return Demands(descriptors, connections, connections, int(configuration["ListenBacklog"]))
 
+    def workers_to_pin(self, configuration: Configuration) -> Workers | None:
+        """The parent's children, all threads of one on the same CPU."""
+        return Workers("process", processes(configuration))
+
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`apache2 -t`."""
         return (binary or "apache2", "-t", "-f", file)
@@ -222,6 +229,11 @@ def request_workers(configuration: Configuration) -> int:
     asked = configuration["MaxRequestWorkers"]
     total = int(configuration["ServerLimit"]) * threads
     return max(threads, min(total, total if asked == "all" else int(asked) // threads * threads))
+
+
+def processes(configuration: Configuration) -> int:
+    """How many processes there are, all of them from the beginning."""
+    return request_workers(configuration) // int(configuration["ThreadsPerChild"])
 
 
 def settings(configuration: Configuration) -> dict[str, str]:
@@ -257,7 +269,7 @@ def surroundings(configuration: Configuration, context: RenderContext, loaded: C
         *(f"AddType {mime} {endings}" for mime, endings in MIME_TYPES.items()),
         "KeepAlive On",
         f"ThreadLimit {max(LEAST_THREAD_LIMIT, threads)}",
-        f"StartServers {-(-workers // threads)}",
+        f"StartServers {processes(configuration)}",
         "MinSpareThreads 1",
         f"MaxSpareThreads {max(workers, 1 + threads)}",
     ]

@@ -11,6 +11,7 @@ from trimtab_tuner import affinity
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
+from trimtab_tuner.targets.placement import Workers
 
 DESCRIPTOR_RESERVE = 64  # listeners, event queues, control sockets, logs, and what is open for a moment
 
@@ -148,6 +149,10 @@ class Target(Protocol):
 
     def demands(self, configuration: Configuration) -> Demands:
         """What the operating system must allow."""
+        ...
+
+    def workers_to_pin(self, configuration: Configuration) -> Workers | None:
+        """The workers that whoever starts the server puts on their CPUs; None if it does so itself."""
         ...
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ rendering makes the list of CPUs; what the plan says of receive queues is the ag
 import re
 from collections.abc import Iterator
 
-from trimtab_tuner import affinity
 from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.targets import values
@@ -22,6 +21,7 @@ from trimtab_tuner.targets.base import (
     cpus_for_workers,
     no_comment,
 )
+from trimtab_tuner.targets.placement import AFFINITY, Workers
 
 LINE_LIMIT = 199  # the INI parser's default (libinih, INI_MAX_LINE 200) without the line's end
 
@@ -117,13 +117,7 @@ KNOBS = (
         unit="bytes",
         help="Socket send buffer (SO_SNDBUF); 0 leaves it to the kernel.",
     ),
-    Knob(
-        name="affinity",
-        kind="categorical",
-        choices=affinity.PLANS,
-        default="none",
-        help=affinity.HELP,
-    ),
+    AFFINITY,
     Knob(
         name="cache_entries",
         kind="integer",
@@ -348,6 +342,10 @@ class CoreTarget:
         return Demands(
             connections + files + DESCRIPTOR_RESERVE, connections, files, int(configuration["backlog"])
         )
+
+    def workers_to_pin(self, configuration: Configuration) -> Workers | None:
+        """None: it pins them itself."""
+        return None
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`trimtab-httpd -t -c FILE`."""

@@ -14,6 +14,7 @@ from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
 from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, RenderContext, no_comment
+from trimtab_tuner.targets.placement import AFFINITY, Workers
 
 ON_OFF = ("OFF", "ON")
 
@@ -84,11 +85,13 @@ class H2oTarget:
         "num-threads": "ls /proc/$(pgrep -o h2o)/task | wc -l (h2o adds one or two of its own)",
         "max-connections": "ls /proc/$(pgrep -o h2o)/fd | wc -l (descriptors in use now)",
         "tcp-reuseport": "ss -ltn (as many lines for the listening address as there are threads)",
+        "affinity": 'for p in $(pgrep h2o); do taskset -acp "$p"; done',
     }
 
     def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
         """Threads and connections are free; by default there is a thread per CPU."""
-        knobs = tuple(k.model_copy(update={"default": cpus}) if k.name == "num-threads" else k for k in KNOBS)
+        own = (k.model_copy(update={"default": cpus}) if k.name == "num-threads" else k for k in KNOBS)
+        knobs = (*own, AFFINITY)
         return Space(knobs=knobs, fixed={k.name: k.default for k in knobs if k.name not in FREE})
 
     def expert(self, cpus: int) -> Configuration:
@@ -117,6 +120,10 @@ class H2oTarget:
         """A socket and a file for each connection; the queue's length is compiled in."""
         connections = int(configuration["max-connections"])
         return Demands(2 * connections + DESCRIPTOR_RESERVE, connections, connections, None)
+
+    def workers_to_pin(self, configuration: Configuration) -> Workers | None:
+        """Its threads."""
+        return Workers("thread", int(configuration["num-threads"]))
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`h2o -t`."""

@@ -14,6 +14,7 @@ from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
 from trimtab_tuner.targets.base import About, Demands, RenderContext, no_comment
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
+from trimtab_tuner.targets.placement import AFFINITY, Workers
 
 LEAST_MAX_FDS = 4096  # lighttpd's own default (src/server.c)
 
@@ -118,11 +119,13 @@ class LighttpdTarget:
         "server.max-worker": 'pgrep -c -P "$(pgrep -o lighttpd)" (the children of the master)',
         "server.max-fds": "grep 'open files' /proc/$(pgrep -n lighttpd)/limits",
         "server.listen-backlog": "ss -ltn (column Send-Q of the listening address)",
+        "affinity": 'for p in $(pgrep lighttpd); do taskset -acp "$p"; done',
     }
 
     def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
         """Workers, connections and the way to send are free."""
-        return Space(knobs=KNOBS, fixed={k.name: k.default for k in KNOBS if k.name not in FREE})
+        knobs = (*KNOBS, AFFINITY)
+        return Space(knobs=knobs, fixed={k.name: k.default for k in knobs if k.name not in FREE})
 
     def expert(self, cpus: int) -> Configuration:
         """A worker per CPU, many descriptors, few stat(2) calls, long queue (Docs_Performance)."""
@@ -161,6 +164,10 @@ class LighttpdTarget:
         descriptors = int(settings(configuration)["server.max-fds"])
         backlog = int(configuration["server.listen-backlog"])
         return Demands(descriptors, connections, connections, backlog)
+
+    def workers_to_pin(self, configuration: Configuration) -> Workers | None:
+        """The master's children, or the single process."""
+        return Workers("process", max(1, int(configuration["server.max-worker"])))
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`lighttpd -tt`, which loads the modules too."""

@@ -9,7 +9,6 @@ stands alone and writes nowhere but under the context's prefix, so any user may 
 import textwrap
 from collections.abc import Callable, Iterable
 
-from trimtab_tuner import affinity
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import nginx_syntax, values
@@ -24,6 +23,7 @@ from trimtab_tuner.targets.base import (
 )
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 from trimtab_tuner.targets.php import NGINX_PARAMETERS
+from trimtab_tuner.targets.placement import AFFINITY, Workers
 
 ON_OFF = ("off", "on")
 
@@ -52,13 +52,7 @@ KNOBS = (
         scope="worker",
         help="Connections open at once in one worker; its listening sockets count too.",
     ),
-    Knob(
-        name="worker_cpu_affinity",
-        kind="categorical",
-        choices=affinity.PLANS,
-        default="none",
-        help=affinity.HELP,
-    ),
+    AFFINITY.model_copy(update={"name": "worker_cpu_affinity"}),
     Knob(
         name="multi_accept",
         kind="categorical",
@@ -280,6 +274,10 @@ class NginxTarget:
             files_per_worker(configuration),
             int(configuration["backlog"]),
         )
+
+    def workers_to_pin(self, configuration: Configuration) -> Workers | None:
+        """None: it pins them itself."""
+        return None
 
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`nginx -t`, its early errors sent to the terminal and not to a log that only root may open."""

@@ -24,7 +24,8 @@ class H2oOwn:
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
     ) -> str:
         """Commands are replaced where they stand, or added at the end."""
-        values = {name: str(configuration[name]) for name in configuration if name in knobs}
+        own = {knob.name for knob in h2o.KNOBS}
+        values = {name: str(value) for name, value in configuration.items() if name in own & {*knobs}}
         text, missing = replaced(text, h2o.assignments(text), values)
         if missing and not text.endswith("\n"):
             text += "\n"
