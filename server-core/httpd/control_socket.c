@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 1024
+#define BACK_OFF_MS    100 /* when descriptors or memory have run out */
 
 struct client {
     int fd; /* -1: free place */
@@ -32,6 +33,7 @@ static int listener = -1;
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 static struct stat socket_file; /* to remove at the end what we made, and not what another put in its place */
 static struct client clients[CONTROL_CLIENTS_MAX];
+static uint64_t back_off_until_ns; /* nobody is accepted before */
 
 /* Removes a socket at which nobody answers. Returns -1 when something else is in the way. */
 static int remove_stale(void)
@@ -206,23 +208,31 @@ static void accept_client(void)
     const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     struct client *client;
 
-    if (fd < 0)
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            log_errno("cannot accept a client of the stats socket (trying again in %d ms)", BACK_OFF_MS);
+            back_off_until_ns = clock_now_ns() + BACK_OFF_MS * NS_PER_MS;
+        }
         return;
+    }
     client = find_place();
     client->fd = fd;
     client->active_ns = clock_now_ns();
 }
 
-nfds_t control_socket_watch(struct pollfd *polled)
+nfds_t control_socket_watch(struct pollfd *polled, int *timeout_ms)
 {
+    const bool backing_off = clock_now_ns() < back_off_until_ns;
     nfds_t count = 0;
 
     if (listener < 0)
         return 0;
-    polled[count++] = (struct pollfd){.fd = listener, .events = POLLIN};
+    polled[count++] = (struct pollfd){.fd = backing_off ? -1 : listener, .events = POLLIN};
     for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++)
         polled[count++] =
             (struct pollfd){.fd = clients[i].fd, .events = clients[i].answer ? POLLOUT : POLLIN};
+    if (backing_off && (*timeout_ms < 0 || *timeout_ms > BACK_OFF_MS))
+        *timeout_ms = BACK_OFF_MS;
     return count;
 }
 

@@ -3,8 +3,8 @@
  *
  * It lives in the master's poll loop, and the master serves no requests, so nothing that a client does here
  * can stall a worker. Neither can it stall the master: nothing blocks; a client whose answer is not taken
- * gets no further command read; a line is at most 1 KB; and when all places are taken, the client that has
- * been silent longest gives its place to a new one.
+ * gets no further command read; a line is at most 1 KB; when all places are taken, the client that has been
+ * silent longest gives its place to a new one; and when descriptors have run out, new clients wait.
  */
 #ifndef TRIMTAB_HTTPD_CONTROL_SOCKET_H
 #define TRIMTAB_HTTPD_CONTROL_SOCKET_H
@@ -27,8 +27,9 @@ void control_socket_close(void);
 /* Closes the descriptors in a process forked from the master. */
 void control_socket_close_in_child(void);
 
-/* Fills in what is to be polled (up to 1 + CONTROL_CLIENTS_MAX entries) and returns the number of entries. */
-nfds_t control_socket_watch(struct pollfd *polled);
+/* Fills in what is to be polled (up to 1 + CONTROL_CLIENTS_MAX entries) and returns the number of entries.
+ * `*timeout_ms` becomes the time until there is something else to poll, if that is sooner (-1: never). */
+nfds_t control_socket_watch(struct pollfd *polled, int *timeout_ms);
 
 /* Deals with what poll(2) reported for the entries of control_socket_watch(). */
 void control_socket_serve(struct master *master, const struct pollfd *polled, nfds_t count);

@@ -236,7 +236,7 @@ static void serve(struct master *master)
 
     while (!master->shutting_down || any_worker_left(master)) {
         int timeout_ms = manage_workers(master);
-        const nfds_t count = 1 + control_socket_watch(polled + 1);
+        const nfds_t count = 1 + control_socket_watch(polled + 1, &timeout_ms);
 
         if (access_log_is_open()) {
             access_log_collect();

@@ -45,6 +45,8 @@ struct uring {
     struct io_uring_buf_ring *buffers; /* the ring of free ones */
     char *bytes;                       /* of all buffers */
     struct sending *free_sendings;
+    int *unclosed; /* sockets for whose closing there was no room */
+    size_t unclosed_count, unclosed_capacity;
 };
 
 /* What the kernel has been asked to accept at a listener. */
@@ -103,6 +105,9 @@ bool uring_cancel_accepts(struct uring *uring, unsigned index);
 bool uring_receive(struct uring *uring, struct connection *connection);
 bool uring_cancel_receive(struct uring *uring, struct connection *connection);
 bool uring_watch_wake(struct uring *uring, int fd);
+
+/* Closes a socket after all that has been asked for before; if the kernel takes no more now, as soon as it
+ * has taken that. Returns false when there is no memory to remember it. */
 bool uring_close_socket(struct uring *uring, int fd);
 
 /* Sends what is left of the connection's head and of its file, of which `contents` is the memory. The

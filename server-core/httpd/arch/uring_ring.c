@@ -79,12 +79,26 @@ const char *uring_open(struct uring *uring)
     return sentence;
 }
 
+/* Closes what was left over, once everything that names these sockets has left the ring. Shut down, for the
+ * request that cancels receiving may have found no room either, and a request under way holds its socket. */
+static void close_unclosed(struct uring *uring)
+{
+    while (uring->unclosed_count > 0) {
+        const int fd = uring->unclosed[--uring->unclosed_count];
+
+        shutdown(fd, SHUT_RDWR);
+        close(fd);
+    }
+}
+
 void uring_close(struct uring *uring)
 {
     io_uring_queue_exit(&uring->ring);
     if (uring->buffers && uring->buffers != MAP_FAILED)
         munmap(uring->buffers, URING_BUFFERS * sizeof(struct io_uring_buf));
     free(uring->bytes);
+    close_unclosed(uring);
+    free(uring->unclosed);
     while (uring->free_sendings) {
         struct sending *sending = uring->free_sendings;
 
@@ -144,6 +158,8 @@ int uring_wait(struct uring *uring, int timeout_ms)
     else
         result =
             io_uring_submit_and_wait_timeout(&uring->ring, &first, 1, timeout_ms > 0 ? &timeout : NULL, NULL);
+    if (io_uring_sq_ready(&uring->ring) == 0)
+        close_unclosed(uring);
     if (result >= 0 || result == -ETIME || result == -EINTR || result == -EBUSY || result == -EAGAIN)
         return 0;
     errno = -result;
@@ -246,13 +262,29 @@ bool uring_watch_wake(struct uring *uring, int fd)
     return submission != NULL;
 }
 
+static bool close_later(struct uring *uring, int fd)
+{
+    if (uring->unclosed_count == uring->unclosed_capacity) {
+        const size_t capacity = uring->unclosed_capacity ? 2 * uring->unclosed_capacity : 64;
+        int *grown = realloc(uring->unclosed, capacity * sizeof(*grown));
+
+        if (!grown)
+            return false;
+        uring->unclosed = grown;
+        uring->unclosed_capacity = capacity;
+    }
+    uring->unclosed[uring->unclosed_count++] = fd;
+    return true;
+}
+
 bool uring_close_socket(struct uring *uring, int fd)
 {
     struct io_uring_sqe *submission = next_submission(uring, OP_IGNORED);
 
-    if (submission)
-        io_uring_prep_close(submission, fd);
-    return submission != NULL;
+    if (!submission)
+        return close_later(uring, fd);
+    io_uring_prep_close(submission, fd);
+    return true;
 }
 
 static struct sending *allocate_sending(struct uring *uring)

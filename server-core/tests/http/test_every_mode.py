@@ -6,8 +6,10 @@ there. The tests of a mode share one server; what needs a server of its own is i
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
+import stat
 import struct
 from typing import Any
 
@@ -180,3 +182,18 @@ def test_statistics_are_exactly_what_the_client_saw(every_server: Any) -> None:
     stats = every_server.command("show stats")
     for metric in ("requests", "connections_accepted", "bytes_sent", "replies_200"):
         assert sum(row[metric] for row in stats["workers"]) == total[metric]
+
+
+def test_what_is_no_regular_file_is_refused_without_waiting_for_it(every_server: Any) -> None:
+    """A FIFO that nobody writes to holds nobody up, and neither does a socket or a device."""
+    fifo, bound, device = (every_server.root / name for name in ("fifo", "sock", "null"))
+    statuses = {fifo: 403, bound: 404}
+    with socket.socket(socket.AF_UNIX) as unix:
+        os.mkfifo(fifo)
+        unix.bind(str(bound))
+        with contextlib.suppress(PermissionError):  # only a privileged user makes devices
+            os.mknod(device, stat.S_IFCHR | 0o644, os.makedev(1, 3))
+            statuses[device] = 403
+        connection = every_server.connect()
+        for path, status in statuses.items():
+            assert connection.get(f"/{path.name}").status == status

@@ -199,12 +199,6 @@ def test_link_within_the_root_is_followed(server: Any) -> None:
     assert server.connect().get("/link").body == b"contents"
 
 
-def test_unreadable_kinds_of_files_yield_403(server: Any) -> None:
-    """A FIFO is refused and does not hold the server up."""
-    os.mkfifo(server.root / "fifo")
-    assert server.connect().get("/fifo").status == 403
-
-
 REFUSED = {
     "bare-lf": (b"GET / HTTP/1.1\nHost: t\n\n", 400),
     "obs-fold": (b"GET / HTTP/1.1\r\nHost: t\r\nX: a\r\n b\r\n\r\n", 400),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import resource
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -243,3 +245,21 @@ def test_client_that_is_silent_longest_gives_way_when_all_places_are_taken(start
     for _ in range(80):
         assert server.connect_stats().command("show info")["name"] == "trimtab-httpd"
     assert silent.stream.readline() == b""
+
+
+def test_stats_socket_out_of_descriptors_waits_for_some(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """Accepting is tried again at intervals, not in a spin, and the client who waits is heard in the end."""
+    server = start()
+    pid = server.process.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    # poll(2) refuses more entries than a process may have descriptors, and the master's are 66.
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (68, before[1]))
+    since_s = time.monotonic()
+    clients = [server.connect_stats() for _ in range(64)]
+    complaint = "cannot accept a client of the stats socket (trying again in 100 ms): Too many open files"
+    await_state(lambda: server.log().count(complaint) >= 4)
+    assert time.monotonic() - since_s >= 0.3
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+    assert clients[-1].command("show info")["name"] == "trimtab-httpd"
