@@ -18,7 +18,7 @@ from trimtab_agent.run.progress import RunProgress
 from trimtab_agent.run.quiet import busy_percent
 from trimtab_agent.specification import RunSpec, check
 from trimtab_db.records import RunPhase, RunState, Trial, TrialPurpose
-from trimtab_tuner.ladder import Calibration
+from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.records import Measurement
 from trimtab_tuner.space import configuration_hash
 
@@ -121,6 +121,14 @@ def test_ladder_ends_where_the_generator_gave_out():
     calibration.tell(Measurement(rate_rps=1600, goodput_mbps=1, reply_rate_rps=1500, generator_limited=True))
     assert calibration.next_rate() is None
     assert ladder_from(calibration, 4)[-1] == pytest.approx(1500, abs=1)
+
+
+def test_server_too_slow_for_a_ladder_is_told_in_a_sentence():
+    """Rates of less than one request per second cannot be told apart."""
+    calibration = Calibration(start_rate_rps=1)
+    calibration.tell(Measurement(rate_rps=1, goodput_mbps=1, reply_rate_rps=0.4, generator_limited=True))
+    with pytest.raises(CalibrationError, match="is too low for a ladder of 4 rates"):
+        ladder_from(calibration, 4)
 
 
 def test_progress_counts_down_and_never_back():

@@ -9,7 +9,7 @@ import threading
 import pytest
 from live_support import children_named, specweb99
 from trimtab_agent.children import Child, StopSignal
-from trimtab_agent.errors import BinaryMissing
+from trimtab_agent.errors import BinaryMissing, HostError
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.load_generator import GeneratorDied, LoadOrder, Stopped, drive
 from trimtab_agent.stats_socket import StatsSocket, StatsSocketError
@@ -107,6 +107,14 @@ def test_refused_configuration_is_the_servers_own_sentence(order):
     """The check before the start names the knob."""
     with pytest.raises(ConfigurationRejected, match="workers = 5000"):
         TargetServer(order(workers=5000), StopSignal())
+
+
+def test_check_that_hangs_is_no_internal_error(order, monkeypatch):
+    """The trial has crashed, and says what hung."""
+    monkeypatch.setattr("trimtab_agent.supervisor.CHECK_LIMIT_S", 0.2)
+    monkeypatch.setattr(type(TARGETS["core"]), "check_command", lambda *_: ("sleep", "60"))
+    with pytest.raises(ServerFailed, match=r"sleep had not checked .*trial-1\.conf after 0 s and was killed"):
+        TargetServer(order(), StopSignal())
 
 
 def test_server_that_cannot_start_says_why(order, tmp_path, settings):
@@ -209,6 +217,22 @@ def test_program_that_is_not_there_is_named(tmp_path):
     with Child([str(tmp_path / "none")], cpus=CPUS, log=tmp_path / "log") as child:
         assert child.wait(10) not in (None, 0)
         assert str(tmp_path / "none") in child.death_sentence()
+
+
+def test_cpus_that_are_not_ours_are_named(tmp_path):
+    """Not only `Invalid argument`."""
+    with pytest.raises(HostError, match="cannot run sleep on the CPUs 4000: Invalid argument; this process"):
+        Child(["sleep", "60"], cpus=(4000,), log=tmp_path / "log")
+
+
+def test_child_that_cannot_be_watched_over_is_not_left_running(tmp_path, monkeypatch):
+    """Without a descriptor nobody would ever end it."""
+    monkeypatch.setattr(
+        os, "pidfd_open", lambda _pid: (_ for _ in ()).throw(OSError(24, "Too many open files"))
+    )
+    with pytest.raises(HostError, match="cannot watch over sleep: Too many open files"):
+        Child(["sleep", "60"], cpus=CPUS[:1], log=tmp_path / "log")
+    assert children_named("sleep") == []
 
 
 def test_log_directory_that_is_gone_does_not_change_our_cpus(tmp_path):

@@ -23,7 +23,8 @@ from types import TracebackType
 from typing import IO, Self
 
 from trimtab_agent import guard, priority
-from trimtab_agent.errors import BinaryMissing
+from trimtab_agent.errors import BinaryMissing, HostError
+from trimtab_agent.layout import format_cpus
 
 STOP_GRACE_S = 3.0
 GUARD = (sys.executable, "-I", "-S", guard.__file__)
@@ -36,7 +37,7 @@ class Child:
     unless `capture` asks for a pipe (`stdout`).  With `realtime` it gets the priority of priority.py.
     With `guarded` whatever it forks ends with it; `prefix` is a command that goes before it and
     becomes it (another user, a control group, a network namespace).
-    Raises BinaryMissing if it cannot be started.
+    Raises BinaryMissing if it cannot be started, HostError if the machine does not let it run there.
     """
 
     def __init__(
@@ -55,8 +56,14 @@ class Child:
         self._guarded = guarded
         own_cpus = os.sched_getaffinity(0)
         with log.open("ab") as log_file:
-            # Affinity is per thread and inherited: borrow the child's for the moment of the fork.
-            os.sched_setaffinity(0, cpus)
+            try:
+                # Affinity is per thread and inherited: borrow the child's for the moment of the fork.
+                os.sched_setaffinity(0, cpus)
+            except OSError as error:
+                raise HostError(
+                    f"cannot run {self.name} on the CPUs {format_cpus(tuple(cpus))}: {error.strerror}; "
+                    f"this process may use {format_cpus(tuple(sorted(own_cpus)))}"
+                ) from error
             try:
                 self._process = subprocess.Popen(
                     [
@@ -82,7 +89,15 @@ class Child:
             finally:
                 os.sched_setaffinity(0, own_cpus)
         self.pid = self._process.pid
-        self.exit_descriptor = os.pidfd_open(self.pid)
+        self.exit_descriptor = -1
+        try:
+            self.exit_descriptor = os.pidfd_open(self.pid)
+        except OSError as error:
+            os.killpg(self.pid, signal.SIGKILL)  # nobody else will know of it
+            self._process.wait()
+            if self._process.stdout is not None:
+                self._process.stdout.close()
+            raise HostError(f"cannot watch over {self.name}: {error.strerror}") from error
 
     def __enter__(self) -> Self:
         return self

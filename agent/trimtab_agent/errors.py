@@ -59,13 +59,17 @@ class RunConflict(TrimtabError):
 
 
 class RunNotRunning(TrimtabError):
-    """A run was to be stopped which this process is not running."""
+    """A run was to be stopped or paused which this process is not running, or to be paused as it stops."""
 
     exit_code = 3
     code = "run-not-running"
 
-    def __init__(self, run_id: int) -> None:
-        super().__init__(f"run {run_id} is not running here, so there is nothing to stop")
+    def __init__(self, run_id: int, *, stopping: bool = False) -> None:
+        super().__init__(
+            f"run {run_id} is about to stop, so it cannot be paused"
+            if stopping
+            else f"run {run_id} is not running here, so there is nothing to stop or to pause"
+        )
         self.run_id = run_id
 
 

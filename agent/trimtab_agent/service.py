@@ -19,6 +19,8 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ from trimtab_agent import __version__
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.errors import RunNotFound, RunNotResumable, RunNotRunning, TrialNotRepeatable
+from trimtab_agent.errors import HostError, RunNotFound, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.php_pool import php_program
 from trimtab_agent.programs import require_built, server_program
@@ -86,14 +88,9 @@ class TuningService:
         if plan.definition.dynamic is not None:
             php_program()
         require_built(self._settings.load_path)
-        with self._guard:
-            lock = RunLock(self._paths.lock)
-            try:
-                run = self._create(plan)
-                self._launch(run.id, lock)
-            except BaseException:
-                lock.release()
-                raise
+        with self._guard, self._alone() as lock:
+            run = self._create(plan)
+            self._launch(run.id, lock)
             return run.id
 
     def resume(self, run_id: int) -> int:
@@ -101,22 +98,17 @@ class TuningService:
 
         Raises RunNotFound, RunNotResumable, and what `start` raises.
         """
-        run = self._existing(run_id)
+        self._existing(run_id)
         with self._guard:
             if self._run_id == run_id and self._pause is not None and self._pause.requested:
                 self._go_on()
                 return run_id
-            lock = RunLock(self._paths.lock)
-            try:
-                if run.state is RunState.RUNNING:
-                    # Nobody holds the lock but us: whoever was running it is dead.
-                    self._repository.interrupt_running_runs()
-                elif run.state not in RESUMABLE:
-                    raise RunNotResumable(run_id, run.state.value)
+            with self._alone() as lock:
+                # Read under the lock: before, it might have been about to finish.
+                state = self._repository.run(run_id).state
+                if state not in RESUMABLE:
+                    raise RunNotResumable(run_id, state.value)
                 self._launch(run_id, lock)
-            except BaseException:
-                lock.release()
-                raise
         return run_id
 
     @property
@@ -139,35 +131,43 @@ class TuningService:
     def pause(self, run_id: int) -> None:
         """Asks a run to pause, and returns at once; it does when its present trial has finished.
 
-        Raises RunNotFound, RunNotRunning.
+        Raises RunNotFound, RunNotRunning, also when it has been asked to stop.
         """
         self._existing(run_id)
         with self._guard:
-            if self._run_id != run_id or self._pause is None or self._runner is None:
+            if self._run_id != run_id or self._stop is None or self._pause is None or self._runner is None:
                 raise RunNotRunning(run_id)
+            if self._stop.requested:
+                raise RunNotRunning(run_id, stopping=True)
             if not self._pause.requested:
-                self._pause.request()
+                # Told first: as soon as it is asked for, the runner may tell that it has begun.
                 self._runner.progress.pause_changed("requested")
+                self._pause.request()
 
     def repeat(self, run_id: int, number: int) -> int:
         """Measures the configuration of a trial once more, in the background; the run's number.
 
         Raises RunNotFound, TrialNotRepeatable, RunConflict while a run is going on, RecordNotFoundError.
         """
-        run = self._existing(run_id)
+        self._existing(run_id)
         trial = self._repository.trial(run_id, number)
         if trial.purpose is TrialPurpose.CALIBRATION:
             raise TrialNotRepeatable(number)
-        with self._guard:
-            lock = RunLock(self._paths.lock)
-            try:
-                if run.state is RunState.RUNNING:
-                    self._repository.interrupt_running_runs()
-                self._launch(run_id, lock, trial)
-            except BaseException:
-                lock.release()
-                raise
+        with self._guard, self._alone() as lock:
+            self._launch(run_id, lock, trial)
         return run_id
+
+    @contextmanager
+    def _alone(self) -> Iterator[RunLock]:
+        """The run lock, given back if what is started under it does not start; raises RunConflict."""
+        lock = RunLock(self._paths.lock)
+        try:
+            # Nobody holds the lock but us: whatever seems to go on is dead.
+            self._repository.interrupt_running_runs()
+            yield lock
+        except BaseException:
+            lock.release()
+            raise
 
     def _go_on(self) -> None:
         """Ends a pause; `_guard` is held."""
@@ -238,33 +238,48 @@ class TuningService:
     def _launch(self, run_id: int, lock: RunLock, repeated: records.Trial | None = None) -> None:
         """Starts the thread of a recorded run, or of the repeat of one of its trials.
 
-        The thread gives the lock back at its end.
+        The thread gives the lock back at its end. A run that cannot be started does not count as running.
         """
         lock.name_run(run_id)
         clear_leftovers(self._paths)
         stop, pause = StopSignal(), PauseSwitch()
-        runner = Runner(
-            run_id=run_id,
-            agent=self._settings,
-            repository=self._repository,
-            broadcaster=self._broadcaster,
-            sampler=self._sampler,
-            stop=stop,
-            pause=pause,
-        )
-        if repeated is None:
-            # Not before the runner is there: what it refuses does not run.
-            self._repository.set_run_state(run_id, RunState.RUNNING)
-        self._runner, self._run_id, self._stop, self._pause = runner, run_id, stop, pause
-
-        def body() -> None:
+        try:
+            runner = Runner(
+                run_id=run_id,
+                agent=self._settings,
+                repository=self._repository,
+                broadcaster=self._broadcaster,
+                sampler=self._sampler,
+                stop=stop,
+                pause=pause,
+            )
+            if repeated is None:
+                # Not before the runner is there: what it refuses does not run.
+                self._repository.set_run_state(run_id, RunState.RUNNING)
+            thread = threading.Thread(
+                target=self._carry_through, args=(runner, repeated, lock, stop), name=f"run-{run_id}"
+            )
             try:
-                self.last_end = runner.execute() if repeated is None else runner.repeat(repeated)
-            finally:
-                with self._guard:
-                    self._runner = self._run_id = self._stop = self._pause = None
-                    lock.release()
-                    stop.close()
+                thread.start()
+            except RuntimeError as error:
+                raise HostError(f"run {run_id} gets no thread to run in: {error}") from error
+        except BaseException as error:
+            stop.close()
+            if self._repository.run(run_id).state is RunState.RUNNING:
+                self._repository.set_run_state(run_id, RunState.FAILED, error=str(error))
+            raise
+        # The thread waits for the guard, which is held, before it takes these back.
+        self._runner, self._run_id, self._stop, self._pause = runner, run_id, stop, pause
+        self._thread = thread
 
-        self._thread = threading.Thread(target=body, name=f"run-{run_id}")
-        self._thread.start()
+    def _carry_through(
+        self, runner: Runner, repeated: records.Trial | None, lock: RunLock, stop: StopSignal
+    ) -> None:
+        """What the thread of a run does."""
+        try:
+            self.last_end = runner.execute() if repeated is None else runner.repeat(repeated)
+        finally:
+            with self._guard:
+                self._runner = self._run_id = self._stop = self._pause = None
+                lock.release()
+                stop.close()

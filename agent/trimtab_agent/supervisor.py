@@ -264,9 +264,14 @@ class TargetServer:
     def _check(self, file: Path) -> None:
         order = self._order
         command = order.target.check_command(str(file), str(order.program))
-        check = subprocess.run(
-            (*self._prefix, *command), capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False
-        )
+        try:
+            check = subprocess.run(
+                (*self._prefix, *command), capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ServerFailed(
+                f"{command[0]} had not checked {file} after {CHECK_LIMIT_S:.0f} s and was killed"
+            ) from error
         if check.returncode != 0:
             output = check.stderr.strip() or check.stdout.strip()
             raise ConfigurationRejected(output or f"{command[0]} ended with exit code {check.returncode}")

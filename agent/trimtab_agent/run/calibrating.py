@@ -8,6 +8,7 @@ from trimtab_tuner.ladder import Calibration, CalibrationError, make_ladder
 from trimtab_tuner.presets import Settings
 from trimtab_tuner.records import Configuration, Verdict
 
+from trimtab_agent.run.history import History
 from trimtab_agent.run.measuring import for_tuner
 from trimtab_agent.run.trial import TrialOrder
 
@@ -55,14 +56,30 @@ def calibrate(
     return calibration
 
 
+def recorded_calibration(settings: Settings, history: History) -> Calibration | None:
+    """The calibration of a run that was killed before it had its ladder; None if there is none to keep."""
+    useless = (Verdict.CRASHED, Verdict.REJECTED)
+    trials = [t for t in history.finished(TrialPurpose.CALIBRATION) if t.verdict not in useless]
+    if not trials:
+        return None
+    calibration = Calibration(start_rate_rps=settings.calibration_start_rps)
+    for record in trials[-1].measurements:
+        calibration.tell(for_tuner(record))
+    return calibration
+
+
 def ladder_from(calibration: Calibration, points: int) -> tuple[float, ...]:
     """The ladder for a run; where the generator gave out before the server, it ends at what was offered.
 
-    Higher rates would measure the generator.
+    Higher rates would measure the generator.  Raises CalibrationError if the rates are too low for one.
     """
-    ladder = make_ladder(calibration.saturation_rps, points)
-    if calibration.generator_limited:
-        ladder = make_ladder(calibration.saturation_rps * calibration.saturation_rps / ladder[-1], points)
+    saturation_rps = calibration.saturation_rps
+    try:
+        ladder = make_ladder(saturation_rps, points)
+        if calibration.generator_limited:
+            ladder = make_ladder(saturation_rps * saturation_rps / ladder[-1], points)
+    except ValueError as error:
+        raise CalibrationError(f"the default configuration could not be calibrated: {error}") from error
     return ladder
 
 

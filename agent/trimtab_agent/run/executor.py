@@ -88,7 +88,7 @@ class TrialExecutor:
         return trial
 
     def _wait_while_paused(self) -> None:
-        if self._pause.requested:
+        while self._pause.requested:  # again if it was ended and asked for once more meanwhile
             self._announcer.note("info", "Paused.")
             self._progress.pause_changed("yes")
             self._pause.wait()

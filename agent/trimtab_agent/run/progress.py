@@ -33,7 +33,7 @@ class RunProgress:
         seconds_before: float,
     ) -> None:
         self._broadcaster = broadcaster
-        self._lock = threading.Lock()  # over what `_publish` changes
+        self._lock = threading.Lock()  # over what both change
         self._started = time.monotonic() - seconds_before
         self._phase_s: dict[str, float] = {phase.phase: phase.duration_s for phase in estimate.breakdown}
         trials = {phase.phase: phase.trials for phase in estimate.breakdown}
@@ -112,11 +112,12 @@ class RunProgress:
 
     def pause_changed(self, pause: Literal["no", "requested", "yes"]) -> None:
         """A pause was asked for, has begun, or is over; its time does not count as elapsed."""
-        if pause == "yes":
-            self._paused_at = time.monotonic()
-        elif self._paused_at is not None:
-            self._started += time.monotonic() - self._paused_at
-            self._paused_at = None
+        with self._lock:
+            if pause == "yes":
+                self._paused_at = time.monotonic()
+            elif self._paused_at is not None:
+                self._started += time.monotonic() - self._paused_at
+                self._paused_at = None
         self._publish(pause=pause)
 
     def end(self, state: RunState) -> None:

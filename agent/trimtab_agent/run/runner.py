@@ -10,6 +10,7 @@ The runner blocks; whoever starts it gives it a thread, a stop signal, and the r
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from trimtab_db import Repository, records
@@ -32,7 +33,12 @@ from trimtab_agent.layout import CpuLayout
 from trimtab_agent.load_generator import Stopped
 from trimtab_agent.programs import require_built, server_program
 from trimtab_agent.run.announcer import Announcer
-from trimtab_agent.run.calibrating import calibrate, calibration_sentence, ladder_from
+from trimtab_agent.run.calibrating import (
+    calibrate,
+    calibration_sentence,
+    ladder_from,
+    recorded_calibration,
+)
 from trimtab_agent.run.conclusion import unfinished_outcome
 from trimtab_agent.run.confirming import Confirmation
 from trimtab_agent.run.disturbance import DisturbanceWatch
@@ -122,9 +128,9 @@ class Runner:
         state, error = self._end_of(self._go_through_phases)
         try:
             self._record_end(state, error)
-        except DatabaseError as failure:
+        except Exception as failure:
             # It stays `running` in the database; the next start will call it interrupted.
-            state, error = RunState.FAILED, error or str(failure)
+            state, error = RunState.FAILED, error or self._sentence_of(failure)
         self.progress.end(state)
         self._announcer.state(state)
         return RunEnd(self._run.id, state, error)
@@ -147,7 +153,8 @@ class Runner:
 
         state, error = self._end_of(measure_again)
         if error:
-            self._announcer.note("error", f"Trial {trial.number} could not be repeated: {error}")
+            with suppress(DatabaseError):  # which may be the very error
+                self._announcer.note("error", f"Trial {trial.number} could not be repeated: {error}")
         self.progress.end(self._run.state)
         self._announcer.state(self._run.state)
         return RunEnd(self._run.id, state, error)
@@ -161,18 +168,22 @@ class Runner:
                 work()
         except Stopped:
             return RunState.STOPPED, ""
-        except (TrimtabError, DatabaseError, CalibrationError, RenderError) as failure:
-            return RunState.FAILED, str(failure)
-        except OSError as failure:
-            where = "" if failure.filename is None else f": {failure.filename}"
-            return RunState.FAILED, f"{failure.strerror or failure}{where}"
         except Exception as failure:
-            log.exception("run %d failed", self._run.id)
-            return RunState.FAILED, f"internal error: {type(failure).__name__}: {failure}"
+            return RunState.FAILED, self._sentence_of(failure)
         finally:
             self._bench.sampler.watch_memory_group(None)
             self._bench.sampler.write()
         return RunState.FINISHED, ""
+
+    def _sentence_of(self, failure: Exception) -> str:
+        """What to tell of a failure; one that nobody has foreseen goes to the log as well."""
+        if isinstance(failure, (TrimtabError, DatabaseError, CalibrationError, RenderError)):
+            return str(failure)
+        if isinstance(failure, OSError):
+            where = "" if failure.filename is None else f": {failure.filename}"
+            return f"{failure.strerror or failure}{where}"
+        log.error("run %d failed", self._run.id, exc_info=failure)
+        return f"internal error: {type(failure).__name__}: {failure}"
 
     def _record_end(self, state: RunState, error: str) -> None:
         if state is not RunState.FINISHED:
@@ -231,7 +242,7 @@ class Runner:
     def _calibrate(self) -> tuple[float, ...]:
         if self._bench.clients.loop == "closed":
             return self._closed_ladder()
-        calibration = calibrate(
+        calibration = recorded_calibration(self._settings, self._history) or calibrate(
             self._settings,
             self._space.default(),
             self._history.next_number,
