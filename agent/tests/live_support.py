@@ -33,6 +33,8 @@ TINY: dict[str, Any] = {
     "ladder_points": 2,
     "budget_trials": 3,
     "confirmation_repeats": 2,
+    # Of so short measurements any rate may look hopeless.
+    "early_stopping": False,
     # Fairness is tested where it is defined; here it would depend on who else uses the machine.
     "thresholds": {"all_files_limit": 1, "size_limit": 1, "size_over_mean_limit": 1, "failures_limit": 1},
 }

@@ -16,6 +16,7 @@ from trimtab_agent.run.history import History, as_result
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.progress import RunProgress
 from trimtab_agent.run.quiet import busy_percent
+from trimtab_agent.run.trade_off import finalists_of_front, run_front
 from trimtab_agent.specification import RunSpec, check
 from trimtab_db.records import RunPhase, RunState, Trial, TrialPurpose
 from trimtab_tuner.ladder import Calibration, CalibrationError
@@ -46,6 +47,16 @@ def trial(number, purpose, configuration, score, verdict="verified", block=0, re
     )
 
 
+def recorded_run(second_objective=None, **settings):
+    """A run, as far as a conclusion looks at it."""
+    return SimpleNamespace(
+        space=SPACE.model_dump(mode="json"),
+        settings={**PLAN.settings.model_dump(mode="json"), **settings},
+        objective="condensed-area",
+        second_objective=second_objective,
+    )
+
+
 def confirmation(scores, other):
     """Four blocks of default and other."""
     trials = []
@@ -69,7 +80,7 @@ def test_clear_winner_is_recommended_with_its_gain():
     """Ranked first, alone in its group."""
     other = {**DEFAULT, "workers": 4}
     trials = confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
-    outcome = confirmed_outcome(SPACE, (DEFAULT, other), trials)
+    outcome = confirmed_outcome(recorded_run(), (DEFAULT, other), trials)
     assert outcome.confirmed
     assert outcome.best == other
     assert outcome.gain is not None
@@ -83,7 +94,7 @@ def test_no_significant_gain_keeps_the_default():
     """An honest outcome: both share a rank."""
     other = {**DEFAULT, "workers": 4}
     outcome = confirmed_outcome(
-        SPACE, (DEFAULT, other), confirmation([(100, 90), (90, 100), (95, 96), (96, 94)], other)
+        recorded_run(), (DEFAULT, other), confirmation([(100, 90), (90, 100), (95, 96), (96, 94)], other)
     )
     assert outcome.best == DEFAULT
     assert {r.rank for r in outcome.ranking} == {1}
@@ -98,7 +109,7 @@ def test_nothing_verified_says_which_rule_failed_and_what_to_lower():
         trial(2, TrialPurpose.SEARCH, {**DEFAULT, "workers": 2}, None, "crashed", reason="x"),
         trial(3, TrialPurpose.SEARCH, {**DEFAULT, "workers": 4}, None, "failed-verification", reason=reason),
     ]
-    outcome = confirmed_outcome(SPACE, (), trials)
+    outcome = confirmed_outcome(recorded_run(), (), trials)
     assert outcome.best is None
     assert "2 of 3 trials: failed-verification, for instance trial 1" in outcome.sentence
     assert "921600 B" in outcome.sentence
@@ -108,10 +119,51 @@ def test_nothing_verified_says_which_rule_failed_and_what_to_lower():
 def test_unfinished_run_has_an_outcome_only_with_a_verified_trial():
     """Best so far, not confirmed."""
     best = trial(2, TrialPurpose.SEARCH, {**DEFAULT, "workers": 4}, 120.0)
-    outcome = unfinished_outcome(SPACE, as_result(best), [best])
+    outcome = unfinished_outcome(recorded_run(), as_result(best), [best])
     assert outcome is not None
     assert outcome.sentence == "Best so far is workers=4 with 120.0 Mbps in one trial; not confirmed."
-    assert unfinished_outcome(SPACE, None, []) is None
+    assert unfinished_outcome(recorded_run(), None, []) is None
+
+
+def test_front_is_of_what_never_failed_by_the_confirmation_where_there_was_one():
+    """Its ends and knee are confirmed; what fails once is left out, repeats on request count for nothing."""
+
+    def searched(number, workers, score, resident_mb, **fields):
+        made = trial(number, TrialPurpose.SEARCH, {**DEFAULT, "workers": workers}, score, **fields)
+        return replace(made, second_score=resident_mb)
+
+    run = recorded_run("rss")
+    search = [
+        searched(1, 1, 80.0, 10.0),
+        searched(2, 2, 98.0, 12.0),
+        searched(3, 3, 90.0, 30.0),  # beaten by the second
+        searched(4, 8, 100.0, 40.0),
+        searched(5, 16, 120.0, 50.0),
+        searched(6, 16, None, None, verdict="failed-verification"),
+        searched(7, 32, 130.0, None),
+    ]
+    assert [c["workers"] for c in finalists_of_front(run, search)] == [8, 2, 1]
+    assert finalists_of_front(recorded_run(), search) == ()
+    again = [
+        replace(searched(8, 2, 96.0, 13.0), purpose=TrialPurpose.CONFIRMATION, block=1),
+        replace(searched(9, 2, 94.0, 15.0), purpose=TrialPurpose.CONFIRMATION, block=2),
+        replace(searched(10, 2, 999.0, 1.0), purpose=TrialPurpose.CONFIRMATION, block=0),
+    ]
+    found = run_front(run, search[1].configuration, [*search, *again])
+    assert [(m.configuration["workers"], m.score_mbps, m.second_score) for m in found.members] == [
+        (8, 100.0, 40.0),
+        (2, 95.0, 14.0),
+        (1, 80.0, 10.0),
+    ]
+    assert [(m.place, m.confirmed, m.is_best, m.is_default) for m in found.members] == [
+        ("best-first", False, False, False),
+        ("knee", True, True, False),
+        ("best-second", False, False, True),
+    ]
+    assert "it is the knee" in found.sentence_on(configuration_hash(search[1].configuration))
+    assert "least rss" in found.sentence_on(configuration_hash(search[0].configuration))
+    assert "beside the front" in found.sentence_on(configuration_hash(search[2].configuration))
+    assert run_front(recorded_run(), None, search) is None
 
 
 def test_ladder_ends_where_the_generator_gave_out():

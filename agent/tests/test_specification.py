@@ -52,6 +52,8 @@ def test_architecture_decides_which_knobs_are_free():
         ({"target": "iis"}, "target", "expected one of core"),
         ({"workload": "wc98"}, "workload", "expected one of specweb99"),
         ({"objective": "mean"}, "objective", "expected one of condensed-area"),
+        ({"second_objective": "luck"}, "second_objective", "second_objective = 'luck': expected one of"),
+        ({"objective": "peak", "second_objective": "peak"}, "second_objective", "another one"),
         ({"strategy": "luck"}, "strategy", "expected one of surrogate-race"),
         ({"budget_trials": -1}, "budget_trials", "at least 1"),
         ({"settings": {"timeout_s": 0}}, "settings.timeout_s", "timeout_s = 0"),
@@ -88,4 +90,13 @@ def test_closed_loop_needs_the_limit_that_a_calibration_would_give():
     with pytest.raises(SpecError, match="no calibration") as refusal:
         check(RunSpec(definition=closed, objective="mat"))
     assert refusal.value.field == "objective"
-    assert check(RunSpec(definition=closed, objective="mat: p999 <= 4ms"))
+    with pytest.raises(SpecError, match="no calibration") as refusal:
+        check(RunSpec(definition=closed, second_objective="mat"))
+    assert refusal.value.field == "second_objective"
+    assert check(RunSpec(definition=closed, objective="mat: p999 <= 4ms", second_objective="rss"))
+
+
+def test_second_objective_lengthens_the_confirmation():
+    """The other end of the front and its knee are confirmed too."""
+    one, two = check(RunSpec()).estimate(), check(RunSpec(second_objective="rss")).estimate()
+    assert two.trials - one.trials == 2 * PRESETS["quick"].settings.confirmation_repeats

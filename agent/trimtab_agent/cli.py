@@ -134,6 +134,10 @@ def tune(
         str | None, typer.Option(help="loopback, hundred-megabit, gigabit or eight-gigabit.")
     ] = None,
     objective: Annotated[str, typer.Option(help="What makes a score.")] = "condensed-area",
+    second_objective: Annotated[
+        str | None,
+        typer.Option(help="Look for the best trade-offs with this one: an objective, rss or p999."),
+    ] = None,
     strategy: Annotated[str | None, typer.Option(help="How to search.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search and of the arrivals.")] = 1,
     budget: Annotated[int | None, typer.Option(help="Trials the search may take.")] = None,
@@ -167,6 +171,7 @@ def tune(
         start=start,
         link=link,
         objective=objective,
+        second_objective=second_objective,
         strategy=strategy,
         seed=seed,
         budget_trials=budget,

@@ -44,6 +44,7 @@ class ComparedRun(BaseModel):
     preset: str
     strategy: str
     objective: str
+    second_objective: str | None
     state: records.RunState
     tags: tuple[str, ...]
     ladder: tuple[float, ...]
@@ -115,6 +116,7 @@ def _compared(repository: Repository, summary: records.RunSummary) -> ComparedRu
         preset=run.preset,
         strategy=run.strategy,
         objective=run.objective,
+        second_objective=run.second_objective,
         state=run.state,
         tags=run.tags,
         ladder=run.ladder,
@@ -145,6 +147,7 @@ def _differences(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
         ("hosts", {run.host for run in runs}),
         ("workloads", {run.workload for run in runs}),
         ("objectives", {run.objective for run in runs}),
+        ("second objectives", {run.second_objective or "none" for run in runs}),
     ):
         if len(values) > 1:
             found.append(f"The {name} differ: {', '.join(sorted(values))}.")

@@ -156,6 +156,7 @@ def _evidence(
         host=f"{run.host} ({run.layout['sentence']})",
         workload=workload_label(run.workload, run.workload_parameters),
         objective=run.objective,
+        trade_off="" if outcome.front is None else outcome.front.sentence_on(configuration_hash(best)),
         trials=sum(outcome.verdicts.values()),
         default=outcome.default,
         score_mbps=scores.get(configuration_hash(best)),

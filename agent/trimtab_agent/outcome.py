@@ -1,19 +1,27 @@
 """What a run found, as the runner records it in `run.outcome` and as the API and the command line show it."""
 
 from pydantic import BaseModel, ConfigDict
+from trimtab_tuner.pareto import Place
 from trimtab_tuner.records import Configuration
+from trimtab_tuner.second_objective import Axis
 from trimtab_tuner.statistics import Gain
+from trimtab_tuner.understanding.stability import Kind
 
 
-class RankedConfiguration(BaseModel):
+class Found(BaseModel):
+    """Base of what a run has found: immutable; in the API's document every field is always there."""
+
+    model_config = ConfigDict(frozen=True, json_schema_serialization_defaults_required=True)
+
+
+class RankedConfiguration(Found):
     """A finalist after the confirmation.
 
     `rank` is shared by those that cannot be told apart, None without enough verified repeats to tell.
     `scores_mbps` has one entry per block, None where the trial was not verified; `gain` is over the default
-    configuration, None for the default itself or without repeats.
+    configuration, None for the default itself or without repeats. `stability` is that of the neighbourhood
+    which the search has measured.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     rank: int | None
     is_default: bool
@@ -22,18 +30,74 @@ class RankedConfiguration(BaseModel):
     scores_mbps: tuple[float | None, ...]
     mean_score_mbps: float | None
     gain: Gain | None
+    stability: Kind = "unknown"
 
 
-class Outcome(BaseModel):
+class FrontMember(Found):
+    """A configuration that no other beats in both objectives.
+
+    `score_mbps` is under the first objective and `second_score` under the second, in the unit of its axis:
+    means over the confirmation where it was `confirmed`, else over the search. `place` says where it lies on
+    the front; a front of one has `best-first` only.
+    """
+
+    configuration: Configuration
+    configuration_hash: str
+    score_mbps: float
+    second_score: float
+    confirmed: bool
+    place: Place
+    is_default: bool
+    is_best: bool
+
+
+PLACES: dict[Place, str] = {
+    "best-first": "most {first}",
+    "best-second": "{most} {second}",
+    "knee": "the knee: beyond it a little more of the one costs much of the other",
+    "between": "between an end and the knee",
+}
+
+
+class Front(Found):
+    """The front of a run with two objectives, best first objective first.
+
+    `is_best` of a member marks the configuration that the outcome recommends; that one may lie beside it.
+    """
+
+    first: Axis
+    second: Axis
+    members: tuple[FrontMember, ...]
+
+    def place_of(self, member: FrontMember) -> str:
+        """Where a member lies on the front, in words."""
+        most = "least" if self.second.minimised else "most"
+        return PLACES[member.place].format(
+            first=self.first.objective, second=self.second.objective, most=most
+        )
+
+    def sentence_on(self, digest: str) -> str:
+        """Which one of the front the configuration of that hash is."""
+        pair = f"{self.first.objective} and {self.second.objective}"
+        member = next((m for m in self.members if m.configuration_hash == digest), None)
+        if member is None:
+            return f"It lies beside the front of {pair}: another configuration is better in both."
+        return (
+            f"Of the {len(self.members)} configurations that no other beats in both {pair}, it is "
+            f"{self.place_of(member)} ({member.score_mbps:.1f} {self.first.unit}, "
+            f"{member.second_score:.4g} {self.second.unit})."
+        )
+
+
+class Outcome(Found):
     """The outcome of a run: a sentence for the user and the figures behind it.
 
     `best` is the configuration to use (the default, when nothing was shown to be better), None when no
     trial was verified. `confirmed` says whether the confirmation was carried out; if not, `best` is only the
     best of the search so far. `gain` is that of the best finalist over the default, None when the
-    confirmation was not reached. `verdicts` counts the run's trials by verdict.
+    confirmation was not reached. `verdicts` counts the run's trials by verdict. `front` is None for a run
+    with one objective.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     sentence: str
     confirmed: bool
@@ -42,3 +106,4 @@ class Outcome(BaseModel):
     gain: Gain | None
     ranking: tuple[RankedConfiguration, ...]
     verdicts: dict[str, int]
+    front: Front | None = None

@@ -222,6 +222,7 @@ class TuningService:
                 preset=spec.preset,
                 strategy=settings.strategy,
                 objective=spec.objective,
+                second_objective=spec.second_objective,
                 space=plan.space.model_dump(mode="json"),
                 settings=settings.model_dump(mode="json"),
                 seed=spec.seed,

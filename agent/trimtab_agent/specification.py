@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from trimtab_tuner.presets import PRESETS, Estimate, Settings, SettingsError, estimate, override
 from trimtab_tuner.score import Objective, parse_objective
+from trimtab_tuner.second_objective import axis, check_pair
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
@@ -52,6 +53,8 @@ class KnobSpec(BaseModel):
 class RunSpec(BaseModel):
     """A run as the user asks for it; what is left out comes from the preset.
 
+    `objective` is what is searched for; `second_objective` is another one, or the cost `rss` or `p999`, and
+    makes the run look for the configurations that no other beats in both.
     `settings` overrides single fields of the preset's settings, by name.  `base` is the path of the user's
     own configuration file of the server, whose values are the run's defaults.  `definition` is a workload
     that has no name here; it goes before `workload`.  `memory`, `start` and `link` go before the
@@ -69,6 +72,7 @@ class RunSpec(BaseModel):
     start: Start | None = None
     link: Link | None = None
     objective: str = Objective.CONDENSED_AREA.value
+    second_objective: str | None = None
     strategy: str | None = None
     seed: int = Field(default=1, ge=0, lt=2**31)
     budget_trials: int | None = None
@@ -90,7 +94,12 @@ class Plan:
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""
-        return estimate(self.settings, self.space, self.workload.total_bytes())
+        return estimate(
+            self.settings,
+            self.space,
+            self.workload.total_bytes(),
+            two_objectives=self.spec.second_objective is not None,
+        )
 
 
 def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
@@ -104,16 +113,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
             f"workload = {definition.name!r}: {definition.dynamic.share:.0%} of its requests are dynamic, "
             f"and the target {target.name} has nothing to answer them with; expected a static workload",
         )
-    try:
-        objective, limit = parse_objective(spec.objective)
-    except ValueError as error:
-        raise SpecError("objective", f"objective = {error}") from error
-    if objective is Objective.MAT and limit is None and definition.clients.loop == "closed":
-        raise SpecError(
-            "objective",
-            f"objective = {spec.objective!r}: a closed loop has no calibration to derive the latency limit "
-            "from; expected one, for instance 'mat: p999 <= 4ms'",
-        )
+    _check_objectives(spec, definition)
     changes = dict(spec.settings)
     if spec.strategy is not None:
         changes["strategy"] = spec.strategy
@@ -161,6 +161,28 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
         settings=settings,
         base=base,
     )
+
+
+def _check_objectives(spec: RunSpec, definition: Definition) -> None:
+    try:
+        parse_objective(spec.objective)
+    except ValueError as error:
+        raise SpecError("objective", f"objective = {error}") from error
+    asked = {"objective": spec.objective}
+    if spec.second_objective is not None:
+        try:
+            check_pair(spec.objective, spec.second_objective)
+        except ValueError as error:
+            raise SpecError("second_objective", f"second_objective = {error}") from error
+        asked["second_objective"] = spec.second_objective
+    for field, text in asked.items():
+        needs_limit = not axis(text).minimised and parse_objective(text) == (Objective.MAT, None)
+        if needs_limit and definition.clients.loop == "closed":
+            raise SpecError(
+                field,
+                f"{field} = {text!r}: a closed loop has no calibration to derive the latency limit "
+                "from; expected one, for instance 'mat: p999 <= 4ms'",
+            )
 
 
 def _begun_with(space: Space, target: Target, base: BaseFile, cpus: int) -> Space:

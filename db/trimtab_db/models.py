@@ -157,6 +157,7 @@ class Run(Base):
     preset: Mapped[str]
     strategy: Mapped[str]
     objective: Mapped[str]
+    second_objective: Mapped[str | None]
     space: Mapped[dict[str, Any]]
     settings: Mapped[dict[str, Any]]
     seed: Mapped[int] = mapped_column(BigInteger)
@@ -200,6 +201,8 @@ class Trial(Base):
     verdict: Mapped[str]
     reason: Mapped[str]
     score: Mapped[float | None]
+    second_score: Mapped[float | None]
+    estimated_score: Mapped[float | None]
     server_config: Mapped[str]
     started_at: Mapped[datetime]
     finished_at: Mapped[datetime]

@@ -78,6 +78,7 @@ class NewRun:
     seed: int
     budget_trials: int
     layout: JsonObject
+    second_objective: str | None = None
     base: JsonObject = field(default_factory=dict)
     notes: str = ""
     tags: tuple[str, ...] = ()
@@ -97,6 +98,7 @@ class Run:
     preset: str
     strategy: str
     objective: str
+    second_objective: str | None
     space: JsonObject
     settings: JsonObject
     seed: int
@@ -213,9 +215,10 @@ class Measurement(MeasurementSummary):
 class TrialSummary:
     """One configuration measured up the ladder. `number` counts from 1 in the run, over all purposes.
 
-    `verdict` is one of the tuner's words; `score` is None unless the verdict is `verified`; `block` is the
-    block of the confirmation (0 elsewhere, and for a
-    repeat that somebody asked for); `proposal_number` names the proposal that asked for the trial.
+    `verdict` is one of the tuner's words; `score` is None unless the verdict is `verified`, and so is
+    `second_score`, of the run's second objective; only a trial stopped early has an `estimated_score`.
+    `block` is the block of the confirmation (0 elsewhere, and for a repeat that somebody asked for);
+    `proposal_number` names the proposal that asked for the trial.
     """
 
     run_id: int
@@ -228,6 +231,8 @@ class TrialSummary:
     verdict: str
     reason: str
     score: float | None
+    second_score: float | None = None
+    estimated_score: float | None = None
     started_at: datetime
     finished_at: datetime
     proposal_number: int | None = None

@@ -19,19 +19,21 @@ def choose_finalists(
     default: Configuration,
     runners_up: int = 0,
     expert: Configuration | None = None,
+    members: Sequence[Configuration] = (),
 ) -> tuple[Configuration, ...]:
-    """The default, the best, the expert baseline and the next best scores, each once.
+    """The default, the best, the expert baseline, members of a front and the next best scores, each once.
 
     Empty if nothing has been verified.
 
-    `best` is the strategy's recommendation. The default takes part whatever its own verdict was.
+    `best` is the strategy's recommendation. The default takes part whatever its own verdict was. `members`
+    are what is worth confirming of the front of a run with two objectives.
     """
     if best is None:
         return ()
     verified = [r for r in results if r.verdict is Verdict.VERIFIED and r.score is not None]
     verified.sort(key=lambda r: -(r.score or 0.0))
     finalists: dict[str, Configuration] = {}
-    for configuration in (default, best.configuration, *([] if expert is None else [expert])):
+    for configuration in (default, best.configuration, *([] if expert is None else [expert]), *members):
         finalists[configuration_hash(configuration)] = configuration
     wanted = len(finalists) + runners_up
     for result in verified:

@@ -44,7 +44,8 @@ class Settings(Frozen):
     seeds' 10 s belong to unscaled think times. `coarse_grid` is the number of grid values per knob in the
     wide search. `constraints` are limits that must hold at every rate (`limits.py`), `expert_baseline` adds
     the target's documented advice to the finalists, `learn` lets the search learn from earlier runs of the
-    target. `gap_s` is the pause after each rate, in which TIME_WAIT sockets drain.
+    target. `gap_s` is the pause after each rate, in which TIME_WAIT sockets drain. With `early_stopping` a
+    trial of the search is stopped at the rate after which its outcome can no longer matter (`early_stop.py`).
     """
 
     directories: Annotated[int, Field(ge=1, le=10_000)]
@@ -57,6 +58,7 @@ class Settings(Frozen):
     gap_s: Annotated[float, Field(ge=0, le=3600)]
     ladder_points: Annotated[int, Field(ge=2, le=64)]
     restart_between_rates: bool = False
+    early_stopping: bool = True
     strategy: str = DEFAULT_STRATEGY
     budget_trials: Annotated[int, Field(ge=1, le=100_000)]
     coarse_grid: dict[str, Annotated[int, Field(ge=1, le=64)]]
@@ -136,10 +138,14 @@ def override(settings: Settings, changes: Mapping[str, object]) -> Settings:
         raise SettingsError(field, f"{field} = {first['input']!r}: {reason}") from error
 
 
-def estimate(settings: Settings, space: Space, file_set_bytes: float | None = None) -> Estimate:
-    """What a run takes: an upper estimate in which every rate drains for its whole timeout.
+def estimate(
+    settings: Settings, space: Space, file_set_bytes: float | None = None, *, two_objectives: bool = False
+) -> Estimate:
+    """What a run takes: an upper estimate in which every rate drains for its whole timeout, and none is
+    saved by stopping early.
 
-    `file_set_bytes` is the size of the workload's file set; that of `directories` if not given.
+    `file_set_bytes` is the size of the workload's file set; that of `directories` if not given. With
+    `two_objectives` two more finalists are confirmed: the other end of the front, and its knee.
 
     Raises SpaceError if the space has no free knob.
     """
@@ -153,7 +159,7 @@ def estimate(settings: Settings, space: Space, file_set_bytes: float | None = No
     trial_s = settings.ladder_points * rate_s + starts * PROCESS_START_S + warm_s
     calibration_steps = 9
     step_s = settings.calibration_step_s + settings.timeout_s
-    finalists = 2 + settings.runners_up + settings.expert_baseline
+    finalists = 2 + settings.runners_up + settings.expert_baseline + 2 * two_objectives
     confirmations = finalists * settings.confirmation_repeats
     searches = min(settings.budget_trials, _size(space))
     breakdown = (
@@ -278,6 +284,7 @@ PRESETS: dict[str, Preset] = {
                     "gap_s": 120.0,
                     "ladder_points": 8,
                     "restart_between_rates": True,
+                    "early_stopping": False,
                     "budget_trials": 90,
                     "coarse_grid": {"workers": 6, "max_connections": 6},
                     "ranges": _ranges(workers=(1, 200), connections=(7_000, 40_000)),

@@ -28,6 +28,7 @@ class Verdict(StrEnum):
     CRASHED = "crashed"
     GENERATOR_LIMITED = "generator-limited"
     DISTURBED = "disturbed"
+    STOPPED_EARLY = "stopped-early"
     ABORTED = "aborted"
 
 
@@ -64,11 +65,17 @@ class Measurement(Frozen):
 
 
 class TrialResult(Frozen):
-    """A finished trial: `score` is None unless the verdict is `verified`; `reason` a sentence or empty."""
+    """A finished trial: `score` is None unless the verdict is `verified`; `reason` a sentence or empty.
+
+    `second_score` is the figure of the run's second objective, if it has one. `estimated_score` is what a
+    trial that was stopped early would have scored, as far as that can be said (`early_stop.py`).
+    """
 
     configuration: Configuration
     verdict: Verdict
     score: float | None = Field(default=None, allow_inf_nan=False)
+    second_score: float | None = Field(default=None, allow_inf_nan=False)
+    estimated_score: float | None = Field(default=None, allow_inf_nan=False)
     reason: str = ""
 
 

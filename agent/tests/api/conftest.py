@@ -144,12 +144,12 @@ def recorded_run(record_run: Callable[[], records.Run]) -> records.Run:
 
 
 @pytest.fixture
-def record_run(daemon: Daemon) -> Callable[[], records.Run]:
-    """Records another such run."""
-    return lambda: _record_run(daemon)
+def record_run(daemon: Daemon) -> Callable[..., records.Run]:
+    """Records another such run, on request with another second objective."""
+    return lambda second_objective=None: _record_run(daemon, second_objective)
 
 
-def _record_run(daemon: Daemon) -> records.Run:
+def _record_run(daemon: Daemon, second_objective: str | None = None) -> records.Run:
     repository = daemon.repository
     run = repository.create_run(
         records.NewRun(
@@ -161,6 +161,7 @@ def _record_run(daemon: Daemon) -> records.Run:
             preset="quick",
             strategy="coarse-to-fine",
             objective="condensed-area",
+            second_objective=second_objective,
             space=SPACE.model_dump(mode="json"),
             settings={"ladder_points": 2},
             seed=1,

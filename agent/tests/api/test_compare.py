@@ -36,6 +36,16 @@ def test_runs_over_different_ladders_are_not_ranked(daemon, recorded_run, record
     assert "ladders differ" in answer["differences"][0]
 
 
+def test_runs_with_other_second_objectives_are_not_ranked(daemon, recorded_run, record_run):
+    """They looked for other configurations."""
+    other = record_run(second_objective="rss")
+    daemon.repository.set_run_ladder(other.id, recorded_run.ladder)
+    answer = daemon.client.get("/api/v1/compare", params={"run": [recorded_run.id, other.id]}).json()
+    assert [run["rank"] for run in answer["runs"]] == [None, None]
+    assert [run["second_objective"] for run in answer["runs"]] == [None, "rss"]
+    assert answer["differences"] == ["The second objectives differ: none, rss."]
+
+
 @pytest.mark.parametrize(("runs", "status"), [([4711], 404), ([], 422), (list(range(1, 14)), 422)])
 def test_what_cannot_be_compared_is_refused(empty_daemon, runs, status):
     """No such run, none at all, too many."""

@@ -131,6 +131,7 @@ class RunSummary(Reply):
     preset: str
     strategy: str
     objective: str
+    second_objective: str | None
     seed: int
     budget_trials: int
     state: RunState
@@ -226,7 +227,11 @@ class RunDetail(RunSummary):
 
 
 class TrialLine(Reply):
-    """A trial without its measurements: what the live stream tells when one has been recorded."""
+    """A trial without its measurements: what the live stream tells when one has been recorded.
+
+    `second_score` is under the run's second objective, None where there is none. `estimated_score` is only of
+    a trial that was stopped early, which has no score.
+    """
 
     run_id: int
     number: int
@@ -238,6 +243,8 @@ class TrialLine(Reply):
     verdict: Verdict
     reason: str
     score: float | None
+    second_score: float | None
+    estimated_score: float | None
     started_at: datetime
     finished_at: datetime
     proposal_number: int | None

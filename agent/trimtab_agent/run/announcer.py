@@ -66,6 +66,8 @@ class Announcer:
                 "verdict": trial.verdict,
                 "reason": trial.reason,
                 "score": trial.score,
+                "second_score": trial.second_score,
+                "estimated_score": trial.estimated_score,
                 "started_at": trial.started_at.isoformat(),
                 "finished_at": trial.finished_at.isoformat(),
                 "proposal_number": trial.proposal_number,

@@ -10,6 +10,7 @@ from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain
 
 from trimtab_agent.outcome import Outcome, RankedConfiguration
+from trimtab_agent.run.trade_off import run_front
 
 ADVICE = {
     Verdict.FAILED_VERIFICATION: (
@@ -32,9 +33,10 @@ def verdict_counts(trials: Sequence[records.Trial]) -> dict[str, int]:
 
 
 def confirmed_outcome(
-    space: Space, finalists: Sequence[Configuration], trials: Sequence[records.Trial]
+    run: records.Run, finalists: Sequence[Configuration], trials: Sequence[records.Trial]
 ) -> Outcome:
     """The outcome of a run whose confirmation is complete; `finalists` begins with the default."""
+    space = Space.model_validate(run.space)
     scores = [
         ConfirmedScore(configuration=trial.configuration, block=trial.block, score=trial.score)
         for trial in trials
@@ -61,6 +63,7 @@ def confirmed_outcome(
         gain=concluded.gain,
         ranking=tuple(ranking),
         verdicts=verdict_counts(trials),
+        front=run_front(run, concluded.recommended, trials),
     )
 
 
@@ -86,12 +89,12 @@ def _ranked(
 
 
 def unfinished_outcome(
-    space: Space, best: TrialResult | None, trials: Sequence[records.Trial]
+    run: records.Run, best: TrialResult | None, trials: Sequence[records.Trial]
 ) -> Outcome | None:
     """The outcome of a run that ended early: the best so far, not confirmed; None if there is none."""
     if best is None or best.score is None:
         return None
-    default = space.default()
+    default = Space.model_validate(run.space).default()
     name = describe(best.configuration, default)
     return Outcome(
         sentence=f"Best so far is {name} with {best.score:.1f} Mbps in one trial; not confirmed.",
@@ -101,6 +104,7 @@ def unfinished_outcome(
         gain=None,
         ranking=(),
         verdicts=verdict_counts(trials),
+        front=run_front(run, best.configuration, trials),
     )
 
 

@@ -19,6 +19,7 @@ from trimtab_agent.run.conclusion import confirmed_outcome
 from trimtab_agent.run.executor import TrialExecutor
 from trimtab_agent.run.history import MOST_DISTURBED, History
 from trimtab_agent.run.progress import RunProgress
+from trimtab_agent.run.trade_off import finalists_of_front
 
 
 class Confirmation:
@@ -32,7 +33,12 @@ class Confirmation:
         self._space = space
         self._history = history
         self._finalists = choose_finalists(
-            history.results(), best, space.default(), settings.runners_up, self._expert()
+            history.results(),
+            best,
+            space.default(),
+            settings.runners_up,
+            self._expert(),
+            finalists_of_front(run, history.trials),
         )
         self._repeats = self._repeats_for(best)
 
@@ -45,7 +51,7 @@ class Confirmation:
                 trial = executor.climb(TrialPurpose.CONFIRMATION, configuration, ladder, block=block)
                 if trial.verdict != Verdict.DISTURBED:
                     break
-        return confirmed_outcome(self._space, self._finalists, self._history.trials)
+        return confirmed_outcome(self._run, self._finalists, self._history.trials)
 
     def _slots_left(self) -> list[tuple[int, Configuration]]:
         done = {

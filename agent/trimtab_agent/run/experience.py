@@ -16,9 +16,12 @@ MOST_RUNS = 20
 def earlier_runs(repository: Repository, run: records.Run) -> list[PastRun]:
     """The latest runs before this one with its target and objective, as far as anything was verified in them.
 
-    Only runs that came before count, so that a run that is resumed learns what it had learnt.
+    Only runs that came before count, so that a run that is resumed learns what it had learnt. One with two
+    objectives learns nothing: what it steers by is no score that an earlier run has measured.
     """
-    found = []
+    found: list[PastRun] = []
+    if run.second_objective is not None:
+        return found
     for summary in repository.runs(limit=500):
         other = summary.run
         if other.id >= run.id or (other.target, other.objective) != (run.target, run.objective):

@@ -143,5 +143,7 @@ def as_result(trial: records.Trial) -> TrialResult:
         configuration=trial.configuration,
         verdict=Verdict(trial.verdict),
         score=trial.score,
+        second_score=trial.second_score,
+        estimated_score=trial.estimated_score,
         reason=trial.reason,
     )

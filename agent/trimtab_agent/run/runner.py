@@ -99,6 +99,7 @@ class Runner:
             target=TARGETS[run.target],
             settings=self._settings,
             objective=run.objective,
+            second_objective=run.second_objective,
             seed=run.seed,
             layout=layout,
             file_set=FileSet(
@@ -117,7 +118,12 @@ class Runner:
         self.progress = RunProgress(
             broadcaster,
             run_id,
-            estimate(self._settings, self._space, bench.file_set.total_bytes),
+            estimate(
+                self._settings,
+                self._space,
+                bench.file_set.total_bytes,
+                two_objectives=run.second_objective is not None,
+            ),
             trials_recorded=len(self._history.trials),
             seconds_before=self._history.seconds,
         )
@@ -187,7 +193,7 @@ class Runner:
 
     def _record_end(self, state: RunState, error: str) -> None:
         if state is not RunState.FINISHED:
-            outcome = unfinished_outcome(self._space, self._search.best(), self._history.trials)
+            outcome = unfinished_outcome(self._run, self._search.best(), self._history.trials)
             if outcome is not None:
                 self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
         if error:

@@ -1,16 +1,19 @@
 """The search of a run: asks the strategy, measures what it proposes, and the reference in between.
 
 The strategy is rebuilt from the recorded trials before each question: what is known of noise and drift has
-changed with the trial before, and with it what all the others mean.
+changed with the trial before, and with it what all the others mean. With two objectives each question is
+about another trade-off between them.
 """
 
 from collections.abc import Sequence
 
 from trimtab_db import Repository, records
 from trimtab_db.records import RunPhase, TrialPurpose
+from trimtab_tuner.pareto import steered
 from trimtab_tuner.presets import Settings
 from trimtab_tuner.records import TrialResult
 from trimtab_tuner.reference import smallest_gain
+from trimtab_tuner.second_objective import axis
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import make_strategy
 from trimtab_tuner.strategies.base import Strategy
@@ -36,8 +39,10 @@ class Search:
         self._strategy = self._rebuilt_strategy()
 
     def best(self) -> TrialResult | None:
-        """What the strategy recommends so far; None if nothing has been verified."""
-        return self._strategy.best()
+        """What the strategy recommends under the first objective; None if nothing has been verified."""
+        if self._run.second_objective is None:
+            return self._strategy.best()
+        return self._strategy_told(self._history.results()).best()
 
     def carry_out(
         self,
@@ -87,6 +92,13 @@ class Search:
         return sentence + "."
 
     def _rebuilt_strategy(self) -> Strategy:
+        results = self._history.results()
+        if self._run.second_objective is not None:
+            minimised = axis(self._run.second_objective).minimised
+            results = steered(results, minimised=minimised, seed=self._run.seed)
+        return self._strategy_told(results)
+
+    def _strategy_told(self, results: Sequence[TrialResult]) -> Strategy:
         settings = self._settings
         strategy = make_strategy(
             settings.strategy,
@@ -100,6 +112,6 @@ class Search:
             experience=self._experience,
             features=features(self._run),
         )
-        for result in self._history.results():
+        for result in results:
             strategy.tell(result)
         return strategy

@@ -18,8 +18,9 @@ from trimtab_db import records
 from trimtab_tuner.affinity import plan_of, steers_queues
 from trimtab_tuner.limits import Limit, broken_limit, parse_limit
 from trimtab_tuner.presets import Settings
-from trimtab_tuner.records import Configuration, Verdict
+from trimtab_tuner.records import Configuration, Measurement, Verdict
 from trimtab_tuner.score import score
+from trimtab_tuner.second_objective import second_score
 from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.verification import verify
@@ -79,6 +80,7 @@ class Bench:
     sampler: Sampler
     stop: StopSignal
     surroundings: Surroundings = field(default_factory=Surroundings)
+    second_objective: str | None = None
     latency_limit: Limit | None = None
     disturbance: DisturbanceWatch | None = None
     affinity: AffinityService | None = None
@@ -319,12 +321,12 @@ def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> recor
     """
     started_at = datetime.now(UTC)
     climb = Climb(bench, order, listener)
-    trial_score: float | None = None
+    scores = Scores()
     kills_before = bench.surroundings.out_of_memory_kills()
     bench.sampler.watch_trial(bench.run_id, order.number)
     try:
         climb.run()
-        verdict, reason, trial_score = judge(bench, order, climb.measurements)
+        verdict, reason, scores = judge(bench, order, climb.measurements)
     except ConfigurationRejected as error:
         explain_by_missing_files(bench.file_set)
         verdict, reason = Verdict.REJECTED, str(error)
@@ -348,7 +350,8 @@ def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> recor
         configuration_hash=configuration_hash(order.configuration),
         verdict=verdict.value,
         reason=reason,
-        score=trial_score,
+        score=scores.first,
+        second_score=scores.second,
         server_config=climb.text,
         started_at=started_at,
         finished_at=datetime.now(UTC),
@@ -358,24 +361,45 @@ def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> recor
     )
 
 
+@dataclass(frozen=True)
+class Scores:
+    """What a trial has scored under the run's objectives; None where it has not."""
+
+    first: float | None = None
+    second: float | None = None
+
+
 def judge(
     bench: Bench, order: TrialOrder, measurements: list[records.Measurement]
-) -> tuple[Verdict, str, float | None]:
-    """Verdict, reason and score of a trial that has been measured at every rate.
+) -> tuple[Verdict, str, Scores]:
+    """Verdict, reason and scores of a trial that has been measured at every rate.
 
-    A calibration has no score: its rates are not those of the ladder.
+    A calibration has none: its rates are not those of the ladder.
     """
     for record in measurements:
         if record.generator_limited:
             reasons = "; ".join(record.health["reasons"])
-            return Verdict.GENERATOR_LIMITED, f"At {bench.clients.level(record.rate_rps)}: {reasons}", None
+            return (
+                Verdict.GENERATOR_LIMITED,
+                f"At {bench.clients.level(record.rate_rps)}: {reasons}",
+                Scores(),
+            )
     in_tuner = [for_tuner(record) for record in measurements]
     verification = verify(in_tuner, bench.settings.thresholds)
     if not verification.verified:
-        return Verdict.FAILED_VERIFICATION, verification.sentence, None
+        return Verdict.FAILED_VERIFICATION, verification.sentence, Scores()
     if order.purpose is records.TrialPurpose.CALIBRATION:
-        return Verdict.VERIFIED, verification.sentence, None
+        return Verdict.VERIFIED, verification.sentence, Scores()
     broken = broken_limit([parse_limit(text) for text in bench.settings.constraints], in_tuner)
     if broken:
-        return Verdict.FAILED_VERIFICATION, broken, None
-    return Verdict.VERIFIED, verification.sentence, score(bench.objective, in_tuner, bench.latency_limit)
+        return Verdict.FAILED_VERIFICATION, broken, Scores()
+    return Verdict.VERIFIED, verification.sentence, scored(bench, in_tuner)
+
+
+def scored(bench: Bench, measurements: list[Measurement]) -> Scores:
+    """The scores of a verified trial under the run's one or two objectives."""
+    limit, second = bench.latency_limit, bench.second_objective
+    return Scores(
+        first=score(bench.objective, measurements, limit),
+        second=None if second is None else second_score(second, measurements, limit),
+    )

@@ -9,7 +9,7 @@ from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.analysing import analyse_run
 from trimtab_agent.run.history import History
-from trimtab_agent.terminal.report import LEGEND, Row, table_rows
+from trimtab_agent.terminal.report import LEGEND, Row, front_rows, objectives_label, table_rows
 
 SHOWN_KNOBS = 8
 SHOWN_ROWS = 40
@@ -28,7 +28,10 @@ def run_markdown(repository: Repository, run_id: int) -> str:
     facts = [
         ("host", f"{run.host}; {run.layout['sentence']}"),
         ("target, workload", f"{run.target} {run.target_version}, {run.workload}"),
-        ("objective, strategy, preset", f"{run.objective}, {run.strategy}, {run.preset} (seed {run.seed})"),
+        (
+            "objective, strategy, preset",
+            f"{objectives_label(run)}, {run.strategy}, {run.preset} (seed {run.seed})",
+        ),
         ("ladder", ", ".join(f"{rate:.0f}" for rate in run.ladder) + " requests/s"),
         ("trials", f"{len(trials)}, in {minutes} minutes" if minutes else f"{len(trials)}, {run.state}"),
         (
@@ -43,6 +46,9 @@ def run_markdown(repository: Repository, run_id: int) -> str:
     rows = table_rows(space, outcome, trials)
     if rows:
         parts += ["## Configurations, best first", _ranked(space, rows), LEGEND + "."]
+    if outcome is not None and outcome.front is not None:
+        parts += ["## Front", "No other configuration is better in both objectives. * recommended"]
+        parts.append(_table(*front_rows(space, outcome.front)))
     parts += list(_understood(analyse_run(repository, run_id)))
     return "\n\n".join(parts) + "\n"
 

@@ -14,7 +14,7 @@ from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 
 from trimtab_agent.exporter import verdict, was_refused
-from trimtab_agent.outcome import Outcome, RankedConfiguration
+from trimtab_agent.outcome import Front, Outcome, RankedConfiguration
 from trimtab_agent.workload_choice import workload_label
 
 LEGEND = (
@@ -91,7 +91,8 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     console.print()
     console.print(
         f"[bold]Run {run.id}[/bold] [{STATE_STYLE[run.state]}]{run.state}[/]: target {run.target}, "
-        f"workload {workload_label(run.workload, run.workload_parameters)}, objective {run.objective}, "
+        f"workload {workload_label(run.workload, run.workload_parameters)}, "
+        f"objective {objectives_label(run)}, "
         f"strategy {run.strategy}, preset {run.preset}, "
         f"seed {run.seed}"
     )
@@ -102,6 +103,8 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     if rows:
         console.print(_ranked_table(space, rows))
         console.print(LEGEND)
+    if outcome is not None and outcome.front is not None:
+        console.print(_front_table(space, outcome.front))
     for line in _conclusion(run, outcome, trials):
         console.print(line)
     for export in repository.exports(run_id):
@@ -139,6 +142,54 @@ def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:
             f"{row.trial.verdict}{' (default)' * row.is_default}",
             style="bold green" if row.is_best else "bold" if row.is_default else None,
         )
+    return table
+
+
+def objectives_label(run: records.Run) -> str:
+    """The objective of a run, or its two."""
+    second = run.second_objective
+    return run.objective if second is None else f"{run.objective} and {second}"
+
+
+def front_rows(space: Space, front: Front) -> tuple[list[str], list[list[str]]]:
+    """The front as headings and rows, best first objective first."""
+    heads = [
+        *(knob.name for knob in space.free),
+        *(f"{axis.objective}, {axis.unit}" for axis in (front.first, front.second)),
+        "what it is",
+    ]
+    rows = []
+    for member in front.members:
+        words = front.place_of(member) + " (default)" * member.is_default + " *" * member.is_best
+        rows.append(
+            [
+                *(str(member.configuration[knob.name]) for knob in space.free),
+                f"{member.score_mbps:.1f}",
+                f"{member.second_score:.4g}",
+                words if member.confirmed else f"{words}; not confirmed",
+            ]
+        )
+    return heads, rows
+
+
+def _front_table(space: Space, front: Front) -> Table:
+    heads, rows = front_rows(space, front)
+    table = Table(
+        title="Front: no other configuration is better in both objectives",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True,
+        pad_edge=False,
+    )
+    for head in heads:
+        table.add_column(
+            head.replace("_", "_\n").replace(", ", "\n"),
+            justify="left" if head == heads[-1] else "right",
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*row)
     return table
 
 

@@ -36,6 +36,8 @@ def _summary(order: ExportOrder) -> str:
         f"{where} of the workload `{evidence.workload}`. Objective: {evidence.objective}.\n",
         "Results hold for this machine and this workload.\n",
     ]
+    if evidence.trade_off:
+        lines.append(f"{evidence.trade_off}\n")
     if evidence.score_mbps is not None and evidence.default_score_mbps is not None:
         compared = f"the file `{order.base_name}`" if order.base is not None else "the server's default"
         lines.append(

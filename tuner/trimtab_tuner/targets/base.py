@@ -49,7 +49,8 @@ class Evidence:
     `gain` compares it with the default configuration by the interleaved confirmation (None if there was no
     confirmation, or the default itself is exported). `tail` is the change of the 99th percentile of the reply
     time at `tail_rate_rps`, less than 0 being better. `knob_gains` holds gains measured for single knobs, by
-    name, where the run compared configurations that differ in that knob alone.
+    name, where the run compared configurations that differ in that knob alone. `trade_off` is a sentence on
+    which one of the front it is, where the run had two objectives.
     """
 
     run: str
@@ -62,6 +63,7 @@ class Evidence:
     score_mbps: float | None = None
     default_score_mbps: float | None = None
     gain: Gain | None = None
+    trade_off: str = ""
     tail: Gain | None = None
     tail_rate_rps: float | None = None
     knob_gains: Mapping[str, Gain] = field(default_factory=dict)

@@ -42,6 +42,8 @@ def header(server: str, start: str, evidence: Evidence) -> str:
         f"Run {evidence.run} of {evidence.date} on {evidence.host}, {evidence.trials} trials.",
         f"Workload {evidence.workload}, objective {evidence.objective}.",
     ]
+    if evidence.trade_off:
+        sentences.append(evidence.trade_off)
     if evidence.score_mbps is not None and evidence.default_score_mbps is not None:
         sentences.append(
             f"Score {evidence.score_mbps:.1f} Mbps, the default's {evidence.default_score_mbps:.1f} Mbps "

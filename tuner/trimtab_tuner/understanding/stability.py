@@ -15,6 +15,8 @@ NEIGHBOUR = 0.26  # of each knob's scale: one step of a grid of five values
 FEWEST_NEIGHBOURS = 3
 FLAT_SHARE = 0.6
 
+Kind = Literal["flat", "sharp", "unknown"]
+
 
 class Neighbour(Frozen):
     """A measured configuration near the best: its score as a share of the best's, None if it failed."""
@@ -29,7 +31,7 @@ class Stability(Frozen):
     `kind` is `unknown` where fewer than three were measured.
     """
 
-    kind: Literal["flat", "sharp", "unknown"]
+    kind: Kind
     neighbours: tuple[Neighbour, ...]
     within: int
     sentence: str

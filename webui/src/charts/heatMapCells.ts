@@ -36,6 +36,7 @@ export const VERDICT_SYMBOLS: Readonly<Record<string, string>> = {
   rejected: '⊘',
   'generator-limited': '≈',
   disturbed: '∿',
+  'stopped-early': '↧',
   aborted: '□',
 };
 

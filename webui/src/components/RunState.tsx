@@ -7,6 +7,7 @@ import {
   IconCircleX,
   IconHandStop,
   IconLoader,
+  IconPlayerSkipForward,
   IconPlayerStop,
   IconTimeline,
 } from '@tabler/icons-react';
@@ -31,6 +32,7 @@ const VERDICTS: Record<Verdict, { tone: Tone; Icon: Icon }> = {
   crashed: { tone: 'bad', Icon: IconBolt },
   'generator-limited': { tone: 'warn', Icon: IconAlertTriangle },
   disturbed: { tone: 'warn', Icon: IconTimeline },
+  'stopped-early': { tone: 'neutral', Icon: IconPlayerSkipForward },
   aborted: { tone: 'warn', Icon: IconPlayerStop },
 };
 

@@ -155,6 +155,8 @@ export function trial(number: number, change: Partial<TrialSummary> = {}): Trial
     verdict: 'verified',
     reason: '',
     score: 500,
+    second_score: null,
+    estimated_score: null,
     started_at: '2026-11-21T10:00:00Z',
     finished_at: '2026-11-21T10:00:11Z',
     proposal_number: number,
@@ -268,6 +270,7 @@ export function run(change: Partial<RunDetail> = {}): RunDetail {
     preset: 'quick',
     strategy: 'coarse-to-fine',
     objective: 'condensed-area',
+    second_objective: null,
     seed: 1,
     budget_trials: 16,
     state: 'running',
@@ -344,6 +347,7 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
         scores_mbps: [610, 620, 615, null],
         mean_score_mbps: 615,
         gain,
+        stability: 'flat',
       },
       {
         rank: 2,
@@ -353,9 +357,11 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
         scores_mbps: [500, 500, 500, 500],
         mean_score_mbps: 500,
         gain: null,
+        stability: 'unknown',
       },
     ],
     verdicts: { verified: 24 },
+    front: null,
     ...change,
   };
 }

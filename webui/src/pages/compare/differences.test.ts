@@ -11,6 +11,7 @@ const compared = (change: Partial<ComparedRun>): ComparedRun => ({
   preset: 'quick',
   strategy: 'random',
   objective: 'peak',
+  second_objective: null,
   state: 'finished',
   tags: [],
   ladder: [1000],

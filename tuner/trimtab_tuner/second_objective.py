@@ -1,0 +1,60 @@
+"""What a run may be tuned for besides its objective: another objective, or a cost to the server's keeper.
+
+The objectives are those of `score.py`, in Mbps, more being better. The costs, less being better, are
+
+`rss`    the resident memory of all server processes at the rate where it is largest, in MB;
+`p999`   the 99.9th percentile of the reply time at the ladder's lowest rate, in ms. Below saturation the
+         tail is the server's own; in overload it is whatever the clients' timeout makes it.
+
+A run with two objectives has no single best configuration but a front (`pareto.py`).
+"""
+
+from collections.abc import Sequence
+
+from trimtab_tuner.limits import Limit
+from trimtab_tuner.records import Frozen, Measurement
+from trimtab_tuner.score import Objective, parse_objective, score
+
+RSS, P999 = "rss", "p999"
+COST_UNITS = {RSS: "MB", P999: "ms"}
+
+
+class Axis(Frozen):
+    """One of the two objectives: as it is written, the unit of its figures, whether less is better."""
+
+    objective: str
+    unit: str
+    minimised: bool
+
+
+def axis(text: str) -> Axis:
+    """The axis of an objective or a cost; ValueError says what was expected."""
+    name = text.strip()
+    if name in COST_UNITS:
+        return Axis(objective=name, unit=COST_UNITS[name], minimised=True)
+    if name.partition(":")[0].strip() not in list(Objective):
+        known = ", ".join((*(objective.value for objective in Objective), *COST_UNITS))
+        raise ValueError(f"{text!r}: expected one of {known}")
+    parse_objective(name)
+    return Axis(objective=name, unit="Mbps", minimised=False)
+
+
+def check_pair(first: str, second: str) -> None:
+    """ValueError unless `second` is an objective or a cost, and another one than `first`."""
+    if not axis(second).minimised and parse_objective(first) == parse_objective(second):
+        raise ValueError(f"{second!r}: it is the first objective already; expected another one")
+
+
+def second_score(text: str, measurements: Sequence[Measurement], limit: Limit | None = None) -> float | None:
+    """The figure of a second objective; None where the cost was not measured.
+
+    `limit` is that of `mat`, as in `score`. ValueError as `axis` and `score` raise it.
+    """
+    if not axis(text).minimised:
+        return score(text, measurements, limit)
+    if text.strip() == RSS:
+        seen = [m.resident_bytes for m in measurements if m.resident_bytes is not None]
+        return max(seen) / 1e6 if seen else None
+    lowest = min(measurements, key=lambda m: m.rate_rps)
+    tail_us = lowest.reply_latency_us.get(P999)
+    return None if tail_us is None else tail_us / 1e3
