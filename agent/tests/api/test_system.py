@@ -51,6 +51,40 @@ def test_real_counters_come_back_as_they_were_sampled(daemon):
     assert "pressure" not in samples[0]["values"]
 
 
+def test_counters_of_a_driven_load_can_be_thinned(daemon):
+    """Means of what the generator counted are no whole numbers; a long window shows them all the same."""
+    now = datetime.now(UTC)
+    progress = {"elapsed_s": 1.0, "requests_timed_out": 0, "reply_rate_rps": 900.0, "goodput_mbps": 80.0}
+    percentiles = dict.fromkeys(("reply_p50_us", "reply_p90_us", "reply_p99_us", "reply_p999_us"), 310)
+    daemon.repository.add_counter_samples(
+        [
+            CounterSample(
+                host_id=daemon.context.host_id,
+                taken_at=now.replace(microsecond=index),
+                values={
+                    "time": now.timestamp(),
+                    "interval_s": 1.0,
+                    "missing": {},
+                    "load": {
+                        **progress,
+                        **percentiles,
+                        "sessions_open": index,
+                        "requests_replied": 10 + index,
+                        "run_id": 1,
+                        "trial": 2,
+                        "rate_rps": 1000.0,
+                    },
+                },
+            )
+            for index in (0, 1)
+        ]
+    )
+    (sample,) = daemon.client.get("/api/v1/counters", params={"seconds": 900, "step_s": 5}).json()
+    load = sample["values"]["load"]
+    assert (load["sessions_open"], load["requests_replied"], load["trial"]) == (0.5, 10.5, 2)
+    assert load["reply_p90_us"] == load["reply_p999_us"] == 310
+
+
 def test_counters_reach_up_to_the_live_stream(start_daemon):
     """A sample that the live stream has shown is in the reply, also while its batch waits to be written."""
     daemon = start_daemon()

@@ -163,14 +163,17 @@ class BestSoFar(Reply):
 
 
 class LoadProgress(Reply):
-    """trimtab-load's last progress line; rates are over the last second."""
+    """trimtab-load's last progress line; rates are over the last second.
+
+    Counts need not be whole: in a stored sample of several seconds they are means.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
     elapsed_s: float
-    sessions_open: int
-    requests_replied: int
-    requests_timed_out: int
+    sessions_open: float
+    requests_replied: float
+    requests_timed_out: float
     reply_rate_rps: float
     goodput_mbps: float
     reply_p50_us: float | None

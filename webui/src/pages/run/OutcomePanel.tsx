@@ -7,7 +7,7 @@ import { GainText } from '../../components/GainText';
 import { KnobChips } from '../../components/KnobChips';
 import { Panel } from '../../components/Panel';
 import { formatGain, formatMbps } from '../../maths/format';
-import { describeConfiguration } from '../../maths/knobDiff';
+import { describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
 import { freePart, gainOver } from './facts';
 import classes from './Run.module.css';
 
@@ -19,25 +19,26 @@ interface OutcomePanelProps {
 
 export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
   if (run.outcome) {
+    const { confirmed, default: original, ranking } = run.outcome;
+    const isDefault = run.outcome.best !== null && sameConfiguration(run.outcome.best, original);
+    const measured = ranking.some(({ scores_mbps }) => scores_mbps.length > 0);
     return (
       <Panel title="Outcome">
         <p className={classes.sentence}>{run.outcome.sentence}</p>
         <FigureList>
           <Figure
             label="Gain over the default"
-            value={run.keeps_default ? 'none shown' : <GainText gain={run.outcome.gain} />}
-            detail={
-              run.keeps_default ? 'the default is kept' : run.outcome.confirmed ? undefined : 'not confirmed'
-            }
+            value={isDefault ? 'none shown' : <GainText gain={run.outcome.gain} />}
+            detail={isDefault ? 'the default is kept' : confirmed ? undefined : 'not confirmed'}
           />
           {run.outcome.best && (
             <Figure
-              label={run.outcome.confirmed ? 'Configuration to use' : 'Best of the search so far'}
+              label={confirmed || isDefault ? 'Configuration to use' : 'Best of the search'}
               value={<KnobChips of={freePart(run.outcome.best, run.space)} />}
             />
           )}
         </FigureList>
-        {run.outcome.ranking.length > 0 && <Ranking run={run} ranking={run.outcome.ranking} />}
+        {measured && <Ranking run={run} ranking={ranking} />}
       </Panel>
     );
   }
