@@ -53,7 +53,8 @@ def check_whole(settings, run_id):
     assert len(answered) == len(set(answered))
     assert len(searched) <= BUDGET
     assert sorted(answered) == sorted(p.number for p in proposals if p.trial_number is not None)
-    slots = [(t.block, t.configuration_hash) for t in done if t.purpose is TrialPurpose.CONFIRMATION]
+    confirmed = [t for t in done if t.purpose is TrialPurpose.CONFIRMATION and t.block]
+    slots = [(t.block, t.configuration_hash) for t in confirmed]
     assert len(slots) == len(set(slots))
 
 

@@ -1,12 +1,13 @@
 """A real run from beginning to end: real server, real load, real database."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from live_support import Listener, tiny_spec
 from trimtab_agent.errors import RunNotResumable
-from trimtab_agent.exporter import was_refused
+from trimtab_agent.exporter import verdict, was_refused
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.paths import VarPaths
@@ -40,7 +41,9 @@ def test_run_finishes_and_says_what_it_found(finished):
     assert (run.state, run.phase, run.error) == (RunState.FINISHED, RunPhase.DONE, "")
     outcome = Outcome.model_validate(run.outcome)
     assert outcome.sentence
-    assert sum(outcome.verdicts.values()) == len(repository.trials_of(run_id)) - 1
+    assert sum(outcome.verdicts.values()) == sum(
+        trial.purpose is TrialPurpose.SEARCH or trial.block > 0 for trial in repository.trials_of(run_id)
+    )
 
 
 def test_ladder_has_the_points_asked_for_and_every_trial_climbs_it(finished):
@@ -118,7 +121,9 @@ def test_samples_taken_meanwhile_belong_to_the_run(finished):
 def test_confirmation_measures_each_finalist_once_in_each_block(finished):
     """Blocks are complete, unless the default itself was the best of the search."""
     _, repository, run_id, _ = finished
-    confirmed = [t for t in repository.trials_of(run_id) if t.purpose is TrialPurpose.CONFIRMATION]
+    confirmed = [
+        t for t in repository.trials_of(run_id) if t.purpose is TrialPurpose.CONFIRMATION and t.block
+    ]
     outcome = Outcome.model_validate(repository.run(run_id).outcome)
     hashes = {ranked.configuration_hash for ranked in outcome.ranking}
     if len(hashes) > 1:
@@ -133,13 +138,33 @@ def test_exported_files_are_accepted_and_are_what_is_recorded(finished):
     settings, repository, run_id, _ = finished
     exports = {export.format: export for export in repository.exports(run_id)}
     assert set(exports) >= {"trimtab-httpd", "trimtab-httpd-changes", "nginx", "systemd", "readme"}
+    own = exports.pop("trimtab-httpd")
     assert not [export.check_output for export in exports.values() if was_refused(export)]
-    own = exports["trimtab-httpd"]
-    assert own.check_ok, own.check_output
+    outcome = Outcome.model_validate(repository.run(run_id).outcome)
+    assert was_refused(own) is (outcome.remeasured.agrees is False), own.check_output
     file = VarPaths(settings.var).exports(run_id) / own.file_name
     assert file.read_text() == own.text
     again = subprocess.run([settings.httpd_path, "-t", "-c", file], capture_output=True, check=False)
     assert again.returncode == 0
+
+
+def test_exported_file_itself_is_measured_and_the_readme_says_so(finished):
+    """The last trial ran with the very text of the file, comments and all; its score stands in the README."""
+    _, repository, run_id, _ = finished
+    run = repository.run(run_id)
+    again = Outcome.model_validate(run.outcome).remeasured
+    trials = {trial.number: trial for trial in repository.trials_of(run_id)}
+    driven = trials[again.trial]
+    exports = {export.format: export for export in repository.exports(run_id)}
+    own = exports["trimtab-httpd"]
+    assert (driven.configuration, driven.score) == (run.outcome["best"], again.score_mbps)
+    settings = [line for line in own.text.splitlines() if not line.startswith(("root", "listen", "stats_"))]
+    assert set(settings) <= set(driven.server_config.splitlines())
+    assert f"Re-measured from the exported file: {driven.score:.1f} Mbps" in again.sentence
+    assert again.sentence in exports["readme"].text
+    assert again.sentence in verdict(own, run)
+    changed = replace(own, text=own.text + "#", check_ok=True)
+    assert verdict(changed, run).endswith("its text has changed since.")
 
 
 def test_progress_never_runs_backwards_and_ends_at_one(finished):

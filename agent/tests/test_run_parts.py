@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.cpu import CpuReading
-from trimtab_agent.errors import RunConflict
+from trimtab_agent.errors import HostError, RunConflict
 from trimtab_agent.exporter import single_knob_gains, tail_gain
 from trimtab_agent.run.calibrating import ladder_from
 from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
@@ -16,6 +16,7 @@ from trimtab_agent.run.history import History, as_result
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.progress import RunProgress
 from trimtab_agent.run.quiet import busy_percent
+from trimtab_agent.run.remeasuring import judged, not_driven, text_to_run, with_remeasured
 from trimtab_agent.run.trade_off import finalists_of_front, run_front
 from trimtab_agent.specification import RunSpec, check
 from trimtab_db.records import RunPhase, RunState, Trial, TrialPurpose
@@ -256,6 +257,63 @@ def test_tail_is_compared_over_the_trials_of_the_gain_alone():
         trial(22, TrialPurpose.CONFIRMATION, other, None, verdict="disturbed", block=2),
     ]
     assert tail_gain(DEFAULT, other, [*trials, *(with_tail(t, 9e6) for t in again)], 100.0) == expected
+
+
+@pytest.mark.parametrize(
+    ("score", "verdict", "agrees", "said"),
+    [
+        (99.0, "verified", True, "99.0 Mbps (trial 10), within the confirmed interval of 97.1 to 102.9 Mbps"),
+        (80.0, "verified", False, "80.0 Mbps (trial 10), outside the confirmed interval"),
+        (None, "crashed", False, "crashed in trial 10: it fell. So it is not called the best."),
+        (None, "disturbed", None, "disturbed (trial 10), which says nothing about the file."),
+        (None, "generator-limited", None, "generator-limited (trial 10), which says nothing"),
+    ],
+)
+def test_exported_file_is_called_the_best_only_if_its_own_trial_agrees(score, verdict, agrees, said):
+    """Where one more trial of the confirmed configuration is expected; the outcome says it if it does not."""
+    other = {**DEFAULT, "workers": 4}
+    trials = confirmation([(80, 100), (81, 101), (80, 99), (79, 100)], other)
+    outcome = confirmed_outcome(SPACE, [DEFAULT, other], trials)
+    file = SimpleNamespace(text="workers = 4")
+    driven = trial(10, TrialPurpose.CONFIRMATION, other, score, verdict=verdict, reason="it fell.")
+    again = judged(outcome, other, file, driven)
+    assert again.agrees is agrees
+    assert said in again.sentence
+    assert (again.sentence in with_remeasured(outcome, again).sentence) is (agrees is False)
+
+
+@pytest.mark.parametrize(
+    ("score", "agrees", "said"),
+    [(81.0, True, "The two agree: the machine has changed"), (99.0, False, "The two differ")],
+)
+def test_configuration_right_after_the_file_tells_a_changed_machine(score, agrees, said):
+    """A file that made 80 where 100 was confirmed is as good as the configuration that makes 81 by now."""
+    other = {**DEFAULT, "workers": 4}
+    outcome = confirmed_outcome(
+        SPACE, [DEFAULT, other], confirmation([(80, 100), (81, 101), (80, 99), (79, 100)], other)
+    )
+    driven = trial(10, TrialPurpose.CONFIRMATION, other, 80.0)
+    beside = trial(11, TrialPurpose.CONFIRMATION, other, score)
+    again = judged(outcome, other, SimpleNamespace(text=""), driven, beside)
+    assert (again.agrees, again.score_mbps) == (agrees, 80.0)
+    assert said in again.sentence
+
+
+def test_single_confirmed_trial_has_no_interval_to_compare_with():
+    """Nor has a configuration that was never confirmed."""
+    other = {**DEFAULT, "workers": 4}
+    driven = trial(10, TrialPurpose.CONFIRMATION, other, 99.0)
+    for scores in ([(80, 100)], []):
+        outcome = confirmed_outcome(SPACE, [DEFAULT, other], confirmation(scores, other))
+        assert judged(outcome, other, SimpleNamespace(text=""), driven).agrees is None
+
+
+def test_file_that_its_server_refuses_is_not_driven():
+    """And is not called the best."""
+    refused = SimpleNamespace(text="x", check_ok=False, check_output="unknown key x")
+    with pytest.raises(HostError, match="unknown key x"):
+        text_to_run(SimpleNamespace(base={}), refused)
+    assert not_driven(refused, "because").agrees is False
 
 
 def test_disturbed_default_does_not_end_the_reference():

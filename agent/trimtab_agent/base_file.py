@@ -31,7 +31,12 @@ def read_base(target: Target, path: Path) -> BaseFile:
     """Reads the file and what it includes; raises SpecError with the field `base`."""
     file = path.resolve()
     text = _read(file)
-    return BaseFile(str(file), text, _expanded(target, text, file, file.parent, (file,)))
+    return BaseFile(str(file), text, expanded(target, text, file))
+
+
+def expanded(target: Target, text: str, file: Path) -> str:
+    """The text, as it would stand in `file`, with its includes filled in; raises SpecError."""
+    return _expanded(target, text, file, file.parent, (file,))
 
 
 def _expanded(target: Target, text: str, file: Path, directory: Path, above: tuple[Path, ...]) -> str:

@@ -267,7 +267,7 @@ def export(
         print_json(lines)
     else:
         for line, exported in zip(lines, written, strict=True):
-            print(f"{line['file']}: {verdict(exported)}")
+            print(f"{line['file']}: {verdict(exported, run)}")
     if any(was_refused(e) for e in written):
         raise typer.Exit(EXIT_FAILED)
 

@@ -2,12 +2,15 @@
 
 Everything that stands in a file comes from the database.  The files go to `var/exports/run-ID/`, and with the
 result of the check into the table `export`.  A file of the measured server must besides read back as the
-configuration that was confirmed.
+configuration that was confirmed, and once it has been driven (run/remeasuring.py) its score must agree with
+what was confirmed.
 """
 
+import hashlib
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,6 +57,8 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
         expanded=run.base.get("expanded", ""),
         base_name=Path(run.base["path"]).name if run.base else "",
     )
+    sentence = remeasured_sentence(outcome, next(export_files(order)).text)
+    order = replace(order, evidence=replace(order.evidence, remeasured=sentence))
     for exported in export_files(order):
         file = directory / exported.file_name
         try:
@@ -62,7 +67,7 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
         except OSError as error:
             raise HostError(f"the export {file} cannot be written: {error.strerror}") from error
         command, ok, output = check_file(exported.check, file, httpd)
-        if ok and (difference := _reads_back_differently(order, exported)):
+        if ok and (difference := _reads_back_differently(order, exported) or _disagrees(outcome, exported)):
             ok, output = False, difference
         repository.record_export(
             records.Export(
@@ -118,16 +123,43 @@ def check_file(check: Check | None, file: Path, httpd: Path) -> tuple[str, bool,
         return " ".join(command), done.returncode == 0, (done.stderr + done.stdout).strip()
 
 
-def verdict(export: records.Export) -> str:
-    """What became of the check, in words."""
+def verdict(export: records.Export, run: records.Run) -> str:
+    """What became of the check, and of driving the file of the measured server, in words."""
     if export.check_ok:
-        return "accepted by its server's own check" if export.check_command else "written"
+        accepted = "accepted by its server's own check" if export.check_command else "written"
+        if run.outcome is None or export.format != TARGETS[run.target].program:
+            return accepted
+        return " ".join(
+            (f"{accepted}.", remeasured_sentence(Outcome.model_validate(run.outcome), export.text))
+        )
     return export.check_output if not was_refused(export) else f"not accepted: {export.check_output}"
 
 
 def was_refused(export: records.Export) -> bool:
     """Whether a server has looked at the file and refused it."""
     return not export.check_ok and not export.check_output.startswith(NOT_CHECKED)
+
+
+def text_digest(text: str) -> str:
+    """By which it is known that a file is still the one that was driven."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def remeasured_sentence(outcome: Outcome, text: str) -> str:
+    """What driving the exported file of this text has shown."""
+    again = outcome.remeasured
+    if again is None:
+        return "The exported file itself has not been measured."
+    if again.text_sha256 != text_digest(text):
+        return "The exported file is not the one that was re-measured: its text has changed since."
+    return again.sentence
+
+
+def _disagrees(outcome: Outcome, exported: ExportFile) -> str:
+    """What speaks against the file that was driven; empty if nothing does."""
+    again = outcome.remeasured
+    driven = again is not None and again.text_sha256 == text_digest(exported.text)
+    return again.sentence if again is not None and driven and again.agrees is False else ""
 
 
 def _reads_back_differently(order: ExportOrder, exported: ExportFile) -> str:

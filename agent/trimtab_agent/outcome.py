@@ -89,6 +89,23 @@ class Front(Found):
         )
 
 
+class Remeasured(Found):
+    """What the exported file itself scored, when the server ran with its text.
+
+    `agrees` says whether the score lies where one more trial of the confirmed configuration is expected
+    (`low_mbps` to `high_mbps`, 95 %); None when that cannot be told. `trial` is None when the file was not
+    driven, `text_sha256` that of the text that was.
+    """
+
+    sentence: str
+    agrees: bool | None
+    trial: int | None = None
+    score_mbps: float | None = None
+    low_mbps: float | None = None
+    high_mbps: float | None = None
+    text_sha256: str
+
+
 class Outcome(Found):
     """The outcome of a run: a sentence for the user and the figures behind it.
 
@@ -96,7 +113,7 @@ class Outcome(Found):
     trial was verified. `confirmed` says whether the confirmation was carried out; if not, `best` is only the
     best of the search so far. `gain` is that of the best finalist over the default, None when the
     confirmation was not reached. `verdicts` counts the run's trials by verdict. `front` is None for a run
-    with one objective.
+    with one objective. `remeasured` is what the exported file scored, None when the run has not come to that.
     """
 
     sentence: str
@@ -107,3 +124,4 @@ class Outcome(Found):
     ranking: tuple[RankedConfiguration, ...]
     verdicts: dict[str, int]
     front: Front | None = None
+    remeasured: Remeasured | None = None

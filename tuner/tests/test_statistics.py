@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from trimtab_tuner.statistics import RankGroup, paired_gain, tukey_groups
+from trimtab_tuner.statistics import RankGroup, paired_gain, prediction_interval, tukey_groups
 
 
 def groups_of(**samples):
@@ -136,3 +136,20 @@ def test_unequal_variances_do_not_make_a_noisy_sample_hide_a_clear_difference():
     noisy = {"c": [60.0, 140.0, 90.0, 110.0, 70.0, 125.0]}
     ranks = {m: g.rank for g in tukey_groups({**steady, **noisy}) for m in g.members}
     assert ranks["b"] < ranks["a"]
+
+
+def test_prediction_interval_holds_the_next_score_as_often_as_it_says():
+    """95 % of the time, from as few as four scores; one score, or none above 0, says nothing."""
+    draw = np.random.default_rng(7)
+    held = beside_held = 0
+    for _ in range(2000):
+        *scores, following, neighbour = np.exp(draw.normal(5.0, 0.04, size=6))
+        low, high = prediction_interval(scores)
+        held += low <= following <= high
+        # The machine has become slower by a fifth; what is measured side by side does not notice.
+        low, high = prediction_interval(scores, beside=0.8 * neighbour)
+        beside_held += low <= 0.8 * following <= high
+    assert 0.935 <= held / 2000 <= 0.965
+    assert 0.935 <= beside_held / 2000 <= 0.965
+    assert prediction_interval([100.0]) is None
+    assert prediction_interval([0.0, 0.0, 100.0]) is None

@@ -173,7 +173,7 @@ def estimate(
         ),
         PhaseEstimate(phase="searching", trials=searches, duration_s=searches * trial_s),
         PhaseEstimate(phase="confirming", trials=confirmations, duration_s=confirmations * trial_s),
-        PhaseEstimate(phase="exporting", trials=0, duration_s=1.0),
+        PhaseEstimate(phase="exporting", trials=1, duration_s=trial_s + 1),
     )
     return Estimate(
         trials=sum(phase.trials for phase in breakdown),

@@ -68,6 +68,24 @@ def paired_gain(
     )
 
 
+def prediction_interval(
+    scores: Sequence[float], *, beside: float | None = None, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Where one more score of the same kind is expected, by the t interval of the scores' logarithms.
+
+    With `beside`, a score that was measured next to the one expected, the interval lies round that one: what
+    has changed since the others were measured then cancels. None with fewer than two scores greater than 0:
+    they say nothing about a spread.
+    """
+    logs = np.log([score for score in scores if score > 0])
+    if logs.size < 2:
+        return None
+    middle, weight = (float(logs.mean()), 1 / logs.size) if beside is None else (math.log(beside), 1.0)
+    spread = float(logs.std(ddof=1)) * math.sqrt(1 + weight)
+    margin = float(special.stdtrit(logs.size - 1, (1 + confidence) / 2)) * spread
+    return math.exp(middle - margin), math.exp(middle + margin)
+
+
 class RankGroup(Frozen):
     """Results that share a rank: none differs significantly from the group's best, which comes first."""
 

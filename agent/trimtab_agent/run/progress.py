@@ -37,7 +37,7 @@ class RunProgress:
         self._started = time.monotonic() - seconds_before
         self._phase_s: dict[str, float] = {phase.phase: phase.duration_s for phase in estimate.breakdown}
         trials = {phase.phase: phase.trials for phase in estimate.breakdown}
-        self._left = {"searching": trials["searching"], "confirming": trials["confirming"]}
+        self._left = {phase: trials[phase] for phase in ("searching", "confirming", "exporting")}
         self._trial_s = self._phase_s["searching"] / max(1, trials["searching"])
         self._measured_s: list[float] = []
         self._trial_started: float | None = None
@@ -73,7 +73,7 @@ class RunProgress:
         self._publish()
 
     def expect(self, phase: RunPhase, trials_left: int) -> None:
-        """So many trials of that phase (searching or confirming) are still to be carried out."""
+        """So many trials of that phase (searching, confirming or exporting) are still to be carried out."""
         self._left[phase.value] = trials_left
         self._publish()
 

@@ -47,6 +47,7 @@ from trimtab_agent.run.history import History
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.run.pause import PauseSwitch
 from trimtab_agent.run.progress import RunProgress
+from trimtab_agent.run.remeasuring import remeasure
 from trimtab_agent.run.searching import Search
 from trimtab_agent.run.surroundings import surroundings
 from trimtab_agent.run.trial import Bench
@@ -216,14 +217,14 @@ class Runner:
         outcome = confirmation.carry_out(ladder, self._executor, self.progress)
         self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
         self._enter(RunPhase.EXPORTING)
+        self.progress.expect(RunPhase.EXPORTING, int(outcome.best is not None))
         if outcome.best is not None:
-            export_run(
-                self._repository,
-                self._run.id,
-                root=self._bench.file_set.root,
-                directory=self._paths.exports(self._run.id),
-                httpd=self._agent.httpd_path,
-            )
+            self._export()
+            exports = self._repository.exports(self._run.id)
+            outcome, said = remeasure(self._run, outcome, outcome.best, exports, ladder, self._executor)
+            self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
+            self._export()
+            self._announcer.note("info", said)
         self._announcer.note("info", outcome.sentence)
         self._enter(RunPhase.DONE)
 
@@ -244,6 +245,15 @@ class Runner:
     def _learn_latency_limit(self) -> None:
         limit = self._history.low_load_limit()
         self._executor.bench = replace(self._bench, latency_limit=limit)
+
+    def _export(self) -> None:
+        export_run(
+            self._repository,
+            self._run.id,
+            root=self._bench.file_set.root,
+            directory=self._paths.exports(self._run.id),
+            httpd=self._agent.httpd_path,
+        )
 
     def _calibrate(self) -> tuple[float, ...]:
         if self._bench.clients.loop == "closed":

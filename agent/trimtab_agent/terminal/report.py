@@ -110,7 +110,7 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     for export in repository.exports(run_id):
         style = "red" if was_refused(export) else "green" if export.check_ok else "yellow"
         file = escape(str(exports / export.file_name))
-        console.print(f"Exported [bold]{file}[/bold]: [{style}]{escape(verdict(export))}[/]")
+        console.print(f"Exported [bold]{file}[/bold]: [{style}]{escape(verdict(export, run))}[/]")
 
 
 def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:

@@ -53,6 +53,8 @@ def _summary(order: ExportOrder) -> str:
             f"Tail: 99th percentile of the reply time at {evidence.tail_rate_rps:.0f} requests/s "
             f"{evidence.tail}; less is better.\n"
         )
+    if evidence.remeasured:
+        lines.append(f"{evidence.remeasured}\n")
     return "\n".join(lines)
 
 

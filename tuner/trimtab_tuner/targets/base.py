@@ -50,7 +50,8 @@ class Evidence:
     confirmation, or the default itself is exported). `tail` is the change of the 99th percentile of the reply
     time at `tail_rate_rps`, less than 0 being better. `knob_gains` holds gains measured for single knobs, by
     name, where the run compared configurations that differ in that knob alone. `trade_off` is a sentence on
-    which one of the front it is, where the run had two objectives.
+    which one of the front it is, where the run had two objectives. `remeasured` says in words what the
+    exported file itself scored.
     """
 
     run: str
@@ -67,6 +68,7 @@ class Evidence:
     tail: Gain | None = None
     tail_rate_rps: float | None = None
     knob_gains: Mapping[str, Gain] = field(default_factory=dict)
+    remeasured: str = ""
 
 
 def cpus_for_workers(plan: object, context: RenderContext) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def list_exports(run_id: RunId, context: ContextDep) -> list[Export]:
             Export(
                 **vars(export),
                 help=format_help(export.format, run.target),
-                verdict=verdict(export),
+                verdict=verdict(export, run),
                 diff_default=against_default,
                 diff_base=against_base,
             )

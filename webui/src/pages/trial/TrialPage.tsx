@@ -51,7 +51,8 @@ const PURPOSES = {
 } as const;
 
 function purposeOf({ purpose, block, level }: TrialDetail, strategy: string): string {
-  if (purpose === 'confirmation') return block === 0 ? 'repeat on request' : `confirmation, block ${block}`;
+  if (purpose === 'confirmation')
+    return block === 0 ? 'repeat outside the blocks' : `confirmation, block ${block}`;
   if (purpose !== 'search') return PURPOSES[purpose];
   return level === 0 ? 'search, the default' : `search, level ${levelName(strategy, level)}`;
 }
