@@ -362,6 +362,7 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
     ],
     verdicts: { verified: 24 },
     front: null,
+    remeasured: null,
     ...change,
   };
 }
