@@ -25,8 +25,9 @@ from trimtab_agent.children import StopSignal
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.link import MadeLink, made_link
+from trimtab_agent.replicas import Replicas
 from trimtab_agent.settings import Settings
-from trimtab_agent.supervisor import ServerOrder, TargetServer
+from trimtab_agent.supervisor import ServerOrder
 from trimtab_db import open_database
 from trimtab_tuner.affinity import PLANS, PlanName
 from trimtab_tuner.targets import TARGETS
@@ -59,7 +60,7 @@ def measure(
         name=f"plan-{plan}",
         addresses=link.server_addresses,
     )
-    with service.for_trial(plan, link.receiving_devices, None), TargetServer(order, StopSignal()) as server:
+    with service.for_trial(plan, link.receiving_devices, None), Replicas(order, StopSignal()) as server:
         command = [*link.join_command, str(settings.load_path), "closed"]
         command += [
             "--url",
@@ -69,7 +70,7 @@ def measure(
             "--duration",
             f"{seconds:g}",
         ]
-        command += ["--destination", ",".join(link.destinations(server.port))]
+        command += ["--destination", ",".join(server.destinations)]
         command += ["--source", ",".join(link.client_addresses), "--processes", "2", "--close", "reset"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     result = json.loads(done.stdout.splitlines()[-1])

@@ -17,6 +17,7 @@ from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFaile
 from trimtab_agent.warming import WarmingFailed, warm
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.placement import REPLICA_KNOBS
 from trimtab_tuner.workloads.clients import Clients
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
@@ -172,7 +173,7 @@ def test_warming_stops_at_a_file_that_is_not_there(server):
 def test_driven_rate_is_the_generators_result(settings, server, file_set, tmp_path):
     """Numbers add up, and both sides agree."""
     order = load_order(settings, server, file_set, tmp_path)
-    result = drive(order, server.child, StopSignal(), lambda line: None)
+    result = drive(order, [server.child], StopSignal(), lambda line: None)
     assert result.rate_rps == 300.0
     assert result.requests.replied > 0
     assert result.requests.failed == 0
@@ -183,7 +184,7 @@ def test_missing_session_log_is_the_generators_sentence(settings, server, file_s
     """A generator that ends without a result says why."""
     order = load_order(settings, server, file_set, tmp_path, sessions=tmp_path / "none.log")
     with pytest.raises(GeneratorDied, match=r"exit code 2.*none\.log"):
-        drive(order, server.child, StopSignal(), lambda line: None)
+        drive(order, [server.child], StopSignal(), lambda line: None)
 
 
 def test_every_byte_served_is_what_the_file_set_was_made_of(settings, server, file_set, tmp_path):
@@ -208,7 +209,7 @@ def test_stop_is_heard_while_a_rate_is_driven(settings, server, file_set, tmp_pa
     stop = StopSignal()
     order = load_order(settings, server, file_set, tmp_path, duration_s=30.0)
     with pytest.raises(Stopped):
-        drive(order, server.child, stop, lambda line: stop.request())
+        drive(order, [server.child], stop, lambda line: stop.request())
     assert not children_named("trimtab-load")
 
 
@@ -271,6 +272,7 @@ def test_server_and_tuner_know_the_same_knobs_and_defaults(settings, tmp_path):
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     server = dict(line.split(" = ", 1) for line in said.splitlines() if " = " in line)
     tuner = {name: str(value) for name, value in TARGETS["core"].space().default().items()}
+    tuner = {name: value for name, value in tuner.items() if name not in REPLICA_KNOBS}
     # The server caps its cache to the descriptors that it may open here.
     assert int(server.pop("cache_entries")) <= int(tuner.pop("cache_entries"))
     assert {name: server[name] for name in server.keys() - {"root", "listen", "stats_socket"}} == tuner

@@ -88,7 +88,7 @@ def test_server_serves_the_workload_and_leaves_nothing_behind(name, order, setti
                 realtime=False,
                 log=tmp_path / "load.log",
             ),
-            server.child,
+            [server.child],
             StopSignal(),
             lambda line: None,
         )

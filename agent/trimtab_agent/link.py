@@ -42,10 +42,6 @@ class MadeLink:
     server_addresses: tuple[str, ...]
     client_addresses: tuple[str, ...]
 
-    def destinations(self, port: int) -> tuple[str, ...]:
-        """The server's addresses with its port."""
-        return tuple(f"{address}:{port}" for address in self.server_addresses)
-
     @property
     def receiving_devices(self) -> tuple[str, ...]:
         """The server's ends of the pairs, where requests arrive."""

@@ -183,13 +183,13 @@ class Stopped(Exception):
 
 def drive(
     order: LoadOrder,
-    server: Child,
+    servers: Sequence[Child],
     stop: StopSignal,
     on_progress: Callable[[dict[str, Any]], None],
 ) -> LoadResult:
     """Runs the generator to its end and returns its result.
 
-    `on_progress` gets every progress line.  Ends the generator and raises ServerDied as soon as the server
+    `on_progress` gets every progress line.  Ends the generator and raises ServerDied as soon as a server
     ends, Stopped as soon as a stop is requested, GeneratorDied when it ends without a result or hangs.
     """
     with Child(
@@ -203,16 +203,17 @@ def drive(
         pipe = generator.stdout.fileno()
         limit_s = order.duration_s + 2 * order.timeout_s + HANG_MARGIN_S
         pending = b""
+        deaths = {server.exit_descriptor: server for server in servers}
         result: LoadResult | None = None
         while True:
             # It reports every second: silence for longer than a whole rate means that it hangs.
-            ready = wait_readable([pipe, server.exit_descriptor, stop.descriptor], limit_s)
+            ready = wait_readable([pipe, *deaths, stop.descriptor], limit_s)
             if stop.descriptor in ready:
                 generator.stop(grace_s=0.0)
                 raise Stopped
-            if server.exit_descriptor in ready:
+            if dead := ready & deaths.keys():
                 generator.stop(grace_s=0.0)
-                raise ServerDied(server.death_sentence())
+                raise ServerDied(deaths[dead.pop()].death_sentence())
             if not ready:
                 generator.stop(grace_s=0.0)
                 raise GeneratorDied(f"{generator.name} reported nothing for {limit_s:.0f} s and was killed")

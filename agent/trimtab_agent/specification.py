@@ -19,6 +19,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.own import EDITORS, own_values
 from trimtab_tuner.targets.php import TARGETS_WITH_PHP, with_pool
+from trimtab_tuner.targets.placement import REPLICA_PLACEMENT, REPLICAS
 from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.conditions import Memory, Start, memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
@@ -142,11 +143,16 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     space = settings.apply_ranges(_narrowed(space, spec))
     if base is not None:
         _refuse_included(space, target, base, cpus)
+    try:
+        space.check(space.default())
+    except SpaceError as error:
+        raise SpecError(f"knobs.{error.knob}", str(error)) from error
     if not space.free:
         raise SpecError("knobs", "every knob is fixed: expected at least one knob that is free to tune")
     definition = with_conditions(
         sized(definition, settings.directories), memory=spec.memory, start=spec.start, link=spec.link
     )
+    _refuse_replicas(space, definition.conditions.link, base)
     workload = make_workload(parameters(definition, settings.time_scale), own_workloads)
     try:
         memory_limit_bytes(definition.conditions.memory, workload.total_bytes())
@@ -211,6 +217,24 @@ def _refuse_included(space: Space, target: Target, base: BaseFile, cpus: int) ->
         EDITORS[target.name].changed(base.text, space.default(), free, NOWHERE)
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
+
+
+def _refuse_replicas(space: Space, link: Link, base: BaseFile | None) -> None:
+    """Refuses replicas of a user's own file, and placements of queues where all replicas share one."""
+    several = space.knob(REPLICAS) in space.free or space.fixed[REPLICAS] != 1
+    if base is not None and several:
+        raise SpecError(
+            f"knobs.{REPLICAS}",
+            f"{base.path}: one file cannot be that of several instances; expected {REPLICAS} fixed at 1",
+        )
+    placed = space.knob(REPLICA_PLACEMENT)
+    tuned = placed in space.free and placed.choices != ("none",)
+    if link == "loopback" and (tuned or space.fixed.get(REPLICA_PLACEMENT, "none") != "none"):
+        raise SpecError(
+            f"knobs.{REPLICA_PLACEMENT}",
+            f"{REPLICA_PLACEMENT}: on the loopback all replicas share one device and its queue; expected a "
+            "link with a device for each of them (link = eight-gigabit), or the knob fixed at none",
+        )
 
 
 def _architecture(spec: RunSpec) -> str:

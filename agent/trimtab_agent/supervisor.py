@@ -55,7 +55,7 @@ class ServerFailed(Exception):
 class ServerOrder:
     """What is to be started: `name` names its files in `directory`; `within` goes before its command.
 
-    It listens on a free port of 127.0.0.1, and on the same port of the `addresses`.  `base` is the user's own
+    It listens on a free port of `address`, and on the same port of the `addresses`.  `base` is the user's own
     configuration file with its includes, if the server is to run with that.
     """
 
@@ -67,6 +67,7 @@ class ServerOrder:
     directory: Path
     name: str
     within: tuple[str, ...] = ()
+    address: str = ADDRESS
     addresses: tuple[str, ...] = ()
     base: str | None = None
 
@@ -79,8 +80,8 @@ class TargetServer:
 
     def __init__(self, order: ServerOrder, stop: StopSignal) -> None:
         self._order = order
-        self.port = free_port()
-        self.url = f"http://{ADDRESS}:{self.port}"
+        self.port = free_port(order.address)
+        self.address = order.address
         self._directory = (
             Path(tempfile.mkdtemp(prefix="trimtab-")) if self._too_deep() else self._own_directory()
         )
@@ -123,6 +124,11 @@ class TargetServer:
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://{self.address}:{self.port}"
 
     @property
     def pids(self) -> tuple[int, ...]:
@@ -213,7 +219,7 @@ class TargetServer:
             self._status_page = StatusPage(target, ADDRESS, status_port)
         context = RenderContext(
             root=str(order.root),
-            listen=tuple(f"{address}:{self.port}" for address in (ADDRESS, *order.addresses)),
+            listen=tuple(f"{address}:{self.port}" for address in (order.address, *order.addresses)),
             stats_socket=str(self.stats_socket),
             status_listen=status_listen,
             server_cpus=order.cpus,
@@ -326,12 +332,12 @@ class TargetServer:
         return True
 
 
-def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on, by asking the kernel for one."""
+def free_port(address: str = ADDRESS) -> int:
+    """A TCP port of `address` that nobody listens on, by asking the kernel for one."""
     with socket.socket() as probe:
         try:
-            probe.bind((ADDRESS, 0))
+            probe.bind((address, 0))
         except OSError as error:
-            raise HostError(f"no free TCP port on {ADDRESS}: {error.strerror}") from error
+            raise HostError(f"no free TCP port on {address}: {error.strerror}") from error
         port: int = probe.getsockname()[1]
         return port

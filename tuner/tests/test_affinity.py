@@ -3,7 +3,15 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimtab_tuner.affinity import PLANS, ReceiveQueue, format_mask, make_plan, parse_mask
+from trimtab_tuner.affinity import (
+    PLANS,
+    ReceiveQueue,
+    cpus_of_replicas,
+    format_mask,
+    make_plan,
+    parse_mask,
+    place_queues_of_replicas,
+)
 
 QUEUES = tuple(ReceiveQueue(device="eth0", index=i, irq=40 + i) for i in range(2))
 
@@ -72,3 +80,32 @@ def test_masks_have_the_kernels_form():
     """Groups of 32 bits with eight digits, highest first."""
     assert format_mask((0, 1), 2) == "00000003"
     assert format_mask((0, 33), 64) == "00000002,00000001"
+
+
+@given(cpus=st.lists(st.integers(0, 300), min_size=1, max_size=100, unique=True), data=st.data())
+def test_replicas_share_all_cpus_evenly_and_neighbours_stay_together(cpus, data):
+    """No CPU is left out or given twice; shares differ by one at most."""
+    shares = cpus_of_replicas(cpus, data.draw(st.integers(1, len(cpus))))
+    assert [cpu for share in shares for cpu in share] == cpus
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+def test_more_replicas_than_cpus_are_refused():
+    """Each wants one of its own."""
+    with pytest.raises(ValueError, match="replicas = 3: expected 1 to 2"):
+        cpus_of_replicas((0, 1), 3)
+
+
+def test_queues_go_to_the_cpus_of_their_replica_or_of_the_next():
+    """The devices belong to the replicas in turn; several queues are dealt out over the replica's CPUs."""
+    devices = [[ReceiveQueue(device=f"eth{d}", index=q) for q in range(2)] for d in range(4)]
+    shares = ((0, 1), (2, 3))
+
+    def cpus(placement):
+        return [p.cpu for p in place_queues_of_replicas(placement, shares, devices)]
+
+    assert cpus("none") == []
+    assert cpus("direct") == [0, 1, 2, 3] * 2
+    assert cpus("indirect") == [2, 3, 0, 1] * 2
+    with pytest.raises(ValueError, match="3 network devices for 2 replicas; expected as many, or a multiple"):
+        place_queues_of_replicas("direct", shares, devices[:3])

@@ -9,11 +9,16 @@ and 4081 Mbps at their peaks, in the order of PLANS):
     aligned     both, so that a queue's packets are served by the worker on the same CPU
     misaligned  both, each queue on the CPU after its worker's: every reply crosses CPUs
 
+Replicas, several instances of a server at addresses of their own, each have a share of the CPUs. The receive
+queues of an instance's network device then go to its own CPUs (*direct*) or to those of the next instance
+(*indirect*), as in the seeds' Lighttpd study (section 5.3).
+
 More workers or queues than CPUs are dealt out in turns. A queue is steered in one of two ways, whichever the
 host has: by the affinity of its interrupt, or, for devices without one (veth, loopback), by its RPS mask
 (kernel: networking/scaling.rst). Pure: nothing here touches the machine.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -23,6 +28,9 @@ PLANS: tuple[PlanName, ...] = get_args(PlanName)
 
 KNOBS = ("affinity", "worker_cpu_affinity")
 """Names under which targets have the plan as a knob: nginx has a directive for the part that pins workers."""
+
+ReplicaPlacement = Literal["none", "direct", "indirect"]
+REPLICA_PLACEMENTS: tuple[ReplicaPlacement, ...] = get_args(ReplicaPlacement)
 
 HELP = (
     "Which CPU serves which worker and which receive queue: process pins workers, interrupt steers queues, "
@@ -97,6 +105,42 @@ def make_plan(
         )
         if steers_queues(name)
         else (),
+    )
+
+
+def cpus_of_replicas(cpus: Sequence[int], replicas: int) -> tuple[tuple[int, ...], ...]:
+    """The CPUs of each replica: neighbours together, as equal shares as possible.
+
+    Raises ValueError for more replicas than CPUs.
+    """
+    if not 1 <= replicas <= len(cpus):
+        raise ValueError(f"replicas = {replicas}: expected 1 to {len(cpus)}, a CPU at least for each")
+    bounds = [i * len(cpus) // replicas for i in range(replicas + 1)]
+    return tuple(tuple(cpus[low:high]) for low, high in itertools.pairwise(bounds))
+
+
+def place_queues_of_replicas(
+    placement: ReplicaPlacement,
+    shares: Sequence[Sequence[int]],
+    devices: Sequence[Sequence[ReceiveQueue]],
+) -> tuple[QueuePlacement, ...]:
+    """The CPU of each queue of the `devices`, which belong to the replicas in turn; `shares` are their CPUs.
+
+    Raises ValueError where the replicas cannot have as many devices each.
+    """
+    if placement == "none":
+        return ()
+    if not devices or len(devices) % len(shares):
+        raise ValueError(
+            f"replica_placement = {placement}: {len(devices)} network devices for {len(shares)} replicas; "
+            "expected as many, or a multiple"
+        )
+    shift = 1 if placement == "indirect" else 0
+    return tuple(
+        QueuePlacement(queue=queue, cpu=share[number % len(share)])
+        for device, queues in enumerate(devices)
+        for number, queue in enumerate(queues)
+        for share in (shares[(device + shift) % len(shares)],)
     )
 
 

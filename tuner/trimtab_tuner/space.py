@@ -172,12 +172,34 @@ class AtMost(Frozen):
         return f"{self.smaller} = {smaller}: expected at most {bound}"
 
 
+class OnlyWith(Frozen):
+    """The constraint that a knob keeps the value `otherwise` unless another one has a certain value.
+
+    The other's value is to be above `above`, or among `among`.
+    """
+
+    knob: str
+    otherwise: Value
+    other: str
+    above: int | None = None
+    among: tuple[Value, ...] = ()
+
+    def broken(self, configuration: Configuration) -> str | None:
+        """The sentence that says how the configuration breaks it; None if it does not."""
+        value, other = configuration[self.knob], configuration[self.other]
+        if value == self.otherwise or other in self.among:
+            return None
+        if self.above is not None and isinstance(other, int) and other > self.above:
+            return None
+        return f"{self.knob} = {value}: expected {self.otherwise} where {self.other} = {other}"
+
+
 class Space(Frozen):
     """The knobs of one run, the values of those that are fixed, and what must hold between them."""
 
     knobs: tuple[Knob, ...]
     fixed: Configuration = Field(default_factory=dict)
-    constraints: tuple[AtMost, ...] = ()
+    constraints: tuple[AtMost | OnlyWith, ...] = ()
 
     @property
     def free(self) -> tuple[Knob, ...]:
@@ -212,7 +234,8 @@ class Space(Frozen):
         for constraint in self.constraints:
             sentence = constraint.broken(complete)
             if sentence is not None:
-                raise SpaceError(constraint.smaller, sentence)
+                knob = constraint.smaller if isinstance(constraint, AtMost) else constraint.knob
+                raise SpaceError(knob, sentence)
         return complete
 
     def allows(self, configuration: Configuration) -> bool:

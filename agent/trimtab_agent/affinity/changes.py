@@ -6,17 +6,17 @@ steered by RPS: the CPU that the packet arrives on hands it to the CPU in the qu
 
 from collections.abc import Sequence
 
-from trimtab_tuner.affinity import AffinityPlan, ReceiveQueue, format_mask
+from trimtab_tuner.affinity import QueuePlacement, ReceiveQueue, format_mask
 
 from trimtab_agent.affinity.journal import Change
 from trimtab_agent.topology import Topology
 
 
-def changes_of(plan: AffinityPlan, topology: Topology) -> tuple[Change, ...]:
-    """The masks of a plan's queues; empty when the plan leaves the queues alone."""
+def changes_of(placements: Sequence[QueuePlacement], topology: Topology) -> tuple[Change, ...]:
+    """The masks that put queues where a plan wants them."""
     width = max((cpu.cpu for cpu in topology.cpus), default=0) + 1
     changes = []
-    for placement in plan.queues:
+    for placement in placements:
         queue, mask = placement.queue, format_mask((placement.cpu,), width)
         path = (
             f"/proc/irq/{queue.irq}/smp_affinity"

@@ -10,7 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from trimtab_db import Repository
-from trimtab_tuner.affinity import AffinityPlan, PlanName, make_plan
+from trimtab_tuner.affinity import (
+    AffinityPlan,
+    PlanName,
+    QueuePlacement,
+    ReplicaPlacement,
+    make_plan,
+    place_queues_of_replicas,
+)
 
 from trimtab_agent.affinity.balancers import Balancer, balancers
 from trimtab_agent.affinity.changes import changes_of, queues_of
@@ -67,7 +74,7 @@ class AffinityService:
         """
         topology = self.topology()
         plan = self._plan(name, devices, workers, cpus, topology)
-        settings = self.journal.preview(changes_of(plan, topology))
+        settings = self.journal.preview(changes_of(plan.queues, topology))
         return PlannedAffinity(plan=plan, settings=settings, sentence=sentence_of(plan))
 
     def apply(
@@ -78,20 +85,10 @@ class AffinityService:
         Workers are pinned by whoever starts the server: here there is none. Raises SpecError, RunConflict.
         """
         with self._no_run():
-            return self._apply(name, devices, workers, cpus, None)
-
-    def _apply(
-        self,
-        name: PlanName,
-        devices: Sequence[str],
-        workers: int,
-        cpus: Sequence[int],
-        run_id: int | None,
-    ) -> PlannedAffinity:
-        topology = self.topology()
-        plan = self._plan(name, devices, workers, cpus, topology)
-        settings = self.journal.apply(changes_of(plan, topology), run_id)
-        return PlannedAffinity(plan=plan, settings=settings, sentence=sentence_of(plan))
+            topology = self.topology()
+            plan = self._plan(name, devices, workers, cpus, topology)
+            settings = self.journal.apply(changes_of(plan.queues, topology))
+            return PlannedAffinity(plan=plan, settings=settings, sentence=sentence_of(plan))
 
     def status(self) -> AffinityStatus:
         """What is in force now."""
@@ -147,9 +144,36 @@ class AffinityService:
         Its workers are pinned by the server's own configuration. Raises SettingRefused when a setting is
         refused: half a plan is another plan.
         """
+        topology = self.topology()
+        plan = self._plan(name, devices, 1, (), topology)
+        with self._steered(plan.queues, topology, run_id) as settings:
+            yield settings
+
+    @contextmanager
+    def for_replicas(
+        self,
+        placement: ReplicaPlacement,
+        shares: Sequence[Sequence[int]],
+        devices: Sequence[str],
+        run_id: int | None,
+    ) -> Iterator[tuple[Applied, ...]]:
+        """The same for replicas, which have these shares of the CPUs and the devices in turn."""
+        topology = self.topology()
+        try:
+            queues = [queues_of(topology, (device,)) for device in devices]
+            placements = place_queues_of_replicas(placement, shares, queues)
+        except ValueError as error:
+            raise SettingRefused(str(error)) from error
+        with self._steered(placements, topology, run_id) as settings:
+            yield settings
+
+    @contextmanager
+    def _steered(
+        self, placements: Sequence[QueuePlacement], topology: Topology, run_id: int | None
+    ) -> Iterator[tuple[Applied, ...]]:
         mark = max((line.id for line in self.journal.in_force()), default=0)
         try:
-            settings = self._apply(name, devices, 1, (), run_id).settings
+            settings = self.journal.apply(changes_of(placements, topology), run_id)
             for setting in settings:
                 if setting.state == "refused":
                     raise SettingRefused(f"{setting.path}: {setting.reason}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_db import records
-from trimtab_tuner.affinity import plan_of, steers_queues
+from trimtab_tuner.affinity import cpus_of_replicas, plan_of, steers_queues
 from trimtab_tuner.limits import Limit, broken_limit, parse_limit
 from trimtab_tuner.presets import Settings
 from trimtab_tuner.records import Configuration, Measurement, Verdict
@@ -23,6 +23,7 @@ from trimtab_tuner.score import score
 from trimtab_tuner.second_objective import second_score
 from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.placement import placement_of, replicas_of
 from trimtab_tuner.verification import verify
 from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.conditions import Conditions
@@ -43,16 +44,15 @@ from trimtab_agent.load_generator import (
     drive,
 )
 from trimtab_agent.profiler import Profile, profiling
+from trimtab_agent.replicas import Replicas
 from trimtab_agent.run.disturbance import DisturbanceWatch
 from trimtab_agent.run.measuring import counted, for_tuner, measurement_record
 from trimtab_agent.run.quiet import wait_for_quiet
 from trimtab_agent.run.surroundings import Surroundings
 from trimtab_agent.supervisor import (
-    ADDRESS,
     ConfigurationRejected,
     ServerFailed,
     ServerOrder,
-    TargetServer,
 )
 from trimtab_agent.warming import WarmingFailed, read_in_group, warm
 
@@ -148,7 +148,7 @@ class Climb:
         bench = self._bench
         wait_for_quiet(bench.layout.server, bench.stop)
         with ExitStack() as running:
-            server: TargetServer | None = None
+            server: Replicas | None = None
             for rate_rps in self._order.rates_rps:
                 if server is None or bench.settings.restart_between_rates:
                     running.close()
@@ -181,15 +181,20 @@ class Climb:
     def _steer(self, running: ExitStack) -> None:
         """Puts the receive queues of the affinity plan where it wants them, for the time of `running`."""
         bench, configuration = self._bench, self._order.configuration
-        plan = plan_of(configuration)
-        if bench.affinity is None or not steers_queues(plan):
+        plan, placement = plan_of(configuration), placement_of(configuration)
+        if bench.affinity is None or not (steers_queues(plan) or placement != "none"):
             return
+        link = bench.surroundings.link
+        devices = ("lo",) if link is None else link.receiving_devices
         try:
-            link = bench.surroundings.link
-            devices = ("lo",) if link is None else link.receiving_devices
-            running.enter_context(bench.affinity.for_trial(plan, devices, bench.run_id))
+            if placement == "none":
+                running.enter_context(bench.affinity.for_trial(plan, devices, bench.run_id))
+            else:
+                shares = cpus_of_replicas(bench.layout.server, replicas_of(configuration))
+                running.enter_context(bench.affinity.for_replicas(placement, shares, devices, bench.run_id))
         except SettingRefused as error:
-            raise ConfigurationRejected(f"affinity plan {plan}: {error}") from error
+            what = f"affinity plan {plan}" if placement == "none" else f"replicas {placement}"
+            raise ConfigurationRejected(f"{what}: {error}") from error
         running.push(self._look_for_drift)
 
     def _look_for_drift(self, failure: type[BaseException] | None, *_: object) -> None:
@@ -199,12 +204,12 @@ class Climb:
             if drift:
                 raise Disturbed("; ".join(drift))
 
-    def _start(self) -> TargetServer:
+    def _start(self) -> Replicas:
         bench = self._bench
         memory, link = bench.surroundings.memory, bench.surroundings.link
         if bench.reads_anew:
             bench.file_set.drop_from_page_cache(bench.stop)
-        server = TargetServer(
+        server = Replicas(
             ServerOrder(
                 program=bench.program,
                 target=bench.target,
@@ -222,7 +227,7 @@ class Climb:
         self.text = server.text
         return server
 
-    def _warm(self, server: TargetServer) -> None:
+    def _warm(self, server: Replicas) -> None:
         """Fills the caches, unless they shall be cold."""
         bench = self._bench
         if bench.conditions.start == "cold":
@@ -236,13 +241,15 @@ class Climb:
                     bench.directory / f"trial-{self._order.number}.reader.log",
                     bench.stop,
                 )
-            warm(ADDRESS, server.port, [path for path, _ in bench.file_set.files], bench.stop)
+            paths = [path for path, _ in bench.file_set.files]
+            for instance in server.servers:
+                warm(instance.address, instance.port, paths, bench.stop)
         except WarmingFailed as error:
-            if server.child.wait(0) is not None:
-                raise ServerDied(server.child.death_sentence()) from error
+            if (death := server.death_sentence()) is not None:
+                raise ServerDied(death) from error
             raise ServerFailed(f"warming: {error}") from error
 
-    def _measure(self, server: TargetServer, rate_rps: float) -> records.Measurement:
+    def _measure(self, server: Replicas, rate_rps: float) -> records.Measurement:
         bench = self._bench
 
         def progressed(line: dict[str, Any]) -> None:
@@ -260,14 +267,14 @@ class Climb:
             explain_by_missing_files(bench.file_set)
         lost = server.workers_lost()
         if lost:
-            raise WorkerDied(f"{server.child.name} lost {lost} worker process{'es' * (lost > 1)}")
+            raise WorkerDied(f"{server.name} lost {lost} worker process{'es' * (lost > 1)}")
         if moved := server.workers_moved():
             raise Disturbed("; ".join(moved))
         return measurement_record(
             len(self.measurements) + 1, result, counted(stats_before, stats_after), counters
         )
 
-    def _profiling(self, server: TargetServer) -> AbstractContextManager[Profile | None]:
+    def _profiling(self, server: Replicas) -> AbstractContextManager[Profile | None]:
         """Samples the server's processes, if the run asks for it."""
         bench = self._bench
         if not bench.settings.profile:
@@ -276,7 +283,7 @@ class Climb:
         return profiling(server.pids, bench.layout.generator, bench.directory, name)
 
     def _drive(
-        self, server: TargetServer, rate_rps: float, progressed: Callable[[dict[str, Any]], None]
+        self, server: Replicas, rate_rps: float, progressed: Callable[[dict[str, Any]], None]
     ) -> LoadResult:
         """Drives one rate into the server."""
         bench, order = self._bench, self._order
@@ -297,10 +304,10 @@ class Climb:
                 log=bench.directory / f"trial-{order.number}.load.log",
                 clients=bench.clients,
                 within=() if link is None else link.join_command,
-                destinations=() if link is None else link.destinations(server.port),
+                destinations=server.destinations,
                 sources=() if link is None else link.client_addresses,
             ),
-            server.child,
+            server.children,
             bench.stop,
             progressed,
         )

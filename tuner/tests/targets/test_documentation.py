@@ -4,8 +4,25 @@ from pathlib import Path
 
 import pytest
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.placement import REPLICA_KNOBS
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "targets.md").read_text()
+
+
+def rows_of(section):
+    """The knobs' rows of a section."""
+    text = DOCUMENT.split(f"\n### {section}\n")[1].split("\n### ")[0]
+    return [line for line in text.splitlines() if line.startswith(("| `", "| **"))]
+
+
+def test_knobs_of_all_targets_are_documented_as_they_are():
+    """They have a table of their own."""
+    for name, target in TARGETS.items():
+        knobs = [knob for knob in target.space(cpus=4).knobs if knob.name in REPLICA_KNOBS]
+        for row, knob in zip(rows_of("every target"), knobs, strict=True):
+            values = "1–CPUs" if knob.kind == "integer" else ", ".join(map(str, knob.choices))
+            assert row.startswith(f"| `{knob.name}` | {values}"), name
+            assert row.endswith(f"| {knob.help} |"), name
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "core"])
@@ -13,10 +30,8 @@ def test_every_knob_is_documented_as_it_is(name):
     """Bold if it is tuned by default."""
     space = TARGETS[name].space(cpus=1)
     free = {knob.name for knob in space.free}
-    section = DOCUMENT.split(f"\n### {name}\n")[1].split("\n### ")[0]
-    rows = [line for line in section.splitlines() if line.startswith(("| `", "| **"))]
-    assert len(rows) == len(space.knobs)
-    for row, knob in zip(rows, space.knobs, strict=True):
+    knobs = [knob for knob in space.knobs if knob.name not in REPLICA_KNOBS]
+    for row, knob in zip(rows_of(name), knobs, strict=True):
         bold = "**" if knob.name in free else ""
         values = f"{knob.low}–{knob.high}" if knob.kind == "integer" else ", ".join(map(str, knob.choices))
         assert row.startswith(f"| {bold}`{knob.name}`{bold} | {values}")

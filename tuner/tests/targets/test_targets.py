@@ -4,9 +4,11 @@ import configparser
 import re
 
 import pytest
+from trimtab_tuner.space import SpaceError
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import Evidence, RenderContext, RenderError
+from trimtab_tuner.targets.placement import REPLICA_KNOBS
 
 CORE = TARGETS["core"]
 DEFAULT = CORE.space().default()
@@ -73,7 +75,7 @@ def test_unknown_architecture_is_refused():
 def test_rendered_file_has_every_knob_and_the_surroundings():
     """Nothing is left to the server's defaults, so that a file means the same in a later version."""
     values = parse(CORE.render(TUNED, CONTEXT))
-    expected = {name: str(value) for name, value in TUNED.items()}
+    expected = {name: str(value) for name, value in TUNED.items() if name not in REPLICA_KNOBS}
     expected |= {
         "root": "/srv/www",
         "listen": "127.0.0.1:8000,127.0.0.1:8001",
@@ -113,3 +115,18 @@ def test_check_commands_name_the_file_and_the_given_binary():
     """The supervisor passes the binary it has built."""
     assert CORE.check_command("/x.ini") == ("trimtab-httpd", "-t", "-c", "/x.ini")
     assert CORE.check_command("/x.ini", "/b/trimtab-httpd") == ("/b/trimtab-httpd", "-t", "-c", "/x.ini")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_queues_are_placed_for_several_replicas_and_by_nobody_else(name):
+    """A placement wants more than one replica, and no plan that steers queues as well."""
+    space = TARGETS[name].space(cpus=4).model_copy(update={"fixed": {}})
+    plan = "worker_cpu_affinity" if name == "nginx" else "affinity"
+    direct = {**space.default(), "replica_placement": "direct"}
+    with pytest.raises(SpaceError, match="replica_placement = direct: expected none where replicas = 1"):
+        space.check(direct)
+    with pytest.raises(SpaceError, match=f"expected none where {plan} = aligned"):
+        space.check({**direct, "replicas": 2, plan: "aligned"})
+    assert space.allows({**direct, "replicas": 2, plan: "process"})
+    assert space.allows({**space.default(), "replicas": 4, plan: "aligned"})
+    assert not space.allows({**space.default(), "replicas": 5})

@@ -15,7 +15,7 @@ from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
 from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, RenderContext, no_comment
 from trimtab_tuner.targets.mime_types import MIME_TYPES
-from trimtab_tuner.targets.placement import AFFINITY, Workers
+from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
 MODULES = "/usr/lib/apache2/modules"
 LEAST_THREAD_LIMIT = 64  # Apache's own default
@@ -142,11 +142,14 @@ class ApacheTarget:
 
     def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
         """Processes, threads, asynchronous connections and sendfile are free."""
-        knobs = (*KNOBS, AFFINITY)
+        knobs = (*KNOBS, AFFINITY, *replica_knobs(cpus))
         return Space(
             knobs=knobs,
             fixed={k.name: k.default for k in knobs if k.name not in FREE},
-            constraints=(AtMost(smaller="MaxRequestWorkers", larger=("ServerLimit", "ThreadsPerChild")),),
+            constraints=(
+                AtMost(smaller="MaxRequestWorkers", larger=("ServerLimit", "ThreadsPerChild")),
+                *replica_constraints("affinity"),
+            ),
         )
 
     def expert(self, cpus: int) -> Configuration:

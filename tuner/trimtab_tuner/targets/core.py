@@ -21,7 +21,7 @@ from trimtab_tuner.targets.base import (
     cpus_for_workers,
     no_comment,
 )
-from trimtab_tuner.targets.placement import AFFINITY, Workers
+from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
 LINE_LIMIT = 199  # the INI parser's default (libinih, INI_MAX_LINE 200) without the line's end
 
@@ -297,9 +297,15 @@ class CoreTarget:
             raise RenderError(f"architecture {architecture!r}: expected one of {', '.join(FREE)}")
         own = {"architecture": architecture, **OWN_DEFAULTS.get(architecture, {})}
         knobs = tuple(knob.model_copy(update={"default": own.get(knob.name, knob.default)}) for knob in KNOBS)
+        knobs += replica_knobs(cpus)
         fixed = {knob.name: knob.default for knob in knobs if knob.name not in FREE[architecture]}
         return Space(
-            knobs=knobs, fixed=fixed, constraints=(AtMost(smaller="workers", larger="max_connections"),)
+            knobs=knobs,
+            fixed=fixed,
+            constraints=(
+                AtMost(smaller="workers", larger="max_connections"),
+                *replica_constraints("affinity"),
+            ),
         )
 
     def expert(self, cpus: int) -> Configuration:

@@ -14,7 +14,7 @@ from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
 from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, RenderContext, no_comment
-from trimtab_tuner.targets.placement import AFFINITY, Workers
+from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
 ON_OFF = ("OFF", "ON")
 
@@ -91,8 +91,12 @@ class H2oTarget:
     def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
         """Threads and connections are free; by default there is a thread per CPU."""
         own = (k.model_copy(update={"default": cpus}) if k.name == "num-threads" else k for k in KNOBS)
-        knobs = (*own, AFFINITY)
-        return Space(knobs=knobs, fixed={k.name: k.default for k in knobs if k.name not in FREE})
+        knobs = (*own, AFFINITY, *replica_knobs(cpus))
+        return Space(
+            knobs=knobs,
+            fixed={k.name: k.default for k in knobs if k.name not in FREE},
+            constraints=replica_constraints("affinity"),
+        )
 
     def expert(self, cpus: int) -> Configuration:
         """A thread per CPU, and more connections than the cautious default."""

@@ -14,7 +14,7 @@ from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
 from trimtab_tuner.targets.base import About, Demands, RenderContext, no_comment
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
-from trimtab_tuner.targets.placement import AFFINITY, Workers
+from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
 LEAST_MAX_FDS = 4096  # lighttpd's own default (src/server.c)
 
@@ -124,8 +124,12 @@ class LighttpdTarget:
 
     def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
         """Workers, connections and the way to send are free."""
-        knobs = (*KNOBS, AFFINITY)
-        return Space(knobs=knobs, fixed={k.name: k.default for k in knobs if k.name not in FREE})
+        knobs = (*KNOBS, AFFINITY, *replica_knobs(cpus))
+        return Space(
+            knobs=knobs,
+            fixed={k.name: k.default for k in knobs if k.name not in FREE},
+            constraints=replica_constraints("affinity"),
+        )
 
     def expert(self, cpus: int) -> Configuration:
         """A worker per CPU, many descriptors, few stat(2) calls, long queue (Docs_Performance)."""

@@ -23,7 +23,7 @@ from trimtab_tuner.targets.base import (
 )
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 from trimtab_tuner.targets.php import NGINX_PARAMETERS
-from trimtab_tuner.targets.placement import AFFINITY, Workers
+from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
 ON_OFF = ("off", "on")
 
@@ -197,7 +197,12 @@ class NginxTarget:
 
     def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
         """Worker processes and connections, how they accept, and sendfile are free."""
-        return Space(knobs=KNOBS, fixed={k.name: k.default for k in KNOBS if k.name not in FREE})
+        knobs = (*KNOBS, *replica_knobs(cpus))
+        return Space(
+            knobs=knobs,
+            fixed={k.name: k.default for k in knobs if k.name not in FREE},
+            constraints=replica_constraints("worker_cpu_affinity"),
+        )
 
     def expert(self, cpus: int) -> Configuration:
         """A worker per CPU, sendfile with tcp_nopush, cached descriptors, long queue (nginx admin guide)."""
