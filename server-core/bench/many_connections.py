@@ -2,7 +2,9 @@
 
 All connections take part: each asks for a 1 KB file again as soon as it has its reply (closed loop). What is
 compared is how much of its own throughput with 1,000 connections a server keeps, so that servers of different
-speed can be told apart by this alone. Rounds are interleaved in random order.
+speed can be told apart by this alone. That is told twice: by replies a second, which are also the
+generator's, who has as many connections on a CPU of its own and may be the slower of the two; and by replies
+per second of the server's CPU time, which are the server's alone. Rounds are interleaved in random order.
 
 Three processes, because one may have 20,000 descriptors here. lighttpd is left out: it holds no more than
 half its descriptors open.
@@ -17,6 +19,7 @@ import json
 import random
 import subprocess
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import report
@@ -26,18 +29,30 @@ FEW = 1000
 WORKERS = 3
 
 
-def measure(command: servers.Command, folder: Path, root: Path, connections: int, seconds: float) -> float:
-    """Replies a second with so many connections, once all of them are open."""
+@dataclass
+class Figures:
+    """One value a round: replies a second, and CPU µs a reply."""
+
+    rate_rps: list[float] = field(default_factory=list)
+    cpu_us: list[float] = field(default_factory=list)
+
+
+def measure(
+    command: servers.Command, folder: Path, root: Path, connections: int, seconds: float
+) -> tuple[float, float]:
+    """Replies a second with so many connections, once all are open, and the server's CPU µs a reply."""
     processes = 1 if connections <= 15_000 else WORKERS
     with servers.running("server", folder, root, "/1k.bin", command) as server:
         load = [str(servers.LOAD), "closed", "--url", server.url + "/1k.bin"]
         load += ["--connections", str(connections), "--duration", f"{3 + seconds:g}", "--warmup", "3"]
         load += ["--processes", str(processes), "--cpus", str(servers.CLIENT_CPU), "--close", "reset"]
+        before_s = server.cpu_s()
         done = subprocess.run(load, capture_output=True, text=True, check=True)
+        spent_s = server.cpu_s() - before_s
     result = json.loads(done.stdout.splitlines()[-1])
     if result["failures"]:
         raise RuntimeError(f"{connections} connections: {result['failures']}")
-    return float(result["reply_rate_rps"])
+    return float(result["reply_rate_rps"]), spent_s / result["requests"]["replied"] * 1e6
 
 
 def main() -> None:
@@ -48,8 +63,10 @@ def main() -> None:
     options = parser.parse_args()
     print("## Many connections\n")
     print(
-        "A 1 KB file, every connection asking again at once; one serving CPU. Replies a second, median "
-        f"(range) of {options.rounds} rounds, and what is left of the throughput with {FEW:,} connections.\n"
+        "A 1 KB file, every connection asking again at once; one serving CPU. Replies a second and the "
+        f"server's CPU time a reply, median (range) of {options.rounds} rounds, and what is left of the "
+        f"throughput with {FEW:,} connections: by the clock, where the generator may be the limit, and by "
+        "the server's CPU time.\n"
     )
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -76,23 +93,30 @@ def print_table(
 ) -> None:
     """One table: each server with few and with many connections."""
     folder.mkdir()
-    few_rps: dict[str, list[float]] = {name: [] for name in commands}
-    many_rps: dict[str, list[float]] = {name: [] for name in commands}
+    few = {name: Figures() for name in commands}
+    lots = {name: Figures() for name in commands}
     for number in range(rounds):
         for name in random.sample(sorted(commands), len(commands)):
-            for count, rates in ((FEW, few_rps), (many, many_rps)):
+            for count, figures in ((FEW, few[name]), (many, lots[name])):
                 place = folder / f"{name}-{count}-{number}"
-                rates[name].append(measure(commands[name], place, root, count, seconds))
+                rate_rps, cpu_us = measure(commands[name], place, root, count, seconds)
+                figures.rate_rps.append(rate_rps)
+                figures.cpu_us.append(cpu_us)
     rows = [
         [
             name,
-            report.spread(few_rps[name], 0),
-            report.spread(many_rps[name], 0),
-            report.spread([b / a for a, b in zip(few_rps[name], many_rps[name], strict=True)]),
+            report.spread(few[name].rate_rps, 0),
+            report.spread(lots[name].rate_rps, 0),
+            report.spread([b / a for a, b in zip(few[name].rate_rps, lots[name].rate_rps, strict=True)]),
+            report.spread(few[name].cpu_us),
+            report.spread(lots[name].cpu_us),
+            report.spread([a / b for a, b in zip(few[name].cpu_us, lots[name].cpu_us, strict=True)]),
         ]
         for name in commands
     ]
-    print(report.table(["server", f"{FEW:,} connections", f"{many:,}", "kept"], rows) + "\n")
+    heads = ["server", f"{FEW:,} connections", f"{many:,}", "kept"]
+    heads += [f"CPU µs/reply, {FEW:,}", f"CPU µs/reply, {many:,}", "kept per CPU second"]
+    print(report.table(heads, rows) + "\n")
 
 
 if __name__ == "__main__":

@@ -232,12 +232,13 @@ static void append_header(struct line *line, const struct request *request, cons
 void access_log_begin(struct worker *worker, struct connection *connection, const struct request *request,
                       const char *data, uint64_t body_bytes)
 {
-    struct line line = {0};
+    struct line line;
     struct log_entry *entry;
     size_t before_length;
 
     if (!worker->access_log)
         return;
+    line.length = 0; /* not `= {0}` above: that would clear the whole text for every request */
     append_peer(&line, connection->fd);
     append(&line, " - - [");
     append_time(&line, worker->date.second);
