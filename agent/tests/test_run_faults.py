@@ -80,7 +80,19 @@ def test_run_stopped_early_says_that_its_best_is_not_confirmed(runtime, listener
     runtime.service.wait()
     outcome = Outcome.model_validate(runtime.repository.run(run_id).outcome)
     assert not outcome.confirmed
-    assert "not confirmed" in outcome.sentence
+    assert outcome.sentence.startswith("Best so far is ")
+    assert outcome.sentence.endswith("Not confirmed.")
+
+
+def test_run_stopped_in_its_calibration_says_that_nothing_was_measured(runtime, listener):
+    """There is no best yet."""
+    run_id = runtime.service.start(tiny_spec())
+    listener.wait_for_rate(trial=1)
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    outcome = Outcome.model_validate(runtime.repository.run(run_id).outcome)
+    assert (outcome.best, outcome.confirmed) == (None, False)
+    assert outcome.sentence == "The run ended before any configuration had been measured."
 
 
 def test_deleted_file_set_fails_the_run_and_says_what_is_gone(runtime, listener):

@@ -12,6 +12,7 @@ from trimtab_agent.errors import HostError, RunConflict
 from trimtab_agent.exporter import single_knob_gains, tail_gain
 from trimtab_agent.run.calibrating import ladder_from
 from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
+from trimtab_agent.run.confirming import blocks_of
 from trimtab_agent.run.history import History, as_result
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.progress import RunProgress
@@ -22,6 +23,7 @@ from trimtab_agent.specification import RunSpec, check
 from trimtab_db.records import RunPhase, RunState, Trial, TrialPurpose
 from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.records import Measurement
+from trimtab_tuner.reference import Reference
 from trimtab_tuner.space import configuration_hash
 
 PLAN = check(RunSpec())
@@ -67,6 +69,12 @@ def confirmation(scores, other):
     return trials
 
 
+def concluded(finalists, trials, repeats=4):
+    """The outcome of a confirmation of so many blocks."""
+    confirmed = [t for t in trials if t.purpose is TrialPurpose.CONFIRMATION]
+    return confirmed_outcome(recorded_run(), finalists, trials, blocks_of(finalists, repeats, 1, confirmed))
+
+
 def test_lock_is_exclusive_and_names_run_and_process(tmp_path):
     """Whoever comes second learns who was first."""
     lock = RunLock(tmp_path / "var" / "run.lock")
@@ -81,7 +89,7 @@ def test_clear_winner_is_recommended_with_its_gain():
     """Ranked first, alone in its group."""
     other = {**DEFAULT, "workers": 4}
     trials = confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
-    outcome = confirmed_outcome(recorded_run(), (DEFAULT, other), trials)
+    outcome = concluded((DEFAULT, other), trials)
     assert outcome.confirmed
     assert outcome.best == other
     assert outcome.gain is not None
@@ -94,9 +102,7 @@ def test_clear_winner_is_recommended_with_its_gain():
 def test_no_significant_gain_keeps_the_default():
     """An honest outcome: both share a rank."""
     other = {**DEFAULT, "workers": 4}
-    outcome = confirmed_outcome(
-        recorded_run(), (DEFAULT, other), confirmation([(100, 90), (90, 100), (95, 96), (96, 94)], other)
-    )
+    outcome = concluded((DEFAULT, other), confirmation([(100, 90), (90, 100), (95, 96), (96, 94)], other))
     assert outcome.best == DEFAULT
     assert {r.rank for r in outcome.ranking} == {1}
     assert "No significant gain" in outcome.sentence
@@ -110,20 +116,64 @@ def test_nothing_verified_says_which_rule_failed_and_what_to_lower():
         trial(2, TrialPurpose.SEARCH, {**DEFAULT, "workers": 2}, None, "crashed", reason="x"),
         trial(3, TrialPurpose.SEARCH, {**DEFAULT, "workers": 4}, None, "failed-verification", reason=reason),
     ]
-    outcome = confirmed_outcome(recorded_run(), (), trials)
+    outcome = concluded((), trials)
     assert outcome.best is None
     assert "2 of 3 trials: failed-verification, for instance trial 1" in outcome.sentence
     assert "921600 B" in outcome.sentence
     assert "--knob max_connections" in outcome.sentence
 
 
-def test_unfinished_run_has_an_outcome_only_with_a_verified_trial():
-    """Best so far, not confirmed."""
+def test_blocks_that_were_spoilt_do_not_count_against_a_configuration():
+    """Otherwise a noisy host would make the winner look as if it had failed."""
+    other = {**DEFAULT, "workers": 4}
+    scores = [(100, 120), (101, 122), (99, 119), (100, 121), (100, 120)]
+    trials = confirmation(scores, other)
+    for slot in (3, 5):  # blocks 2 and 3 of the other
+        trials[slot] = replace(trials[slot], score=None, verdict="disturbed")
+    trials += [replace(trials[slot], number=20 + slot) for slot in (3, 5)]  # the second try of each
+    outcome = concluded((DEFAULT, other), trials, repeats=3)
+    assert outcome.best == other
+    assert outcome.ranking[0].scores_mbps == (120, 121, 120)
+    assert outcome.gain.blocks == 3
+    assert "spoilt" not in outcome.sentence
+
+
+def test_confirmation_that_was_spoilt_too_often_says_how_much_of_it_there_is():
+    """One block of three tells no gain, and the sentence says why there is only one."""
+    other = {**DEFAULT, "workers": 4}
+    trials = confirmation([(100, 120)] * 6, other)
+    for slot in (3, 5, 7, 9, 11):
+        trials[slot] = replace(trials[slot], score=None, verdict="generator-limited")
+    trials += [replace(trials[slot], number=20 + slot) for slot in (3, 5, 7, 9, 11)]
+    outcome = concluded((DEFAULT, other), trials, repeats=3)
+    assert outcome.best == DEFAULT
+    assert "+20.0 % (too few repeats for an interval)" in outcome.sentence
+    assert "Only 1 of the 3 blocks wanted could be measured: 5 were spoilt" in outcome.sentence
+
+
+def test_unfinished_run_tells_its_best_and_how_much_there_is_to_it():
+    """Best so far, beside the default and the noise; not confirmed."""
     best = trial(2, TrialPurpose.SEARCH, {**DEFAULT, "workers": 4}, 120.0)
-    outcome = unfinished_outcome(recorded_run(), as_result(best), [best])
-    assert outcome is not None
-    assert outcome.sentence == "Best so far is workers=4 with 120.0 Mbps in one trial; not confirmed."
-    assert unfinished_outcome(recorded_run(), None, []) is None
+    trials = [trial(1, TrialPurpose.SEARCH, DEFAULT, 100.0), best]
+    outcome = unfinished_outcome(recorded_run(), as_result(best), trials, Reference(noise=0.021, measured=3))
+    assert (outcome.best, outcome.confirmed, outcome.gain) == (best.configuration, False, None)
+    assert outcome.sentence == (
+        "Best so far is workers=4 with 120.0 Mbps, the default measured 100.0 Mbps; single trials differ by "
+        "2.1% (standard deviation, by 3 of the default), and the best of several is also the luckiest. "
+        "Not confirmed."
+    )
+
+
+def test_unfinished_run_without_a_verified_trial_says_why():
+    """Before the search nothing has been measured; in it, the most frequent verdict is named."""
+    unmeasured = Reference(noise=0.03, measured=0)
+    outcome = unfinished_outcome(recorded_run(), None, [], unmeasured)
+    assert outcome.sentence == "The run ended before any configuration had been measured."
+    failed = trial(1, TrialPurpose.SEARCH, DEFAULT, None, "failed-verification", reason="All timed out.")
+    outcome = unfinished_outcome(recorded_run(), None, [failed], unmeasured)
+    assert outcome.best is None
+    assert "Nothing has been verified so far. 1 of 1 trials: failed-verification" in outcome.sentence
+    assert "--knob max_connections" in outcome.sentence
 
 
 def test_front_is_of_what_never_failed_by_the_confirmation_where_there_was_one():

@@ -154,7 +154,7 @@ def test_calibration_that_was_recorded_is_not_carried_out_again(runtime, listene
 def test_end_that_cannot_be_summed_up_is_a_failure_with_a_sentence(runtime, listener, monkeypatch):
     """Whatever goes wrong at the end, whoever waits for the run hears of it."""
     monkeypatch.setattr(
-        "trimtab_agent.run.runner.unfinished_outcome", Mock(side_effect=ValueError("no such thing"))
+        "trimtab_agent.run.runner.early_outcome", Mock(side_effect=ValueError("no such thing"))
     )
     run_id = start_calibrated(runtime)
     listener.wait_for_rate(trial=1)

@@ -15,6 +15,7 @@ from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import HostError, RunConflict
 from trimtab_agent.host import describe_host
 from trimtab_agent.layout import CpuLayout, pin_this_process, process_layout
+from trimtab_agent.run.ending_early import interrupt_dead_runs
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.run.surroundings import clear_leftovers_of_dead_runs
@@ -65,7 +66,7 @@ def _mark_interrupted(repository: Repository, lock_path: Path) -> None:
     except RunConflict:
         return  # it does go on, in another process
     try:
-        repository.interrupt_running_runs()
+        interrupt_dead_runs(repository)
     finally:
         lock.release()
 

@@ -37,6 +37,7 @@ from trimtab_agent.errors import HostError, RunNotFound, RunNotResumable, RunNot
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.php_pool import php_program
 from trimtab_agent.programs import require_built, server_program
+from trimtab_agent.run.ending_early import interrupt_dead_runs
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.run.pause import PauseSwitch
@@ -163,7 +164,7 @@ class TuningService:
         lock = RunLock(self._paths.lock)
         try:
             # Nobody holds the lock but us: whatever seems to go on is dead.
-            self._repository.interrupt_running_runs()
+            interrupt_dead_runs(self._repository)
             yield lock
         except BaseException:
             lock.release()

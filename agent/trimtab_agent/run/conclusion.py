@@ -1,11 +1,13 @@
 """From a run's recorded trials to its outcome: the sentence, the gain, the ranking."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from trimtab_db import records
+from trimtab_tuner.blocks import Blocks
 from trimtab_tuner.confirmation import conclude, describe
 from trimtab_tuner.records import Configuration, ConfirmedScore, TrialResult, Verdict
+from trimtab_tuner.reference import Reference
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain
 
@@ -33,17 +35,14 @@ def verdict_counts(trials: Sequence[records.Trial]) -> dict[str, int]:
 
 
 def confirmed_outcome(
-    run: records.Run, finalists: Sequence[Configuration], trials: Sequence[records.Trial]
+    run: records.Run,
+    finalists: Sequence[Configuration],
+    trials: Sequence[records.Trial],
+    blocks: Blocks,
 ) -> Outcome:
-    """The outcome of a run whose confirmation is complete; `finalists` begins with the default."""
+    """The outcome by the blocks of the confirmation that are whole; `finalists` begins with the default."""
     space = Space.model_validate(run.space)
-    scores = [
-        ConfirmedScore(configuration=trial.configuration, block=trial.block, score=trial.score)
-        for trial in trials
-        if trial.purpose is records.TrialPurpose.CONFIRMATION
-        and trial.block > 0  # 0: somebody asked for a repeat
-        and trial.verdict not in (Verdict.ABORTED, Verdict.DISTURBED)
-    ]
+    scores = block_scores(trials, blocks.whole)
     concluded = conclude(space, finalists, scores)
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
     gains = {configuration_hash(c.configuration): c.gain for c in concluded.challengers}
@@ -55,6 +54,12 @@ def confirmed_outcome(
     sentence = concluded.sentence
     if concluded.recommended is None:
         sentence = f"{sentence} {explain_no_verified(trials)}"
+    if blocks.next_slot is None and len(blocks.whole) < blocks.wanted:
+        sentence = (
+            f"{sentence} Only {len(blocks.whole)} of the {blocks.wanted} blocks wanted could be measured: "
+            f"{len(blocks.spoilt)} were spoilt, because the host was busy with something else or the load "
+            "generator was the limit."
+        )
     return Outcome(
         sentence=sentence,
         confirmed=len(scores) > 0,
@@ -65,6 +70,21 @@ def confirmed_outcome(
         verdicts=verdict_counts(trials),
         front=run_front(run, concluded.recommended, trials),
     )
+
+
+def block_scores(trials: Sequence[records.Trial], blocks: Collection[int]) -> list[ConfirmedScore]:
+    """The scores of those blocks of the confirmation; of a slot that was tried again, the last."""
+    latest = {
+        (trial.block, trial.configuration_hash): trial
+        for trial in trials
+        if trial.purpose is records.TrialPurpose.CONFIRMATION
+        and trial.block in blocks
+        and trial.verdict != Verdict.ABORTED
+    }
+    return [
+        ConfirmedScore(configuration=trial.configuration, block=trial.block, score=trial.score)
+        for trial in latest.values()
+    ]
 
 
 def _ranked(
@@ -89,22 +109,42 @@ def _ranked(
 
 
 def unfinished_outcome(
-    run: records.Run, best: TrialResult | None, trials: Sequence[records.Trial]
-) -> Outcome | None:
-    """The outcome of a run that ended early: the best so far, not confirmed; None if there is none."""
-    if best is None or best.score is None:
-        return None
+    run: records.Run, best: TrialResult | None, trials: Sequence[records.Trial], reference: Reference
+) -> Outcome:
+    """The outcome of a run that ended before its confirmation told anything: the best so far.
+
+    `reference` is what the run knows of the noise of single trials.
+    """
     default = Space.model_validate(run.space).default()
-    name = describe(best.configuration, default)
     return Outcome(
-        sentence=f"Best so far is {name} with {best.score:.1f} Mbps in one trial; not confirmed.",
+        sentence=_unfinished_sentence(default, best, trials, reference),
         confirmed=False,
         default=default,
-        best=best.configuration,
+        best=None if best is None else best.configuration,
         gain=None,
         ranking=(),
         verdicts=verdict_counts(trials),
-        front=run_front(run, best.configuration, trials),
+        front=run_front(run, None if best is None else best.configuration, trials),
+    )
+
+
+def _unfinished_sentence(
+    default: Configuration, best: TrialResult | None, trials: Sequence[records.Trial], reference: Reference
+) -> str:
+    """The best so far, and how much there is to it."""
+    searched = [t for t in trials if t.purpose is records.TrialPurpose.SEARCH]
+    if not searched:
+        return "The run ended before any configuration had been measured."
+    if best is None or best.score is None:
+        return f"Nothing has been verified so far. {explain_no_verified(trials)}".strip()
+    sentence = f"Best so far is {describe(best.configuration, default)} with {best.score:.1f} Mbps"
+    of_default = [t.score for t in searched if t.configuration == default and t.score is not None]
+    if best.configuration != default and of_default:
+        sentence += f", the default measured {of_default[0]:.1f} Mbps"
+    known = f"by {reference.measured} of the default" if reference.measured >= 2 else "assumed"
+    return (
+        f"{sentence}; single trials differ by {reference.noise:.1%} (standard deviation, {known}), and the "
+        "best of several is also the luckiest. Not confirmed."
     )
 
 

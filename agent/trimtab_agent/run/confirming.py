@@ -1,13 +1,15 @@
 """The confirmation of a run: the finalists measured again in interleaved blocks, as far as that is not done.
 
-Which slots are done is asked of the recorded trials, so a resumed run goes on with the first that is not.
+Which slots are left is asked of the recorded trials before each one (trimtab_tuner.blocks), so a resumed run
+goes on where it was.
 """
 
 from collections.abc import Sequence
 
 from trimtab_db import records
 from trimtab_db.records import RunPhase, TrialPurpose
-from trimtab_tuner.confirmation import choose_finalists, confirmation_schedule
+from trimtab_tuner.blocks import FEWEST_BLOCKS, Blocks, BlockTrial
+from trimtab_tuner.confirmation import choose_finalists
 from trimtab_tuner.presets import Settings
 from trimtab_tuner.records import Configuration, TrialResult, Verdict
 from trimtab_tuner.reference import repeats_needed
@@ -17,7 +19,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.conclusion import confirmed_outcome
 from trimtab_agent.run.executor import TrialExecutor
-from trimtab_agent.run.history import MOST_DISTURBED, History
+from trimtab_agent.run.history import History
 from trimtab_agent.run.progress import RunProgress
 from trimtab_agent.run.trade_off import finalists_of_front
 
@@ -44,28 +46,31 @@ class Confirmation:
 
     def carry_out(self, ladder: Sequence[float], executor: TrialExecutor, progress: RunProgress) -> Outcome:
         """Measures what is missing, and says what came out; raises what the executor raises."""
-        slots = self._slots_left()
-        progress.expect(RunPhase.CONFIRMING, len(slots))
-        for block, configuration in slots:
-            for _ in range(MOST_DISTURBED):
-                trial = executor.climb(TrialPurpose.CONFIRMATION, configuration, ladder, block=block)
-                if trial.verdict != Verdict.DISTURBED:
-                    break
-        return confirmed_outcome(self._run, self._finalists, self._history.trials)
+        while True:
+            blocks = self._blocks()
+            progress.expect(RunPhase.CONFIRMING, blocks.trials_left)
+            if blocks.next_slot is None:
+                return confirmed_outcome(self._run, self._finalists, self._history.trials, blocks)
+            block, configuration = blocks.next_slot
+            executor.climb(TrialPurpose.CONFIRMATION, configuration, ladder, block=block)
 
-    def _slots_left(self) -> list[tuple[int, Configuration]]:
-        done = {
-            (t.block, t.configuration_hash)
-            for t in self._history.finished(TrialPurpose.CONFIRMATION)
-            if t.verdict != Verdict.DISTURBED
-        }
-        blocks = confirmation_schedule(self._finalists, self._repeats, self._run.seed)
-        return [
-            (block, configuration)
-            for block, configurations in enumerate(blocks, start=1)
-            for configuration in configurations
-            if (block, configuration_hash(configuration)) not in done
-        ]
+    def so_far(self) -> Outcome | None:
+        """What the blocks measured so far say; None while they are too few for an interval."""
+        blocks = self._blocks()
+        if blocks.next_slot is not None and len(blocks.whole) < FEWEST_BLOCKS:
+            return None
+        outcome = confirmed_outcome(self._run, self._finalists, self._history.trials, blocks)
+        if blocks.next_slot is None:
+            return outcome
+        sentence = (
+            f"The run ended after {len(blocks.whole)} of the {blocks.wanted} blocks of its confirmation, "
+            f"which say so far: {outcome.sentence} Not confirmed."
+        )
+        return outcome.model_copy(update={"confirmed": False, "sentence": sentence})
+
+    def _blocks(self) -> Blocks:
+        trials = self._history.finished(TrialPurpose.CONFIRMATION)
+        return blocks_of(self._finalists, self._repeats, self._run.seed, trials)
 
     def _repeats_for(self, best: TrialResult | None) -> int:
         """As many as the preset says, or up to twice that if the gain to be shown needs so many."""
@@ -87,3 +92,16 @@ class Confirmation:
         free = {knob.name: advice[knob.name] for knob in self._space.free if knob.name in advice}
         expert = {**self._space.default(), **free}
         return expert if self._space.allows(expert) else None
+
+
+def blocks_of(
+    finalists: Sequence[Configuration], repeats: int, seed: int, trials: Sequence[records.Trial]
+) -> Blocks:
+    """The blocks of a confirmation, from its finished trials."""
+    measured = [
+        BlockTrial(
+            block=trial.block, configuration_hash=trial.configuration_hash, verdict=Verdict(trial.verdict)
+        )
+        for trial in trials
+    ]
+    return Blocks(finalists, repeats, seed, measured)

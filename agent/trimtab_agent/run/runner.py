@@ -39,9 +39,9 @@ from trimtab_agent.run.calibrating import (
     ladder_from,
     recorded_calibration,
 )
-from trimtab_agent.run.conclusion import unfinished_outcome
 from trimtab_agent.run.confirming import Confirmation
 from trimtab_agent.run.disturbance import DisturbanceWatch
+from trimtab_agent.run.ending_early import early_outcome
 from trimtab_agent.run.executor import TrialExecutor
 from trimtab_agent.run.history import History
 from trimtab_agent.run.paths import VarPaths
@@ -194,9 +194,10 @@ class Runner:
 
     def _record_end(self, state: RunState, error: str) -> None:
         if state is not RunState.FINISHED:
-            outcome = unfinished_outcome(self._run, self._search.best(), self._history.trials)
-            if outcome is not None:
-                self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
+            outcome = early_outcome(
+                self._run, self._settings, self._space, self._history, self._search.best()
+            )
+            self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
         if error:
             self._announcer.note("error", error)
         self._repository.set_run_state(self._run.id, state, error=error)

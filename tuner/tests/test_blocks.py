@@ -1,0 +1,91 @@
+"""Which slots of a confirmation are left, and which of its blocks count."""
+
+import pytest
+from trimtab_tuner.blocks import Blocks, BlockTrial
+from trimtab_tuner.records import Verdict
+from trimtab_tuner.space import configuration_hash
+
+FINALISTS = ({"workers": 1}, {"workers": 4}, {"workers": 8})
+
+
+def measured(judge, repeats, finalists=FINALISTS, most=1000):
+    """Carries out a confirmation; `judge(block, workers, attempt)` gives each trial its verdict."""
+    trials, attempts = [], {}
+    while (blocks := Blocks(finalists, repeats, 1, trials)).next_slot is not None and len(trials) < most:
+        block, configuration = blocks.next_slot
+        slot = (block, configuration["workers"])
+        attempts[slot] = attempts.get(slot, 0) + 1
+        trials.append(
+            BlockTrial(
+                block=block,
+                configuration_hash=configuration_hash(configuration),
+                verdict=judge(*slot, attempts[slot]),
+            )
+        )
+    return blocks, trials
+
+
+def test_quiet_host_needs_each_slot_once():
+    """As many blocks as wanted, each finalist once in each; a failure is a verdict like any other."""
+    blocks, trials = measured(lambda *_: Verdict.FAILED_VERIFICATION, 3)
+    assert (blocks.whole, blocks.spoilt, blocks.trials_left) == ([1, 2, 3], [], 0)
+    slots = [(t.block, t.configuration_hash) for t in trials]
+    assert len(slots) == len(set(slots)) == 9
+
+
+@pytest.mark.parametrize("spoilt", [Verdict.DISTURBED, Verdict.GENERATOR_LIMITED])
+def test_spoilt_trial_is_carried_out_once_more(spoilt):
+    """One moment of somebody else costs one trial, and no block."""
+    blocks, trials = measured(
+        lambda block, workers, attempt: (
+            spoilt if (block, workers, attempt) == (2, 4, 1) else Verdict.VERIFIED
+        ),
+        3,
+    )
+    assert (blocks.whole, blocks.spoilt, len(trials)) == ([1, 2, 3], [], 10)
+
+
+def test_spoilt_block_is_made_up_for_by_a_further_one():
+    """What is left of it is not measured any more."""
+    blocks, trials = measured(
+        lambda block, workers, _: Verdict.DISTURBED if (block, workers) == (2, 4) else Verdict.VERIFIED, 3
+    )
+    assert (blocks.whole, blocks.spoilt) == ([1, 3, 4], [2])
+    of_spoilt = [t.configuration_hash for t in trials if t.block == 2]
+    assert of_spoilt[-1] == of_spoilt[-2] == configuration_hash({"workers": 4})
+
+
+def test_host_that_is_never_quiet_ends_the_confirmation_all_the_same():
+    """After twice as many blocks as were wanted."""
+    blocks, trials = measured(lambda *_: Verdict.DISTURBED, 3)
+    assert (blocks.whole, blocks.spoilt, len(trials)) == ([], [1, 2, 3, 4, 5, 6], 12)
+
+
+def test_configuration_that_is_too_fast_for_the_generator_spoils_nothing():
+    """The others are compared all the same."""
+    blocks, trials = measured(
+        lambda _block, workers, _attempt: Verdict.GENERATOR_LIMITED if workers == 8 else Verdict.VERIFIED, 3
+    )
+    assert (blocks.whole, blocks.spoilt) == ([1, 2, 3], [])
+    assert len(trials) == 9 + 2  # its second tries, before that was known
+
+
+def test_trials_left_are_counted_down():
+    """For the progress bar: what is missing if nothing is spoilt."""
+    left = [Blocks(FINALISTS, 2, 1, []).trials_left]
+    for done in range(1, 7):
+        _, trials = measured(lambda *_: Verdict.VERIFIED, 2, most=done)
+        left.append(Blocks(FINALISTS, 2, 1, trials).trials_left)
+    assert left == [6, 5, 4, 3, 2, 1, 0]
+
+
+def test_single_finalist_has_no_blocks():
+    """It has nothing to be compared with; nor has none at all."""
+    for finalists in ((), FINALISTS[:1]):
+        blocks = Blocks(finalists, 3, 1, [])
+        assert (blocks.next_slot, blocks.wanted, blocks.trials_left) == (None, 0, 0)
+
+
+def test_no_repeats_are_no_blocks():
+    """Whoever wants none gets none."""
+    assert Blocks(FINALISTS, 0, 1, []).next_slot is None

@@ -1,0 +1,83 @@
+"""Which trials a confirmation still needs, and which of its blocks count.
+
+A block is worth something only as a whole: a gain compares scores within blocks. A trial that something else
+spoilt (the host was busy, or the load generator gave out) says nothing about its configuration. It is carried
+out once more; if that is spoilt too, so is the block, and a further block takes its place, up to as many as
+were wanted in the first place. A configuration for which the generator gives out every time is too fast for
+it: then that is its verdict, and spoils nothing.
+"""
+
+from collections.abc import Sequence
+
+from trimtab_tuner.confirmation import confirmation_schedule
+from trimtab_tuner.records import Configuration, Frozen, Verdict
+from trimtab_tuner.space import configuration_hash
+
+SPOILT = (Verdict.DISTURBED, Verdict.GENERATOR_LIMITED)
+TRIES = 2
+FEWEST_BLOCKS = 2  # with fewer there is no interval
+
+
+class BlockTrial(Frozen):
+    """A trial of a confirmation that was carried out to its end."""
+
+    block: int
+    configuration_hash: str
+    verdict: Verdict
+
+
+class Blocks:
+    """The blocks of a confirmation of these finalists, `repeats` of them wanted, as far as they are measured.
+
+    `trials` are all trials of the confirmation so far, in the order in which they were carried out.
+    """
+
+    def __init__(
+        self, finalists: Sequence[Configuration], repeats: int, seed: int, trials: Sequence[BlockTrial]
+    ) -> None:
+        self.wanted = repeats if len(finalists) > 1 else 0
+        self._size = len(finalists)
+        self.whole: list[int] = []
+        self.spoilt: list[int] = []
+        self.next_slot: tuple[int, Configuration] | None = None
+        self._judged_in_open = 0
+        tried: dict[tuple[int, str], list[Verdict]] = {}
+        for trial in trials:
+            tried.setdefault((trial.block, trial.configuration_hash), []).append(trial.verdict)
+        too_fast = _too_fast(trials)
+        schedule = confirmation_schedule(finalists, 2 * repeats, seed)
+        for block, configurations in enumerate(schedule, start=1):
+            if len(self.whole) == repeats:
+                return
+            for position, configuration in enumerate(configurations):
+                digest = configuration_hash(configuration)
+                verdicts = tried.get((block, digest), [])
+                spoilt = bool(verdicts) and verdicts[-1] in SPOILT and digest not in too_fast
+                if not verdicts or (spoilt and len(verdicts) < TRIES):
+                    self.next_slot = block, configuration
+                    self._judged_in_open = position
+                    return
+                if spoilt:
+                    self.spoilt.append(block)
+                    break
+            else:
+                self.whole.append(block)
+
+    @property
+    def trials_left(self) -> int:
+        """How many more trials are needed if none of them is spoilt."""
+        if self.next_slot is None:
+            return 0
+        return (self.wanted - len(self.whole)) * self._size - self._judged_in_open
+
+
+def _too_fast(trials: Sequence[BlockTrial]) -> set[str]:
+    """The configurations whose trials all met the generator's limit, in two blocks."""
+    verdicts: dict[str, list[Verdict]] = {}
+    for trial in trials:
+        verdicts.setdefault(trial.configuration_hash, []).append(trial.verdict)
+    return {
+        digest
+        for digest, all_of_it in verdicts.items()
+        if set(all_of_it) == {Verdict.GENERATOR_LIMITED} and len(all_of_it) >= 2 * TRIES
+    }
