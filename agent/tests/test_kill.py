@@ -1,7 +1,8 @@
 """kill -9 at random instants: a run goes on without repeating or losing a finished trial.
 
-Three times in the ordinary tests; `make test-kill` sets TRIMTAB_KILLS=50. The instants come from the seed
-TRIMTAB_KILL_SEED.
+Three times in the ordinary tests; `make test-kill` sets TRIMTAB_KILLS=50. Every other kill comes in a phase
+that may be short: the calibration, the end, where the run is concluded and exported, the confirmation.
+The instants come from the seed TRIMTAB_KILL_SEED.
 """
 
 import os
@@ -13,11 +14,15 @@ from live_support import Tune, tiny_options
 from trimtab_agent.runtime import open_repository
 from trimtab_db.errors import RecordNotFoundError
 from trimtab_db.records import RunState, TrialPurpose
+from trimtab_tuner.blocks import SPOILT
 from trimtab_tuner.records import Verdict
 
 KILLS = int(os.environ.get("TRIMTAB_KILLS", "3"))
 SEED = int(os.environ.get("TRIMTAB_KILL_SEED", "1"))
 LONGEST_S = 9.0
+WITHIN_S = 0.7
+# Any instant, or soon after one of these phases has begun; in turn.
+MOMENTS = (None, "calibrating", None, "exporting", None, "confirming", None, "preparing", None, "searching")
 BUDGET = 9  # long enough for the reference to be measured again
 
 
@@ -48,14 +53,30 @@ def check_whole(settings, run_id):
         trials = repository.trials_of(run_id)
         proposals = repository.proposals_of(run_id)
     done = [t for t in trials if t.verdict not in (Verdict.ABORTED, Verdict.DISTURBED)]
+    assert [t.purpose for t in done].count(TrialPurpose.CALIBRATION) == 1
     searched = [t for t in done if t.purpose is TrialPurpose.SEARCH]
     answered = [t.proposal_number for t in searched if t.proposal_number is not None]
     assert len(answered) == len(set(answered))
     assert len(searched) <= BUDGET
     assert sorted(answered) == sorted(p.number for p in proposals if p.trial_number is not None)
     confirmed = [t for t in done if t.purpose is TrialPurpose.CONFIRMATION and t.block]
-    slots = [(t.block, t.configuration_hash) for t in confirmed]
+    slots = [(t.block, t.configuration_hash) for t in confirmed if t.verdict not in SPOILT]
     assert len(slots) == len(set(slots))
+
+
+def kill_at(command, instants, moment):
+    """Kills the command at a random instant, or soon after a phase has begun; whether it still ran then."""
+    if moment is not None:
+        command.wait_for_line(f" % {moment}, ETA")
+    try:
+        command.process.wait(
+            instants.uniform(0.5, LONGEST_S) if moment is None else instants.uniform(0, WITHIN_S)
+        )
+    except subprocess.TimeoutExpired:
+        command.process.kill()
+        command.process.wait()
+        return True
+    return False
 
 
 @pytest.mark.timeout(60 + 40 * KILLS)
@@ -65,12 +86,7 @@ def test_run_killed_at_random_instants_loses_and_repeats_no_finished_trial(trimt
     command: Tune = trimtab("tune", *tiny_options(budget_trials=BUDGET))
     before: dict[int, tuple[object, ...]] = {}
     while kills < KILLS:
-        try:
-            command.process.wait(instants.uniform(0.5, LONGEST_S))
-        except subprocess.TimeoutExpired:
-            command.process.kill()
-            command.process.wait()
-            kills += 1
+        kills += kill_at(command, instants, MOMENTS[kills % len(MOMENTS)])
         trials = finished_trials(settings, run_id)
         assert before.items() <= trials.items()
         if state_of(settings, run_id) is RunState.FINISHED:

@@ -21,11 +21,9 @@ def with_verdicts(monkeypatch, judge):
 
 
 def confirmed_slots(runtime, run_id):
-    """Block, configuration and verdict of each trial of the confirmation."""
-    trials = runtime.repository.trials_of(run_id)
-    return [
-        (t.block, t.configuration_hash, t.verdict) for t in trials if t.purpose is TrialPurpose.CONFIRMATION
-    ]
+    """Block, configuration and verdict of each trial in the blocks of the confirmation."""
+    trials = [t for t in runtime.repository.trials_of(run_id) if t.purpose is TrialPurpose.CONFIRMATION]
+    return [(t.block, t.configuration_hash, t.verdict) for t in trials if t.block > 0]
 
 
 def test_block_that_was_spoilt_is_made_up_for(runtime, monkeypatch):
@@ -81,3 +79,15 @@ def test_dead_run_has_the_outcome_of_what_it_had_found(runtime, listener):
     with open_repository(runtime.settings) as repository:
         run = repository.run(run_id)
     assert (run.state, run.outcome) == (RunState.INTERRUPTED, said)
+
+
+def test_run_stopped_after_its_conclusion_keeps_it(runtime, listener):
+    """What was confirmed stays confirmed when only the exported file is still to be measured."""
+    run_id = start_calibrated(runtime, confirmation_repeats=2, runners_up=1)
+    listener.wait_for("progress", lambda data: data["phase"] == "exporting" and data["trial"] is not None)
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert run.state is RunState.STOPPED
+    outcome = Outcome.model_validate(run.outcome)
+    assert (outcome.confirmed, outcome.remeasured) == (True, None)

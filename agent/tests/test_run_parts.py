@@ -323,7 +323,7 @@ def test_exported_file_is_called_the_best_only_if_its_own_trial_agrees(score, ve
     """Where one more trial of the confirmed configuration is expected; the outcome says it if it does not."""
     other = {**DEFAULT, "workers": 4}
     trials = confirmation([(80, 100), (81, 101), (80, 99), (79, 100)], other)
-    outcome = confirmed_outcome(recorded_run(), (DEFAULT, other), trials)
+    outcome = concluded((DEFAULT, other), trials)
     file = SimpleNamespace(text="workers = 4")
     driven = trial(10, TrialPurpose.CONFIRMATION, other, score, verdict=verdict, reason="it fell.")
     again = judged(outcome, other, file, driven)
@@ -339,9 +339,7 @@ def test_exported_file_is_called_the_best_only_if_its_own_trial_agrees(score, ve
 def test_configuration_right_after_the_file_tells_a_changed_machine(score, agrees, said):
     """A file that made 80 where 100 was confirmed is as good as the configuration that makes 81 by now."""
     other = {**DEFAULT, "workers": 4}
-    outcome = confirmed_outcome(
-        recorded_run(), (DEFAULT, other), confirmation([(80, 100), (81, 101), (80, 99), (79, 100)], other)
-    )
+    outcome = concluded((DEFAULT, other), confirmation([(80, 100), (81, 101), (80, 99), (79, 100)], other))
     driven = trial(10, TrialPurpose.CONFIRMATION, other, 80.0)
     beside = trial(11, TrialPurpose.CONFIRMATION, other, score)
     again = judged(outcome, other, SimpleNamespace(text=""), driven, beside)
@@ -354,7 +352,7 @@ def test_single_confirmed_trial_has_no_interval_to_compare_with():
     other = {**DEFAULT, "workers": 4}
     driven = trial(10, TrialPurpose.CONFIRMATION, other, 99.0)
     for scores in ([(80, 100)], []):
-        outcome = confirmed_outcome(recorded_run(), (DEFAULT, other), confirmation(scores, other))
+        outcome = concluded((DEFAULT, other), confirmation(scores, other))
         assert judged(outcome, other, SimpleNamespace(text=""), driven).agrees is None
 
 

@@ -103,5 +103,6 @@ def blocks_of(
             block=trial.block, configuration_hash=trial.configuration_hash, verdict=Verdict(trial.verdict)
         )
         for trial in trials
+        if trial.block > 0  # 0: outside of all blocks
     ]
     return Blocks(finalists, repeats, seed, measured)

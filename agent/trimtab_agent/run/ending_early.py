@@ -3,7 +3,7 @@
 import logging
 
 from trimtab_db import Repository, records
-from trimtab_db.records import TrialPurpose
+from trimtab_db.records import RunPhase, TrialPurpose
 from trimtab_tuner.presets import Settings
 from trimtab_tuner.records import TrialResult
 from trimtab_tuner.space import Space
@@ -21,6 +21,8 @@ def early_outcome(
     run: records.Run, settings: Settings, space: Space, history: History, best: TrialResult | None
 ) -> Outcome:
     """The outcome as far as the run has come; `best` is what its strategy recommends."""
+    if run.outcome and run.phase in (RunPhase.EXPORTING, RunPhase.DONE):
+        return Outcome.model_validate(run.outcome)  # it had been concluded
     if any(trial.block > 0 for trial in history.finished(TrialPurpose.CONFIRMATION)):
         outcome = Confirmation(run, settings, space, history, best).so_far()
         if outcome is not None:

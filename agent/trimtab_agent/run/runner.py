@@ -194,9 +194,8 @@ class Runner:
 
     def _record_end(self, state: RunState, error: str) -> None:
         if state is not RunState.FINISHED:
-            outcome = early_outcome(
-                self._run, self._settings, self._space, self._history, self._search.best()
-            )
+            run = self._repository.run(self._run.id)  # in the phase that it has come to
+            outcome = early_outcome(run, self._settings, self._space, self._history, self._search.best())
             self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
         if error:
             self._announcer.note("error", error)
