@@ -386,7 +386,9 @@ static bool check(const struct config *config)
     if (missing)
         ok = config_refuse(config, KNOB_ARCHITECTURE, missing);
     if (config_integer(config, KNOB_SENDFILE) != SENDFILE_NONBLOCKING)
-        ok = config_refuse(config, KNOB_SENDFILE, "expected nonblocking: this architecture never blocks");
+        ok = config_refuse(
+            config, KNOB_SENDFILE,
+            "expected nonblocking: this architecture sends from the page cache and never waits");
     return ok;
 }
 

@@ -229,3 +229,14 @@ def test_bias_is_a_number_or_inf(start: Callable[..., Any], binary: str) -> None
     )
     assert finished.returncode == 2
     assert "forward_bias = auto: expected an integer from 1 to 1000000, or inf\n" in finished.stderr
+
+
+@pytest.mark.parametrize("architecture", ["amped", "co-amped"])
+def test_an_application_cache_is_refused(start: Callable[..., Any], binary: str, architecture: str) -> None:
+    """The helpers are asked for what the kernel's cache lacks; of a cache in the server nobody could tell."""
+    command = [binary, "-t", "-c", start().configuration, "--set", f"architecture={architecture}"]
+    checked = subprocess.run(
+        [*command, "--set", "sendfile=off"], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert checked.returncode == 2
+    assert "sendfile = off: expected nonblocking or blocking: " in checked.stderr
