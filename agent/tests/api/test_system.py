@@ -112,6 +112,7 @@ def test_everything_to_choose_from_has_a_name_and_a_sentence(daemon):
         "workloads": "specweb99",
         "strategies": "coarse-to-fine",
         "objectives": "condensed-area",
+        "second-objectives": "rss",
     }
     for subject, name in wanted.items():
         entries = {entry["name"]: entry["help"] for entry in daemon.client.get(f"/api/v1/{subject}").json()}

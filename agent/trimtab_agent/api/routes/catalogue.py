@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from trimtab_tuner.presets import PRESETS, Preset
 from trimtab_tuner.score import Objective
+from trimtab_tuner.second_objective import P999, RSS
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
@@ -30,6 +31,11 @@ OBJECTIVES = {
         "The highest goodput within a latency limit: 4.5 times the low-load mean, or given as in "
         "'mat: p999 <= 4ms'."
     ),
+}
+
+COSTS = {
+    RSS: "The resident memory of all server processes: less is better.",
+    P999: "The 99.9th percentile of the reply time at the lowest rate, before overload: less is better.",
 }
 
 
@@ -117,3 +123,9 @@ def get_strategies() -> list[Named]:
 def get_objectives() -> list[Named]:
     """What makes one score of a trial's measurements."""
     return [Named(name=objective, help=sentence) for objective, sentence in OBJECTIVES.items()]
+
+
+@router.get("/second-objectives")
+def get_second_objectives() -> list[Named]:
+    """What a run may be tuned for besides its objective: another one, or a cost to the server's keeper."""
+    return [*get_objectives(), *(Named(name=name, help=sentence) for name, sentence in COSTS.items())]

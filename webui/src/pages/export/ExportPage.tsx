@@ -1,17 +1,11 @@
 // What a run hands back: configuration files, checked by the servers themselves.
 
-import { Button, CopyButton, SegmentedControl, Table } from '@mantine/core';
-import {
-  IconCheck,
-  IconCircleCheck,
-  IconCircleX,
-  IconCopy,
-  IconDownload,
-  IconFileZip,
-} from '@tabler/icons-react';
+import { Button, SegmentedControl, Table } from '@mantine/core';
+import { IconCircleCheck, IconCircleX, IconDownload, IconFileZip } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { Export } from '../../api/generated';
+import { CopyText } from '../../components/CopyText';
 import { Loadable } from '../../components/Loadable';
 import { LinkButton } from '../../components/links';
 import { Message } from '../../components/Message';
@@ -187,22 +181,5 @@ function Check({ file }: { file: Export }) {
         </details>
       )}
     </div>
-  );
-}
-
-function CopyText({ text, label }: { text: string; label: string }) {
-  return (
-    <CopyButton value={text}>
-      {({ copied, copy }) => (
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={copied ? <IconCheck size={15} aria-hidden /> : <IconCopy size={15} aria-hidden />}
-          onClick={copy}
-        >
-          {copied ? 'Copied' : label}
-        </Button>
-      )}
-    </CopyButton>
   );
 }

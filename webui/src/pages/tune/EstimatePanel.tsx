@@ -6,6 +6,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { ApiError } from '../../api/call';
 import type { Estimate, RunSpec } from '../../api/generated';
+import { CopyText } from '../../components/CopyText';
 import { Figure, FigureList } from '../../components/Figure';
 import { Loadable } from '../../components/Loadable';
 import { Message } from '../../components/Message';
@@ -17,12 +18,19 @@ import classes from './Tune.module.css';
 
 interface EstimatePanelProps {
   spec: RunSpec;
+  /** The same run as a command. */
+  command: string;
+  /** Whether only the command can start it. */
+  inTerminal: boolean;
+  /** Why this machine cannot carry it out, if so. */
+  impossible: string | null;
   estimate: UseQueryResult<Estimate>;
   /** Whether the estimate is of `spec` and not of what it was before the last keystroke. */
   settled: boolean;
 }
 
-export function EstimatePanel({ spec, estimate, settled }: EstimatePanelProps) {
+export function EstimatePanel(props: EstimatePanelProps) {
+  const { spec, command, inTerminal, impossible, estimate, settled } = props;
   const navigate = useNavigate();
   const start = useStartRun();
   const current = settled && !estimate.isPlaceholderData && !estimate.isFetching;
@@ -30,9 +38,9 @@ export function EstimatePanel({ spec, estimate, settled }: EstimatePanelProps) {
   return (
     <div className={classes.side}>
       <Panel title="Before you start" description="At most, if every session runs into its timeout.">
-        {refused ? (
+        {refused || impossible ? (
           <Message tone="bad" title="This run cannot work.">
-            {estimate.error?.message}
+            {impossible ?? estimate.error?.message}
           </Message>
         ) : (
           <Loadable query={estimate} what="The estimate" height={180}>
@@ -69,7 +77,7 @@ export function EstimatePanel({ spec, estimate, settled }: EstimatePanelProps) {
           mt="md"
           size="md"
           leftSection={<IconPlayerPlayFilled size={16} aria-hidden />}
-          disabled={refused}
+          disabled={refused || impossible !== null || inTerminal}
           loading={start.isPending}
           onClick={() =>
             start.mutate(spec, { onSuccess: ({ id }) => navigate({ to: '/runs/$id', params: { id } }) })
@@ -77,6 +85,7 @@ export function EstimatePanel({ spec, estimate, settled }: EstimatePanelProps) {
         >
           Start the run
         </Button>
+        <CommandLine command={command} needed={inTerminal} />
         {start.error && (
           <div className={classes.failure}>
             <StartFailure error={start.error} />
@@ -84,5 +93,16 @@ export function EstimatePanel({ spec, estimate, settled }: EstimatePanelProps) {
         )}
       </Panel>
     </div>
+  );
+}
+
+/** The run as a command: the only way where it uses a file of the host, another one where not. */
+function CommandLine({ command, needed }: { command: string; needed: boolean }) {
+  return (
+    <details className={classes.command} open={needed}>
+      <summary>{needed ? 'Start it in a terminal of this host' : 'The same in a terminal'}</summary>
+      <pre>{command}</pre>
+      <CopyText text={command} label="Copy command" />
+    </details>
   );
 }

@@ -1,23 +1,24 @@
 // The form of the Tune page. It shows a TuneForm and reports changes; what they mean is in tuneForm.ts.
 
-import { Accordion, NumberInput, SegmentedControl, Select } from '@mantine/core';
+import { Accordion, NumberInput, SegmentedControl } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMemo } from 'react';
 import { ApiError } from '../../api/call';
-import type { Named, Preset, Space } from '../../api/generated';
+import type { Preset, Space } from '../../api/generated';
 import { Panel } from '../../components/Panel';
 import type { Catalogue } from '../../hooks/useCatalogue';
 import { useEstimate } from '../../hooks/useEstimate';
 import { AdvancedSettings } from './AdvancedSettings';
+import { commandLine } from './commandLine';
 import { EstimatePanel } from './EstimatePanel';
 import { KnobRow } from './KnobRow';
+import { MeasuredFields, NamedSelect } from './MeasuredFields';
 import classes from './Tune.module.css';
 import {
-  CONDITIONS,
-  type Conditions,
   concerns,
   type KnobForm,
   numberField,
+  refusedCondition,
   runSpec,
   type TuneForm,
   WRAPPER_ORDER,
@@ -74,46 +75,13 @@ export function TuneEditor({
             onChange={(name) => onPreset(catalogue.presets.find((one) => one.name === name) as Preset)}
           />
         </Panel>
-        <Panel title="What is measured">
-          <div className={classes.fields}>
-            <NamedSelect
-              label="Target"
-              options={catalogue.targets}
-              value={form.target}
-              error={errorOf('target')}
-              onChange={onTarget}
-            />
-            <NamedSelect
-              label="Workload"
-              options={catalogue.workloads}
-              value={form.workload}
-              error={errorOf('workload')}
-              onChange={(workload) => onChange({ workload })}
-            />
-            <NamedSelect
-              label="Objective"
-              options={catalogue.objectives}
-              value={form.objective}
-              error={errorOf('objective')}
-              onChange={(objective) => onChange({ objective })}
-            />
-            {CONDITIONS.map(({ name, label, options }) => (
-              <Select
-                key={name}
-                label={label}
-                inputWrapperOrder={WRAPPER_ORDER}
-                description={options.find(({ value }) => value === form.conditions[name])?.help}
-                data={options.map(({ value, label: text }) => ({ value, label: text }))}
-                value={form.conditions[name]}
-                error={errorOf(name)}
-                allowDeselect={false}
-                onChange={(value) =>
-                  onChange({ conditions: { ...form.conditions, [name]: value ?? '' } as Conditions })
-                }
-              />
-            ))}
-          </div>
-        </Panel>
+        <MeasuredFields
+          catalogue={catalogue}
+          form={form}
+          errorOf={errorOf}
+          onTarget={onTarget}
+          onChange={onChange}
+        />
         <Panel
           title="Knobs"
           description="Leave a knob to the search, in a range or among choices, or fix it."
@@ -163,36 +131,20 @@ export function TuneEditor({
           </div>
           <AdvancedSettings
             preset={preset}
-            values={form.settings}
+            form={form}
             errorOf={(name) => errorOf(`settings.${name}`)}
-            onChange={(settings) => onChange({ settings })}
+            onChange={onChange}
           />
         </Panel>
       </div>
-      <EstimatePanel spec={spec} estimate={estimate} settled={settled === spec} />
+      <EstimatePanel
+        spec={spec}
+        command={commandLine(spec, space, form.base)}
+        inTerminal={form.base.trim() !== ''}
+        impossible={refusedCondition(catalogue.conditions, form.conditions)}
+        estimate={estimate}
+        settled={settled === spec}
+      />
     </div>
-  );
-}
-
-interface NamedSelectProps {
-  label: string;
-  options: readonly Named[];
-  value: string;
-  error: string | undefined;
-  onChange: (name: string) => void;
-}
-
-function NamedSelect({ label, options, value, error, onChange }: NamedSelectProps) {
-  return (
-    <Select
-      label={label}
-      inputWrapperOrder={WRAPPER_ORDER}
-      description={options.find(({ name }) => name === value)?.help}
-      data={options.map(({ name }) => name)}
-      value={value}
-      error={error}
-      allowDeselect={false}
-      onChange={(name) => name !== null && onChange(name)}
-    />
   );
 }

@@ -7,7 +7,7 @@ import { Page } from '../../components/Page';
 import { type Catalogue, useCatalogue } from '../../hooks/useCatalogue';
 import { useSpace } from '../../hooks/useSpace';
 import { TuneEditor } from './TuneEditor';
-import { AS_THE_WORKLOAD, presetForm, type TuneForm } from './tuneForm';
+import { AS_THE_WORKLOAD, type Chosen, presetForm, type TuneForm } from './tuneForm';
 
 export function TunePage() {
   const catalogue = useCatalogue();
@@ -23,13 +23,30 @@ export function TunePage() {
   );
 }
 
+/** What is chosen when the page opens. */
+const opening = (catalogue: Catalogue): Chosen => ({
+  target: catalogue.targets[0]?.name ?? '',
+  base: '',
+  workload: catalogue.workloads[0]?.name ?? '',
+  objective: { name: catalogue.objectives[0]?.name ?? '', limit: '' },
+  second: { name: '', limit: '' },
+  conditions: AS_THE_WORKLOAD,
+  constraints: [],
+});
+
 function Prepared({ catalogue }: { catalogue: Catalogue }) {
-  const [target, setTarget] = useState(catalogue.targets[0]?.name ?? '');
-  const space = useSpace(target);
+  const [chosen, setChosen] = useState<Chosen & { preset?: string }>(() => opening(catalogue));
+  const space = useSpace(chosen.target);
   return (
     <Loadable query={space} what="The knobs of the target" height={420}>
       {(data) => (
-        <WithSpace key={target} catalogue={catalogue} space={data} target={target} onTarget={setTarget} />
+        <WithSpace
+          key={chosen.target}
+          catalogue={catalogue}
+          space={data}
+          chosen={chosen}
+          onTarget={(target, form) => setChosen({ ...form, target, base: '' })}
+        />
       )}
     </Loadable>
   );
@@ -38,28 +55,23 @@ function Prepared({ catalogue }: { catalogue: Catalogue }) {
 interface WithSpaceProps {
   catalogue: Catalogue;
   space: Space;
-  target: string;
-  onTarget: (target: string) => void;
+  chosen: Chosen & { preset?: string };
+  /** Another target: its knobs are others, the rest of the form stays. */
+  onTarget: (target: string, form: TuneForm) => void;
 }
 
-function WithSpace({ catalogue, space, target, onTarget }: WithSpaceProps) {
-  const [form, setForm] = useState<TuneForm>(() =>
-    presetForm(catalogue.presets[0] as Preset, space, {
-      target,
-      workload: catalogue.workloads[0]?.name ?? '',
-      objective: catalogue.objectives[0]?.name ?? '',
-      conditions: AS_THE_WORKLOAD,
-    }),
-  );
-  const preset = catalogue.presets.find(({ name }) => name === form.preset) as Preset;
+function WithSpace({ catalogue, space, chosen, onTarget }: WithSpaceProps) {
+  const presetOf = (name: string | undefined) =>
+    (catalogue.presets.find((one) => one.name === name) ?? catalogue.presets[0]) as Preset;
+  const [form, setForm] = useState<TuneForm>(() => presetForm(presetOf(chosen.preset), space, chosen));
   return (
     <TuneEditor
       catalogue={catalogue}
       space={space}
-      preset={preset}
+      preset={presetOf(form.preset)}
       form={form}
-      onPreset={(chosen) => setForm(presetForm(chosen, space, form))}
-      onTarget={onTarget}
+      onPreset={(preset) => setForm(presetForm(preset, space, form))}
+      onTarget={(target) => onTarget(target, form)}
       onChange={(change) => setForm((known) => ({ ...known, ...change }))}
     />
   );

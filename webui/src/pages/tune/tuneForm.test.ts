@@ -1,12 +1,24 @@
 import { describe, expect, it } from 'vitest';
+import type { ConditionsReply } from '../../api/generated';
 import { preset, space } from '../../test/records';
-import { AS_THE_WORKLOAD, concerns, type KnobForm, presetForm, runSpec, type TuneForm } from './tuneForm';
+import {
+  AS_THE_WORKLOAD,
+  concerns,
+  type KnobForm,
+  presetForm,
+  refusedCondition,
+  runSpec,
+  type TuneForm,
+} from './tuneForm';
 
 const chosen = {
   target: 'core',
   workload: 'specweb99',
-  objective: 'condensed-area',
+  base: '',
+  objective: { name: 'condensed-area', limit: '' },
+  second: { name: '', limit: '' },
   conditions: AS_THE_WORKLOAD,
+  constraints: [],
 };
 const fresh = () => presetForm(preset, space, chosen);
 const withKnob = (name: string, change: Partial<KnobForm>): TuneForm => {
@@ -65,13 +77,42 @@ it('an error belongs to the control it names and to the control of its group', (
 });
 
 it('sends the conditions that were chosen, and none that are the workload’s own', () => {
-  const form = presetForm(preset, space, {
-    target: 'core',
-    workload: 'specweb99',
-    objective: 'peak',
-    conditions: { ...AS_THE_WORKLOAD, memory: 'heavy-io' },
-  });
-  const body = runSpec(form, preset, space);
+  const body = runSpec({ ...fresh(), conditions: { ...AS_THE_WORKLOAD, memory: 'heavy-io' } }, preset, space);
   expect(body.memory).toBe('heavy-io');
   expect(body).not.toHaveProperty('link');
+});
+
+it('writes a latency limit into the objective that has one, and a second objective only when chosen', () => {
+  const mat = { name: 'mat', limit: ' p999 <= 4ms ' };
+  expect(runSpec({ ...fresh(), objective: mat }, preset, space).objective).toBe('mat: p999 <= 4ms');
+  expect(runSpec({ ...fresh(), objective: { ...mat, limit: '' } }, preset, space).objective).toBe('mat');
+  expect(runSpec(fresh(), preset, space)).not.toHaveProperty('second_objective');
+  const second = { name: 'rss', limit: 'left over from mat' };
+  expect(runSpec({ ...fresh(), second }, preset, space).second_objective).toBe('rss');
+});
+
+it('sends switches, constraints and thresholds only where they differ from the preset', () => {
+  const form: TuneForm = {
+    ...fresh(),
+    switches: { learn: true, profile: false },
+    constraints: ['rss <= 500MB'],
+    thresholds: { size_limit: 3, all_files_limit: 10 },
+  };
+  const limits = { all_files_limit: 0.1, size_limit: 0.02, size_over_mean_limit: 0.02 };
+  const own = { ...preset, settings: { ...preset.settings, thresholds: limits } };
+  expect(runSpec(form, own, space).settings).toEqual({
+    learn: true,
+    constraints: ['rss <= 500MB'],
+    thresholds: { ...limits, size_limit: 0.03 },
+  });
+});
+
+it('names the first condition that this machine cannot make', () => {
+  const known: ConditionsReply = {
+    memory: [{ name: 'heavy-io', help: 'Little.', refusal: null }],
+    start: [],
+    link: [{ name: 'gigabit', help: 'Limited.', refusal: 'There is no ip command.' }],
+  };
+  expect(refusedCondition(known, { ...AS_THE_WORKLOAD, memory: 'heavy-io' })).toBeNull();
+  expect(refusedCondition(known, { ...AS_THE_WORKLOAD, link: 'gigabit' })).toBe('There is no ip command.');
 });

@@ -3,8 +3,9 @@
 // The body holds only what differs from the preset and the target's space: a run's specification then says what
 // its user decided, and a daemon with better defaults uses them.
 
-import type { Knob, KnobSpec, Preset, RunSpec, Settings, Space } from '../../api/generated';
+import type { ConditionsReply, Knob, KnobSpec, Preset, RunSpec, Space } from '../../api/generated';
 import type { KnobValue } from '../../maths/knobDiff';
+import type { SettingName, SwitchName, ThresholdName } from './settingFields';
 
 /** What a field consists of, from top to bottom: fields in a row stay level however long the description. */
 export const WRAPPER_ORDER: ('label' | 'input' | 'description' | 'error')[] = [
@@ -30,122 +31,45 @@ export interface KnobForm {
   value: KnobValue | '';
 }
 
+export interface ObjectiveForm {
+  name: string;
+  /** The latency limit of `mat`; empty: derived in the calibration. */
+  limit: string;
+}
+
 export interface TuneForm {
   preset: string;
   target: string;
+  /** Path of the user's own configuration file; only the command line may name one. */
+  base: string;
   workload: string;
-  objective: string;
+  objective: ObjectiveForm;
+  /** Without a name: none. */
+  second: ObjectiveForm;
   /** Empty: as the workload says. */
   conditions: Conditions;
+  /** Limits that must hold at every rate, such as `p999 <= 20ms`. */
+  constraints: string[];
   strategy: string;
   budget: NumberField;
   seed: NumberField;
   knobs: Record<string, KnobForm>;
   settings: Partial<Record<SettingName, NumberField>>;
+  switches: Partial<Record<SwitchName, boolean>>;
+  /** In percent. */
+  thresholds: Partial<Record<ThresholdName, NumberField>>;
 }
+
+/** What a user has chosen that no preset decides. */
+export type Chosen = Pick<
+  TuneForm,
+  'target' | 'base' | 'workload' | 'objective' | 'second' | 'conditions' | 'constraints'
+>;
 
 export type ConditionName = 'memory' | 'start' | 'link';
 export type Conditions = { [Name in ConditionName]: NonNullable<RunSpec[Name]> | '' };
 
 export const AS_THE_WORKLOAD: Conditions = { memory: '', start: '', link: '' };
-
-/** What can be chosen about the conditions of a workload, each with a sentence. */
-export const CONDITIONS = [
-  {
-    name: 'memory',
-    label: 'Memory',
-    options: [
-      { value: '', label: 'as the workload says', help: 'What its definition asks for.' },
-      { value: 'unlimited', label: 'unlimited', help: 'The server and the page cache may use all there is.' },
-      { value: 'in-memory', label: 'in memory', help: 'A limit that just holds the whole file set.' },
-      {
-        value: 'moderate-io',
-        label: 'moderate I/O',
-        help: 'A part of the file set must be read from the disk.',
-      },
-      { value: 'heavy-io', label: 'heavy I/O', help: 'Most of the file set must be read from the disk.' },
-    ],
-  },
-  {
-    name: 'start',
-    label: 'Start',
-    options: [
-      { value: '', label: 'as the workload says', help: 'What its definition asks for.' },
-      { value: 'warm', label: 'warm', help: 'Every file is read once before a trial measures.' },
-      { value: 'cold', label: 'cold', help: 'The page cache begins empty.' },
-    ],
-  },
-  {
-    name: 'link',
-    label: 'Link',
-    options: [
-      { value: '', label: 'as the workload says', help: 'What its definition asks for.' },
-      { value: 'loopback', label: 'loopback', help: 'Clients reach the server within this host.' },
-      {
-        value: 'hundred-megabit',
-        label: '100 Mbit/s',
-        help: 'Clients in a namespace behind limited interfaces.',
-      },
-      { value: 'gigabit', label: '1 Gbit/s', help: 'Clients in a namespace behind limited interfaces.' },
-      {
-        value: 'eight-gigabit',
-        label: '8 Gbit/s',
-        help: 'Clients in a namespace behind limited interfaces.',
-      },
-    ],
-  },
-] as const satisfies readonly {
-  name: ConditionName;
-  label: string;
-  options: readonly { value: Conditions[ConditionName]; label: string; help: string }[];
-}[];
-
-/** Settings of a preset that the form lets one change, with what they mean. */
-export const ADVANCED_SETTINGS = [
-  {
-    name: 'rate_duration_s',
-    label: 'Time per rate',
-    unit: 's',
-    help: 'How long each rate of the ladder is driven.',
-  },
-  {
-    name: 'warmup_s',
-    label: 'Warm-up per rate',
-    unit: 's',
-    help: 'The first part of each rate, which does not count.',
-  },
-  { name: 'timeout_s', label: 'Client timeout', unit: 's', help: 'After it a session gives up.' },
-  { name: 'gap_s', label: 'Pause between rates', unit: 's', help: 'Lets closed connections drain.' },
-  {
-    name: 'ladder_points',
-    label: 'Rates in the ladder',
-    unit: '',
-    help: 'Each trial is driven at so many rates.',
-  },
-  {
-    name: 'confirmation_repeats',
-    label: 'Confirmation repeats',
-    unit: '',
-    help: 'How often winner and default are measured again; narrows the interval.',
-  },
-  { name: 'runners_up', label: 'Runners-up', unit: '', help: 'Further finalists in the confirmation.' },
-  { name: 'levels', label: 'Search levels', unit: '', help: 'The coarse grid and so many finer ones.' },
-  { name: 'directories', label: 'File set', unit: 'directories', help: 'About 5 MB of files each.' },
-  {
-    name: 'time_scale',
-    label: 'Think time scale',
-    unit: '×',
-    help: 'Multiplies the pauses between requests.',
-  },
-  {
-    name: 'calibration_step_s',
-    label: 'Calibration step',
-    unit: 's',
-    help: 'Time per rate while calibrating.',
-  },
-] as const satisfies readonly { name: keyof Settings; label: string; unit: string; help: string }[];
-
-export type SettingName = (typeof ADVANCED_SETTINGS)[number]['name'];
 
 /** What the form shows of a knob before anybody has touched it. */
 export function knobForm(knob: Knob, space: Space, preset: Preset): KnobForm {
@@ -166,22 +90,50 @@ export function knobForm(knob: Knob, space: Space, preset: Preset): KnobForm {
 export function presetForm(
   preset: Preset,
   space: Space,
-  chosen: Pick<TuneForm, 'target' | 'workload' | 'objective' | 'conditions'>,
+  { target, base, workload, objective, second, conditions, constraints }: Chosen,
 ): TuneForm {
-  const { target, workload, objective, conditions } = chosen;
   return {
     target,
+    base,
     workload,
     objective,
+    second,
     conditions,
+    constraints,
     preset: preset.name,
     strategy: preset.settings.strategy ?? '',
     budget: preset.settings.budget_trials,
     seed: 1,
     knobs: Object.fromEntries(space.knobs.map((knob) => [knob.name, knobForm(knob, space, preset)])),
     settings: {},
+    switches: {},
+    thresholds: {},
   };
 }
+
+const objectiveText = ({ name, limit }: ObjectiveForm): string =>
+  name === 'mat' && limit.trim() !== '' ? `mat: ${limit.trim()}` : name;
+
+/** The settings that differ from the preset's. */
+function changedSettings(form: TuneForm, { settings }: Preset): Record<string, unknown> {
+  const single = [...Object.entries(form.settings), ...Object.entries(form.switches)].filter(
+    ([name, value]) => value !== '' && value !== (settings[name as SettingName | SwitchName] ?? false),
+  );
+  const limits = Object.entries(form.thresholds).flatMap(([name, percent]) =>
+    percent === '' || percent === percentOf(settings.thresholds?.[name as ThresholdName])
+      ? []
+      : [[name, percent / 100] as const],
+  );
+  return {
+    ...Object.fromEntries(single),
+    ...(form.constraints.length > 0 ? { constraints: form.constraints } : {}),
+    ...(limits.length > 0 ? { thresholds: { ...settings.thresholds, ...Object.fromEntries(limits) } } : {}),
+  };
+}
+
+/** A share of 1 in percent, without the digits that only binary fractions have. */
+export const percentOf = (share: number | null | undefined): NumberField =>
+  share === null || share === undefined ? '' : Number((100 * share).toPrecision(6));
 
 function knobSpec(form: KnobForm, initial: KnobForm): KnobSpec | null {
   if (JSON.stringify(form) === JSON.stringify(initial)) return null;
@@ -205,21 +157,28 @@ export function runSpec(form: TuneForm, preset: Preset, space: Space): RunSpec {
     const spec = own && knobSpec(own, knobForm(knob, space, preset));
     if (spec) knobs[knob.name] = spec;
   }
-  const settings = Object.entries(form.settings).filter(
-    ([name, value]) => value !== '' && value !== preset.settings[name as SettingName],
-  );
   return {
     preset: form.preset,
     target: form.target,
     workload: form.workload,
-    objective: form.objective,
+    objective: objectiveText(form.objective),
+    ...(form.second.name === '' ? {} : { second_objective: objectiveText(form.second) }),
     ...Object.fromEntries(Object.entries(form.conditions).filter(([, value]) => value !== '')),
     strategy: form.strategy,
     ...(form.budget === '' ? {} : { budget_trials: form.budget }),
     ...(form.seed === '' ? {} : { seed: form.seed }),
     knobs,
-    settings: Object.fromEntries(settings),
+    settings: changedSettings(form, preset),
   };
+}
+
+/** Why this machine cannot make one of the conditions chosen; null when it can make them all. */
+export function refusedCondition(known: ConditionsReply, chosen: Conditions): string | null {
+  for (const name of ['memory', 'start', 'link'] as const) {
+    const refusal = known[name].find((one) => one.name === chosen[name])?.refusal;
+    if (refusal) return refusal;
+  }
+  return null;
 }
 
 /** Whether an error about `field` of the body belongs beside the control called `control`. */

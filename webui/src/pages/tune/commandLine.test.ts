@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { space } from '../../test/records';
+import { commandLine } from './commandLine';
+
+it('says the same as the specification, quoted for a shell', () => {
+  const command = commandLine(
+    {
+      preset: 'quick',
+      target: 'core',
+      workload: 'specweb99',
+      objective: 'mat: p999 <= 4ms',
+      second_objective: 'rss',
+      seed: 3,
+      knobs: { workers: { high: 8 }, sendfile: { choices: ['blocking', 'off'] }, backlog: { fixed: 64 } },
+      settings: { learn: true, constraints: ['rss <= 500MB'] },
+    },
+    space,
+    "/etc/o'clock.conf",
+  );
+  expect(command).toBe(
+    `trimtab tune --preset quick --target core --base '/etc/o'\\''clock.conf' --workload specweb99 ` +
+      `--objective 'mat: p999 <= 4ms' --second-objective rss --seed 3 --knob workers=1:8 ` +
+      `--knob sendfile=blocking,off --knob backlog=64 --set learn=true ` +
+      `--set 'constraints=["rss <= 500MB"]'`,
+  );
+});
