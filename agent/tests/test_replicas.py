@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from live_support import TINY, specweb99, wait_until_gone
+from live_support import TINY, specweb99, start_with_ladder, wait_until_gone
 from trimtab_agent import replicas
 from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.affinity.service import AffinityService
@@ -24,6 +24,7 @@ from trimtab_agent.specification import KnobSpec, RunSpec, check
 from trimtab_agent.supervisor import ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
 from trimtab_agent.warming import warm
 from trimtab_db import open_database, sqlite_url
+from trimtab_db.records import TrialPurpose
 from trimtab_tuner.affinity import parse_mask
 from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.workloads.links import LINKS
@@ -239,13 +240,17 @@ def test_run_measures_replicas_behind_a_link(links, runtime, monkeypatch):
     }
     settings = {**TINY, "budget_trials": 1, "confirmation_repeats": 0}
     spec = RunSpec(target="lighttpd", link="eight-gigabit", knobs=knobs, settings=settings)
-    run_id = runtime.service.start(spec)
+    run_id = start_with_ladder(runtime, spec)
     runtime.service.wait()
     trials = runtime.repository.trials_of(run_id)
-    assert not [trial.reason for trial in trials if trial.verdict in ("crashed", "rejected")]
-    trial = runtime.repository.trial(run_id, 1)
-    assert trial.measurements[0].requests.replied > 0
+    trial = next(trial for trial in trials if trial.purpose is TrialPurpose.SEARCH)
+    trial = runtime.repository.trial(run_id, trial.number)
+    assert trial.verdict == "verified", trial.reason
     assert "# replica 2 of 2, on CPU" in trial.server_config
+    exports = {export.format: export for export in runtime.repository.exports(run_id)}
+    for format_ in ("lighttpd", "lighttpd-2"):
+        assert exports[format_].check_ok, exports[format_].check_output
+    assert exports["systemd"].file_name == "trimtab-lighttpd@.service"
     assert runtime.affinity.journal.in_force() == ()
 
 

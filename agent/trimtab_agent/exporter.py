@@ -16,6 +16,7 @@ from pathlib import Path
 
 from trimtab_db import Repository, records
 from trimtab_tuner.exports import Check, ExportFile, ExportOrder, export_files
+from trimtab_tuner.exports.replicas import contexts, format_of_first
 from trimtab_tuner.records import Configuration, Verdict
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain, paired_gain
@@ -62,7 +63,8 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
     for exported in export_files(order):
         file = directory / exported.file_name
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            for place in contexts(order):
+                Path(place.prefix).mkdir(parents=True, exist_ok=True)
             file.write_text(exported.text)
         except OSError as error:
             raise HostError(f"the export {file} cannot be written: {error.strerror}") from error
@@ -165,7 +167,7 @@ def _disagrees(outcome: Outcome, exported: ExportFile) -> str:
 def _reads_back_differently(order: ExportOrder, exported: ExportFile) -> str:
     """How the measured server's file differs from the confirmed configuration; empty if it does not."""
     target = order.target
-    if exported.format != target.program:
+    if format_of_first(exported.format) != target.program:
         return ""
     read = {**order.evidence.default, **target.parse(exported.text, order.cpus)}
     # Words such as `auto` come back as what they mean, so both are compared as the server reads them.

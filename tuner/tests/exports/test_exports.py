@@ -5,13 +5,14 @@ import re
 from dataclasses import replace
 
 import pytest
-from trimtab_tuner.exports import ExportOrder, export_files
+from trimtab_tuner.exports import ExportOrder, export_files, format_help
 from trimtab_tuner.exports.translation import LINKS, translate
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.targets.base import Evidence, RenderContext
 from trimtab_tuner.targets.core import LINE_LIMIT
 from trimtab_tuner.targets.own import own_values
+from trimtab_tuner.targets.placement import REPLICA_KNOBS
 
 GAIN = Gain(gain=0.234, low=0.201, high=0.268, significant=True, blocks=4)
 TAIL = Gain(gain=-0.31, low=-0.4, high=-0.2, significant=True, blocks=4)
@@ -101,6 +102,8 @@ def test_every_setting_is_commented_with_value_scope_and_effect(name):
     for knob in made.space.knobs:
         if knob.name in unwritten | {"worker_cpu_affinity"}:
             continue
+        if knob.name in REPLICA_KNOBS:
+            continue  # no server's file says how many there are of it
         if knob.name == "affinity" and made.target.workers_to_pin(made.configuration) is not None:
             continue
         comment = re.search(
@@ -330,3 +333,61 @@ def test_users_own_file_is_checked_with_what_it_includes():
     assert "timer_resolution 9ms;" in file.check.text
     assert "worker_processes 3;" in file.check.text
     assert "include" not in file.check.text
+
+
+REPLICATED = {"replicas": 2, "replica_placement": "indirect"}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_each_replica_has_a_file_with_a_place_of_its_own(name):
+    """Addresses, directories; the settings are the same, and each is checked."""
+    made = order(name, {**TUNED[name], **REPLICATED})
+    program, (stem, _, ending) = made.target.program, made.target.file_name.rpartition(".")
+    files = exported(made)
+    one, other = files[program], files[f"{program}-2"]
+    assert (one.file_name, other.file_name) == (f"{stem}-1.{ending}", f"{stem}-2.{ending}")
+    assert made.target.parse(one.text, 1) == made.target.parse(other.text, 1)
+    for number, file in enumerate((one, other), start=1):
+        assert file.check is not None
+        assert f"127.0.0.{number}" in file.text
+        assert f"127.0.0.{3 - number}" not in file.text
+        assert f"/var/own/replica-{number}/" in file.text
+        assert format_help(file.format, name)
+    assert len({file.file_name for file in files.values()}) == len(files)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_replicas_are_started_by_a_template_unit_on_their_cpus(name):
+    """The drop-ins say which; the queues of an indirect one belong to the other."""
+    made = order(name, {**TUNED[name], **REPLICATED})
+    files = exported(made)
+    stem, _, ending = made.target.file_name.rpartition(".")
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str
+    unit.read_string(files["systemd"].text)
+    assert f"/var/own/{stem}-%i.{ending}" in unit["Service"]["ExecStart"]
+    assert unit["Service"]["LimitNOFILE"] == str(made.target.demands(made.configuration).descriptors)
+    for number, cpu, queues in ((1, 0, 2), (2, 2, 0)):
+        assert f"\nCPUAffinity={cpu}\n" in files[f"systemd-{number}"].text
+        assert f"device belong on CPU {queues}:" in joined(files[f"systemd-{number}"].text)
+        assert f"| 127.0.0.{number}:8000 | {cpu} | on CPU {queues} |" in files["readme"].text
+    assert "affinity" not in files
+    assert f"enable --now {files['systemd'].file_name.removesuffix('.service')}1 " in files["readme"].text
+    others = [target.program for target in TARGETS.values() if target is not made.target]
+    assert all("This is one of 2 replicas" in joined(files[other].text) for other in others)
+    for other in others:
+        assert not re.search(r"No equivalent in \w+: replica", joined(files[other].text))
+
+
+def test_every_replica_has_the_pool_that_its_file_names():
+    """Else one would ask the processes of the other."""
+    made = order("nginx", {**TUNED["nginx"], **REPLICATED, php.POOL_SIZE.name: 40})
+    made = replace(
+        made,
+        space=php.with_pool(made.space),
+        context=replace(made.context, php_socket="/var/own/php.sock"),
+    )
+    files = exported(made)
+    for number, suffix in ((1, ""), (2, "-2")):
+        assert f"listen = /var/own/replica-{number}/php.sock" in files[f"php-fpm{suffix}"].text
+        assert f"/var/own/replica-{number}/php.sock" in files[f"nginx{suffix}"].text

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 
-from trimtab_tuner.exports import readme, server_file, system, translated
+from trimtab_tuner.exports import readme, replicas, server_file, system, translated
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import TARGETS, php
+from trimtab_tuner.targets.placement import replicas_of
 
 __all__ = ["Check", "ExportFile", "ExportOrder", "export_files", "format_help"]
 
 _HELP = {
-    "systemd": "Drop-in for the server's systemd unit: descriptors, CPUs.",
+    "systemd": "For systemd: descriptors, CPUs.",
     "sysctl": "Kernel settings without which the server's own would be cut down.",
     "affinity": "Script that puts the running server on the CPUs it was measured on.",
     "tuned": "TuneD profile with the kernel settings.",
@@ -20,6 +21,10 @@ _HELP = {
 
 def format_help(name: str, target: str) -> str:
     """One sentence on a format, for a run that tuned `target`."""
+    first = replicas.format_of_first(name)
+    if first != name:
+        another = {"systemd": "Drop-in for one replica: its CPUs.", "php-fpm": "The pool of another replica."}
+        return another.get(first, f"The file of another replica of {target}.")
     for server in TARGETS.values():
         if name == f"{server.program}-changes":
             return f"Only what differs from the default of {server.name}, to merge into a file of your own."
@@ -32,15 +37,18 @@ def format_help(name: str, target: str) -> str:
 
 def export_files(order: ExportOrder) -> Iterator[ExportFile]:
     """Every file, that of the measured server first. Raises RenderError for a path that cannot be written."""
-    yield server_file.complete(order)
+    yield from replicas.each(order, server_file.complete)
     yield server_file.changes(order)
-    yield system.systemd(order)
     yield system.sysctl(order)
-    if order.context.server_cpus:
-        yield system.affinity(order)
+    if replicas_of(order.configuration) > 1:
+        yield from replicas.units(order)
+    else:
+        yield system.systemd(order)
+        if order.context.server_cpus:
+            yield system.affinity(order)
     yield system.tuned(order)
     if php.POOL_SIZE.name in order.configuration:
-        yield server_file.php_pool(order)
+        yield from replicas.each(order, server_file.php_pool)
     yield readme.readme(order)
     for name, target in TARGETS.items():
         if name != order.target.name:

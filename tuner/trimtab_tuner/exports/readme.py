@@ -1,7 +1,9 @@
 """The README that goes with the files: what was measured, what every setting does, how to see it live."""
 
+from trimtab_tuner.exports import replicas
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
+from trimtab_tuner.targets.placement import replicas_of
 
 _SETTINGS = (
     "Those that were tuned or differ from the default. *Scope* says what a value counts for. An effect of "
@@ -19,6 +21,7 @@ def readme(order: ExportOrder) -> ExportFile:
         "## Settings\n",
         _SETTINGS,
         _table(order),
+        *(["## Replicas\n", replicas.readme_section(order)] if _several(order) else []),
         "## What the operating system must allow\n",
         "".join(f"- {sentence}\n" for sentence in say.requirements(target.demands(order.configuration))),
         "## How to see it live\n",
@@ -86,17 +89,30 @@ def _table(order: ExportOrder) -> str:
     return "\n".join(rows) + "\n"
 
 
+def _several(order: ExportOrder) -> bool:
+    return replicas_of(order.configuration) > 1
+
+
 def _files(order: ExportOrder) -> str:
     name = order.base_name if order.base is not None else order.target.file_name
-    about = {
-        name: "the complete file of the server that was measured"
-        if order.base is None
-        else "your file with the tuned settings changed and every other byte as it was",
-        "systemd-trimtab.conf": "drop-in for the server's unit",
+    if _several(order):
+        stem, _, ending = name.rpartition(".")
+        about = {
+            f"{stem}-N.{ending}": "the complete file of each replica that was measured",
+            next(replicas.units(order)).file_name: "template unit; beside it the drop-ins with the CPUs",
+        }
+    else:
+        about = {
+            name: "the complete file of the server that was measured"
+            if order.base is None
+            else "your file with the tuned settings changed and every other byte as it was",
+            "systemd-trimtab.conf": "drop-in for the server's unit",
+        }
+    about |= {
         "90-trimtab.conf": "for `/etc/sysctl.d/`",
         "tuned.conf": "TuneD profile",
     }
-    if order.context.server_cpus:
+    if order.context.server_cpus and not _several(order):
         about["affinity.sh"] = "puts the server on the CPUs it was measured on"
     listed = "".join(f"- `{file}`: {what}\n" for file, what in about.items())
     return listed + "- the files of the other servers: the same settings translated; not measured\n"

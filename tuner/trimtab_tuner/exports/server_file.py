@@ -7,12 +7,16 @@ from trimtab_tuner.targets.base import About
 from trimtab_tuner.targets.own import EDITORS, changed_knobs
 
 
-def complete(order: ExportOrder) -> ExportFile:
-    """The file with the evidence for every setting; or the user's own with tuned settings changed."""
+def complete(order: ExportOrder, added: str = "") -> ExportFile:
+    """The file with the evidence for every setting; or the user's own with tuned settings changed.
+
+    `added` is what goes to the file's name, before its ending.
+    """
     target = order.target
     if order.base is not None:
         return _changed_base(order, order.base)
-    start = " ".join(target.start_command(order.target.file_name))
+    stem, _, ending = target.file_name.rpartition(".")
+    start = " ".join(target.start_command(f"{stem}{added}.{ending}"))
     head = say.header(target.name, start, order.evidence)
     head += say.comment(*say.requirements(target.demands(order.configuration)))
     text = head + "\n" + target.render(order.configuration, order.context, commented(order))
@@ -101,7 +105,7 @@ def _nginx_lines(order: ExportOrder, about: About) -> list[str]:
     return lines
 
 
-def php_pool(order: ExportOrder) -> ExportFile:
+def php_pool(order: ExportOrder, _added: str = "") -> ExportFile:
     """The pool of PHP processes that was measured behind the server."""
     about = commented(order)(php.POOL_SIZE.name).replace("# ", "; ")
     text = php.pool_file(order.configuration, f"{order.context.prefix}/{php.SOCKET}", order.context.error_log)

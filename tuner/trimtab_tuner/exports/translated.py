@@ -4,6 +4,14 @@ from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.exports.translation import translate
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.placement import replicas_of
+
+
+def _replicas(order: ExportOrder) -> tuple[str, ...]:
+    replicas = replicas_of(order.configuration)
+    if replicas == 1:
+        return ()
+    return (f"This is one of {replicas} replicas; the others want addresses and directories of their own.",)
 
 
 def translated_file(order: ExportOrder, target: Target) -> ExportFile:
@@ -37,6 +45,7 @@ def translated_file(order: ExportOrder, target: Target) -> ExportFile:
     ]
     head = say.header(target.name, start, order.evidence) + say.comment(
         f"Measured with {source.name} and translated; {target.name} itself has not been measured.",
+        *_replicas(order),
         *say.requirements(target.demands(translation.configuration)),
         *without,
     )

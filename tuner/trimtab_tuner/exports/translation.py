@@ -14,6 +14,7 @@ from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.apache import request_workers
 from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.placement import REPLICA_KNOBS
 
 Meanings = dict[str, int]
 """By name: `workers`, `connections` (in total), `accept` (in one go; 0: all), `sendfile` (1: on), others."""
@@ -240,6 +241,10 @@ def translate(source: Target, configuration: Configuration, target: Target, cpus
         origins[link.knob] = read[meaning].knob
         if lost := link.lossy(meanings):
             notes[link.knob] = lost
+    for name in REPLICA_KNOBS:
+        # No server's file says how many there are of it.
+        if name in configuration and space.knob(name).contains(configuration[name]):
+            result[name], origins[name] = configuration[name], name
     if configuration.get("sendfile") == "blocking" and "sendfile" in written:
         notes[written["sendfile"].knob] = (
             f"No equivalent in {target.name} for blocking sockets; sendfile is used without waiting."
