@@ -12,6 +12,8 @@ export interface Curve {
   points: Point[];
   /** Place in the palette, so that a curve keeps its looks when others come and go. */
   style: number;
+  /** Points alone, without a line through them. */
+  scattered?: boolean;
 }
 
 interface CurveChartProps {
@@ -39,9 +41,10 @@ export function CurveChart(props: CurveChartProps) {
   const theme = useChartTheme();
   const sorted = curves.map((curve) => ({ ...curve, points: curve.points.toSorted((a, b) => a.x - b.x) }));
   const xs = [...new Set(sorted.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
-  const measured = sorted.map(({ label: name, points, style }) => ({
+  const measured = sorted.map(({ label: name, points, style, scattered = false }) => ({
     label: name,
     data: points,
+    showLine: !scattered,
     borderColor: seriesColour(theme, style),
     backgroundColor: theme.surface,
     borderDash: seriesDash(style),

@@ -15,6 +15,7 @@ import { useTrials } from '../../hooks/useTrials';
 import { formatTime } from '../../maths/format';
 import { CurvesPanel } from './CurvesPanel';
 import { EventsPanel } from './EventsPanel';
+import { FrontPanel } from './FrontPanel';
 import { chosenTrials, freeKnobs, keyTrials, toggled } from './facts';
 import { HeatMapPanel } from './HeatMapPanel';
 import { NotesPanel } from './NotesPanel';
@@ -73,7 +74,7 @@ function Loaded({ run }: { run: RunDetail }) {
     <Page
       title={`Run ${run.id}`}
       mark={<RunStateMark state={run.state} />}
-      description={`${run.target} ${run.target_version} under ${run.workload}, ${run.preset} preset, ${run.strategy} by ${run.objective}; on ${run.host}, started ${formatTime(run.started_at)}.`}
+      description={`${run.target} ${run.target_version} under ${run.workload}, ${run.preset} preset, ${run.strategy} by ${run.objective}${run.second_objective === null ? '' : ` and ${run.second_objective}`}; on ${run.host}, started ${formatTime(run.started_at)}.`}
       actions={<RunActions run={run} progress={progress} />}
     >
       {run.error && (
@@ -103,6 +104,9 @@ function Loaded({ run }: { run: RunDetail }) {
                 underWay={progress && ladderSoFar?.trial === progress.trial ? ladderSoFar : null}
               />
             </div>
+            {run.second_objective !== null && (
+              <FrontPanel run={run} second={run.second_objective} trials={all} />
+            )}
             <ParallelPanel
               run={run}
               trials={all}

@@ -21,7 +21,7 @@ import { Panel } from '../../components/Panel';
 import { VerdictMark } from '../../components/RunState';
 import { useWindowedRows } from '../../hooks/useWindowedRows';
 import { formatCount, formatDuration, formatGain, formatMbps } from '../../maths/format';
-import { freeKnobs, gainOver, verdictCounts } from './facts';
+import { formatSecond, freeKnobs, gainOver, verdictCounts } from './facts';
 import classes from './Run.module.css';
 
 interface TrialsPanelProps {
@@ -46,7 +46,7 @@ const column = createColumnHelper<TrialSummary>();
 const seconds = (trial: TrialSummary) =>
   (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
 
-function makeColumns(knobs: readonly string[], standardScore: number | null) {
+function makeColumns(knobs: readonly string[], standardScore: number | null, second: string | null) {
   return [
     column.accessor('number', {
       header: 'Trial',
@@ -85,6 +85,17 @@ function makeColumns(knobs: readonly string[], standardScore: number | null) {
       cell: ({ getValue }) => formatMbps(getValue()),
       meta: { right: true },
     }),
+    ...(second === null
+      ? []
+      : [
+          column.accessor((trial) => trial.second_score ?? undefined, {
+            id: 'second',
+            header: second,
+            sortUndefined: 'last',
+            cell: ({ getValue }) => formatSecond(second, getValue()),
+            meta: { right: true },
+          }),
+        ]),
     column.accessor((trial) => gainOver(trial.score, standardScore) ?? undefined, {
       id: 'gain',
       header: 'Over default',
@@ -114,7 +125,10 @@ export function TrialsPanel(props: TrialsPanelProps) {
   const { run, trials, kept, standardScore, chosen, onChoose } = props;
   const [sorting, setSorting] = useState<SortingState>([{ id: 'number', desc: true }]);
   const data = useMemo(() => [...kept], [kept]);
-  const columns = useMemo(() => makeColumns(freeKnobs(run.space), standardScore), [run.space, standardScore]);
+  const columns = useMemo(
+    () => makeColumns(freeKnobs(run.space), standardScore, run.second_objective),
+    [run.space, run.second_objective, standardScore],
+  );
   const table = useReactTable({
     data,
     columns,

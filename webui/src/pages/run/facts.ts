@@ -1,6 +1,7 @@
 // What the Run page derives from a run and its trials. Pure.
 
 import type { Outcome, Space, TrialSummary, Verdict } from '../../api/generated';
+import { formatMbps, formatNumber } from '../../maths/format';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { sameConfiguration } from '../../maths/knobDiff';
 
@@ -42,6 +43,15 @@ export function keyTrials(trials: readonly TrialSummary[], space: Space, outcome
 export function gainOver(score: number | null | undefined, base: number | null | undefined): number | null {
   return score == null || !base ? null : score / base - 1;
 }
+
+const COST_UNITS: Readonly<Record<string, string>> = { rss: 'MB', p999: 'ms' };
+
+/** Whether less of a second objective is better. */
+export const isCost = (objective: string): boolean => objective in COST_UNITS;
+
+/** A figure of a second objective with its unit. */
+export const formatSecond = (objective: string, value: number | null | undefined): string =>
+  isCost(objective) && value != null ? `${formatNumber(value)} ${COST_UNITS[objective]}` : formatMbps(value);
 
 /** How many trials got each verdict, the most frequent first. */
 export function verdictCounts(trials: readonly TrialSummary[]): [Verdict, number][] {

@@ -15,7 +15,7 @@ import { useRun } from '../../hooks/useRun';
 import { useRepeatTrial } from '../../hooks/useRunActions';
 import { useTrial } from '../../hooks/useTrial';
 import { formatDuration, formatMbps, formatTime } from '../../maths/format';
-import { levelName } from '../run/facts';
+import { formatSecond, levelName } from '../run/facts';
 import { ConfigurationPanel } from './ConfigurationPanel';
 import { CountersOverTime } from './CountersOverTime';
 import { LatencyPanel } from './LatencyPanel';
@@ -57,6 +57,12 @@ function purposeOf({ purpose, block, level }: TrialDetail, strategy: string): st
   return level === 0 ? 'search, the default' : `search, level ${levelName(strategy, level)}`;
 }
 
+function scoresOf({ second_objective: second }: RunDetail, { score, second_score }: TrialDetail): string {
+  if (score === null) return '';
+  const other = second === null ? '' : `, ${second} ${formatSecond(second, second_score)}`;
+  return `; score ${formatMbps(score)}${other}`;
+}
+
 function Loaded({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
   const { rate } = route.useSearch();
   const navigate = route.useNavigate();
@@ -67,7 +73,7 @@ function Loaded({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
     <Page
       title={`Trial ${trial.number} of run ${run.id}`}
       mark={<VerdictMark verdict={trial.verdict} />}
-      description={`${run.target} under ${run.workload}; ${purposeOf(trial, run.strategy)}; ${formatTime(trial.started_at)}, took ${formatDuration(took)}${trial.score === null ? '' : `; score ${formatMbps(trial.score)}`}.`}
+      description={`${run.target} under ${run.workload}; ${purposeOf(trial, run.strategy)}; ${formatTime(trial.started_at)}, took ${formatDuration(took)}${scoresOf(run, trial)}.`}
       actions={<Actions run={run} trial={trial} />}
     >
       {trial.verdict !== 'verified' && (

@@ -1,0 +1,56 @@
+import { screen, within } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import type { FrontMember } from '../../api/generated';
+import { defaultConfiguration, outcome, run, trial } from '../../test/records';
+import { renderInApp } from '../../test/render';
+import { FrontPanel } from './FrontPanel';
+
+const member = (change: Partial<FrontMember>): FrontMember => ({
+  configuration: defaultConfiguration,
+  configuration_hash: 'a',
+  score_mbps: 500,
+  second_score: 12.5,
+  confirmed: true,
+  place: 'best-second',
+  is_default: true,
+  is_best: false,
+  ...change,
+});
+
+const trials = [
+  trial(1, { score: 500, second_score: 12.5 }),
+  trial(2, { score: 640, second_score: 80 }),
+  trial(3, { score: null, second_score: null, verdict: 'crashed' }),
+];
+
+it('shows each member of the front with both figures, its place and whether it is recommended', async () => {
+  const four = { ...defaultConfiguration, workers: 4 };
+  const front = {
+    first: { objective: 'condensed-area', unit: 'Mbps', minimised: false },
+    second: { objective: 'rss', unit: 'MB', minimised: true },
+    members: [
+      member({
+        configuration: four,
+        configuration_hash: 'b',
+        score_mbps: 640,
+        second_score: 80,
+        place: 'best-first',
+        is_default: false,
+        is_best: true,
+      }),
+      member({ confirmed: false }),
+    ],
+  };
+  await renderInApp(<FrontPanel run={run({ outcome: outcome({ front }) })} second="rss" trials={trials} />);
+  const rows = within(screen.getByRole('table')).getAllByRole('row');
+  expect(rows[1]).toHaveTextContent(
+    /most condensed-area.*workers=4.*recommended640 Mbit\/s80.0 MBthe confirmation/,
+  );
+  expect(rows[2]).toHaveTextContent(/least rss.*\(default\)500 Mbit\/s12.5 MBthe search/);
+});
+
+it('shows the trials by both objectives while there is no front yet', async () => {
+  await renderInApp(<FrontPanel run={run()} second="p999" trials={trials} />);
+  expect(screen.getByLabelText(/^Trials by p999 and condensed-area/)).toBeInTheDocument();
+  expect(screen.queryByRole('table')).toBeNull();
+});
