@@ -78,6 +78,11 @@ class TrialResult(Frozen):
     estimated_score: float | None = Field(default=None, allow_inf_nan=False)
     reason: str = ""
 
+    @property
+    def known_score(self) -> float | None:
+        """The score, else the estimate of a trial that was stopped early."""
+        return self.estimated_score if self.score is None else self.score
+
 
 class Proposal(Frozen):
     """A configuration that a strategy wants measured, and why.

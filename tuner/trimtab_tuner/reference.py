@@ -75,10 +75,12 @@ def without_drift(results: Sequence[tuple[int, TrialResult]], reference: Referen
     if reference.drift_per_trial == 0.0:
         return [result for _, result in results]
     return [
-        result
-        if result.score is None
-        else result.model_copy(
-            update={"score": result.score * math.exp(-reference.drift_per_trial * (position - 1))}
+        result.model_copy(
+            update={
+                name: score * math.exp(-reference.drift_per_trial * (position - 1))
+                for name in ("score", "estimated_score")
+                if (score := getattr(result, name)) is not None
+            }
         )
         for position, result in results
     ]

@@ -4,7 +4,7 @@ from trimtab_db import Repository, records
 from trimtab_db.records import RunPhase, RunState
 
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.run.trial import TrialOrder
+from trimtab_agent.run.bench import TrialOrder
 
 
 class Announcer:

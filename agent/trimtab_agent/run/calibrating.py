@@ -8,9 +8,9 @@ from trimtab_tuner.ladder import Calibration, CalibrationError, make_ladder
 from trimtab_tuner.presets import Settings
 from trimtab_tuner.records import Configuration, Verdict
 
+from trimtab_agent.run.bench import TrialOrder
 from trimtab_agent.run.history import History
 from trimtab_agent.run.measuring import for_tuner
-from trimtab_agent.run.trial import TrialOrder
 
 # Carries out a trial, telling a listener of every rate measured.
 CarryOut = Callable[[TrialOrder, Callable[[records.Measurement], None]], records.Trial]

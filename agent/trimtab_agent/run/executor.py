@@ -4,14 +4,16 @@ from collections.abc import Callable, Sequence
 
 from trimtab_db import records
 from trimtab_db.records import TrialPurpose
+from trimtab_tuner.early_stop import Leader
 from trimtab_tuner.records import Configuration, Verdict
 
 from trimtab_agent.load_generator import Stopped
 from trimtab_agent.run.announcer import Announcer
+from trimtab_agent.run.bench import Bench, TrialOrder
 from trimtab_agent.run.history import History
 from trimtab_agent.run.pause import PauseSwitch
 from trimtab_agent.run.progress import RunProgress
-from trimtab_agent.run.trial import Bench, TrialListener, TrialOrder, run_trial
+from trimtab_agent.run.trial import TrialListener, run_trial
 
 
 class TrialExecutor:
@@ -35,6 +37,8 @@ class TrialExecutor:
         level: int = 0,
         block: int = 0,
         proposal_number: int | None = None,
+        may_stop_early: bool = False,
+        leader: Leader | None = None,
     ) -> records.Trial:
         """Measures a configuration up the ladder, as the run's next trial; raises what `carry_out` does."""
         settings = self.bench.settings
@@ -49,6 +53,8 @@ class TrialExecutor:
                 warmup_s=settings.warmup_s,
                 level=level,
                 block=block,
+                may_stop_early=may_stop_early,
+                leader=leader,
                 proposal_number=proposal_number,
             )
         )

@@ -1,9 +1,11 @@
 """What is recorded of a run: its trials and proposals, with the questions the phases ask about them."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 from trimtab_db import Repository, records
 from trimtab_db.records import TrialPurpose
+from trimtab_tuner.early_stop import Climb, Leader, find_leader
 from trimtab_tuner.limits import Limit
 from trimtab_tuner.records import Proposal, TrialResult, Verdict
 from trimtab_tuner.reference import (
@@ -77,6 +79,28 @@ class History:
                 for position, trial in enumerate(trials, start=1)
                 if trial.configuration_hash == default and trial.score is not None
             ]
+        )
+
+    def leader(self) -> Leader | None:
+        """What the next trial of the search must be able to reach; None while nothing has been verified."""
+        climbs = [
+            Climb(
+                configuration_hash=trial.configuration_hash,
+                score=trial.score,
+                goodput_mbps={m.rate_rps: m.goodput_mbps for m in trial.measurements},
+            )
+            for trial in self.finished(TrialPurpose.SEARCH)
+            if trial.score is not None
+        ]
+        return find_leader(climbs, self.reference().noise)
+
+    def rates_saved(self, ladder: Sequence[float]) -> int:
+        """How many rates of the search have not been driven because the outcome was settled."""
+        settled = (Verdict.STOPPED_EARLY, Verdict.FAILED_VERIFICATION, Verdict.GENERATOR_LIMITED)
+        return sum(
+            len(ladder) - len(trial.measurements)
+            for trial in self.finished(TrialPurpose.SEARCH)
+            if trial.verdict in settled
         )
 
     def low_load_limit(self) -> Limit | None:

@@ -33,6 +33,7 @@ from trimtab_agent.layout import CpuLayout
 from trimtab_agent.load_generator import Stopped
 from trimtab_agent.programs import require_built, server_program
 from trimtab_agent.run.announcer import Announcer
+from trimtab_agent.run.bench import Bench
 from trimtab_agent.run.calibrating import (
     calibrate,
     calibration_sentence,
@@ -50,7 +51,6 @@ from trimtab_agent.run.progress import RunProgress
 from trimtab_agent.run.remeasuring import remeasure
 from trimtab_agent.run.searching import Search
 from trimtab_agent.run.surroundings import surroundings
-from trimtab_agent.run.trial import Bench
 from trimtab_agent.settings import Settings as AgentSettings
 from trimtab_agent.workload_choice import make_workload, recorded_clients, recorded_conditions
 

@@ -11,7 +11,7 @@ from trimtab_db import Repository, records
 from trimtab_db.records import RunPhase, TrialPurpose
 from trimtab_tuner.pareto import steered
 from trimtab_tuner.presets import Settings
-from trimtab_tuner.records import TrialResult
+from trimtab_tuner.records import Proposal, TrialResult
 from trimtab_tuner.reference import smallest_gain
 from trimtab_tuner.second_objective import axis
 from trimtab_tuner.space import Space
@@ -40,7 +40,7 @@ class Search:
 
     def best(self) -> TrialResult | None:
         """What the strategy recommends under the first objective; None if nothing has been verified."""
-        if self._run.second_objective is None:
+        if self._one_objective:
             return self._strategy.best()
         return self._strategy_told(self._history.results()).best()
 
@@ -61,16 +61,31 @@ class Search:
                 proposal = self._strategy.ask()
                 if proposal is None:
                     break
+                may_stop_early = self._may_stop_early(proposal)
                 executor.climb(
                     TrialPurpose.SEARCH,
                     proposal.configuration,
                     ladder,
                     level=proposal.level,
                     proposal_number=self._history.propose(proposal),
+                    may_stop_early=may_stop_early,
+                    leader=self._history.leader() if may_stop_early and self._one_objective else None,
                 )
             self._strategy = self._rebuilt_strategy()
             self._tell(progress)
         announcer.note("info", self._noise_sentence())
+        if saved := self._history.rates_saved(ladder):
+            announcer.note("info", f"Stopping early has saved {saved} rates of the search.")
+
+    @property
+    def _one_objective(self) -> bool:
+        """A trial far from the leader under one objective may still be the best under the other."""
+        return self._run.second_objective is None
+
+    def _may_stop_early(self, proposal: Proposal) -> bool:
+        """Not the default, which all others are compared with, nor a repeat, which is to be exact."""
+        is_default = proposal.configuration == self._space.default()
+        return self._settings.early_stopping and not is_default and not proposal.repeat
 
     def _tell(self, progress: RunProgress) -> None:
         asked = self._strategy.expected_trials() - len(self._history.results())

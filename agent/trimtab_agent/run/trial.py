@@ -7,34 +7,21 @@ Nothing is written to the database here: a trial is one record in the end, whate
 Whoever runs trials records it, in one transaction.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from trimtab_db import records
 from trimtab_tuner.affinity import cpus_of_replicas, plan_of, steers_queues
-from trimtab_tuner.limits import Limit, broken_limit, parse_limit
-from trimtab_tuner.presets import Settings
-from trimtab_tuner.records import Configuration, Measurement, Verdict
-from trimtab_tuner.score import score
-from trimtab_tuner.second_objective import second_score
+from trimtab_tuner.records import Verdict
 from trimtab_tuner.space import configuration_hash
-from trimtab_tuner.targets.base import Target
 from trimtab_tuner.targets.placement import placement_of, replicas_of
-from trimtab_tuner.verification import verify
-from trimtab_tuner.workloads.clients import Clients
-from trimtab_tuner.workloads.conditions import Conditions
 
 from trimtab_agent.affinity.os_settings import SettingRefused
-from trimtab_agent.affinity.service import AffinityService
-from trimtab_agent.children import StopSignal
-from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import FileSetError
 from trimtab_agent.filesets import FileSet
-from trimtab_agent.layout import CpuLayout
 from trimtab_agent.load_generator import (
     GeneratorDied,
     LoadOrder,
@@ -45,10 +32,10 @@ from trimtab_agent.load_generator import (
 )
 from trimtab_agent.profiler import Profile, profiling
 from trimtab_agent.replicas import Replicas
-from trimtab_agent.run.disturbance import DisturbanceWatch
-from trimtab_agent.run.measuring import counted, for_tuner, measurement_record
+from trimtab_agent.run.bench import Bench, TrialOrder
+from trimtab_agent.run.judging import Judgement, judge, judge_early
+from trimtab_agent.run.measuring import counted, measurement_record
 from trimtab_agent.run.quiet import wait_for_quiet
-from trimtab_agent.run.surroundings import Surroundings
 from trimtab_agent.supervisor import (
     ConfigurationRejected,
     ServerFailed,
@@ -59,60 +46,6 @@ from trimtab_agent.warming import WarmingFailed, read_in_group, warm
 # So many rates of a trial are driven a second time if the generator was the limit, or something disturbed
 # them.
 REPEATS_PER_TRIAL = 2
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bench:
-    """What all trials of a run share. `directory` is the run's log directory."""
-
-    run_id: int
-    program: Path
-    load: Path
-    target: Target
-    settings: Settings
-    objective: str
-    seed: int
-    layout: CpuLayout
-    file_set: FileSet
-    clients: Clients
-    conditions: Conditions
-    directory: Path
-    sampler: Sampler
-    stop: StopSignal
-    surroundings: Surroundings = field(default_factory=Surroundings)
-    second_objective: str | None = None
-    latency_limit: Limit | None = None
-    disturbance: DisturbanceWatch | None = None
-    affinity: AffinityService | None = None
-    base: str | None = None
-
-    @property
-    def reads_anew(self) -> bool:
-        """Whether each start of the server finds the file set on disk only.
-
-        With a memory limit its pages must be charged to the server's group, and so be read by it.
-        """
-        return self.conditions.start == "cold" or self.surroundings.memory is not None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrialOrder:
-    """One trial to carry out.
-
-    `rates_rps` is taken one by one, so that a calibration can react; `rates_expected` is how many there will
-    be, as far as that is known.
-    """
-
-    number: int
-    purpose: records.TrialPurpose
-    configuration: Configuration
-    rates_rps: Iterable[float]
-    rates_expected: int
-    duration_s: float
-    warmup_s: float
-    level: int = 0
-    block: int = 0
-    proposal_number: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,11 +73,12 @@ class Climb:
         self._order = order
         self._listener = listener
         self.measurements: list[records.Measurement] = []
+        self.settled: Judgement | None = None
         self._repeats_left = REPEATS_PER_TRIAL
         self.text = ""
 
     def run(self) -> None:
-        """Measures every rate; raises whatever ends the trial early."""
+        """Measures every rate, or those until the outcome is `settled`; raises whatever spoils the trial."""
         bench = self._bench
         wait_for_quiet(bench.layout.server, bench.stop)
         with ExitStack() as running:
@@ -170,8 +104,16 @@ class Climb:
                 self._listener.measured(record)
                 if disturbed and self._order.purpose is not records.TrialPurpose.CALIBRATION:
                     raise Disturbed(f"At {rate_rps:.0f} requests/s {disturbed}.")
+                self.settled = judge_early(bench, self._order, self.measurements, self._rates_left())
+                if self.settled is not None:
+                    return
                 if bench.settings.gap_s > 0 and bench.stop.wait(bench.settings.gap_s):
                     raise Stopped
+
+    def _rates_left(self) -> Sequence[float]:
+        """The rates above the last; none where they are made as it goes, in a calibration."""
+        rates = self._order.rates_rps
+        return rates[len(self.measurements) :] if isinstance(rates, Sequence) else ()
 
     def _disturbance(self, record: records.Measurement) -> str:
         """What has spoilt the rate, in words; empty if nothing has."""
@@ -328,23 +270,22 @@ def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> recor
     """
     started_at = datetime.now(UTC)
     climb = Climb(bench, order, listener)
-    scores = Scores()
     kills_before = bench.surroundings.out_of_memory_kills()
     bench.sampler.watch_trial(bench.run_id, order.number)
     try:
         climb.run()
-        verdict, reason, scores = judge(bench, order, climb.measurements)
+        judged = climb.settled or judge(bench, order, climb.measurements)
     except ConfigurationRejected as error:
         explain_by_missing_files(bench.file_set)
-        verdict, reason = Verdict.REJECTED, str(error)
+        judged = Judgement(Verdict.REJECTED, str(error))
     except (ServerDied, ServerFailed, GeneratorDied, WorkerDied) as error:
         explain_by_missing_files(bench.file_set)
-        verdict = Verdict.CRASHED
-        reason = str(error) + bench.surroundings.out_of_memory_remark(kills_before)
+        remark = bench.surroundings.out_of_memory_remark(kills_before)
+        judged = Judgement(Verdict.CRASHED, str(error) + remark)
     except Disturbed as error:
-        verdict, reason = Verdict.DISTURBED, str(error)
+        judged = Judgement(Verdict.DISTURBED, str(error))
     except Stopped:
-        verdict, reason = Verdict.ABORTED, "The run was stopped during this trial."
+        judged = Judgement(Verdict.ABORTED, "The run was stopped during this trial.")
     finally:
         bench.sampler.watch_trial(None, None)
     return records.Trial(
@@ -355,58 +296,15 @@ def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> recor
         block=order.block,
         configuration=order.configuration,
         configuration_hash=configuration_hash(order.configuration),
-        verdict=verdict.value,
-        reason=reason,
-        score=scores.first,
-        second_score=scores.second,
+        verdict=judged.verdict.value,
+        reason=judged.reason,
+        score=judged.score,
+        second_score=judged.second_score,
+        estimated_score=judged.estimated_score,
         server_config=climb.text,
         started_at=started_at,
         finished_at=datetime.now(UTC),
         # An aborted trial answers no proposal: it will be tried again when the run is resumed.
-        proposal_number=None if verdict is Verdict.ABORTED else order.proposal_number,
+        proposal_number=None if judged.verdict is Verdict.ABORTED else order.proposal_number,
         measurements=tuple(climb.measurements),
-    )
-
-
-@dataclass(frozen=True)
-class Scores:
-    """What a trial has scored under the run's objectives; None where it has not."""
-
-    first: float | None = None
-    second: float | None = None
-
-
-def judge(
-    bench: Bench, order: TrialOrder, measurements: list[records.Measurement]
-) -> tuple[Verdict, str, Scores]:
-    """Verdict, reason and scores of a trial that has been measured at every rate.
-
-    A calibration has none: its rates are not those of the ladder.
-    """
-    for record in measurements:
-        if record.generator_limited:
-            reasons = "; ".join(record.health["reasons"])
-            return (
-                Verdict.GENERATOR_LIMITED,
-                f"At {bench.clients.level(record.rate_rps)}: {reasons}",
-                Scores(),
-            )
-    in_tuner = [for_tuner(record) for record in measurements]
-    verification = verify(in_tuner, bench.settings.thresholds)
-    if not verification.verified:
-        return Verdict.FAILED_VERIFICATION, verification.sentence, Scores()
-    if order.purpose is records.TrialPurpose.CALIBRATION:
-        return Verdict.VERIFIED, verification.sentence, Scores()
-    broken = broken_limit([parse_limit(text) for text in bench.settings.constraints], in_tuner)
-    if broken:
-        return Verdict.FAILED_VERIFICATION, broken, Scores()
-    return Verdict.VERIFIED, verification.sentence, scored(bench, in_tuner)
-
-
-def scored(bench: Bench, measurements: list[Measurement]) -> Scores:
-    """The scores of a verified trial under the run's one or two objectives."""
-    limit, second = bench.latency_limit, bench.second_objective
-    return Scores(
-        first=score(bench.objective, measurements, limit),
-        second=None if second is None else second_score(second, measurements, limit),
     )

@@ -74,17 +74,29 @@ class Options:
 
 @dataclass
 class Tally:
-    """What is known of one configuration: verified scores, failures, and the last result told."""
+    """What is known of one configuration: verified scores, failures, and the last result told.
+
+    `estimate` is what a trial that was stopped early would have scored: a model may learn from it, but
+    nothing is recommended, repeated or taken for the best by it.
+    """
 
     configuration: Configuration
     last: TrialResult
     scores: list[float] = field(default_factory=list)
     failures: int = 0
+    estimate: float | None = None
 
     @property
     def verified(self) -> bool:
         """Whether it passed verification every time it was judged, and at least once."""
         return bool(self.scores) and not self.failures
+
+    @property
+    def known(self) -> float | None:
+        """The mean of its verified scores, else the estimate; None if it failed or is not known at all."""
+        if self.failures:
+            return None
+        return self.mean if self.scores else self.estimate
 
     @property
     def mean(self) -> float:
@@ -141,6 +153,8 @@ class Search:
             tally.scores.append(result.score)
         elif result.verdict in FAILURES:
             tally.failures += 1
+        elif result.estimated_score is not None:
+            tally.estimate = result.estimated_score
         self.told += 1
 
     def best(self) -> TrialResult | None:

@@ -168,9 +168,9 @@ class CoarseToFine(Search):
 
     def _estimate(self, configurations: Sequence[Configuration]) -> list[float]:
         """Expected score of each: the mean of all scores told, weighted by inverse squared distance."""
-        told = [tally for tally in self.tallies.values() if tally.verified or tally.failures]
+        told = [tally for tally in self.tallies.values() if tally.known is not None or tally.failures]
         infeasible = min(tally.mean for tally in self.verified()) / 2
-        scores = np.array([tally.mean if tally.verified else infeasible for tally in told])
+        scores = np.array([infeasible if tally.known is None else tally.known for tally in told])
         at = self._positions([tally.configuration for tally in told])
         distances = np.linalg.norm(self._positions(configurations)[:, None, :] - at[None, :, :], axis=2)
         weights = 1 / np.maximum(distances, 1e-6) ** 2

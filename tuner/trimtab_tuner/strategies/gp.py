@@ -47,9 +47,11 @@ class GaussianProcess(Search):
         from sklearn.gaussian_process import GaussianProcessRegressor  # slow to import, seldom used
         from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 
-        told = [tally for tally in self.tallies.values() if tally.verified or tally.failures][-MOST_TRIALS:]
+        told = [tally for tally in self.tallies.values() if tally.known is not None or tally.failures][
+            -MOST_TRIALS:
+        ]
         worst = min(tally.mean for tally in self.verified()) / 2
-        scores = np.array([tally.mean if tally.verified else worst for tally in told])
+        scores = np.array([worst if tally.known is None else tally.known for tally in told])
         at = self._pool.coordinates(self._pool.points([tally.configuration for tally in told]))
         kernel = Matern(np.full(at.shape[1], 0.3), (0.05, 5.0), nu=2.5) + WhiteKernel(1e-3, (1e-6, 1.0))
         model = GaussianProcessRegressor(kernel, normalize_y=True)

@@ -244,11 +244,11 @@ class _Past:
     def __init__(self, space: Space, pool: Pool, run: PastRun, weight: float) -> None:
         self.weight = weight
         self._pool = pool
-        told = [r for r in run.results if r.score is not None or r.verdict in FAILURES]
+        told = [r for r in run.results if r.known_score is not None or r.verdict in FAILURES]
         self._points = np.array(
             [[_position(knob, run.space, r.configuration) for knob in space.free] for r in told]
         )
-        scores = np.array([np.nan if r.score is None else r.score for r in told])
+        scores = np.array([np.nan if r.known_score is None else r.known_score for r in told])
         self._ok = ~np.isnan(scores)
         self._log_scores = np.log(np.maximum(scores[self._ok] / np.nanmax(scores), 1e-9))
         self._bandwidth = np.full(

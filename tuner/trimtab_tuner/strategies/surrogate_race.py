@@ -141,9 +141,9 @@ class SurrogateRace(Search):
 
     def _observations(self) -> Observations:
         """What has been told; new proposals in flight count as average, so that the next goes elsewhere."""
-        keys = [key for key, t in self.tallies.items() if t.verified or t.failures]
+        keys = [key for key, t in self.tallies.items() if t.known is not None or t.failures]
         told = [self.tallies[key] for key in keys]
-        scores = [_log(t.mean) if t.verified else np.nan for t in told]
+        scores = [np.nan if t.known is None else _log(t.known) for t in told]
         points = [self._point(key) for key in keys]
         repeats = [max(len(t.scores), 1) for t in told]
         if not np.isnan(scores).all():

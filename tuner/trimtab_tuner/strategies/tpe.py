@@ -40,8 +40,8 @@ class Tpe(Search):
     def tell(self, result: TrialResult) -> None:
         """Take in a finished trial, asked for or not."""
         super().tell(result)
-        if result.score is not None:
-            score = result.score
+        if result.known_score is not None:
+            score = result.known_score
         elif result.verdict in FAILURES:
             score = min(self._scores, default=0.0) / 2
         else:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab_tuner.records import Frozen, TrialResult, Value, Verdict
+from trimtab_tuner.records import Frozen, TrialResult, Value
 from trimtab_tuner.space import Knob, Space
 
 FEWEST_TRIALS = 8
@@ -70,9 +70,12 @@ class Importance(Frozen):
 
 
 def importance(space: Space, results: Sequence[TrialResult], *, seed: int = 0) -> Importance | None:
-    """The importance of the free knobs; None with too few verified trials or when all score alike."""
-    verified = [r for r in results if r.verdict is Verdict.VERIFIED and r.score is not None]
-    scores = np.array([r.score for r in verified], dtype=float)
+    """The importance of the free knobs; None with too few verified trials or when all score alike.
+
+    Trials that were stopped early count with their estimates.
+    """
+    verified = [r for r in results if r.known_score is not None]
+    scores = np.array([r.known_score for r in verified], dtype=float)
     knobs = [k for k in space.free if len({r.configuration.get(k.name) for r in verified}) > 1]
     if (
         len(verified) < FEWEST_TRIALS

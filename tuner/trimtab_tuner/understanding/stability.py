@@ -7,7 +7,7 @@ forgives a workload or a machine that differs a little from the measured one; a 
 from collections.abc import Sequence
 from typing import Literal
 
-from trimtab_tuner.records import Configuration, Frozen, TrialResult, Verdict
+from trimtab_tuner.records import Configuration, Frozen, TrialResult
 from trimtab_tuner.space import Space
 
 WITHIN = 0.02
@@ -51,7 +51,7 @@ def stability(space: Space, results: Sequence[TrialResult], best: Configuration)
     score = sum(own) / len(own)
     neighbours = []
     for repeats in near.values():
-        verified = [r.score for r in repeats if r.verdict is Verdict.VERIFIED and r.score is not None]
+        verified = [r.known_score for r in repeats if r.known_score is not None]
         failed = len(verified) < len(repeats)
         relative = None if failed or score <= 0 else sum(verified) / len(verified) / score
         neighbours.append(Neighbour(configuration=repeats[0].configuration, relative_score=relative))
