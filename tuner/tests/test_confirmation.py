@@ -42,6 +42,62 @@ def test_finalists_are_default_best_and_runners_up():
     )
 
 
+WIDE = Space(knobs=(SPACE.knobs[0].model_copy(update={"high": 1000}),))
+LEVEL = (workers(1), workers(300), workers(600), workers(900))
+LEVEL_SCORES = confirmed(
+    w1=(100, 101, 99, 100), w300=(121, 120, 119, 122), w600=(120, 121, 120, 121), w900=(121, 121, 119, 121)
+)
+
+
+def neighbourhood(**relative):
+    """The search's results: each finalist at 120, and three neighbours of some at a share of that."""
+    results = [trial(1, 100), *(trial(n, 120) for n in (300, 600, 900))]
+    near = {name: [int(name[1:]) + step for step in (-30, 15, 30)] for name in relative}
+    return results + [trial(n, 120 * share) for name, share in relative.items() for n in near[name]]
+
+
+@pytest.mark.parametrize(
+    ("results", "recommended", "why"),
+    [
+        ((), 300, "Of 3 that cannot be told apart it needs the least resources."),
+        (neighbourhood(w600=1.0), 300, "needs the least resources."),
+        (neighbourhood(w300=0.8, w900=1.0), 600, "what needs less loses more than 2 % a step away."),
+        (neighbourhood(w300=0.8, w600=0.8), 900, "what needs less loses more than 2 % a step away."),
+        (neighbourhood(w300=0.8, w600=0.8, w900=0.8), 300, "needs the least resources."),
+    ],
+)
+def test_least_resources_decide_unless_the_optimum_is_sharp(results, recommended, why):
+    """Among those that cannot be told apart; where all are sharp, or nothing is known, resources alone."""
+    outcome = conclude(WIDE, LEVEL, LEVEL_SCORES, results)
+    assert outcome.recommended == workers(recommended)
+    assert outcome.sentence.endswith(why)
+
+
+def test_share_of_stable_neighbours_decides_between_equal_costs():
+    """The two sendfile modes cost the same; round one of them most neighbours hold."""
+    modes = Knob(name="mode", kind="categorical", choices=("a", "b"), default="a", help="Modes.")
+    connections = Knob(name="connections", kind="integer", low=1, high=10, default=5, help="Connections.")
+    space = Space(knobs=(modes, connections, *SPACE.knobs))
+    default = space.default()
+
+    def at(mode, around=5):
+        return {"mode": mode, "connections": around, "workers": 4}
+
+    results = [
+        TrialResult(configuration=at(mode, around), verdict=Verdict.VERIFIED, score=score)
+        for mode, scores in (("a", (120, 119, 119, 60)), ("b", (120, 119, 119, 119)))
+        for around, score in zip((5, 4, 6, 7), scores, strict=True)
+    ]
+    scores = [
+        ConfirmedScore(configuration=c, block=block, score=score + noise)
+        for c, score in ((default, 100), (at("a"), 120), (at("b"), 120))
+        for block, noise in enumerate((0, 1, -1, 2))
+    ]
+    outcome = conclude(space, (default, at("a"), at("b")), scores, results)
+    assert outcome.recommended == at("b")
+    assert set(outcome.stability.values()) == {"flat", "unknown"}
+
+
 def test_default_as_best_is_the_only_finalist():
     """There is nothing to compare it with, so no block is scheduled."""
     results = [trial(1, 100), trial(2, 50)]

@@ -6,11 +6,14 @@ of them alike, and cancels when scores are compared within blocks.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from pydantic import Field
 
 from trimtab_tuner.records import Configuration, ConfirmedScore, Frozen, TrialResult, Verdict
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain, RankGroup, paired_gain, tukey_groups
+from trimtab_tuner.understanding.stability import Kind, Stability, stability
 
 
 def choose_finalists(
@@ -74,7 +77,7 @@ class Outcome(Frozen):
 
     `recommended` is the configuration to use: the default, unless another is significantly better. `gain` is
     that of the configuration the sentence speaks of. `groups` ranks the finalists by Tukey's HSD (members are
-    configuration hashes).
+    configuration hashes). `stability` has the kind of each finalist's neighbourhood, by hash.
     """
 
     recommended: Configuration | None
@@ -83,23 +86,28 @@ class Outcome(Frozen):
     challengers: tuple[Challenger, ...]
     groups: tuple[RankGroup, ...]
     sentence: str
+    stability: dict[str, Kind] = Field(default_factory=dict)
 
 
 def conclude(
     space: Space,
     finalists: Sequence[Configuration],
     scores: Sequence[ConfirmedScore],
+    results: Sequence[TrialResult] = (),
     *,
     confidence: float = 0.95,
 ) -> Outcome:
     """The outcome of a confirmation of finalists in the order of `choose_finalists`, the default first.
 
+    `results` are the search's, which show how stable each finalist is.
     With k challengers each interval has the confidence 1 - (1 - confidence) / k (Bonferroni), so that all
-    hold together with `confidence` and having several attempts makes no claim easier. Among challengers that
-    are significantly better than the default and share the best one's rank, the least resource-intensive is
-    recommended. A challenger must also have been verified in at least as many blocks as the default, and in
-    more than half of all. If the default was verified in none, the best such challenger is recommended
-    although no percentage can be stated.
+    hold together with `confidence` and having several attempts makes no claim easier. A challenger must also
+    have been verified in at least as many blocks as the default, and in more than half of all. If the default
+    was verified in none, the best such challenger is recommended although no percentage can be stated.
+
+    Among challengers that are significantly better than the default and share the best one's rank, those
+    whose neighbourhood is known to be sharp are passed over if there are others; of the rest the least
+    resource-intensive is recommended, and of equals the one with more neighbours within 2 %.
     """
     if not finalists:
         return Outcome(
@@ -139,6 +147,8 @@ def conclude(
     groups = tukey_groups(
         {configuration_hash(f): [s for s in row(f) if s is not None] for f in finalists}, 1 - confidence
     )
+    stable = {configuration_hash(f): stability(space, results, f) for f in finalists}
+    kinds = {digest: judged.kind for digest, judged in stable.items()}
     default_blocks = sum(score is not None for score in default_row)
     sound = [c for c in challengers if c.verified_blocks >= max(default_blocks, len(blocks) // 2 + 1)]
     better = [c for c in sound if c.gain and c.gain.significant and c.gain.gain > 0]
@@ -147,11 +157,12 @@ def conclude(
     if not better:
         best = (sound or challengers)[0]
         sentence = _why_default(best, default, default_blocks, len(blocks))
-        return _keep_default(default, sentence, best.gain, challengers, groups)
+        kept = _keep_default(default, sentence, best.gain, challengers, groups)
+        return kept.model_copy(update={"stability": kinds})
     lead = configuration_hash(better[0].configuration)
     leaders = {lead}.union(*(group.members for group in groups if lead in group.members))
     level = [c for c in better if configuration_hash(c.configuration) in leaders]
-    chosen = min(level, key=lambda c: space.resource_cost(c.configuration))
+    chosen, why = _recommended(space, level, {d: stable[d] for d in map(_digest, level)})
     name = describe(chosen.configuration, default)
     if chosen.gain:
         sentence = f"{name} is {_in_words(chosen.gain)}."
@@ -160,6 +171,7 @@ def conclude(
             f"{name} passed verification in {chosen.verified_blocks} of {len(blocks)} blocks "
             "and the default in none, so that no gain can be stated."
         )
+    sentence += why
     return Outcome(
         recommended=chosen.configuration,
         is_default=False,
@@ -167,6 +179,7 @@ def conclude(
         challengers=challengers,
         groups=groups,
         sentence=sentence,
+        stability=kinds,
     )
 
 
@@ -174,6 +187,30 @@ def describe(configuration: Configuration, default: Configuration) -> str:
     """The settings in which a configuration differs from the default, for instance `workers=2`."""
     changed = [f"{name}={value}" for name, value in configuration.items() if default.get(name) != value]
     return ", ".join(changed) or "the default"
+
+
+def _digest(challenger: Challenger) -> str:
+    return configuration_hash(challenger.configuration)
+
+
+def _recommended(
+    space: Space, level: Sequence[Challenger], stable: Mapping[str, Stability]
+) -> tuple[Challenger, str]:
+    """Which of some challengers that cannot be told apart to use; a sentence on why, if there are several."""
+
+    def order(challenger: Challenger) -> tuple[bool, float, float]:
+        own = stable[_digest(challenger)]
+        share = own.within / len(own.neighbours) if own.neighbours else 0.0
+        return own.kind == "sharp", space.resource_cost(challenger.configuration), -share
+
+    chosen = min(level, key=order)
+    if len(level) < 2:
+        return chosen, ""
+    why = f" Of {len(level)} that cannot be told apart it needs the least resources"
+    cheapest = min(level, key=lambda c: space.resource_cost(c.configuration))
+    if order(cheapest)[1] < order(chosen)[1]:
+        why += "; what needs less loses more than 2 % a step away"
+    return chosen, why + "."
 
 
 def _challenger(

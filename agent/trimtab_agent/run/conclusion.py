@@ -12,6 +12,7 @@ from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain
 
 from trimtab_agent.outcome import Outcome, RankedConfiguration
+from trimtab_agent.run.history import as_result
 from trimtab_agent.run.trade_off import run_front
 
 ADVICE = {
@@ -43,13 +44,20 @@ def confirmed_outcome(
     """The outcome by the blocks of the confirmation that are whole; `finalists` begins with the default."""
     space = Space.model_validate(run.space)
     scores = block_scores(trials, blocks.whole)
-    concluded = conclude(space, finalists, scores)
+    searched = [
+        as_result(trial)
+        for trial in trials
+        if trial.purpose is records.TrialPurpose.SEARCH and trial.verdict != Verdict.ABORTED
+    ]
+    concluded = conclude(space, finalists, scores, searched)
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
     gains = {configuration_hash(c.configuration): c.gain for c in concluded.challengers}
-    ranking = [
-        _ranked(finalist, number == 0, scores, ranks, gains.get(configuration_hash(finalist)))
-        for number, finalist in enumerate(finalists)
-    ]
+    ranking = []
+    for number, finalist in enumerate(finalists):
+        digest = configuration_hash(finalist)
+        ranked = _ranked(finalist, number == 0, scores, ranks, gains.get(digest))
+        stable = concluded.stability.get(digest, "unknown")
+        ranking.append(ranked.model_copy(update={"stability": stable}))
     ranking.sort(key=lambda r: (r.rank is None, r.rank, -(r.mean_score_mbps or 0.0)))
     sentence = concluded.sentence
     if concluded.recommended is None:
