@@ -2,7 +2,10 @@
 
 import json
 
-from live_support import tiny_options
+from live_support import tiny_options, tiny_spec
+from trimtab_agent.specification import KnobSpec
+from trimtab_db.records import RunState, TrialPurpose
+from trimtab_tuner.records import Verdict
 
 
 def tuned(command, *options, **changes):
@@ -31,3 +34,61 @@ def test_run_with_two_objectives_shows_and_exports_its_front(command, tmp_path):
     assert "## Front" in command("show", "1", "--markdown")[1].splitlines()
     (readme,) = [e["text"] for e in document["exports"] if e["format"] == "readme"]
     assert "condensed-area and rss" in " ".join(readme.split())
+
+
+def test_run_under_a_latency_limit_of_its_own_finds_one_by_calibrating(command):
+    """`mat` without a limit: every trial is scored under 4.5 times the mean latency at low load."""
+    document = tuned(command, "--objective=mat")
+    assert document["run"]["state"] == "finished"
+    assert all(
+        t["score"] is not None for t in document["trials"] if t["verdict"] == "verified" and t["level"]
+    )
+    assert any("mean <= " in event["message"] for event in document["events"])
+
+
+def test_constraint_that_nothing_satisfies_is_named_with_what_to_loosen(command):
+    """The run ends without a recommendation, and says why."""
+    document = tuned(command, "--set", 'constraints=["rss <= 10kB"]')
+    outcome = document["run"]["outcome"]
+    assert (document["run"]["state"], outcome["best"]) == ("finished", None)
+    assert "rss <= 10kB" in outcome["sentence"]
+    assert "Loosen or drop the constraint rss <= 10kB" in outcome["sentence"]
+    assert document["exports"] == []
+
+
+def test_trial_that_cannot_matter_is_stopped_with_its_reason(runtime):
+    """One connection at a time cannot keep up: the rates left are not driven; the reason has the bound."""
+    narrowed = {
+        "max_connections": KnobSpec(low=1, high=64),
+        "workers": KnobSpec(fixed=1),
+        "sendfile": KnobSpec(fixed="nonblocking"),
+    }
+    grid = {"strategy": "grid", "coarse_grid": {"max_connections": 2}}
+    run_id = runtime.service.start(tiny_spec(narrowed, **grid, early_stopping=True, ladder_points=4))
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert (run.state, run.error) == (RunState.FINISHED, "")
+    trials = runtime.repository.trials_of(run_id)
+    (stopped,) = [t for t in trials if t.configuration["max_connections"] == 1]
+    assert (stopped.purpose, stopped.verdict) == (TrialPurpose.SEARCH, Verdict.STOPPED_EARLY)
+    assert 0 < len(stopped.measurements) < 4
+    assert stopped.score is None
+    leader = max(t.score for t in trials if t.purpose is TrialPurpose.SEARCH and t.score is not None)
+    assert stopped.estimated_score < leader
+    assert "it could have reached at most" in stopped.reason
+    assert any(e.message.startswith("Stopping early has saved") for e in runtime.repository.events(run_id))
+    others = [t for t in trials if t.purpose is TrialPurpose.CONFIRMATION]
+    assert all(len(t.measurements) == 4 for t in others)
+
+
+def test_trial_that_has_lost_its_verification_is_stopped_with_its_reason(runtime):
+    """A broken constraint stays broken: the first rate settles it, except for the default."""
+    run_id = runtime.service.start(tiny_spec(early_stopping=True, constraints=["rss <= 10kB"]))
+    runtime.service.wait()
+    default, *others = [t for t in runtime.repository.trials_of(run_id) if t.purpose is TrialPurpose.SEARCH]
+    assert len(default.measurements) == 2
+    assert others
+    for trial in others:
+        assert trial.verdict == Verdict.FAILED_VERIFICATION
+        assert len(trial.measurements) == 1
+        assert "nothing measured later could mend that" in trial.reason

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from trimtab_tuner.presets import PRESETS, Estimate, Settings, SettingsError, estimate, override
 from trimtab_tuner.score import Objective, parse_objective
-from trimtab_tuner.second_objective import axis, check_pair
+from trimtab_tuner.second_objective import check_pair, needs_limit
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
@@ -182,8 +182,7 @@ def _check_objectives(spec: RunSpec, definition: Definition) -> None:
             raise SpecError("second_objective", f"second_objective = {error}") from error
         asked["second_objective"] = spec.second_objective
     for field, text in asked.items():
-        needs_limit = not axis(text).minimised and parse_objective(text) == (Objective.MAT, None)
-        if needs_limit and definition.clients.loop == "closed":
+        if needs_limit(text) and definition.clients.loop == "closed":
             raise SpecError(
                 field,
                 f"{field} = {text!r}: a closed loop has no calibration to derive the latency limit "

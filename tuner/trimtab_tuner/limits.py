@@ -72,5 +72,15 @@ def broken_limit(limits: Sequence[Limit], measurements: Sequence[Measurement]) -
     return ""
 
 
+def nearest_miss(limit: Limit, trials: Sequence[Sequence[Measurement]]) -> str:
+    """What the trial that came nearest to holding it had at its worst rate; empty if none measured it."""
+    worst = [
+        max(values)
+        for measurements in trials
+        if (values := [v for m in measurements if (v := limit.measured(m)) is not None])
+    ]
+    return f"{limit.statistic} = {_in_words(limit.statistic, min(worst))}" if worst else ""
+
+
 def _in_words(statistic: str, value: float) -> str:
     return f"{value / 1e6:.1f} MB" if statistic == "rss" else f"{value / 1e3:.2f} ms"

@@ -45,6 +45,11 @@ def check_pair(first: str, second: str) -> None:
         raise ValueError(f"{second!r}: it is the first objective already; expected another one")
 
 
+def needs_limit(text: str) -> bool:
+    """Whether an objective is `mat` without a limit of its own, so that a calibration must give it one."""
+    return not axis(text).minimised and parse_objective(text) == (Objective.MAT, None)
+
+
 def second_score(text: str, measurements: Sequence[Measurement], limit: Limit | None = None) -> float | None:
     """The figure of a second objective; None where the cost was not measured.
 

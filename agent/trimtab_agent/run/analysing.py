@@ -8,10 +8,12 @@ from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvi
 from trimtab_tuner.records import Configuration, TrialResult, Verdict
 from trimtab_tuner.space import Space
 from trimtab_tuner.understanding.analysis import Analysis, analyse
+from trimtab_tuner.workloads.links import LINKS
 
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.history import as_result
 from trimtab_agent.run.measuring import for_tuner
+from trimtab_agent.workload_choice import recorded_conditions
 
 
 def analyse_run(repository: Repository, run_id: int) -> Analysis:
@@ -53,7 +55,14 @@ def _evidence(
         best=evidence[own[-1].number],
         trials=tuple(evidence.values()),
         server_cpus=tuple(run.layout.get("server", ())),
+        link_mbps=_link_mbps(run),
     )
+
+
+def _link_mbps(run: records.Run) -> float | None:
+    """What the link between clients and server carries; None on the loopback, which has no rate."""
+    profile = LINKS.get(recorded_conditions(run.workload_parameters).link)
+    return None if profile is None else profile.total_mbps
 
 
 def _trial(trial: records.Trial, size_classes: bool) -> TrialEvidence:

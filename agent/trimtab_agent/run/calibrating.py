@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterator
 from trimtab_db import records
 from trimtab_db.records import TrialPurpose
 from trimtab_tuner.ladder import Calibration, CalibrationError, make_ladder
+from trimtab_tuner.limits import Limit
 from trimtab_tuner.presets import Settings
 from trimtab_tuner.records import Configuration, Verdict
+from trimtab_tuner.score import LOW_LOAD_FACTOR
 
 from trimtab_agent.run.bench import TrialOrder
 from trimtab_agent.run.history import History
@@ -66,6 +68,11 @@ def recorded_calibration(settings: Settings, history: History) -> Calibration | 
     for record in trials[-1].measurements:
         calibration.tell(for_tuner(record))
     return calibration
+
+
+def limit_sentence(limit: Limit) -> str:
+    """What `mat` is scored under, and where it comes from."""
+    return f"mat: {limit.text}, which is {LOW_LOAD_FACTOR:g} times the mean latency at the lowest rate."
 
 
 def ladder_from(calibration: Calibration, points: int) -> tuple[float, ...]:

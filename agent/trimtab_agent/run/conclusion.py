@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from trimtab_db import records
 from trimtab_tuner.blocks import Blocks
 from trimtab_tuner.confirmation import conclude, describe
+from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
 from trimtab_tuner.records import Configuration, ConfirmedScore, TrialResult, Verdict
 from trimtab_tuner.reference import Reference
 from trimtab_tuner.space import Space, configuration_hash
@@ -13,6 +14,7 @@ from trimtab_tuner.statistics import Gain
 
 from trimtab_agent.outcome import Outcome, RankedConfiguration
 from trimtab_agent.run.history import as_result
+from trimtab_agent.run.measuring import for_tuner
 from trimtab_agent.run.trade_off import run_front
 
 ADVICE = {
@@ -61,7 +63,7 @@ def confirmed_outcome(
     ranking.sort(key=lambda r: (r.rank is None, r.rank, -(r.mean_score_mbps or 0.0)))
     sentence = concluded.sentence
     if concluded.recommended is None:
-        sentence = f"{sentence} {explain_no_verified(trials)}"
+        sentence = f"{sentence} {explain_no_verified(run, trials)}"
     if blocks.next_slot is None and len(blocks.whole) < blocks.wanted:
         sentence = (
             f"{sentence} Only {len(blocks.whole)} of the {blocks.wanted} blocks wanted could be measured: "
@@ -156,15 +158,32 @@ def _unfinished_sentence(
     )
 
 
-def explain_no_verified(trials: Sequence[records.Trial]) -> str:
+def explain_no_verified(run: records.Run, trials: Sequence[records.Trial]) -> str:
     """Why no trial was verified: what became of most of them, one as an example, and what may help."""
     judged = [trial for trial in trials if trial.purpose is records.TrialPurpose.SEARCH]
     if not judged:
         return ""
     verdict, count = Counter(trial.verdict for trial in judged).most_common(1)[0]
     example = next(trial for trial in judged if trial.verdict == verdict)
-    advice = ADVICE.get(Verdict(verdict), "")
+    advice = _looser_constraint(run, judged) or ADVICE.get(Verdict(verdict), "")
     sentence = (
         f"{count} of {len(judged)} trials: {verdict}, for instance trial {example.number}: {example.reason}"
     )
     return f"{sentence} {advice}".strip()
+
+
+def _looser_constraint(run: records.Run, trials: Sequence[records.Trial]) -> str:
+    """What to loosen where a constraint is what most trials broke; empty where it is something else."""
+    limits = [parse_limit(text) for text in run.settings.get("constraints", ())]
+    measured = [[for_tuner(m) for m in trial.measurements] for trial in trials if trial.measurements]
+    broken = Counter(
+        limit.text
+        for measurements in measured
+        if (limit := next((x for x in limits if broken_limit([x], measurements)), None)) is not None
+    )
+    if not broken or 2 * broken.total() <= len(trials):
+        return ""
+    text = broken.most_common(1)[0][0]
+    nearest = nearest_miss(parse_limit(text), measured)
+    had = f"; the trial that came nearest had {nearest} at its worst rate" if nearest else ""
+    return f"Loosen or drop the constraint {text}{had}."

@@ -104,11 +104,14 @@ class History:
         )
 
     def low_load_limit(self) -> Limit | None:
-        """The latency limit that the calibration's lowest rate suggests; None if it replied nothing."""
-        measured = [m for t in self.finished(TrialPurpose.CALIBRATION) for m in t.measurements]
-        lowest = min(measured, key=lambda m: m.rate_rps, default=None)
-        mean_us = None if lowest is None else lowest.reply_latency.mean_us
-        return derived_limit(mean_us) if mean_us else None
+        """The latency limit that the calibration suggests, by its lowest rate with replies, if any."""
+        means_us = {
+            m.rate_rps: m.reply_latency.mean_us
+            for t in self.finished(TrialPurpose.CALIBRATION)
+            for m in t.measurements
+            if m.reply_latency.mean_us
+        }
+        return derived_limit(means_us[min(means_us)]) if means_us else None
 
     def reference_due(self, budget_trials: int) -> bool:
         """Whether the search's next trial is to be the reference; never if the default was not verified."""

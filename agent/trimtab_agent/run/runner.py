@@ -18,6 +18,7 @@ from trimtab_db.errors import DatabaseError
 from trimtab_db.records import RunPhase, RunState, TrialPurpose
 from trimtab_tuner.ladder import CalibrationError
 from trimtab_tuner.presets import Settings, estimate
+from trimtab_tuner.second_objective import needs_limit
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderError
@@ -38,6 +39,7 @@ from trimtab_agent.run.calibrating import (
     calibrate,
     calibration_sentence,
     ladder_from,
+    limit_sentence,
     recorded_calibration,
 )
 from trimtab_agent.run.confirming import Confirmation
@@ -243,7 +245,16 @@ class Runner:
             files.read_into_page_cache(self._stop)
 
     def _learn_latency_limit(self) -> None:
+        """What `mat` is scored under, where its text has no limit; from the recorded calibration."""
         limit = self._history.low_load_limit()
+        objectives = (self._run.objective, self._run.second_objective)
+        if any(text is not None and needs_limit(text) for text in objectives):
+            if limit is None:
+                raise CalibrationError(
+                    "mat has no latency limit, as the calibration has measured no latency; "
+                    "expected one, for instance 'mat: p999 <= 4ms'"
+                )
+            self._announcer.note("info", limit_sentence(limit))
         self._executor.bench = replace(self._bench, latency_limit=limit)
 
     def _export(self) -> None:

@@ -28,6 +28,11 @@ class LinkProfile(Frozen):
     receive_queues: Annotated[int, Field(ge=1, le=64)]
     rate_mbps: Annotated[int, Field(ge=1)] | None
 
+    @property
+    def total_mbps(self) -> float | None:
+        """What all its pairs carry together in one direction; None where nothing limits them."""
+        return None if self.rate_mbps is None else float(self.rate_mbps * self.subnets)
+
 
 LINKS: dict[str, LinkProfile] = {
     profile.name: profile
