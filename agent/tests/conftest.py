@@ -70,8 +70,10 @@ def command(
 
     def carry_out(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["trimtab", *arguments])
+        allowed = os.sched_getaffinity(0)
         with pytest.raises(SystemExit) as end:
             main()
+        os.sched_setaffinity(0, allowed)
         output, errors = capfd.readouterr()
         return int(end.value.code or 0), output, errors
 

@@ -59,12 +59,12 @@ def start_calibrated(runtime: Runtime, **changes: Any) -> int:
     return start_with_ladder(runtime, tiny_spec(**changes))
 
 
-def start_with_ladder(runtime: Runtime, spec: RunSpec) -> int:
-    """Starts a run with rates that every server keeps up with in place of a calibration."""
+def start_with_ladder(runtime: Runtime, spec: RunSpec, ladder_rps: tuple[float, ...] = LADDER_RPS) -> int:
+    """Starts a run with rates (by default such that every server keeps up) in place of a calibration."""
     run_id = runtime.service.start(spec)
     runtime.service.stop(run_id)
     runtime.service.wait()
-    runtime.repository.set_run_ladder(run_id, LADDER_RPS)
+    runtime.repository.set_run_ladder(run_id, ladder_rps)
     return runtime.service.resume(run_id)
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from live_support import tiny_options, tiny_spec
+from live_support import start_with_ladder, tiny_options, tiny_spec
 from trimtab_agent.specification import KnobSpec
 from trimtab_db.records import RunState, TrialPurpose
 from trimtab_tuner.records import Verdict
@@ -64,21 +64,20 @@ def test_trial_that_cannot_matter_is_stopped_with_its_reason(runtime):
         "sendfile": KnobSpec(fixed="nonblocking"),
     }
     grid = {"strategy": "grid", "coarse_grid": {"max_connections": 2}}
-    run_id = runtime.service.start(tiny_spec(narrowed, **grid, early_stopping=True, ladder_points=4))
+    run_id = start_with_ladder(runtime, tiny_spec(narrowed, **grid, early_stopping=True), (1000.0, 2000.0))
     runtime.service.wait()
     run = runtime.repository.run(run_id)
     assert (run.state, run.error) == (RunState.FINISHED, "")
     trials = runtime.repository.trials_of(run_id)
     (stopped,) = [t for t in trials if t.configuration["max_connections"] == 1]
     assert (stopped.purpose, stopped.verdict) == (TrialPurpose.SEARCH, Verdict.STOPPED_EARLY)
-    assert 0 < len(stopped.measurements) < 4
+    assert [m.rate_rps for m in stopped.measurements] == [1000.0]
     assert stopped.score is None
     leader = max(t.score for t in trials if t.purpose is TrialPurpose.SEARCH and t.score is not None)
     assert stopped.estimated_score < leader
     assert "it could have reached at most" in stopped.reason
-    assert any(e.message.startswith("Stopping early has saved") for e in runtime.repository.events(run_id))
-    others = [t for t in trials if t.purpose is TrialPurpose.CONFIRMATION]
-    assert all(len(t.measurements) == 4 for t in others)
+    messages = [event.message for event in runtime.repository.events(run_id)]
+    assert "Stopping early has saved 1 rates of the search." in messages
 
 
 def test_trial_that_has_lost_its_verification_is_stopped_with_its_reason(runtime):

@@ -127,7 +127,7 @@ def unfinished_outcome(
     """
     default = Space.model_validate(run.space).default()
     return Outcome(
-        sentence=_unfinished_sentence(default, best, trials, reference),
+        sentence=_unfinished_sentence(run, best, trials, reference),
         confirmed=False,
         default=default,
         best=None if best is None else best.configuration,
@@ -139,14 +139,15 @@ def unfinished_outcome(
 
 
 def _unfinished_sentence(
-    default: Configuration, best: TrialResult | None, trials: Sequence[records.Trial], reference: Reference
+    run: records.Run, best: TrialResult | None, trials: Sequence[records.Trial], reference: Reference
 ) -> str:
     """The best so far, and how much there is to it."""
     searched = [t for t in trials if t.purpose is records.TrialPurpose.SEARCH]
     if not searched:
         return "The run ended before any configuration had been measured."
     if best is None or best.score is None:
-        return f"Nothing has been verified so far. {explain_no_verified(trials)}".strip()
+        return f"Nothing has been verified so far. {explain_no_verified(run, trials)}".strip()
+    default = Space.model_validate(run.space).default()
     sentence = f"Best so far is {describe(best.configuration, default)} with {best.score:.1f} Mbps"
     of_default = [t.score for t in searched if t.configuration == default and t.score is not None]
     if best.configuration != default and of_default:
