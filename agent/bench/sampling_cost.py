@@ -1,54 +1,139 @@
-"""What sampling the counters once a second costs: CPU time of this process while a sampler runs in it.
+"""What sampling the counters costs, once and ten times a second, and how long a day of them takes to read.
+
+CPU time is that of this process while a sampler runs in it.
 
 The sampler is the daemon's own, with its database and a running trimtab-httpd to ask; nothing else
-happens in the process meanwhile. CPU time is that of all threads of the process.
+happens in the process meanwhile. CPU time is that of all threads of the process. The day is made of one real
+sample, put together to means as the sampler does it, and read over the API's own route.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import median
+from types import SimpleNamespace
 
+import httpx
 import psutil
+from fastapi import FastAPI
+from trimtab_agent.api.app import make_api
 from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.counters.host import host_counters
 from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.counters.thinning import StepMeans
 from trimtab_agent.host import describe_host
-from trimtab_db import open_database, sqlite_url
+from trimtab_db import Repository, open_database, sqlite_url
+from trimtab_db.records import CounterSample
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server-core" / "bench"))
 import servers
 
 WINDOW_S = 10
 WINDOWS = 3
+READS = 5
+DAY_S = 24 * 3600
+
+
+def cpu_shares(sampler: Sampler) -> list[float]:
+    """CPU time of this process in windows of a running sampler, as shares of one core."""
+    shares = []
+    for _ in range(WINDOWS):
+        before_s, begun_s = time.process_time(), time.monotonic()
+        time.sleep(WINDOW_S)  # the window itself: there is nothing to wait for but time
+        shares.append((time.process_time() - before_s) / (time.monotonic() - begun_s))
+    return shares
+
+
+def sampling(folder: Path) -> None:
+    """Samples for a while at both rates, and prints what that took."""
+    root = folder / "root"
+    root.mkdir()
+    (root / "1k.bin").write_bytes(bytes(1024))
+    repository = open_database(sqlite_url(folder / "trimtab.db"))
+    with servers.running("trimtab-httpd", folder / "server", root, "/1k.bin") as server:
+        sampler = Sampler(repository, repository.register_host(describe_host()), Broadcaster())
+        sampler.watch_server(tuple(process.pid for process in server.processes()), None)
+        sampler.start()
+        shares = {1: cpu_shares(sampler)}
+        sampler.sample_every(0.1, for_s=WINDOWS * WINDOW_S + 10)
+        shares[10] = cpu_shares(sampler)
+        sampler.stop()
+    repository.close()
+    print("## Cost of sampling\n")
+    print(
+        f"All counters of the host ({psutil.cpu_count()} CPUs) and of a running server, published and "
+        f"recorded, in {WINDOWS} windows of {WINDOW_S} s each, as a share of one core:\n"
+    )
+    print("| samples a second | CPU time |\n| --- | --- |")
+    for rate, measured in shares.items():
+        print(f"| {rate} | {', '.join(f'{share * 100:.2f} %' for share in measured)} |")
+
+
+def record_day(repository: Repository, host_id: int, cpus: int) -> None:
+    """A day of samples on so many CPUs: means of ten seconds and of a minute, and its last hour's seconds."""
+    counters = host_counters()
+    earlier = counters.take()
+    time.sleep(1)  # a sample is of a second
+    sample = counters.between(earlier, counters.take())
+    rows = sample["cpu"]["cpus"]
+    sample["cpu"]["cpus"] = [{**rows[cpu % len(rows)], "cpu": cpu} for cpu in range(cpus)]
+    minutes, batch, end = StepMeans(60, without_lists=True), [], datetime.now(UTC)
+    for age_s in range(DAY_S, 0, -10):
+        taken_at = end - timedelta(seconds=age_s)
+        values = {**sample, "time": taken_at.timestamp()}
+        ten = CounterSample(host_id=host_id, taken_at=taken_at, values=values, step_s=10)
+        minute = minutes.add(ten)
+        batch += [ten] if minute is None else [ten, minute]
+    seconds = [
+        CounterSample(host_id=host_id, taken_at=end - timedelta(seconds=age_s), values=sample)
+        for age_s in range(3600, 0, -1)
+    ]
+    repository.add_counter_samples([*batch, *seconds])
+
+
+def reading(folder: Path) -> None:
+    """Reads windows of recorded days as the browser does, and prints how long that takes."""
+    print("\n## Reading recorded counters\n")
+    print(f"`GET /api/v1/counters`, median of {READS} reads.\n")
+    print("| CPUs of the host | window | step | samples | time |\n| --- | --- | --- | --- | --- |")
+    for cpus in (4, 100):
+        repository = open_database(sqlite_url(folder / f"day-{cpus}.db"))
+        host_id = repository.register_host(describe_host())
+        record_day(repository, host_id, cpus)
+        app = make_api()
+        app.state.context = SimpleNamespace(
+            repository=repository, host_id=host_id, sampler=Sampler(repository, host_id, Broadcaster())
+        )
+        for seconds, step_s in ((DAY_S, 300), (DAY_S, 60), (3600, 12)):
+            read_s, samples = asyncio.run(read_window(app, seconds, step_s))
+            print(f"| {cpus} | {seconds // 3600} h | {step_s} s | {samples} | {1000 * read_s:.0f} ms |")
+        repository.close()
+
+
+async def read_window(app: FastAPI, seconds: int, step_s: int) -> tuple[float, int]:
+    """The median time of a read, and how many samples it brings."""
+    times_s: list[float] = []
+    samples = 0
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://bench") as client:
+        for _ in range(READS):
+            begun_s = time.perf_counter()
+            reply = await client.get("/api/v1/counters", params={"seconds": seconds, "step_s": step_s})
+            times_s.append(time.perf_counter() - begun_s)
+            samples = len(reply.raise_for_status().json())
+    return median(times_s), samples
 
 
 def main() -> None:
-    """Samples for a while and prints the section."""
+    """Prints both sections."""
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        root = folder / "root"
-        root.mkdir()
-        (root / "1k.bin").write_bytes(bytes(1024))
-        repository = open_database(sqlite_url(folder / "trimtab.db"))
-        with servers.running("trimtab-httpd", folder / "server", root, "/1k.bin") as server:
-            sampler = Sampler(repository, repository.register_host(describe_host()), Broadcaster())
-            sampler.watch_server(tuple(process.pid for process in server.processes()), None)
-            sampler.start()
-            shares = []
-            for _ in range(WINDOWS):
-                before_s, begun_s = time.process_time(), time.monotonic()
-                time.sleep(WINDOW_S)  # the window itself: there is nothing to wait for but time
-                shares.append((time.process_time() - before_s) / (time.monotonic() - begun_s))
-            sampler.stop()
-        repository.close()
-    print("## Cost of sampling\n")
-    shown = ", ".join(f"{share * 100:.2f} %" for share in shares)
-    print(
-        f"All counters of the host ({psutil.cpu_count()} CPUs) and of a running server once a second, "
-        f"published and recorded: {shown} of one core in {WINDOWS} windows of {WINDOW_S} s."
-    )
+        sampling(Path(temporary))
+        reading(Path(temporary))
 
 
 if __name__ == "__main__":

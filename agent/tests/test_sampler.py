@@ -51,3 +51,45 @@ def test_means_of_ten_seconds_and_a_minute_are_recorded_beside_the_samples(repos
     assert tens[-1].values["cpu"]["cpus"]
     assert minutes[-1].values["cpu"]["total"]
     assert "cpus" not in minutes[-1].values["cpu"]
+
+
+def test_ten_samples_a_second_are_taken_while_somebody_wants_them(repository):
+    """They are published and kept beside each whole second, and end by themselves."""
+    host_id = repository.register_host(describe_host())
+    begun = datetime.now(UTC)
+    broadcaster = Broadcaster()
+    arrived = threading.Event()
+    subscription = broadcaster.subscribe(arrived.set)
+    sampling = sampler.Sampler(repository, host_id, broadcaster, interval_s=0.2)
+    sampling.sample_every(0.02, for_s=1.0)
+    assert sampling.interval_s == 0.02
+    sampling.start()
+    pause = threading.Event()
+    while sampling.interval_s < 0.2:
+        pause.wait(0.02)
+    whole = fine = repository.counter_samples(host_id, begun)
+    while not fine or whole[-1].taken_at <= fine[-1].taken_at:
+        pause.wait(0.02)
+        sampling.write()
+        whole = repository.counter_samples(host_id, begun)
+        fine = repository.counter_samples(host_id, begun, step_s=0)
+    sampling.stop()
+    assert len(fine) > 10
+    assert all(sample.values["cpu"]["cpus"] for sample in (*fine, *whole))
+    assert sum(sample.values["interval_s"] for sample in fine) < 1.5
+    assert max(sample.values["interval_s"] for sample in whole) >= 0.19
+    in_order = sorted(event.data["time"] for event in subscription.drain())
+    assert len(in_order) == len(set(in_order)) >= len(fine)
+
+
+def test_trial_says_how_often_it_is_sampled(repository):
+    """The faster of what a trial and what somebody else wants counts."""
+    sampling = sampler.Sampler(repository, 1, Broadcaster())
+    sampling.watch_trial(1, 2, 0.1)
+    assert sampling.interval_s == 0.1
+    sampling.sample_every(0.5, for_s=60)
+    assert sampling.interval_s == 0.1
+    sampling.watch_trial(None, None)
+    assert sampling.interval_s == 0.5
+    sampling.sample_every(0.5, for_s=-1)
+    assert sampling.interval_s == 1.0

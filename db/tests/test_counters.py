@@ -47,6 +47,23 @@ def test_samples_of_a_trial_are_those_taken_while_it_was_measured(repository, ma
     assert repository.trial_counter_samples(run.id, 3) == ()
 
 
+def test_trial_has_its_finest_samples_only_where_they_are_there_for_all_of_it(repository, make_run):
+    """Neither ten a second for a moment nor seconds that are pruned in part are the whole trial."""
+    run = make_run(repository)
+    newest = datetime.now(UTC)
+    whole = make_samples(run.host_id, newest, 30, run_id=run.id, trial_number=1)
+    moment = [replace(whole[10], step_s=0), replace(whole[11], step_s=0)]
+    repository.add_counter_samples(whole + moment)
+    assert repository.trial_counter_samples(run.id, 1) == tuple(whole)
+    fine = [replace(sample, step_s=0) for sample in whole[:10] + whole[12:]]
+    repository.add_counter_samples(fine)
+    assert {sample.step_s for sample in repository.trial_counter_samples(run.id, 1)} == {0}
+    tens = [replace(sample, step_s=10, trial_number=2) for sample in whole[9::10]]
+    left = [replace(sample, trial_number=2) for sample in whole[-5:]]
+    repository.add_counter_samples(tens + left)
+    assert repository.trial_counter_samples(run.id, 2) == tuple(tens)
+
+
 def test_no_samples_are_no_transaction(repository):
     """An empty batch is fine."""
     repository.add_counter_samples([])
@@ -82,7 +99,7 @@ def test_pruning_keeps_each_step_for_its_time_and_the_ten_seconds_of_runs(reposi
     kept = {
         step_s: len(repository.counter_samples(run.host_id, long_ago, step_s=step_s)) for step_s in RETENTION
     }
-    assert kept == {1: 5, 10: 5 + 4, 60: 5}
+    assert kept == {0: 5, 1: 5, 10: 5 + 4, 60: 5}
     assert {sample.step_s for sample in repository.trial_counter_samples(run.id, 1)} == {10}
     assert len(repository.counter_samples(other_id, long_ago)) == 2
 

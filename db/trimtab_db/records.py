@@ -275,7 +275,7 @@ class Proposal:
 class CounterSample:
     """The host's counters at one moment; `trial_number` is the trial being measured then, if any.
 
-    `step_s` is 1 for a sample as it was taken, more for the mean of so many seconds.
+    `step_s` is 1 for a sample of one second, more for the mean of so many, 0 for less than one.
     """
 
     host_id: int

@@ -72,6 +72,7 @@ class Settings(Frozen):
     constraints: tuple[str, ...] = ()
     thresholds: Thresholds = Field(default_factory=Thresholds)
     profile: bool = False
+    sampling_interval_s: Annotated[float, Field(ge=0.1, le=1)] = 1.0
 
     @field_validator("constraints")
     @classmethod

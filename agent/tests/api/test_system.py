@@ -138,3 +138,25 @@ def test_workload_says_its_size_and_its_facts(daemon):
     assert facts["largest_bytes"]["100"] == 102_400
     assert daemon.client.get("/api/v1/workloads/..%2Fw4/facts").status_code == 404
     assert daemon.client.get("/api/v1/workloads/none/facts").status_code == 404
+
+
+def test_samples_are_taken_faster_for_a_while_on_demand(daemon):
+    """Between once and ten times a second; anything else is refused with the field."""
+    body = {"interval_s": 0.1, "for_s": 30}
+    assert daemon.client.post("/api/v1/live/rate", json=body).json() == body
+    assert daemon.sampler.interval_s == 0.1
+    for wrong in ({"interval_s": 0.01, "for_s": 30}, {"interval_s": 0.1, "for_s": 1e6}, {"interval_s": 0.1}):
+        assert daemon.client.post("/api/v1/live/rate", json=wrong).status_code == 422
+    assert daemon.client.get("/api/v1/counters", params={"seconds": 60, "step_s": 0}).json() == []
+
+
+def test_window_is_refused_a_step_for_which_too_much_would_be_read(daemon):
+    """A day comes from the means of a minute; what is refused says the least step."""
+    for seconds, least in ((86_400, 60), (7200, 10), (30 * 86_400, 720)):
+        answer = daemon.client.get("/api/v1/counters", params={"seconds": seconds, "step_s": least})
+        assert answer.status_code == 200
+        refused = daemon.client.get("/api/v1/counters", params={"seconds": seconds, "step_s": least - 1})
+        assert refused.status_code == 422
+        assert f"expected at least {least}" in refused.json()["error"]["message"]
+    as_taken = daemon.client.get("/api/v1/counters", params={"seconds": 3600, "step_s": 0})
+    assert as_taken.status_code == 422

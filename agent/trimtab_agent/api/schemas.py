@@ -414,6 +414,15 @@ class CounterValues(Reply):
     load: LoadSample | None = None
 
 
+class SamplingRate(BaseModel):
+    """How often samples are taken, and for how long."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    interval_s: Annotated[float, Field(ge=0.1, le=1)]
+    for_s: Annotated[float, Field(gt=0, le=3600)]
+
+
 class CounterSampleReply(Reply):
     """A stored sample; `run_id` and `trial_number` are those of the trial that was being measured."""
 

@@ -81,20 +81,22 @@ def _seconds(at: datetime) -> float:
 
 def _mean_sample(group: Sequence[CounterSample]) -> CounterSample:
     last = group[-1]
+    if len(group) == 1:
+        return last
     values: Values = _mean([sample.values for sample in group])
     values["interval_s"] = sum(sample.values.get("interval_s", 0) for sample in group)
-    return CounterSample(
-        host_id=last.host_id,
-        taken_at=last.taken_at,
-        values=values,
-        run_id=last.run_id,
-        trial_number=last.trial_number,
-    )
+    return replace(last, values=values)
 
 
 def _mean(values: Sequence[Any], name: str = "") -> Any:  # noqa: ANN401 - JSON of any shape
     """Number by number; of anything else, and where shapes differ, the last."""
     last = values[-1]
+    kind = type(last)
+    if all(type(value) is kind for value in values):  # nearly always, and then it is quick
+        if kind is float:
+            return last if name in NAMES else sum(values) / len(values)
+        if kind is dict and all(value.keys() == last.keys() for value in values):
+            return {key: _mean([value[key] for value in values], key) for key in last}
     if isinstance(last, bool | str) or last is None:
         return last
     if isinstance(last, int | float):

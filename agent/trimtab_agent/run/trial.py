@@ -271,7 +271,7 @@ def run_trial(bench: Bench, order: TrialOrder, listener: TrialListener) -> recor
     started_at = datetime.now(UTC)
     climb = Climb(bench, order, listener)
     kills_before = bench.surroundings.out_of_memory_kills()
-    bench.sampler.watch_trial(bench.run_id, order.number)
+    bench.sampler.watch_trial(bench.run_id, order.number, bench.settings.sampling_interval_s)
     try:
         climb.run()
         judged = climb.settled or judge(bench, order, climb.measurements)

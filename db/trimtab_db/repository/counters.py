@@ -1,6 +1,7 @@
 """Counter samples: one a second for a day, means of ten seconds and of a minute for longer.
 
     step   kept for                                   what for
+    0      a day                                      ten a second, while somebody asks for them
     1 s    a day                                      Live, and the trials of the day in every detail
     10 s   a week; those of a run for ever            a run's trials later on
     60 s   a year                                     windows of a day and more
@@ -11,27 +12,43 @@ of about a kilobyte, so that a day is some 80 MB on two CPUs.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, insert, select
 
 from trimtab_db import models, records
-from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_of
+from trimtab_db.repository.base import RepositoryPart, columns_of, now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from sqlalchemy import Select
     from sqlalchemy.orm import Session
 
-RETENTION = {1: timedelta(days=1), 10: timedelta(days=7), 60: timedelta(days=365)}
+RETENTION = {0: timedelta(days=1), 1: timedelta(days=1), 10: timedelta(days=7), 60: timedelta(days=365)}
 """How long samples of each step are kept."""
 
 KEPT_WITH_RUN_S = 10
 """Samples of this step that belong to a run stay with it."""
 
 SIZED_BY = 200  # samples whose mean size is taken for all
+
+
+SPAN_SLACK = timedelta(seconds=2)
+"""By so much finer samples may begin later or end earlier than coarser ones and still cover a trial."""
+
+COLUMNS = tuple(getattr(models.CounterSample, field.name) for field in fields(records.CounterSample))
+"""What a record holds; reading rows of columns takes half as long as reading objects."""
+
+
+def _records(session: Session, query: Select[Any]) -> tuple[records.CounterSample, ...]:
+    names = [column.key for column in COLUMNS]
+    return tuple(
+        records.CounterSample(**dict(zip(names, row, strict=True))) for row in session.execute(query)
+    )
 
 
 class CounterRepository(RepositoryPart):
@@ -49,7 +66,7 @@ class CounterRepository(RepositoryPart):
     ) -> tuple[records.CounterSample, ...]:
         """The host's samples of a step taken from `since` up to `until` (both included), oldest first."""
         query = (
-            select(models.CounterSample)
+            select(*COLUMNS)
             .where(
                 models.CounterSample.host_id == host_id,
                 models.CounterSample.step_s == step_s,
@@ -60,22 +77,28 @@ class CounterRepository(RepositoryPart):
         if until is not None:
             query = query.where(models.CounterSample.taken_at <= until)
         with self.database.reading() as session:
-            return tuple(record_of(records.CounterSample, row) for row in session.scalars(query))
+            return _records(session, query)
 
     def trial_counter_samples(self, run_id: int, trial_number: int) -> tuple[records.CounterSample, ...]:
-        """The samples of the time of a trial, oldest first, in the finest step that is still kept."""
-        of_trial = (
-            models.CounterSample.run_id == run_id,
-            models.CounterSample.trial_number == trial_number,
-        )
+        """The samples of a trial, oldest first, in the finest step that is there for all of its time."""
+        sample = models.CounterSample
+        of_trial = (sample.run_id == run_id, sample.trial_number == trial_number)
         with self.database.reading() as session:
-            step_s = session.scalar(select(func.min(models.CounterSample.step_s)).where(*of_trial))
-            query = (
-                select(models.CounterSample)
-                .where(*of_trial, models.CounterSample.step_s == step_s)
-                .order_by(models.CounterSample.taken_at)
-            )
-            return tuple(record_of(records.CounterSample, row) for row in session.scalars(query))
+            spans = [
+                (step_s, last - first)
+                for step_s, first, last in session.execute(
+                    select(sample.step_s, func.min(sample.taken_at), func.max(sample.taken_at))
+                    .where(*of_trial)
+                    .group_by(sample.step_s)
+                )
+            ]
+            if not spans:
+                return ()
+            # A step is a mean over what may begin before the trial's first finer sample.
+            longest = max(span - timedelta(seconds=step_s) for step_s, span in spans)
+            step_s = min(step_s for step_s, span in spans if span >= longest - SPAN_SLACK)
+            query = select(*COLUMNS).where(*of_trial, sample.step_s == step_s).order_by(sample.taken_at)
+            return _records(session, query)
 
     def prune_counter_samples(self, host_id: int, largest_bytes: int | None = None) -> int:
         """Delete what need not be kept any longer (see the head of this file); how many samples those were.

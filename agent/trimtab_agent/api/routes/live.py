@@ -15,7 +15,7 @@ from fastapi import APIRouter, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from trimtab_agent.api.context import ContextDep
-from trimtab_agent.api.schemas import LivePayload
+from trimtab_agent.api.schemas import LivePayload, SamplingRate
 
 router = APIRouter(tags=["live"])
 EVENT_ID = re.compile("[0-9]{1,18}")
@@ -62,6 +62,16 @@ async def follow_live(
     finally:
         closing.cancel()
         subscription.close()
+
+
+@router.post("/live/rate")
+def set_sampling_rate(body: SamplingRate, context: ContextDep) -> SamplingRate:
+    """Has samples taken up to ten times a second for a while; then once a second again.
+
+    They come as events `sample`, and are kept for a day: `GET counters` with a step of 0.
+    """
+    context.sampler.sample_every(body.interval_s, body.for_s)
+    return body
 
 
 def _event(name: str, data: object, number: int | None = None) -> LivePayload:

@@ -17,6 +17,8 @@ from trimtab_agent.errors import SpecError
 router = APIRouter(tags=["system"])
 LONGEST_WINDOW_S = 30 * 24 * 3600
 MOST_SAMPLES = 3600
+LONGEST_AS_TAKEN_S = 600
+KEPT_S = tuple(kept for kept in RETENTION if kept)
 
 
 @router.get("/health")
@@ -49,14 +51,19 @@ def get_host(context: ContextDep) -> object:
 def get_counters(
     context: ContextDep,
     seconds: Annotated[int, Query(ge=1, le=LONGEST_WINDOW_S)] = 300,
-    step_s: Annotated[int, Query(ge=1, le=3600, description="Mean of so many seconds for each sample.")] = 1,
+    step_s: Annotated[int, Query(ge=0, le=3600, description="Mean of so many seconds for each sample.")] = 1,
 ) -> tuple[CounterSample, ...]:
     """The samples of the last seconds, oldest first; the live stream goes on from there without a gap.
 
-    Those of a minute say nothing of single CPUs and workers.
+    Those of a minute say nothing of single CPUs and workers. With a step of 0 they are those taken faster
+    than once a second, where somebody has asked for that.
     """
-    if seconds > MOST_SAMPLES * step_s:
-        least = -(-seconds // MOST_SAMPLES)
+    if step_s == 0 and seconds > LONGEST_AS_TAKEN_S:
+        raise SpecError("step_s", f"step_s = 0: expected at most {LONGEST_AS_TAKEN_S} s, not {seconds}")
+    # Not only what is answered is bounded, but also what is read for it.
+    readable_s = next((kept for kept in KEPT_S if seconds <= MOST_SAMPLES * kept), KEPT_S[-1])
+    least = max(-(-seconds // MOST_SAMPLES), readable_s)
+    if 0 < step_s < least:
         raise SpecError("step_s", f"step_s = {step_s}: expected at least {least} for {seconds} s")
     context.sampler.write()
     since = datetime.now(UTC) - timedelta(seconds=seconds)
