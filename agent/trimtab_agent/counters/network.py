@@ -28,6 +28,10 @@ COUNTERS = {
 }
 
 
+# Of a dozen groups; the others are not even taken apart.
+GROUPS = {name.partition(".")[0] for name in COUNTERS}
+
+
 @dataclass(frozen=True)
 class NetworkReading:
     """Counters by `Group.Name`, gauges by name, and (processed, dropped, squeezed) per CPU."""
@@ -38,11 +42,13 @@ class NetworkReading:
 
 
 def parse_groups(text: str) -> dict[str, float]:
-    """Pairs of lines `Tcp: Name…` and `Tcp: 1 …` as {"Tcp.Name": 1.0}."""
+    """Pairs of lines `Tcp: Name…` and `Tcp: 1 …` as {"Tcp.Name": 1.0}, of `GROUPS`."""
     counters: dict[str, float] = {}
     lines = text.splitlines()
     for names, numbers in zip(lines[::2], lines[1::2], strict=True):
         group, _, rest = names.partition(":")
+        if group not in GROUPS:
+            continue
         columns = numbers.partition(":")[2].split()
         counters.update({f"{group}.{n}": float(v) for n, v in zip(rest.split(), columns, strict=True)})
     return counters
