@@ -72,7 +72,8 @@ def confirmation(scores, other):
 def concluded(finalists, trials, repeats=4):
     """The outcome of a confirmation of so many blocks."""
     confirmed = [t for t in trials if t.purpose is TrialPurpose.CONFIRMATION]
-    return confirmed_outcome(recorded_run(), finalists, trials, blocks_of(finalists, repeats, 1, confirmed))
+    blocks = blocks_of(finalists, repeats, 1, confirmed)
+    return confirmed_outcome(recorded_run(), finalists, trials, blocks, None)
 
 
 def test_lock_is_exclusive_and_names_run_and_process(tmp_path):

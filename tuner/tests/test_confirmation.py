@@ -179,6 +179,33 @@ def test_default_that_never_verifies_loses_without_a_percentage():
     )
 
 
+def test_block_in_which_a_configuration_achieved_nothing_counts_against_it():
+    """As with `mat` where the limit never held: the other blocks alone would make it the winner."""
+    scores = confirmed(w1=[100, 101, 99, 100, 100], w4=[0, 120, 0, 121, 120])
+    outcome = conclude(SPACE, (workers(1), workers(4)), scores)
+    assert outcome.is_default
+    assert outcome.challengers[0].verified_blocks == 3
+
+
+def test_two_that_were_never_verified_in_the_same_block_are_not_compared():
+    """There is no pair of scores, and the sentence says so."""
+    scores = confirmed(w1=[100, None, None], w4=[None, 120, 121])
+    outcome = conclude(SPACE, (workers(1), workers(4)), scores)
+    assert outcome.is_default
+    assert outcome.sentence == (
+        "No gain over the default can be stated: workers=4 passed verification in 2 of 3 blocks "
+        "and the default in 1, but never both in the same."
+    )
+
+
+def test_default_that_won_the_search_stays_recommended_without_confirmation():
+    """Whoever else is among the finalists, such as the expert baseline, was not the best of the search."""
+    outcome = conclude(SPACE, (workers(1), workers(4)), [], best=workers(1))
+    assert workers(1) == outcome.recommended
+    assert outcome.is_default
+    assert outcome.sentence == "The default was the best of the search; it has not been confirmed."
+
+
 def test_unconfirmed_winner_is_called_so():
     """No block at all, as when confirmation is switched off."""
     outcome = conclude(SPACE, (workers(1), workers(4)), [])

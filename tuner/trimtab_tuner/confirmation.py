@@ -62,8 +62,8 @@ def confirmation_schedule(
 class Challenger(Frozen):
     """A finalist other than the default.
 
-    `verified_blocks` counts the blocks in which it was verified, `mean_score` is over those (None if there
-    are none), `gain` over the blocks in which the default was verified too.
+    `verified_blocks` counts the blocks in which it was verified with a score above 0, `mean_score` is over
+    those (None if there are none), `gain` over the blocks in which the default was too.
     """
 
     configuration: Configuration
@@ -96,10 +96,15 @@ def conclude(
     results: Sequence[TrialResult] = (),
     *,
     confidence: float = 0.95,
+    best: Configuration | None = None,
 ) -> Outcome:
     """The outcome of a confirmation of finalists in the order of `choose_finalists`, the default first.
 
     `results` are the search's, which show how stable each finalist is.
+    `best` is the search's, for when there is no score; if it is not given, the first of the others.
+    A score of 0 (of `mat`: the limit never held) counts as not verified: it has no ratio to another, and to
+    leave its block out of the gain only would reward a configuration for the blocks in which it fails.
+
     With k challengers each interval has the confidence 1 - (1 - confidence) / k (Bonferroni), so that all
     hold together with `confidence` and having several attempts makes no claim easier. A challenger must also
     have been verified in at least as many blocks as the default, and in more than half of all. If the default
@@ -124,17 +129,22 @@ def conclude(
     by_block = {(configuration_hash(s.configuration), s.block): s.score for s in scores}
     blocks = sorted({s.block for s in scores})
     if not blocks:
+        winner = best or others[0]
+        if configuration_hash(winner) == configuration_hash(default):
+            return _keep_default(
+                default, "The default was the best of the search; it has not been confirmed."
+            )
         return Outcome(
-            recommended=others[0],
+            recommended=winner,
             is_default=False,
             gain=None,
             challengers=(),
             groups=(),
-            sentence=f"{describe(others[0], default)} was the best of the search; it has not been confirmed.",
+            sentence=f"{describe(winner, default)} was the best of the search; it has not been confirmed.",
         )
 
     def row(configuration: Configuration) -> list[float | None]:
-        return [by_block.get((configuration_hash(configuration), block)) for block in blocks]
+        return [by_block.get((configuration_hash(configuration), block)) or None for block in blocks]
 
     default_row = row(default)
     each = 1 - (1 - confidence) / len(others)
@@ -155,9 +165,9 @@ def conclude(
     if default_blocks == 0:
         better = sound
     if not better:
-        best = (sound or challengers)[0]
-        sentence = _why_default(best, default, default_blocks, len(blocks))
-        kept = _keep_default(default, sentence, best.gain, challengers, groups)
+        nearest = (sound or challengers)[0]
+        sentence = _why_default(nearest, default, default_blocks, len(blocks))
+        kept = _keep_default(default, sentence, nearest.gain, challengers, groups)
         return kept.model_copy(update={"stability": kinds})
     lead = configuration_hash(better[0].configuration)
     leaders = {lead}.union(*(group.members for group in groups if lead in group.members))
@@ -262,6 +272,11 @@ def _why_default(best: Challenger, default: Configuration, default_blocks: int, 
         return (
             f"No gain over the default: {name} passed verification in {best.verified_blocks} "
             f"of {blocks} blocks, the default in {default_blocks}."
+        )
+    if best.gain is None:
+        return (
+            f"No gain over the default can be stated: {name} passed verification in {best.verified_blocks} "
+            f"of {blocks} blocks and the default in {default_blocks}, but never both in the same."
         )
     return (
         f"No significant gain over the default: the best other configuration, {name}, measured {best.gain}."

@@ -42,8 +42,12 @@ def confirmed_outcome(
     finalists: Sequence[Configuration],
     trials: Sequence[records.Trial],
     blocks: Blocks,
+    best: TrialResult | None,
 ) -> Outcome:
-    """The outcome by the blocks of the confirmation that are whole; `finalists` begins with the default."""
+    """The outcome by the blocks of the confirmation that are whole; `finalists` begins with the default.
+
+    `best` is what the search recommends.
+    """
     space = Space.model_validate(run.space)
     scores = block_scores(trials, blocks.whole)
     searched = [
@@ -51,7 +55,8 @@ def confirmed_outcome(
         for trial in trials
         if trial.purpose is records.TrialPurpose.SEARCH and trial.verdict != Verdict.ABORTED
     ]
-    concluded = conclude(space, finalists, scores, searched)
+    recommended = None if best is None else best.configuration
+    concluded = conclude(space, finalists, scores, searched, best=recommended)
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
     gains = {configuration_hash(c.configuration): c.gain for c in concluded.challengers}
     ranking = []

@@ -34,6 +34,7 @@ class Confirmation:
         self._settings = settings
         self._space = space
         self._history = history
+        self._best = best
         self._finalists = choose_finalists(
             history.results(),
             best,
@@ -50,7 +51,7 @@ class Confirmation:
             blocks = self._blocks()
             progress.expect(RunPhase.CONFIRMING, blocks.trials_left)
             if blocks.next_slot is None:
-                return confirmed_outcome(self._run, self._finalists, self._history.trials, blocks)
+                return confirmed_outcome(self._run, self._finalists, self._history.trials, blocks, self._best)
             block, configuration = blocks.next_slot
             executor.climb(TrialPurpose.CONFIRMATION, configuration, ladder, block=block)
 
@@ -59,7 +60,7 @@ class Confirmation:
         blocks = self._blocks()
         if blocks.next_slot is not None and len(blocks.whole) < FEWEST_BLOCKS:
             return None
-        outcome = confirmed_outcome(self._run, self._finalists, self._history.trials, blocks)
+        outcome = confirmed_outcome(self._run, self._finalists, self._history.trials, blocks, self._best)
         if blocks.next_slot is None:
             return outcome
         sentence = (
