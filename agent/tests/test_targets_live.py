@@ -173,6 +173,17 @@ def test_server_that_ignores_sigterm_is_killed(order, script, monkeypatch):
     assert not psutil.Process().children(recursive=True)
 
 
+def test_server_that_serves_and_does_not_end_when_asked_is_killed(order):
+    """Frozen, so that it never sees the signal: master and workers are gone all the same."""
+    server = TargetServer(order("nginx", worker_processes=2), StopSignal())
+    pids = server.pids
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    server.stop()
+    assert len(pids) == 3
+    wait_until_gone(list(pids))
+
+
 def test_server_that_forks_away_is_found_and_ended(order, script, tmp_path):
     """A daemon in a session of its own, whose parent ends at once."""
     away = script(f"setsid sleep 300 &\necho $! >{tmp_path}/pid\nexit 3")

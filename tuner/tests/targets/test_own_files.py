@@ -209,7 +209,14 @@ def test_apache_gets_the_limits_without_which_it_would_start_fewer_threads():
         "ServerLimit 4",
         "ThreadsPerChild 128",
         "MaxRequestWorkers 512",
+        "StartServers 4",
+        "MaxSpareThreads 512",
     ]
+    kept = "StartServers 5\nMaxSpareThreads 900\nMaxRequestWorkers 512\nThreadLimit 128\nServerLimit 4\n"
+    assert (
+        EDITORS["apache"].changed(kept, tuned, ("ThreadsPerChild",), CONTEXT)
+        == kept + "ThreadsPerChild 128\n"
+    )
     assert EDITORS["apache"].changed(after, tuned, ("ThreadsPerChild",), CONTEXT) == after
     assert own_values(apache, "ServerLimit 32\n", 2)["MaxRequestWorkers"] == 400
     assert own_values(apache, "ServerLimit 8\n", 2)["MaxRequestWorkers"] == "all"

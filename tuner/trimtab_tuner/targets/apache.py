@@ -239,6 +239,11 @@ def processes(configuration: Configuration) -> int:
     return request_workers(configuration) // int(configuration["ThreadsPerChild"])
 
 
+def most_spare_threads(configuration: Configuration) -> int:
+    """All threads may be idle: none of the processes is ended for that."""
+    return max(request_workers(configuration), 1 + int(configuration["ThreadsPerChild"]))
+
+
 def settings(configuration: Configuration) -> dict[str, str]:
     """Each knob as Apache reads it; a ratio of 0 is not written, since Apache wants 1 at least."""
     lines = {knob.name: str(configuration[knob.name]) for knob in KNOBS}
@@ -253,7 +258,7 @@ def surroundings(configuration: Configuration, context: RenderContext, loaded: C
     prefix, root = quoted(context.prefix), quoted(context.root)
     modules = (*_LOADED, "status") if context.status_listen is not None else _LOADED
     log = "/dev/stderr" if context.error_log == "stderr" else context.error_log
-    threads, workers = int(configuration["ThreadsPerChild"]), request_workers(configuration)
+    threads = int(configuration["ThreadsPerChild"])
     lines = [
         *(f"LoadModule {m}_module {MODULES}/mod_{m}.so" for m in modules if m not in loaded),
         f"ServerRoot {prefix}",
@@ -274,7 +279,7 @@ def surroundings(configuration: Configuration, context: RenderContext, loaded: C
         f"ThreadLimit {max(LEAST_THREAD_LIMIT, threads)}",
         f"StartServers {processes(configuration)}",
         "MinSpareThreads 1",
-        f"MaxSpareThreads {max(workers, 1 + threads)}",
+        f"MaxSpareThreads {most_spare_threads(configuration)}",
     ]
     if context.status_listen is not None:
         path = ApacheTarget.status_path.partition("?")[0]

@@ -17,6 +17,8 @@ from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, Rende
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
 ON_OFF = ("OFF", "ON")
+# The only setting that its file cache has: twice this many files (main() in h2o's src/main.c).
+FILE_CACHE = "http2-max-concurrent-requests-per-connection"
 
 KNOBS = (
     Knob(
@@ -52,6 +54,19 @@ KNOBS = (
         default=10,
         unit="s",
         help="Time for a request to arrive, and that a connection may be idle between requests.",
+    ),
+    Knob(
+        name=FILE_CACHE,
+        kind="integer",
+        scale="log",
+        low=1,
+        high=100_000,
+        default=100,
+        unit="requests",
+        resource_weight=0.5,
+        scope="worker",
+        help="Half of the open files that a thread keeps while it goes through what is ready, and the "
+        "requests of one HTTP/2 connection at a time.",
     ),
     Knob(
         name="tcp-reuseport",
@@ -121,9 +136,12 @@ class H2oTarget:
         return found
 
     def demands(self, configuration: Configuration) -> Demands:
-        """A socket and a file for each connection; the queue's length is compiled in."""
+        """A socket and a file for each connection, and the threads' cached files; the queue's length is
+        compiled in.
+        """
         connections = int(configuration["max-connections"])
-        return Demands(2 * connections + DESCRIPTOR_RESERVE, connections, connections, None)
+        files = connections + int(configuration["num-threads"]) * 2 * int(configuration[FILE_CACHE])
+        return Demands(connections + files + DESCRIPTOR_RESERVE, connections, files, None)
 
     def workers_to_pin(self, configuration: Configuration) -> Workers | None:
         """Its threads."""

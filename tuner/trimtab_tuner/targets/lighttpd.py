@@ -67,9 +67,10 @@ KNOBS = (
     Knob(
         name="server.stat-cache-engine",
         kind="categorical",
-        choices=("simple", "disable"),
+        choices=("simple", "inotify", "disable"),
         default="simple",
-        help="Whether what stat(2) says of a file is kept for a second.",
+        help="Whether what stat(2) says of a file is kept: for a second, until the kernel tells of a change "
+        "(inotify), or not at all.",
     ),
     Knob(
         name="server.listen-backlog",

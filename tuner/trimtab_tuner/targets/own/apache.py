@@ -77,7 +77,9 @@ def _bounds(
 ) -> dict[str, str]:
     """The limits that go with processes and threads, without which Apache would lower those.
 
-    Unset, MaxRequestWorkers is 400 and ThreadLimit 64, whatever the other two ask for.
+    Unset, MaxRequestWorkers is 400 and ThreadLimit 64, whatever the other two ask for. Fewer StartServers or
+    MaxSpareThreads than all would have Apache start and end processes with the load, which has not been
+    measured; unset they are 3 and 250 (event.c).
     """
     if not {"ServerLimit", "ThreadsPerChild", "MaxRequestWorkers"} & set(knobs):
         return {}
@@ -89,6 +91,14 @@ def _bounds(
     limit = said.get("threadlimit", "")
     if threads > (int(limit) if limit.isdecimal() else apache.LEAST_THREAD_LIMIT):
         bounds["ThreadLimit"] = str(threads)
+    all_of_them = {
+        "StartServers": (apache.processes(configuration), 3),
+        "MaxSpareThreads": (apache.most_spare_threads(configuration), 250),
+    }
+    for name, (least, unset) in all_of_them.items():
+        value = said.get(name.lower(), "")
+        if least > (int(value) if value.isdecimal() else unset):
+            bounds[name] = str(least)
     return bounds
 
 
