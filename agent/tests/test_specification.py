@@ -100,3 +100,18 @@ def test_second_objective_lengthens_the_confirmation():
     """The other end of the front and its knee are confirmed too."""
     one, two = check(RunSpec()).estimate(), check(RunSpec(second_objective="rss")).estimate()
     assert two.trials - one.trials == 2 * PRESETS["quick"].settings.confirmation_repeats
+
+
+def test_fixed_knobs_that_contradict_each_other_are_refused_with_a_sentence():
+    """Else the server would refuse every trial."""
+    knobs = {"workers": KnobSpec(fixed=64), "max_connections": KnobSpec(fixed=16)}
+    with pytest.raises(SpecError, match="workers = 64: expected at most max_connections = 16"):
+        check(RunSpec(knobs=knobs))
+
+
+def test_users_own_file_is_taken_as_it_is(tmp_path):
+    """Apache lowers MaxRequestWorkers to what its processes and threads allow, and so it is measured."""
+    own = tmp_path / "apache2.conf"
+    own.write_text("ServerLimit 4\nThreadsPerChild 25\nMaxRequestWorkers 400\nListen 80\n")
+    plan = check(RunSpec(target="apache", base=str(own)))
+    assert plan.space.default()["MaxRequestWorkers"] == 400

@@ -81,7 +81,9 @@ def readme_section(order: ExportOrder) -> str:
             f"| {', '.join(map(str, context.server_cpus))} | {steered} |"
         )
     return (
-        "\n".join(rows) + "\n\nEach wants addresses of its own: put yours in place of those in the files. "
+        "\n".join(rows)
+        + "\n\nEvery setting above counts for each of them. Each wants addresses of its own: put yours in "
+        "place of those in the files. "
         f"Start them with the template unit: `{_start(order)}`. Clients must spread over the addresses, for "
         "instance by DNS.\n"
     )

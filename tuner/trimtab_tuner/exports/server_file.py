@@ -1,5 +1,7 @@
 """The file of the server that was measured: complete, and only what differs from the default."""
 
+import shlex
+
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets import nginx, php
@@ -16,7 +18,7 @@ def complete(order: ExportOrder, added: str = "") -> ExportFile:
     if order.base is not None:
         return _changed_base(order, order.base)
     stem, _, ending = target.file_name.rpartition(".")
-    start = " ".join(target.start_command(f"{stem}{added}.{ending}"))
+    start = shlex.join(target.start_command(f"{stem}{added}.{ending}"))
     head = say.header(target.name, start, order.evidence)
     head += say.comment(*say.requirements(target.demands(order.configuration)))
     text = head + "\n" + target.render(order.configuration, order.context, commented(order))

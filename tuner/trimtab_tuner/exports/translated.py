@@ -1,5 +1,7 @@
 """A configuration measured on one server, in the language of another that has not been measured."""
 
+import shlex
+
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.exports.translation import translate
 from trimtab_tuner.targets import evidence as say
@@ -38,7 +40,7 @@ def translated_file(order: ExportOrder, target: Target) -> ExportFile:
             sentences.append(f"Verify live: {target.verify_live[name]}")
         return say.comment(*sentences)
 
-    start = " ".join(target.start_command(target.file_name))
+    start = shlex.join(target.start_command(target.file_name))
     without = [
         f"No equivalent in {target.name}: {name} = {order.configuration[name]}. {source_knobs[name].help}"
         for name in translation.without_equivalent

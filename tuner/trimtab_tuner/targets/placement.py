@@ -40,7 +40,6 @@ def replica_knobs(cpus: int) -> tuple[Knob, ...]:
             default=1,
             unit="instances",
             resource_weight=3000.0,
-            scope="total",
             help="Instances of the server at addresses of their own, each on its share of the CPUs; all "
             "other knobs count for each of them.",
         ),
