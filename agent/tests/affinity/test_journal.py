@@ -82,7 +82,17 @@ def test_drift_names_the_setting_that_somebody_else_changed(journal, kernel):
     assert journal.drift() == ()
     (kernel / "proc/irq/24/smp_affinity").write_text("00000003\n")
     assert journal.drift() == ("/proc/irq/24/smp_affinity was set to 00000002 and is 00000003 now",)
-    assert journal.drift(run_id=7) == ()  # a person's, and so nothing to a run
+
+
+def test_drift_of_a_plan_knows_the_settings_that_it_found_right_already(journal, kernel):
+    """Those have no line in the journal: there is nothing to put back. What others applied is not its own."""
+    journal.apply([CHANGES[1]])
+    found = journal.apply([Change(path="/proc/irq/24/smp_affinity", mask="3", why="")], run_id=7)
+    assert [setting.state for setting in found] == ["unchanged"]
+    (kernel / CHANGES[1].path.removeprefix("/")).write_text("00000000\n")
+    assert journal.drift_of(found) == ()
+    (kernel / "proc/irq/24/smp_affinity").write_text("00000001\n")
+    assert journal.drift_of(found) == ("/proc/irq/24/smp_affinity was set to 3 and is 00000001 now",)
 
 
 def test_a_setting_touched_twice_ends_with_its_first_value(journal, values):

@@ -11,7 +11,7 @@ live in the kernel only; the boot id of /proc/sys/kernel/random/boot_id tells), 
 A value that somebody else has set meanwhile is put back like any other: A is what the machine had before us.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,23 +82,28 @@ class AffinityJournal:
         """The lines that have not been put back, latest first."""
         return self._repository.unrestored_os_changes()
 
-    def drift(self, run_id: int | None = None) -> tuple[str, ...]:
-        """A sentence for each setting that no longer has our value; with `run_id` for that run's only."""
-        sentences = []
-        seen: set[str] = set()
+    def drift(self) -> tuple[str, ...]:
+        """A sentence for each setting in the journal that no longer has our value."""
+        masks: dict[str, str] = {}
         for line in self.in_force():
-            if line.applied_at is None or line.path in seen:
-                continue
-            seen.add(line.path)  # only the latest line of a setting is in force
-            if run_id is not None and line.run_id != run_id:
-                continue
+            if line.applied_at is not None:
+                masks.setdefault(line.path, line.value_after)  # only the latest line of a setting is in force
+        return self._moved(masks)
+
+    def drift_of(self, settings: Sequence[Applied]) -> tuple[str, ...]:
+        """The same for what `apply` has answered, also for settings that had their value and have no line."""
+        return self._moved({s.path: s.after for s in settings if s.state in ("applied", "unchanged")})
+
+    def _moved(self, masks: Mapping[str, str]) -> tuple[str, ...]:
+        sentences = []
+        for path, mask in masks.items():
             try:
-                now = self._access.read(line.path)
+                now = self._access.read(path)
             except SettingRefused as error:
-                sentences.append(f"{line.path}: {error}")
+                sentences.append(f"{path}: {error}")
                 continue
-            if not same_mask(now, line.value_after):
-                sentences.append(f"{line.path} was set to {line.value_after} and is {now} now")
+            if not same_mask(now, mask):
+                sentences.append(f"{path} was set to {mask} and is {now} now")
         return tuple(sentences)
 
     def restore(self, down_to: int = 0, *, only_left_behind: bool = False) -> tuple[Restored, ...]:

@@ -130,21 +130,23 @@ class Climb:
         devices = ("lo",) if link is None else link.receiving_devices
         try:
             if placement == "none":
-                running.enter_context(bench.affinity.for_trial(plan, devices, bench.run_id))
+                steering = bench.affinity.for_trial(plan, devices, bench.run_id)
             else:
                 shares = cpus_of_replicas(bench.layout.server, replicas_of(configuration))
-                running.enter_context(bench.affinity.for_replicas(placement, shares, devices, bench.run_id))
+                steering = bench.affinity.for_replicas(placement, shares, devices, bench.run_id)
+            settings = running.enter_context(steering)
         except SettingRefused as error:
             what = f"affinity plan {plan}" if placement == "none" else f"replicas {placement}"
             raise ConfigurationRejected(f"{what}: {error}") from error
-        running.push(self._look_for_drift)
+        journal = bench.affinity.journal
 
-    def _look_for_drift(self, failure: type[BaseException] | None, *_: object) -> None:
-        """At the end of the rates: somebody else who moved what the plan had placed has spoilt them."""
-        if failure is None and self._bench.affinity is not None:
-            drift = self._bench.affinity.journal.drift(self._bench.run_id)
+        def look_for_drift(failure: type[BaseException] | None, *_: object) -> None:
+            """At the end of the rates: somebody else who moved what the plan had placed has spoilt them."""
+            drift = () if failure is not None else journal.drift_of(settings)
             if drift:
                 raise Disturbed("; ".join(drift))
+
+        running.push(look_for_drift)
 
     def _start(self) -> Replicas:
         bench = self._bench
