@@ -8,12 +8,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from live_support import tiny_options, tiny_spec, wait_until_gone
+from live_support import start_with_ladder, tiny_options, tiny_spec, wait_until_gone
 from trimtab_agent import link
 from trimtab_agent.errors import HostError
 from trimtab_agent.leftovers import Leftover, Leftovers
 from trimtab_agent.link import KIND, made_link, remove, require_links
+from trimtab_agent.run.analysing import analyse_run
 from trimtab_agent.runtime import open_runtime
+from trimtab_agent.specification import KnobSpec
 from trimtab_tuner.workloads.links import LINKS
 
 
@@ -112,6 +114,18 @@ def test_run_over_a_link_is_limited_by_its_rate(links, runtime, listener):
     runtime.service.wait()
     measurement = runtime.repository.trial(run_id, 1).measurements[0]
     assert 0 < measurement.goodput_mbps <= 100
+    assert namespaces() == set()
+
+
+def test_full_link_is_diagnosed_from_what_was_recorded(links, runtime):
+    """Four times what 100 Mbit/s carry: the rule finds the link, also where nothing could be verified."""
+    spec = tiny_spec(rate_duration_s=1.5, warmup_s=0.5, budget_trials=1, confirmation_repeats=0)
+    spec = spec.model_copy(update={"link": "hundred-megabit", "knobs": {"workers": KnobSpec(low=1, high=4)}})
+    run_id = start_with_ladder(runtime, spec, (1000.0, 4000.0))
+    runtime.service.wait()
+    findings = {found.rule: found for found in analyse_run(runtime.repository, run_id).findings}
+    found = findings["link-is-the-bottleneck"]
+    assert {fact.name: fact.value for fact in found.facts}["link"] == 100
     assert namespaces() == set()
 
 

@@ -27,7 +27,7 @@ def analyse_run(repository: Repository, run_id: int) -> Analysis:
     ]
     results = [as_result(t) for t in trials if t.purpose is TrialPurpose.SEARCH]
     best = _best(run, results)
-    return analyse(space, results, best, None if best is None else _evidence(repository, run, trials, best))
+    return analyse(space, results, best, _evidence(repository, run, trials, best or space.default()))
 
 
 def _best(run: records.Run, results: Sequence[TrialResult]) -> Configuration | None:

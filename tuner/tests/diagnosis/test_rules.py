@@ -122,7 +122,7 @@ BUSY = {"system": 80.0, "idle": 2.0}
 
 FIRING = {
     "generator-is-the-bottleneck": run(trial(rate(generator_cpu=97.0))),
-    "link-is-the-bottleneck": run(trial(rate(goodput=941.0)), link_mbps=1_000.0),
+    "link-is-the-bottleneck": run(trial(rate(goodput=862.0)), link_mbps=1_000.0),
     "stolen-time": run(trial(rate(cpu0={"steal": 12.0}, cpu1={"steal": 9.0}))),
     "connection-ceiling": run(
         trial(max_connections=8192, score=430.0), trial(number=2, max_connections=4096, score=400.0)
@@ -215,7 +215,7 @@ def test_missing_counters_silence_the_rules():
 SILENT = {
     "generator-is-the-bottleneck": (run(trial(rate(generator_cpu=85.0))),),
     "link-is-the-bottleneck": (
-        run(trial(rate(goodput=850.0)), link_mbps=1_000.0),
+        run(trial(rate(goodput=840.0)), link_mbps=1_000.0),
         run(trial(rate(goodput=9_000.0)), link_mbps=None),  # the loopback has no rate
     ),
     "stolen-time": (run(trial(rate(cpu0={"steal": 4.0}, cpu1={"steal": 4.0}, cpu3={"steal": 50.0}))),),

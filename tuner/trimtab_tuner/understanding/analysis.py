@@ -29,7 +29,10 @@ def analyse(
     best: Configuration | None,
     evidence: RunEvidence | None,
 ) -> Analysis:
-    """The analysis of a run by its search trials; `evidence` is of the best configuration's trial."""
+    """The analysis of a run by its search trials; `evidence` is of the best configuration's trial.
+
+    Of the default's where nothing has been verified: then it is to tell why.
+    """
     notes = []
     mattered = importance(space, results)
     if mattered is None:
@@ -38,7 +41,7 @@ def analyse(
             f"there are {sum(r.score is not None for r in results)}."
         )
     if best is None:
-        notes.append("No configuration has been verified yet, so there is nothing to diagnose.")
+        notes.append("No configuration has been verified yet: what is diagnosed is the default.")
     return Analysis(
         best=best,
         importance=mattered,
