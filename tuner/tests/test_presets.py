@@ -99,3 +99,9 @@ def test_range_of_the_user_outside_the_preset_wins():
     """Asking for more workers than the preset looks at is a wish, not an error."""
     space = QUICK.apply_ranges(SPACE.restrict("workers", low=64, high=128))
     assert (space.knob("workers").low, space.knob("workers").high) == (64, 128)
+
+
+def test_protocol_of_the_thesis_drives_every_rate():
+    """Its curves are compared with published ones; every other preset saves what cannot matter."""
+    stopping = {name for name, preset in PRESETS.items() if preset.settings.early_stopping}
+    assert stopping == PRESETS.keys() - {"thesis"}
