@@ -112,7 +112,12 @@ def trimtab_here(settings, monkeypatch, capfd):
         (["--knob", "workers=two"], "workers = 'two': expected an integer from 1"),
         (["--knob", "threads=5"], "threads"),
         (["--knob", "workers"], "--knob workers: expected NAME=LOW:HIGH"),
+        (["--knob", "workers=1:4", "--knob", "workers=2"], "--knob workers: given more than once"),
+        (["--set", "gap_s=0", "--set", "gap_s=1"], "--set gap_s: given more than once"),
+        (["--memory", "lots"], "memory = 'lots': expected 'unlimited', 'in-memory'"),
         (["--resume", "9"], "run 9 does not exist"),
+        (["--resume", "1", "--budget", "50"], "a run goes on as it was started; --budget cannot change it"),
+        (["--resume", "1", "--set", "gap_s=0"], "a run goes on as it was started; --set cannot change it"),
     ],
 )
 def test_bad_input_is_named_and_ends_with_2(trimtab_here, options, sentence):
@@ -133,6 +138,18 @@ def test_show_of_an_unknown_run_ends_with_2(trimtab_here):
     """The sentence says how to find the runs there are."""
     code, _, errors = trimtab_here("show", "4")
     assert (code, "`trimtab runs` lists the runs" in errors) == (2, True)
+
+
+def test_compare_of_an_unknown_run_ends_with_2(trimtab_here):
+    """The number is named."""
+    code, _, errors = trimtab_here("compare", "4", "5")
+    assert (code, "run 4 does not exist" in errors) == (2, True)
+
+
+def test_two_forms_of_a_report_are_refused(trimtab_here):
+    """Neither is left out without a word."""
+    code, _, errors = trimtab_here("show", "1", "--json", "--markdown")
+    assert (code, "expected one of the two" in errors) == (2, True)
 
 
 @pytest.mark.parametrize("options", [("show",), ("tune", "--resume")])
@@ -192,6 +209,10 @@ def test_run_is_shown_and_exported_from_the_database(trimtab_here, tmp_path):
     assert {"## Outcome", "## Configurations, best first", "## Diagnosis", "## Stability"} <= set(
         document_lines
     )
+    code, output, _ = trimtab_here("compare", "1", "--json")
+    (compared,) = json.loads(output)["runs"]
+    assert (code, compared["id"], compared["best"]) == (0, 1, document["run"]["outcome"]["best"])
+    assert "the default" in trimtab_here("compare", "1")[1]
     code, output, _ = trimtab_here("export", "1", "--format", "trimtab-httpd", "--output", str(tmp_path))
     assert (code, "trimtab-httpd.ini: accepted" in output) == (0, True)
     (export,) = [e for e in document["exports"] if e["format"] == "trimtab-httpd"]

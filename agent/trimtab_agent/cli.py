@@ -1,5 +1,5 @@
-"""The command line: `trimtab up | tune | runs | show | export | replay | targets | host | affinity | load |
-workload | db`.
+"""The command line: `trimtab up | tune | runs | show | compare | export | replay | targets | host |
+affinity | load | workload | db`.
 
 Exit codes
     0    done; for `tune`: the run has finished, whether or not it found a gain
@@ -18,18 +18,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from pydantic import ValidationError
-from rich.console import Console
 from trimtab_db import Repository
 from trimtab_db.errors import DatabaseError, RecordNotFoundError
 from trimtab_db.records import RunState
+from trimtab_tuner.score import Objective
 from trimtab_tuner.space import Space
+from trimtab_tuner.strategies import STRATEGIES
+from trimtab_tuner.targets import TARGETS
 
 from trimtab_agent import __version__
 from trimtab_agent.commands.affinity import app as affinity_app
+from trimtab_agent.commands.compare import compare
 from trimtab_agent.commands.host import app as host_app
 from trimtab_agent.commands.load import app as load_app
 from trimtab_agent.commands.options import (
@@ -50,7 +53,7 @@ from trimtab_agent.errors import HostError, RunNotFound, SpecError, TrimtabError
 from trimtab_agent.exporter import export_run, verdict, was_refused
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.run.paths import VarPaths
-from trimtab_agent.runtime import Runtime, open_repository, open_runtime
+from trimtab_agent.runtime import open_repository, open_runtime
 from trimtab_agent.settings import Settings
 from trimtab_agent.specification import KnobSpec, RunSpec
 from trimtab_agent.terminal.documents import print_json, run_document, runs_document
@@ -58,6 +61,8 @@ from trimtab_agent.terminal.follow import Follower
 from trimtab_agent.terminal.markdown import run_markdown
 from trimtab_agent.terminal.report import print_run, print_runs
 from trimtab_agent.workload_choice import is_path, make_workload, read_definition_file
+
+Value = TypeVar("Value")
 
 app = typer.Typer(
     name="trimtab",
@@ -73,6 +78,7 @@ app.add_typer(host_app)
 app.add_typer(affinity_app)
 app.add_typer(load_app)
 app.add_typer(workload_app)
+app.command()(compare)
 app.command()(replay)
 app.command()(targets)
 
@@ -119,26 +125,30 @@ def up(
 
 @app.command()
 def tune(
+    context: typer.Context,
     preset: Annotated[str, typer.Option(help="quick, standard, thorough or thesis.")] = "quick",
-    target: Annotated[str, typer.Option(help="Kind of server.")] = "core",
+    target: Annotated[str, typer.Option(help=f"Kind of server: {', '.join(TARGETS)}.")] = "core",
     base: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Your own configuration file; the run begins with its values."),
     ] = None,
     workload: Annotated[
-        str, typer.Option(help="What clients ask for: a name, or the path of a TOML file.")
+        str,
+        typer.Option(help="What clients ask for: a name of `trimtab workload list`, or a TOML file's path."),
     ] = "specweb99",
     memory: Annotated[str | None, typer.Option(help="unlimited, in-memory, moderate-io or heavy-io.")] = None,
     start: Annotated[str | None, typer.Option(help="Caches at the start of a trial: warm or cold.")] = None,
     link: Annotated[
         str | None, typer.Option(help="loopback, hundred-megabit, gigabit or eight-gigabit.")
     ] = None,
-    objective: Annotated[str, typer.Option(help="What makes a score.")] = "condensed-area",
+    objective: Annotated[
+        str, typer.Option(help=f"What makes a score: {', '.join(Objective)}; or 'mat: p999 <= 4ms'.")
+    ] = "condensed-area",
     second_objective: Annotated[
         str | None,
         typer.Option(help="Look for the best trade-offs with this one: an objective, rss or p999."),
     ] = None,
-    strategy: Annotated[str | None, typer.Option(help="How to search.")] = None,
+    strategy: Annotated[str | None, typer.Option(help=f"How to search: {', '.join(STRATEGIES)}.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search and of the arrivals.")] = 1,
     budget: Annotated[int | None, typer.Option(help="Trials the search may take.")] = None,
     knob: Annotated[
@@ -160,6 +170,7 @@ def tune(
 ) -> None:
     """Tune a server: measure configurations under load, confirm the best, export it."""
     settings = settings_of(var=var)
+    _refuse_beside_resume(context)
     definition = read_definition_file(Path(workload)) if is_path(workload) else None
     spec = _spec(
         preset=preset,
@@ -175,13 +186,17 @@ def tune(
         strategy=strategy,
         seed=seed,
         budget_trials=budget,
-        knobs=dict(_parse_knob(text) for text in knob or ()),
-        settings=dict(_parse_setting(text) for text in (*(set_ or ()), *(["profile=true"] * profile))),
+        knobs=_each_once("--knob", [_parse_knob(text) for text in knob or ()]),
+        settings=_each_once(
+            "--set", [_parse_setting(text) for text in (*(set_ or ()), *(["profile=true"] * profile))]
+        ),
     )
     console = console_for(stderr=as_json)
     with open_runtime(settings) as runtime:
+        follower = Follower(console, runtime.service, runtime.broadcaster)
         run_id = runtime.service.start(spec) if resume is None else runtime.service.resume(resume)
-        interrupted = _follow(console, runtime, run_id)
+        console.print(f"Run {run_id}: {runtime.layout.sentence()}")
+        follower.follow(run_id, Space.model_validate(runtime.repository.run(run_id).space))
         end = runtime.service.last_end
         if as_json:
             print_json(run_document(runtime.repository, run_id))
@@ -190,12 +205,16 @@ def tune(
         if end is not None and end.state is RunState.FAILED:
             print(f"trimtab: run {run_id} failed: {end.error}", file=sys.stderr)
             raise typer.Exit(EXIT_FAILED)
-    if interrupted:
+    if follower.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
 @app.command()
-def runs(as_json: Json = False, var: Var = None, limit: Annotated[int, typer.Option(min=1)] = 50) -> None:
+def runs(
+    as_json: Json = False,
+    var: Var = None,
+    limit: Annotated[int, typer.Option(min=1, max=LARGEST_ID, help="Only the newest so many.")] = 50,
+) -> None:
     """List the runs, newest first."""
     with open_repository(settings_of(var=var)) as repository:
         summaries = repository.runs(limit=limit)
@@ -213,6 +232,8 @@ def show(
     var: Var = None,
 ) -> None:
     """Show a run: its ranked table, its outcome, its exported files."""
+    if as_json and markdown:
+        raise SpecError("markdown", "--json and --markdown: expected one of the two")
     settings = settings_of(var=var)
     with _run_found(settings, run_id) as repository:
         if as_json:
@@ -283,16 +304,6 @@ def upgrade(var: Var = None, as_json: Json = False) -> None:
             print(f"The database is up to date; it holds {repository.count_runs()} runs.")
 
 
-def _follow(console: Console, runtime: Runtime, run_id: int) -> bool:
-    """Shows progress until the run has ended; whether a signal asked for the end."""
-    run = runtime.repository.run(run_id)
-    console.print(f"Run {run_id}: {runtime.layout.sentence()}")
-    space = Space.model_validate(run.space)
-    follower = Follower(console, runtime.service, runtime.broadcaster, space)
-    follower.follow(run_id)
-    return follower.interrupted
-
-
 @contextmanager
 def _run_found(settings: Settings, run_id: int) -> Iterator[Repository]:
     """The repository, for a command about a run that must exist."""
@@ -313,11 +324,37 @@ def _write_copies(directory: Path, texts: dict[str, str]) -> None:
         raise HostError(f"cannot write to {directory}: {error.strerror}") from error
 
 
+def _refuse_beside_resume(context: typer.Context) -> None:
+    """A run goes on as it was started: what else is given would be passed over without a word."""
+    if context.params["resume"] is None:
+        return
+    given = [
+        name
+        for name in context.params
+        if name not in ("resume", "as_json", "var")
+        and (source := context.get_parameter_source(name)) is not None
+        and source.name == "COMMANDLINE"
+    ]
+    if given:
+        option = "--" + given[0].strip("_").replace("_", "-")
+        raise SpecError("resume", f"--resume: a run goes on as it was started; {option} cannot change it")
+
+
 def _spec(**fields: Any) -> RunSpec:  # noqa: ANN401 - checked by the model
     try:
         return RunSpec(**fields)
     except ValidationError as error:
         raise refusal(error) from error
+
+
+def _each_once(option: str, named: list[tuple[str, Value]]) -> dict[str, Value]:
+    """What the option was given for; which of two values is meant nobody can tell."""
+    found = dict(named)
+    if len(found) < len(named):
+        names = [name for name, _ in named]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SpecError(twice, f"{option} {twice}: given more than once; expected one value")
+    return found
 
 
 def _parse_knob(text: str) -> tuple[str, KnobSpec]:

@@ -35,7 +35,8 @@ def refusal(error: ValidationError) -> SpecError:
     """The first complaint of a model, as a sentence about the field."""
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
-    return SpecError(name, f"{name} = {first['input']!r}: {first['msg']}")
+    reason = first["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
+    return SpecError(name, f"{name} = {first['input']!r}: {reason}")
 
 
 def console_for(*, stderr: bool = False) -> Console:

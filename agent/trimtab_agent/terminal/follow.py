@@ -25,14 +25,15 @@ WAKE_S = 1.0
 
 
 class Follower:
-    """Follows one run that goes on in this process; a first signal stops it, a second ends everything."""
+    """Follows one run of this process; a first signal stops it, a second ends everything.
 
-    def __init__(
-        self, console: Console, service: TuningService, broadcaster: Broadcaster, space: Space
-    ) -> None:
+    Made before the run is started, so that it misses nothing of it.
+    """
+
+    def __init__(self, console: Console, service: TuningService, broadcaster: Broadcaster) -> None:
         self._console = console
         self._service = service
-        self._space = space
+        self._space: Space  # comes with the run
         self._arrived = threading.Event()
         self._subscription = broadcaster.subscribe(self._arrived.set)
         self._signals = 0
@@ -46,8 +47,9 @@ class Follower:
         """Whether a signal asked for the end."""
         return self._signals > 0
 
-    def follow(self, run_id: int) -> None:
-        """Returns when the run has ended."""
+    def follow(self, run_id: int, space: Space) -> None:
+        """Shows the run, which has just been started, and returns when it has ended."""
+        self._space = space
         with self._signals_handled(), self._display():
             stopping = False
             while not self._service.wait(0):
