@@ -64,3 +64,11 @@ def test_events_of_many_threads_arrive_once_each():
     for thread in threads:
         thread.join()
     assert [event.id for event in listener.drain()] == list(range(1, 4001))
+
+
+def test_listener_from_before_a_restart_gets_everything_since():
+    """A daemon's first number is larger than all that the one before it gave."""
+    broadcaster = Broadcaster(first_id=5000)
+    broadcaster.publish("log", {"message": "after the restart"})
+    listener = broadcaster.subscribe(lambda: None, after_id=4321)
+    assert [event.id for event in listener.drain()] == [5000]

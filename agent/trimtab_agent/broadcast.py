@@ -4,7 +4,8 @@ The runner and the sampler publish from their own threads; the API's SSE stream 
 A publisher never waits for a listener: each subscription has a bounded queue, and a listener that does not
 keep up loses the oldest events and is told how many (`Subscription.lost`).  Events are numbered without
 gaps, and the last few hundred are kept, so that a browser that reconnects with the id of the last event it
-has seen gets what it missed.
+has seen gets what it missed.  A daemon begins with a number larger than any that one before it can have
+given, so that a browser that was there before a restart gets everything since.
 """
 
 import threading
@@ -55,11 +56,12 @@ class Subscription:
 class Broadcaster:
     """Thread-safe fan-out of numbered events to bounded subscriptions."""
 
-    def __init__(self, *, keep: int = 500) -> None:
+    def __init__(self, *, keep: int = 500, first_id: int = 1) -> None:
+        self.first_id = first_id
         self._lock = threading.Lock()
         self._recent: deque[Event] = deque(maxlen=keep)
         self._subscriptions: list[Subscription] = []
-        self._next_id = 1
+        self._next_id = first_id
 
     def publish(self, name: str, data: dict[str, Any]) -> None:
         """Hands an event to every listener; returns at once, from any thread."""

@@ -1,6 +1,7 @@
 """Everything that daemon and command line need to run experiments, put together and taken down in order."""
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -85,7 +86,8 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
         for line in affinity.restore_left_behind():
             log.warning("%s: %s was left behind by a run and is %s now", line.path, line.mask, line.state)
         clear_leftovers_of_dead_runs(VarPaths(settings.var))
-        broadcaster = Broadcaster()
+        # Milliseconds: fewer than a thousand events a second happen, so the clock stays ahead of the numbers.
+        broadcaster = Broadcaster(first_id=int(time.time() * 1000))
         sampler = Sampler(repository, host_id, broadcaster, largest_bytes=settings.counters_mib * 2**20)
         service = TuningService(
             settings=settings,

@@ -80,12 +80,24 @@ def test_a_runs_trials_become_a_surface_and_come_back():
     ]
 
 
+def one_cell(area):
+    """A file of one surface with one configuration."""
+    return (
+        '{"surfaces": [{"id": "s", "server": "x", "sendfile": "", "workload": "w", "axes": ["n"], '
+        f'"cells": [{{"n": 1, "area": {area}}}]}}]}}'
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("[]", "not a file of surfaces"),
         ("{", "not a file of surfaces"),
         ('{"surfaces": [{"id": "x"}]}', "not a file of surfaces (KeyError: 'axes')"),
+        (one_cell("NaN"), "s: area nan; expected a number from 0 on, or null"),
+        (one_cell("-1"), "s: area -1; expected"),
+        (one_cell('"fast"'), "s: area 'fast'; expected"),
+        (one_cell("0"), "s: no configuration passed verification with more than 0"),
         ('{"surfaces": []}', "0 surfaces, none with at least 14 configurations"),
     ],
 )

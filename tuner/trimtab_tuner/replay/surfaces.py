@@ -19,6 +19,7 @@ and 4): single tables, and coarse and fine ones of the same server and workload 
 
 import itertools
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -118,13 +119,13 @@ def _surface(record: Mapping[str, Any]) -> Surface:
     axes: list[str] = record["axes"]
     found: dict[tuple[Value, ...], list[float | None]] = {}
     for cell in _cells(record, axes):
-        found.setdefault(tuple(cell[axis] for axis in axes), []).append(cell["area"])
+        found.setdefault(tuple(cell[axis] for axis in axes), []).append(_area(record["id"], cell["area"]))
     scores = {
         key: None if None in areas else sum(a for a in areas if a is not None) / len(areas)
         for key, areas in found.items()
     }
-    if all(score is None for score in scores.values()):
-        raise ValueError(f"{record['id']}: every configuration failed verification")
+    if not any(scores.values()):
+        raise ValueError(f"{record['id']}: no configuration passed verification with more than 0")
     knobs = tuple(_knob(axis, [key[i] for key in scores]) for i, axis in enumerate(axes))
     configurations = tuple(dict(zip(axes, key, strict=True)) for key in scores)
     return Surface(
@@ -134,6 +135,14 @@ def _surface(record: Mapping[str, Any]) -> Surface:
         scores=scores,
         features=_features(record),
     )
+
+
+def _area(name: str, area: object) -> float | None:
+    if area is None:
+        return None
+    if isinstance(area, bool) or not isinstance(area, int | float) or not 0 <= area < math.inf:
+        raise ValueError(f"{name}: area {area!r}; expected a number from 0 on, or null")
+    return float(area)
 
 
 def _cells(record: Mapping[str, Any], axes: Sequence[str]) -> Iterator[dict[str, Any]]:
