@@ -12,6 +12,8 @@ export interface LegendEntry {
   value?: string;
   /** Place in the palette; the place in the legend when left out. */
   colour?: number;
+  /** Points without a line. */
+  point?: boolean | undefined;
 }
 
 export interface ChartTable {
@@ -47,7 +49,7 @@ export function ChartFigure(props: ChartFigureProps) {
         <ul className={classes.legend}>
           {legend.map((entry, index) => (
             <li key={entry.label} className={classes.entry}>
-              <Swatch index={entry.colour ?? index} shape={legendShape} />
+              <Swatch index={entry.colour ?? index} shape={entry.point ? 'point' : legendShape} />
               <span>{entry.label}</span>
               {entry.value !== undefined && <strong className={classes.latest}>{entry.value}</strong>}
             </li>
@@ -84,14 +86,14 @@ export function ChartFigure(props: ChartFigureProps) {
   );
 }
 
-function Swatch({ index, shape }: { index: number; shape: 'line' | 'area' }) {
+function Swatch({ index, shape }: { index: number; shape: 'line' | 'area' | 'point' }) {
   const theme = useChartTheme();
   const colour = seriesColour(theme, index);
   return (
     <svg width="22" height="10" aria-hidden="true">
-      {shape === 'area' ? (
-        <rect x="5" y="0" width="12" height="10" rx="2" fill={colour} />
-      ) : (
+      {shape === 'area' && <rect x="5" y="0" width="12" height="10" rx="2" fill={colour} />}
+      {shape === 'point' && <circle cx="11" cy="5" r="3.5" fill="none" stroke={colour} strokeWidth="2" />}
+      {shape === 'line' && (
         <line
           x1="0"
           y1="5"

@@ -23,6 +23,8 @@ interface CurveChartProps {
   formatX: (x: number) => string;
   formatY: (y: number) => string;
   height: number;
+  /** Whether the y axis begins where the values do, and not at zero. */
+  fitted?: boolean;
   /** Values over several powers of ten; zeros and negative values are not shown. */
   logarithmic?: boolean;
   /** The places of the x axis that get a label; chosen by the chart when left out. */
@@ -37,7 +39,7 @@ const POINTS = ['circle', 'rectRot', 'triangle', 'rect'] as const;
 
 export function CurveChart(props: CurveChartProps) {
   const { label, xName, curves, formatX, formatY, height, logarithmic = false, xTicks } = props;
-  const { threshold, summary } = props;
+  const { threshold, summary, fitted = false } = props;
   const theme = useChartTheme();
   const sorted = curves.map((curve) => ({ ...curve, points: curve.points.toSorted((a, b) => a.x - b.x) }));
   const xs = [...new Set(sorted.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
@@ -89,7 +91,7 @@ export function CurveChart(props: CurveChartProps) {
       },
       y: {
         type: logarithmic ? 'logarithmic' : 'linear',
-        beginAtZero: !logarithmic,
+        beginAtZero: !logarithmic && !fitted,
         border: { display: false },
         grid: { color: theme.grid },
         ticks: {
@@ -106,7 +108,11 @@ export function CurveChart(props: CurveChartProps) {
   return (
     <ChartFigure
       label={`${label}: ${summary ?? peaks.join(', ')}${threshold ? `; ${threshold.label}` : ''}.`}
-      legend={sorted.map(({ label: name, style }) => ({ label: name, colour: style }))}
+      legend={sorted.map(({ label: name, style, scattered }) => ({
+        label: name,
+        colour: style,
+        point: scattered,
+      }))}
       height={height}
       table={() => ({
         columns: [xName, ...sorted.map((curve) => curve.label)],

@@ -1,6 +1,8 @@
 // The parts of Chart.js that are used; what is not registered does not get into the bundle.
 
 import {
+  BarController,
+  BarElement,
   CategoryScale,
   Chart,
   Filler,
@@ -14,6 +16,8 @@ import {
 import { MatrixController, MatrixElement } from 'chartjs-chart-matrix';
 
 Chart.register(
+  BarController,
+  BarElement,
   CategoryScale,
   Filler,
   LinearScale,

@@ -1,11 +1,12 @@
 import { Table } from '@mantine/core';
 import type { ArchitectureBest } from '../../api/generated';
+import { BarChart } from '../../charts/BarChart';
 import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
-import { ShareBar } from '../../components/ShareBar';
 import { formatMbps } from '../../maths/format';
+import { barsByWorkload } from './architectureBars';
 import classes from './Compare.module.css';
 
 /** The best of each architecture under each workload, as bars; peak goodput compares whatever the ladder. */
@@ -20,44 +21,57 @@ export function ArchitecturesPanel({ architectures }: { architectures: readonly 
       {architectures.length === 0 ? (
         <Message title="None of these runs has a verified trial." />
       ) : (
-        <ScrollTable label="Best of each architecture by workload">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Workload</Table.Th>
-              <Table.Th>Architecture</Table.Th>
-              <Table.Th>Run and trial</Table.Th>
-              <Table.Th>Peak goodput</Table.Th>
-              <Table.Th ta="right">Score</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {workloads.flatMap((workload) =>
-              architectures
-                .filter((best) => best.workload === workload)
-                .toSorted((a, b) => b.peak_mbps - a.peak_mbps)
-                .map((best) => (
-                  <Table.Tr key={`${best.run_id} ${best.architecture}`}>
-                    <Table.Td>{workload}</Table.Td>
-                    <Table.Td>{best.architecture}</Table.Td>
-                    <Table.Td>
-                      <TextLink
-                        to="/runs/$id/trials/$number"
-                        params={{ id: best.run_id, number: best.trial }}
-                        size="sm"
-                      >
-                        Run {best.run_id}, trial {best.trial}
-                      </TextLink>
-                    </Table.Td>
-                    <Table.Td className={classes.bar}>
-                      {formatMbps(best.peak_mbps)}
-                      <ShareBar share={best.peak_mbps / most} />
-                    </Table.Td>
-                    <Table.Td ta="right">{formatMbps(best.score_mbps)}</Table.Td>
-                  </Table.Tr>
-                )),
-            )}
-          </Table.Tbody>
-        </ScrollTable>
+        <>
+          <div className={classes.bars}>
+            {barsByWorkload(architectures).map(([workload, bars]) => (
+              <div key={workload}>
+                <h3 className={classes.workload}>{workload}</h3>
+                <BarChart
+                  label={`Peak goodput under ${workload}`}
+                  nameOf="Architecture"
+                  bars={bars}
+                  max={most}
+                  format={formatMbps}
+                />
+              </div>
+            ))}
+          </div>
+          <ScrollTable label="Best of each architecture by workload">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Workload</Table.Th>
+                <Table.Th>Architecture</Table.Th>
+                <Table.Th>Run and trial</Table.Th>
+                <Table.Th ta="right">Peak goodput</Table.Th>
+                <Table.Th ta="right">Score</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {workloads.flatMap((workload) =>
+                architectures
+                  .filter((best) => best.workload === workload)
+                  .toSorted((a, b) => b.peak_mbps - a.peak_mbps)
+                  .map((best) => (
+                    <Table.Tr key={`${best.run_id} ${best.architecture}`}>
+                      <Table.Td>{workload}</Table.Td>
+                      <Table.Td>{best.architecture}</Table.Td>
+                      <Table.Td>
+                        <TextLink
+                          to="/runs/$id/trials/$number"
+                          params={{ id: best.run_id, number: best.trial }}
+                          size="sm"
+                        >
+                          Run {best.run_id}, trial {best.trial}
+                        </TextLink>
+                      </Table.Td>
+                      <Table.Td ta="right">{formatMbps(best.peak_mbps)}</Table.Td>
+                      <Table.Td ta="right">{formatMbps(best.score_mbps)}</Table.Td>
+                    </Table.Tr>
+                  )),
+              )}
+            </Table.Tbody>
+          </ScrollTable>
+        </>
       )}
     </Panel>
   );

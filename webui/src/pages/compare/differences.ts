@@ -14,6 +14,7 @@ const ABOUT: readonly [string, (run: ComparedRun) => string][] = [
   ['Target', (run) => `${run.target} ${run.target_version}`],
   ['Workload', (run) => run.workload],
   ['Objective', (run) => run.objective],
+  ['Second objective', (run) => run.second_objective ?? '–'],
   ['Preset', (run) => run.preset],
   ['Strategy', (run) => run.strategy],
   ['Host', (run) => run.host],

@@ -16,6 +16,7 @@ import { useRun } from '../../hooks/useRun';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { changedKnobs } from '../../maths/knobDiff';
 import { diffLines } from './diffLines';
+import { EvidencePanel } from './EvidencePanel';
 import classes from './ExportPage.module.css';
 
 const route = getRouteApi('/runs/$id/export');
@@ -47,6 +48,7 @@ export function ExportPage() {
         </>
       }
     >
+      {run.data?.outcome && <EvidencePanel run={run.data} outcome={run.data.outcome} />}
       {run.data?.outcome?.best && (
         <Differences base={run.data.outcome.default} best={run.data.outcome.best} />
       )}

@@ -22,7 +22,7 @@ export function FrontPanel({ run, second, trials }: FrontPanelProps) {
   const points = trials.flatMap(({ purpose, score, second_score }) =>
     purpose === 'search' && score !== null && second_score !== null ? [{ x: second_score, y: score }] : [],
   );
-  const curves: Curve[] = [{ label: 'trials of the search', points, style: 1, scattered: true }];
+  const curves: Curve[] = [{ label: 'trials of the search', points, style: 4, scattered: true }];
   if (front) {
     const members = front.members.map(({ score_mbps, second_score }) => ({ x: second_score, y: score_mbps }));
     curves.push({ label: 'the front', points: members, style: 0 });
@@ -42,6 +42,7 @@ export function FrontPanel({ run, second, trials }: FrontPanelProps) {
           formatX={(value) => formatSecond(second, value)}
           formatY={formatMbps}
           height={300}
+          fitted
         />
       )}
       {front && <Members run={run} front={front} />}
@@ -84,9 +85,11 @@ function Members({ run, front }: { run: RunDetail; front: Front }) {
           ))}
         </Table.Tbody>
       </ScrollTable>
-      <p className={classes.dimmed}>
-        The knee is where a little more of the one begins to cost much of the other.
-      </p>
+      {front.members.some(({ place }) => place === 'knee') && (
+        <p className={classes.dimmed}>
+          The knee is where a little more of the one begins to cost much of the other.
+        </p>
+      )}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import type { Latency, Measurement } from '../../api/generated';
 import { type Curve, CurveChart } from '../../charts/CurveChart';
 import { Panel } from '../../components/Panel';
 import { formatMicroseconds, formatRate } from '../../maths/format';
+import classes from './Trial.module.css';
 
 const PERCENTILES = [
   { name: 'p50', field: 'p50_us' },
@@ -62,15 +63,18 @@ export function LatencyPanel({
         xTicks={PERCENTILES.map((_, x) => x)}
       />
       {measurements.length > 1 && (
-        <CurveChart
-          label="Latency of whole replies over offered rate"
-          xName="Rate"
-          curves={overRates.filter((curve) => curve.points.length > 0)}
-          formatX={(rate) => formatRate(rate)}
-          formatY={formatMicroseconds}
-          height={230}
-          logarithmic
-        />
+        <div className={classes.second}>
+          <h3 className={classes.chartTitle}>Whole replies over the rates</h3>
+          <CurveChart
+            label="Latency of whole replies over offered rate"
+            xName="Rate"
+            curves={overRates.filter((curve) => curve.points.length > 0)}
+            formatX={(rate) => formatRate(rate)}
+            formatY={formatMicroseconds}
+            height={230}
+            logarithmic
+          />
+        </div>
       )}
     </Panel>
   );
