@@ -204,11 +204,19 @@ def test_run_is_shown_and_exported_from_the_database(trimtab_here, tmp_path):
     assert document["run"]["outcome"]["sentence"] in shown
     assert "(default)" in shown
     document_lines = trimtab_here("show", "1", "--markdown")[1].splitlines()
-    assert document_lines[0] == "# Run 1"
+    assert document_lines[0] == "# Run 1: core under specweb99"
+    (started_by,) = [line for line in document_lines if line.startswith("trimtab tune ")]
+    assert {
+        "--preset=quick",
+        "--set=budget_trials=1",
+        "--knob=workers=1:4",
+        "--knob=max_connections=16",
+    } <= set(started_by.split())
+    assert "| workers | 1 | 1 to 4 |" in document_lines
     assert document["run"]["outcome"]["sentence"] in document_lines
-    assert {"## Outcome", "## Configurations, best first", "## Diagnosis", "## Stability"} <= set(
-        document_lines
-    )
+    titles = {"## Space", "## Outcome", "## Configurations, best first", "## Diagnosis", "## Stability"}
+    assert titles <= set(document_lines)
+    assert {"## Configuration to use", "## Best so far, not confirmed"} & set(document_lines)
     code, output, _ = trimtab_here("compare", "1", "--json")
     (compared,) = json.loads(output)["runs"]
     assert (code, compared["id"], compared["best"]) == (0, 1, document["run"]["outcome"]["best"])

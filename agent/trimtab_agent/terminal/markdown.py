@@ -1,15 +1,20 @@
 """A run as a Markdown document: `trimtab show --markdown`.  Every number comes from the database."""
 
+import json
+import shlex
 from collections.abc import Iterator, Sequence
 
-from trimtab_db import Repository
-from trimtab_tuner.space import Space
+from trimtab_db import Repository, records
+from trimtab_tuner.presets import PRESETS
+from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.understanding.analysis import Analysis
 
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.analysing import analyse_run
 from trimtab_agent.run.history import History
 from trimtab_agent.terminal.report import LEGEND, Row, front_rows, objectives_label, table_rows
+from trimtab_agent.workload_choice import recorded_conditions, workload_label
 
 SHOWN_KNOBS = 8
 SHOWN_ROWS = 40
@@ -21,28 +26,26 @@ def run_markdown(repository: Repository, run_id: int) -> str:
     trials = repository.trials_of(run_id)
     space = Space.model_validate(run.space)
     outcome = Outcome.model_validate(run.outcome) if run.outcome else None
-    reference = History(repository, run_id).reference()
-    minutes = (
-        "" if run.finished_at is None else f"{(run.finished_at - run.started_at).total_seconds() / 60:.0f}"
-    )
-    facts = [
-        ("host", f"{run.host}; {run.layout['sentence']}"),
-        ("target, workload", f"{run.target} {run.target_version}, {run.workload}"),
-        (
-            "objective, strategy, preset",
-            f"{objectives_label(run)}, {run.strategy}, {run.preset} (seed {run.seed})",
-        ),
-        ("ladder", ", ".join(f"{rate:.0f}" for rate in run.ladder) + " requests/s"),
-        ("trials", f"{len(trials)}, in {minutes} minutes" if minutes else f"{len(trials)}, {run.state}"),
-        (
-            "noise",
-            f"{reference.noise:.1%} (standard deviation of a trial; {reference.measured} of the default)",
-        ),
+    parts = [
+        f"# Run {run.id}: {run.target} under {workload_label(run.workload, run.workload_parameters)}",
+        f"Made by `trimtab show {run.id} --markdown` from what the run recorded. Such a run is started by",
+        f"```sh\n{_command(run, space)}\n```",
+        _table(("", ""), _facts(repository, run, trials)),
+        "## Space",
+        _table(("knob", "default", "values"), [_knob(knob) for knob in space.free]),
     ]
-    parts = [f"# Run {run.id}", _table(("", ""), facts)]
     if outcome is not None:
         counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
         parts += ["## Outcome", outcome.sentence, f"Trials of search and confirmation: {counts or 'none'}."]
+    if outcome is not None and outcome.best is not None:
+        default, best = outcome.default, outcome.best
+        parts += ["## Configuration to use" if outcome.confirmed else "## Best so far, not confirmed"]
+        parts.append(
+            _table(
+                ("knob", "default", "value"),
+                [(knob.name, str(default[knob.name]), str(best[knob.name])) for knob in space.free],
+            )
+        )
     rows = table_rows(space, outcome, trials)
     if rows:
         parts += ["## Configurations, best first", _ranked(space, rows), LEGEND + "."]
@@ -51,6 +54,58 @@ def run_markdown(repository: Repository, run_id: int) -> str:
         parts.append(_table(*front_rows(space, outcome.front)))
     parts += list(_understood(analyse_run(repository, run_id)))
     return "\n\n".join(parts) + "\n"
+
+
+def _facts(
+    repository: Repository, run: records.Run, trials: Sequence[records.Trial]
+) -> list[tuple[str, str]]:
+    """Where and how it was measured, for how long, and how sure a single trial is."""
+    host = repository.host(run.host_id)
+    reference = History(repository, run.id).reference()
+    noise = (
+        f"{reference.noise:.1%} (standard deviation of a trial, by {reference.measured} of the default)"
+        if reference.measured >= 2
+        else f"{reference.noise:.1%} (assumed: the default has {reference.measured} scores in the search)"
+    )
+    measured_s = sum((trial.finished_at - trial.started_at).total_seconds() for trial in trials)
+    return [
+        ("host", f"{host.cpu_model}, {host.cpus} CPUs, {host.memory_bytes / 2**30:.1f} GiB, {host.kernel}"),
+        ("layout", str(run.layout["sentence"])),
+        ("target", f"{run.target} {run.target_version}"),
+        ("objective", objectives_label(run)),
+        ("strategy", f"{run.strategy} (seed {run.seed})"),
+        ("ladder", ", ".join(f"{rate:.0f}" for rate in run.ladder) + " requests/s"),
+        ("trials", f"{len(trials)}, which took {measured_s / 60:.0f} minutes; the run is {run.state}"),
+        ("noise", noise),
+    ]
+
+
+def _command(run: records.Run, space: Space) -> str:
+    """The command that starts such a run: what differs from the preset and from what a target tunes."""
+    conditions = recorded_conditions(run.workload_parameters)
+    words = ["trimtab", "tune", f"--preset={run.preset}", f"--target={run.target}"]
+    words += [f"--base={run.base['path']}"] if run.base else []
+    words += [f"--workload={run.workload}", f"--memory={conditions.memory}", f"--start={conditions.start}"]
+    words += [f"--link={conditions.link}", f"--objective={run.objective}", f"--seed={run.seed}"]
+    words += [] if run.second_objective is None else [f"--second-objective={run.second_objective}"]
+    usual = PRESETS[run.preset].settings.model_dump(mode="json")
+    changed = {n: v for n, v in run.settings.items() if n != "ranges" and usual.get(n) != v}
+    words += [f"--set={name}={json.dumps(value)}" for name, value in changed.items()]
+    tuned = TARGETS[run.target].space(
+        str(space.fixed.get("architecture", "symped")), cpus=len(run.layout["server"])
+    )
+    for knob in space.knobs:
+        if knob.name not in space.fixed:
+            values = ",".join(map(str, knob.choices)) or f"{knob.low}:{knob.high}"
+            words.append(f"--knob={knob.name}={values}")
+        elif knob.name not in tuned.fixed or tuned.fixed[knob.name] != space.fixed[knob.name]:
+            words.append(f"--knob={knob.name}={space.fixed[knob.name]}")
+    return " ".join(shlex.quote(word) for word in words)
+
+
+def _knob(knob: Knob) -> tuple[str, str, str]:
+    values = ", ".join(str(choice) for choice in knob.choices) or f"{knob.low} to {knob.high}"
+    return knob.name, str(knob.default), values
 
 
 def _ranked(space: Space, rows: Sequence[Row]) -> str:
