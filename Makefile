@@ -19,7 +19,7 @@ CORE_THREAD := server-core/build-thread
 # Each prints one Markdown section; the first one the heading and the machine.
 BENCHMARKS := server-core/bench/report.py server-core/bench/peers.py server-core/bench/idle_memory.py \
               server-core/bench/many_connections.py server-core/bench/stats_cost.py server-core/bench/accept_limits.py server-core/bench/generator_rate.py \
-              tuner/bench/replay.py agent/bench/workloads.py agent/bench/sampling_cost.py agent/bench/server_start.py agent/bench/affinity_plans.py webui/bench/report.py
+              tuner/bench/replay.py agent/bench/workloads.py agent/bench/sampling_cost.py agent/bench/server_start.py agent/bench/mask_cost.py agent/bench/affinity_plans.py webui/bench/report.py
 
 # Black-box tests that run once more under the thread sanitizer (an expression of pytest -k).
 THREADED := (test_every_mode and (mt- or pipeline- or knot- or nm-)) or test_user_threads or test_pipeline.py or (test_thread_per_connection and mt)
