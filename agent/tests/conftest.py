@@ -1,15 +1,39 @@
 """Fixtures for the tests with real servers: the programs, a runtime of the test's own, the command line."""
 
 import os
+import shutil
 import sys
+import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import traces
 from live_support import Listener, Tune
 from trimtab_agent.cli import main
 from trimtab_agent.runtime import Runtime, open_runtime
 from trimtab_agent.settings import Settings
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fails the suite if it leaves a process, temporary file, control group, namespace or mask behind."""
+    tmp_path_factory.getbasetemp()  # stays where pytest wants it; only what the code makes moves
+    mark, previous = uuid.uuid4().hex, os.environ.get("TMPDIR")
+    temporary = Path(tempfile.mkdtemp(prefix="tt-"))  # a short name: sockets are made in there
+    temporary.chmod(0o1777)
+    os.environ.update({traces.MARK: mark, "TMPDIR": str(temporary)})
+    tempfile.tempdir = None
+    before = traces.look(mark, temporary)
+    yield
+    said = traces.left_behind(before, traces.look(mark, temporary))
+    del os.environ[traces.MARK], os.environ["TMPDIR"]
+    if previous is not None:
+        os.environ["TMPDIR"] = previous
+    tempfile.tempdir = None
+    shutil.rmtree(temporary)
+    assert not said, "left behind by the suite:\n" + "\n".join(said)
 
 
 @pytest.fixture(scope="session")
@@ -31,10 +55,8 @@ def settings(tmp_path: Path, programs: Settings) -> Settings:
 @pytest.fixture
 def runtime(settings: Settings) -> Iterator[Runtime]:
     """Everything that runs experiments; whatever goes on at the end of the test is stopped."""
-    allowed = os.sched_getaffinity(0)
     with open_runtime(settings) as parts:
         yield parts
-    os.sched_setaffinity(0, allowed)
 
 
 @pytest.fixture

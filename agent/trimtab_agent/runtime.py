@@ -1,6 +1,7 @@
 """Everything that daemon and command line need to run experiments, put together and taken down in order."""
 
 import logging
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,7 +75,8 @@ def _mark_interrupted(repository: Repository, lock_path: Path) -> None:
 
 @contextmanager
 def open_runtime(settings: Settings) -> Iterator[Runtime]:
-    """Pins this process to the generator's CPUs and starts to sample; at the end stops what is running.
+    """Pins this process to the generator's CPUs and starts to sample; at the end stops what is running, and
+    gives the process its CPUs back.
 
     Raises HostError, DatabaseError.
     """
@@ -97,6 +99,7 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
             host_id=host_id,
             layout=layout,
         )
+        allowed = tuple(os.sched_getaffinity(0))
         pin_this_process(layout.generator)
         sampler.start()
         try:
@@ -113,3 +116,4 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
         finally:
             service.close()
             sampler.stop()
+            pin_this_process(allowed)

@@ -1,0 +1,79 @@
+"""What a test suite may leave behind on the host, and what of it is there: for the look at the end.
+
+Everything is told apart from what others do on the same machine: processes by a word in their environment,
+temporary files by a folder of the suite's own, control groups and namespaces by the process id in their names
+(whose owner is dead), masks by their value before.
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+MARK = "TRIMTAB_TEST_SUITE"
+MASKS = ("proc/irq/*/smp_affinity", "sys/class/net/*/queues/*/[rx]ps_cpus")
+NAMED = ("run/netns/trimtab-*", "sys/fs/cgroup/**/trimtab-*")
+
+
+@dataclass(frozen=True)
+class Traces:
+    """What is there now that a suite could have left: masks by path, files by path, processes by id."""
+
+    masks: dict[str, str]
+    allowed_cpus: frozenset[int]
+    named: frozenset[str]
+    files: frozenset[str]
+    processes: dict[int, str]
+
+
+def look(mark: str, temporary: Path, root: Path = Path("/")) -> Traces:
+    """Looks at the host; `mark` is the word of the suite, `temporary` its folder of temporary files."""
+    return Traces(
+        masks=dict(_masks(root)),
+        allowed_cpus=frozenset(os.sched_getaffinity(0)),
+        named=frozenset(str(path) for pattern in NAMED for path in root.glob(pattern)),
+        files=frozenset(str(path) for path in temporary.iterdir()),
+        processes=dict(_processes(mark)),
+    )
+
+
+def left_behind(before: Traces, after: Traces) -> list[str]:
+    """A sentence for each thing that is there after and was not before."""
+    said = [f"process {pid} still runs: {command}" for pid, command in after.processes.items()]
+    said += [f"{path} is still there" for path in sorted(after.files - before.files)]
+    said += [f"{path} is still there" for path in sorted(after.named - before.named) if _ownerless(path)]
+    said += [
+        f"{path} was {mask} and is {after.masks[path]}"
+        for path, mask in before.masks.items()
+        if after.masks.get(path, mask) != mask
+    ]
+    if after.allowed_cpus != before.allowed_cpus:
+        said.append(f"this process was allowed {before.allowed_cpus} and is now {after.allowed_cpus}")
+    return said
+
+
+def _masks(root: Path) -> Iterable[tuple[str, str]]:
+    for pattern in MASKS:
+        for path in root.glob(pattern):
+            try:
+                yield str(path), path.read_text().strip()
+            except OSError:
+                continue  # a queue without such a setting, or a device that has just gone
+
+
+def _processes(mark: str) -> Iterable[tuple[int, str]]:
+    for process in psutil.process_iter():
+        try:
+            marked = process.environ().get(MARK) == mark
+            if marked and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
+                yield process.pid, " ".join(process.cmdline())
+        except psutil.Error:
+            continue  # it has ended meanwhile, or is another user's
+
+
+def _ownerless(path: str) -> bool:
+    """Whether no process lives that has made it, by the process ids in its name."""
+    numbers = [int(word) for word in Path(path).name.split("-") if word.isdecimal()]
+    return not any(psutil.pid_exists(number) for number in numbers)
