@@ -47,7 +47,7 @@ def left_behind(before: Traces, after: Traces) -> list[str]:
     said += [
         f"{path} was {mask} and is {after.masks[path]}"
         for path, mask in before.masks.items()
-        if after.masks.get(path, mask) != mask
+        if after.masks.get(path, mask) != mask and not _steers_nothing(path, after.masks[path])
     ]
     if after.allowed_cpus != before.allowed_cpus:
         said.append(f"this process was allowed {before.allowed_cpus} and is now {after.allowed_cpus}")
@@ -71,6 +71,11 @@ def _processes(mark: str) -> Iterable[tuple[int, str]]:
                 yield process.pid, " ".join(process.cmdline())
         except psutil.Error:
             continue  # it has ended meanwhile, or is another user's
+
+
+def _steers_nothing(path: str, mask: str) -> bool:
+    """Whether receive or transmit steering is off, as the kernel begins with it: nobody left that."""
+    return path.endswith("ps_cpus") and not mask.replace(",", "").strip("0")
 
 
 def _ownerless(path: str) -> bool:

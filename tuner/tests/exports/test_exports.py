@@ -121,6 +121,31 @@ def test_no_line_of_an_ini_file_is_longer_than_its_parser_reads():
         assert max(map(len, text.splitlines())) <= LINE_LIMIT
 
 
+@pytest.mark.parametrize("name", TARGETS)
+def test_effect_names_the_tail_and_a_translation_the_server_that_was_measured(name):
+    """Throughput and tail for what was changed together; no word as if the other had been driven."""
+    files = exported(order(name))
+    own = joined(files[TARGETS[name].program].text)
+    assert "+23.4 % (95 % interval +20.1 to +26.8 %); 99th percentile of the reply time -31.0 %" in own
+    assert "put your own in" in own
+    for other in (target for target in TARGETS.values() if target.name != name):
+        text = joined(files[other.program].text)
+        assert "Measured effect:" not in text
+        assert "Measured effect under" not in text
+        assert f"Measured effect in {name}" in text
+        assert f"this is the default of {other.name}" in text
+
+
+def test_default_is_not_compared_with_itself():
+    """When nothing was better the README says that, and lists every file that there is."""
+    files = exported(order("nginx", tuned={}, gain=None, tail=None, score_mbps=99.0, default_score_mbps=99.0))
+    text = files["readme"].text
+    assert "nothing was shown to be better than the default" in text
+    assert "against 99.0" not in text
+    for file in ("nginx.conf", "nginx-changes.conf", "systemd-trimtab.conf", "90-trimtab.conf", "tuned.conf"):
+        assert f"`{file}`" in text
+
+
 def test_gain_of_one_knob_is_stated_for_that_knob():
     """Where the run has compared configurations that differ in it alone."""
     single = Gain(gain=0.1, low=0.05, high=0.15, significant=True, blocks=4)

@@ -41,7 +41,11 @@ def _summary(order: ExportOrder) -> str:
     ]
     if evidence.trade_off:
         lines.append(f"{evidence.trade_off}\n")
-    if evidence.score_mbps is not None and evidence.default_score_mbps is not None:
+    if evidence.score_mbps is not None and not order.changed:
+        lines.append(
+            f"Score: {evidence.score_mbps:.1f} Mbps; nothing was shown to be better than the default.\n"
+        )
+    elif evidence.score_mbps is not None and evidence.default_score_mbps is not None:
         compared = f"the file `{order.base_name}`" if order.base is not None else "the server's default"
         lines.append(
             f"Score: {evidence.score_mbps:.1f} Mbps, against {evidence.default_score_mbps:.1f} Mbps of "
@@ -114,5 +118,7 @@ def _files(order: ExportOrder) -> str:
     }
     if order.context.server_cpus and not _several(order):
         about["affinity.sh"] = "puts the server on the CPUs it was measured on"
+    stem, _, ending = order.target.file_name.rpartition(".")
+    about[f"{stem}-changes.{ending}"] = "only what differs from the default, to merge into a file of your own"
     listed = "".join(f"- `{file}`: {what}\n" for file, what in about.items())
     return listed + "- the files of the other servers: the same settings translated; not measured\n"

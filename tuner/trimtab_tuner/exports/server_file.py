@@ -20,7 +20,7 @@ def complete(order: ExportOrder, added: str = "") -> ExportFile:
     stem, _, ending = target.file_name.rpartition(".")
     start = shlex.join(target.start_command(f"{stem}{added}.{ending}"))
     head = say.header(target.name, start, order.evidence)
-    head += say.comment(*say.requirements(target.demands(order.configuration)))
+    head += say.comment(*say.requirements(target.demands(order.configuration)), say.PLACES)
     text = head + "\n" + target.render(order.configuration, order.context, commented(order))
     return ExportFile(target.program, target.file_name, text, Check(target.program, target.check_command))
 

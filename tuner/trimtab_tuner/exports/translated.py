@@ -31,7 +31,12 @@ def translated_file(order: ExportOrder, target: Target) -> ExportFile:
         if name in translation.origins:
             origin = translation.origins[name]
             sentences.append(f"Translated from {origin} = {order.configuration[origin]} of {source.name}.")
-            sentences.append(say.effect(source_knobs[origin], order.configuration, order.evidence))
+            effect = say.effect(source_knobs[origin], order.configuration, order.evidence)
+            of_source = f"Measured effect in {source.name}"
+            default = f"the default of {source.name}"
+            sentences.append(
+                effect.replace("Measured effect", of_source).replace("the default.", f"{default}.")
+            )
             if name in translation.notes:
                 sentences.append(translation.notes[name])
         else:
@@ -49,6 +54,7 @@ def translated_file(order: ExportOrder, target: Target) -> ExportFile:
         f"Measured with {source.name} and translated; {target.name} itself has not been measured.",
         *_replicas(order),
         *say.requirements(target.demands(translation.configuration)),
+        say.PLACES,
         *without,
     )
     text = head + "\n" + target.render(translation.configuration, order.context, about)

@@ -20,6 +20,9 @@ SCOPES = {
 }
 
 
+PLACES = "Address, document root, logs and directories are those of the measurement: put your own in."
+
+
 def comment(*sentences: str) -> str:
     """Comment lines, each sentence beginning a new one, wrapped at 100 columns."""
     lines: list[str] = []
@@ -78,7 +81,8 @@ def effect(knob: Knob, configuration: Configuration, evidence: Evidence) -> str:
         return "Measured effect: not confirmed against the default."
     changed = [name for name, value in configuration.items() if evidence.default.get(name) != value]
     of = "" if changed == [knob.name] else f" of {_together(configuration, evidence.default, changed)}"
-    return f"Measured effect{of} under {evidence.workload}: {evidence.gain}."
+    tail = "" if evidence.tail is None else f"; 99th percentile of the reply time {evidence.tail}"
+    return f"Measured effect{of} under {evidence.workload}: {evidence.gain}{tail}."
 
 
 def _together(configuration: Configuration, default: Configuration, changed: list[str]) -> str:
