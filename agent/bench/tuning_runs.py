@@ -11,8 +11,11 @@ Takes hours.  TRIMTAB_AA, TRIMTAB_AB and TRIMTAB_GRIDS in the environment set ho
 """
 
 import os
+import sys
 import tempfile
 import time
+import traceback
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +54,27 @@ COMPARISON: dict[str, Any] = {
 
 
 def main() -> None:
-    """Prints the section."""
-    print("## Whole runs\n")
+    """Prints the section; a part that fails does not take the others with it, and is told in the end."""
+    print("## Whole runs\n", flush=True)
+    failed = 0
     with tempfile.TemporaryDirectory() as folder, open_runtime(Settings(var=Path(folder))) as runtime:
-        if AA_RUNS:
-            _print_equal(runtime, Path(folder))
-        if AB_RUNS:
-            _print_slowed(runtime, Path(folder))
-        for seed in range(1, GRID_RUNS + 1):
-            _print_quick_against_grid(runtime, seed)
+        parts = [
+            *([lambda: _print_equal(runtime, Path(folder))] if AA_RUNS else []),
+            *([lambda: _print_slowed(runtime, Path(folder))] if AB_RUNS else []),
+            *(partial(_print_quick_against_grid, runtime, seed) for seed in range(1, GRID_RUNS + 1)),
+        ]
+        for part in parts:
+            try:
+                part()
+            except Exception:
+                traceback.print_exc()
+                failed += 1
+    sys.exit(failed)
+
+
+def _tell(line: str) -> None:
+    """What has been done so far; the section itself goes to standard output."""
+    print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
 
 def _print_equal(runtime: Runtime, folder: Path) -> None:
@@ -96,12 +111,14 @@ def _print_quick_against_grid(runtime: Runtime, seed: int) -> None:
     runtime.service.resume(grid)
     runtime.service.wait()
     grid_s = time.monotonic() - begun
+    _tell(f"run {grid}, the grid, took {grid_s / 60:.1f} minutes")
     bests = [_best_trial(runtime, run) for run in (quick, grid)]
     scores: tuple[list[float | None], list[float | None]] = ([], [])
     for turn in range(TURNS):
         for which in (0, 1) if turn % 2 else (1, 0):
             runtime.service.repeat((quick, grid)[which], bests[which])
             runtime.service.wait()
+            _tell(f"turn {turn + 1} of {TURNS}: run {(quick, grid)[which]} measured again")
             scores[which].append(runtime.repository.trials_of((quick, grid)[which])[-1].score)
     gain = paired_gain(scores[1], scores[0])
     print(
@@ -137,6 +154,7 @@ def _finished(runtime: Runtime, spec: RunSpec) -> tuple[int, float]:
     run_id = runtime.service.start(spec)
     runtime.service.wait()
     run = runtime.repository.run(run_id)
+    _tell(f"run {run_id} {run.state}: {run.error or (run.outcome or {}).get('sentence', '')}")
     if run.state is not RunState.FINISHED:
         raise RuntimeError(f"run {run_id} {run.state}: {run.error}")
     return run_id, time.monotonic() - begun
