@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from trimtab_agent.affinity.os_settings import DirectAccess, SettingGone, SettingRefused
 from trimtab_agent.helper.client import HelperAccess
-from trimtab_agent.helper.server import answer, serve_one
+from trimtab_agent.helper.server import answer, listen, serve_one
 
 STEERING = "/sys/class/net/lo/queues/rx-0/rps_cpus"
 
@@ -82,6 +82,23 @@ def test_garbage_gets_a_refusal_and_the_next_request_is_served(helper, sent):
     assert not reply or json.loads(reply)["ok"] is False
     with pytest.raises(SettingRefused, match="none of the settings"):
         HelperAccess(helper).read("/etc/shadow")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_link_in_place_of_the_socket_gives_no_file_away(tmp_path, monkeypatch):
+    """Whoever replaces the socket before it is handed over gets the link, not what it points to."""
+    path, victim = tmp_path / "helper.sock", tmp_path / "shadow"
+    victim.touch()
+
+    class Overtaken(socket.socket):
+        def bind(self, address):
+            super().bind(address)
+            path.unlink()
+            path.symlink_to(victim)
+
+    monkeypatch.setattr("trimtab_agent.helper.server.socket.socket", Overtaken)
+    listen(path, 4711).close()
+    assert (victim.stat().st_uid, path.lstat().st_uid) == (0, 4711)
 
 
 def test_a_stranger_is_refused_before_anything_is_read():

@@ -82,7 +82,8 @@ def listen(path: Path, uid: int) -> socket.socket:
         listener.bind(str(path))
     finally:
         os.umask(before)
-    os.chown(path, uid, -1)
+    # Whoever may write in the directory could have put a link in its place meanwhile.
+    os.chown(path, uid, -1, follow_symlinks=False)
     listener.listen(8)
     return listener
 
