@@ -153,32 +153,52 @@ class Knob(Frozen):
 
 
 class AtMost(Frozen):
-    """The constraint that one integer knob's value is at most another's, or the product of several others.
+    """The constraint that one integer knob's value is at most another's; several stand for their product.
 
     It does not bind while one of them has a word for a value (`all`, `inf`).
     """
 
-    smaller: str
+    smaller: str | tuple[str, ...]
     larger: str | tuple[str, ...]
+
+    @property
+    def knob(self) -> str:
+        """The knob to be blamed."""
+        return _names(self.smaller)[0]
 
     def broken(self, configuration: Configuration) -> str | None:
         """The sentence that says how the configuration breaks it; None if it does not."""
-        names = (self.larger,) if isinstance(self.larger, str) else self.larger
-        smaller, larger = configuration[self.smaller], [configuration[name] for name in names]
-        factors = [value for value in larger if isinstance(value, int)]
-        if not isinstance(smaller, int) or len(factors) < len(larger) or smaller <= math.prod(factors):
+        smaller, larger = (
+            {name: configuration[name] for name in _names(side)} for side in (self.smaller, self.larger)
+        )
+        product, bound = _product(smaller), _product(larger)
+        if product is None or bound is None or product <= bound:
             return None
-        bound = " × ".join(f"{name} = {value}" for name, value in zip(names, larger, strict=True))
-        return f"{self.smaller} = {smaller}: expected at most {bound}"
+        sides = (
+            " × ".join(f"{name} = {value}" for name, value in side.items()) for side in (smaller, larger)
+        )
+        return ": expected at most ".join(sides)
+
+
+def _names(side: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (side,) if isinstance(side, str) else side
+
+
+def _product(values: Configuration) -> int | None:
+    """The product of the values; None if one of them is a word."""
+    numbers = [value for value in values.values() if isinstance(value, int)]
+    return math.prod(numbers) if len(numbers) == len(values) else None
 
 
 class OnlyWith(Frozen):
     """The constraint that a knob keeps the value `otherwise` unless another one has a certain value.
 
-    The other's value is to be above `above`, or among `among`.
+    The other's value is to be above `above`, or among `among`. With `values` only those are bound to it, and
+    all others are free.
     """
 
     knob: str
+    values: tuple[Value, ...] = ()
     otherwise: Value
     other: str
     above: int | None = None
@@ -187,11 +207,12 @@ class OnlyWith(Frozen):
     def broken(self, configuration: Configuration) -> str | None:
         """The sentence that says how the configuration breaks it; None if it does not."""
         value, other = configuration[self.knob], configuration[self.other]
-        if value == self.otherwise or other in self.among:
+        if value == self.otherwise or other in self.among or (self.values and value not in self.values):
             return None
         if self.above is not None and isinstance(other, int) and other > self.above:
             return None
-        return f"{self.knob} = {value}: expected {self.otherwise} where {self.other} = {other}"
+        instead = f"another value, such as {self.otherwise}," if self.values else self.otherwise
+        return f"{self.knob} = {value}: expected {instead} where {self.other} = {other}"
 
 
 class Space(Frozen):
@@ -234,8 +255,7 @@ class Space(Frozen):
         for constraint in self.constraints:
             sentence = constraint.broken(complete)
             if sentence is not None:
-                knob = constraint.smaller if isinstance(constraint, AtMost) else constraint.knob
-                raise SpaceError(knob, sentence)
+                raise SpaceError(constraint.knob, sentence)
         return complete
 
     def allows(self, configuration: Configuration) -> bool:

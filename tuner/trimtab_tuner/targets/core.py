@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from trimtab_tuner.records import Configuration, Value
-from trimtab_tuner.space import AtMost, Knob, Space
+from trimtab_tuner.space import AtMost, Knob, OnlyWith, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
 from trimtab_tuner.targets.base import (
@@ -274,6 +274,21 @@ OWN_DEFAULTS: dict[str, Configuration] = {
 """Where an architecture begins at other values than all others."""
 
 
+LIMITED = tuple(name for name in FREE if name not in ("mp", "mt"))
+BALANCED = ("sped", "symped", "shared-symped", "amped", "co-amped", "uring")
+CACHED = tuple(name for name in FREE if name not in ("amped", "co-amped", "uring"))
+BLOCKED = tuple(name for name in FREE if name != "uring")
+# Values that the server refuses to some architectures.
+TAKEN = (
+    OnlyWith(knob="accept_limit", otherwise="inf", other="architecture", among=LIMITED),
+    OnlyWith(knob="accept_limit", values=("auto",), otherwise="inf", other="architecture", among=BALANCED),
+    OnlyWith(knob="sendfile", values=("off",), otherwise="nonblocking", other="architecture", among=CACHED),
+    OnlyWith(
+        knob="sendfile", values=("blocking",), otherwise="nonblocking", other="architecture", among=BLOCKED
+    ),
+)
+
+
 class CoreTarget:
     """trimtab-httpd as a target."""
 
@@ -303,7 +318,11 @@ class CoreTarget:
             knobs=knobs,
             fixed=fixed,
             constraints=(
-                AtMost(smaller="workers", larger="max_connections"),
+                AtMost(
+                    smaller=("copies", "workers") if architecture == "n-copy" else "workers",
+                    larger="max_connections",
+                ),
+                *TAKEN,
                 *replica_constraints("affinity"),
             ),
         )

@@ -1,0 +1,52 @@
+"""What the space of trimtab-httpd offers is what the server takes: the server itself is asked."""
+
+import subprocess
+from random import Random
+
+import pytest
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.core import FREE
+
+CORE = TARGETS["core"]
+
+
+def refusal(settings, directory, configuration):
+    """What the server's own check says of a configuration; empty if it accepts it."""
+    context = RenderContext(root=str(directory), listen=("127.0.0.1:8000",))
+    file = directory / "asked.ini"
+    file.write_text(CORE.render(configuration, context))
+    said = subprocess.run(
+        [settings.httpd_path, "-t", "-c", file], capture_output=True, text=True, check=False
+    )
+    return said.stderr if said.returncode else ""
+
+
+@pytest.mark.parametrize("architecture", FREE)
+def test_space_offers_exactly_the_words_that_the_server_takes(settings, tmp_path, architecture):
+    """Every way of accepting and of sending, the other knobs at the architecture's defaults."""
+    start = CORE.space(architecture).default()
+    space = CORE.space(architecture).model_copy(update={"fixed": {}})
+    wrong = []
+    for name in ("accept_limit", "sendfile"):
+        for value in space.knob(name).choices:
+            configuration = {**start, name: value}
+            said = refusal(settings, tmp_path, configuration)
+            if bool(said) == space.allows(configuration):
+                wrong.append(f"{name} = {value}: {said or 'taken, but not offered'}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("architecture", FREE)
+def test_server_takes_every_value_that_is_tuned_by_default(settings, tmp_path, architecture):
+    """Alone and with others drawn at random; so many connections that no process runs out of descriptors."""
+    space, draw = CORE.space(architecture), Random(1)
+    space = space.restrict("max_connections", high=4096) if "max_connections" in FREE[architecture] else space
+    start = space.default()
+    asked = [
+        {**start, knob.name: value} for knob in space.free for value in knob.choices or (knob.low, knob.high)
+    ]
+    asked += [{**start, **{knob.name: knob.at(draw.random()) for knob in space.free}} for _ in range(30)]
+    allowed = [configuration for configuration in asked if space.allows(configuration)]
+    assert len(allowed) >= 10 or len(allowed) == len(asked)
+    assert [said for c in allowed if (said := refusal(settings, tmp_path, c))] == []
