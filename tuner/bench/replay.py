@@ -10,6 +10,8 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,7 @@ from trimtab_tuner.replay.replaying import (
     random_trials_to,
     summarise,
 )
-from trimtab_tuner.replay.surfaces import thesis_surfaces
+from trimtab_tuner.replay.surfaces import Surface, thesis_surfaces
 from trimtab_tuner.strategies import DEFAULT_STRATEGY, STRATEGIES, make_strategy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -47,9 +49,10 @@ def main() -> None:
         f"choice needs: geometric mean over all surfaces, and over the {hard} hard ones "
         "where random choice needs "
         f"{HARD_TRIALS} or more. Regret: how far what is recommended after {NOISY_BUDGET} trials with "
-        f"{NOISE:.0%} noise is below the best. Beaten: share of the surfaces on which "
+        f"{NOISE:.0%} noise is below the best. Beaten: the surfaces on which "
         f"{DEFAULT_STRATEGY}'s mean "
-        "regret is at most this strategy's. Failing: share of recommendations that failed verification.\n"
+        "regret is below this strategy's, plus those on which both are equal, and the share that "
+        "this makes of all. Failing: share of recommendations that failed verification.\n"
     )
     _print_surfaces()
     _print_synthetic()
@@ -77,43 +80,52 @@ def _print_row(
     label: str, cold: list[SurfaceSummary], noisy: list[SurfaceSummary], own: list[SurfaceSummary]
 ) -> None:
     regrets = [regret for summary in noisy for regret in summary.regrets]
-    beaten = [
-        statistics.fmean(a.regrets) <= statistics.fmean(b.regrets) for a, b in zip(own, noisy, strict=True)
+    pairs = [
+        (statistics.fmean(a.regrets), statistics.fmean(b.regrets)) for a, b in zip(own, noisy, strict=True)
     ]
+    beaten, equalled = sum(a < b for a, b in pairs), sum(a == b for a, b in pairs)
     print(
         f"| {label} | {geometric_mean([s.ratio for s in cold]):.3f} "
         f"| {geometric_mean([s.ratio for s in cold if s.random_trials >= HARD_TRIALS]):.3f} "
         f"| {statistics.fmean(s.failed_share for s in cold):.0%} "
         f"| {np.median(regrets):.2%} | {np.percentile(regrets, 95):.2%} "
-        f"| {'' if noisy is own else f'{statistics.fmean(beaten):.0%}'} "
+        f"| {'' if noisy is own else f'{beaten} + {equalled} ({(beaten + equalled) / len(pairs):.0%})'} "
         f"| {sum(s.failing for s in noisy) / len(regrets):.2%} |",
         flush=True,
     )
 
 
 def _to_best(name: str) -> list[SurfaceSummary]:
-    return [summarise(s, name, repeats=_repeats(name), budget_trials=1) for s in SURFACES]
+    search = partial(summarise, strategy_name=name, repeats=_repeats(name), budget_trials=1)
+    return _on_every_surface(search)
 
 
 def _noisy(name: str) -> list[SurfaceSummary]:
-    return [
-        summarise(s, name, repeats=_repeats(name), budget_trials=NOISY_BUDGET, noise=NOISE) for s in SURFACES
-    ]
+    search = partial(
+        summarise, strategy_name=name, repeats=_repeats(name), budget_trials=NOISY_BUDGET, noise=NOISE
+    )
+    return _on_every_surface(search)
 
 
 def _warm(known: bool, noise: float) -> list[SurfaceSummary]:
-    return [
-        summarise(
-            surface,
-            DEFAULT_STRATEGY,
-            repeats=max(1, SEEDS // 20),
-            budget_trials=NOISY_BUDGET if noise else 1,
-            noise=noise,
-            experience=learnt_from(SURFACES, surface),
-            features=surface.features if known else None,
-        )
-        for surface in SURFACES
-    ]
+    return _on_every_surface(partial(_warm_on, known=known, noise=noise))
+
+
+def _warm_on(surface: Surface, known: bool, noise: float) -> SurfaceSummary:
+    return summarise(
+        surface,
+        DEFAULT_STRATEGY,
+        repeats=max(1, SEEDS // 20),
+        budget_trials=NOISY_BUDGET if noise else 1,
+        noise=noise,
+        experience=learnt_from(SURFACES, surface),
+        features=surface.features if known else None,
+    )
+
+
+def _on_every_surface(search: Callable[[Surface], SurfaceSummary]) -> list[SurfaceSummary]:
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(search, SURFACES))
 
 
 def _repeats(name: str) -> int:

@@ -15,6 +15,11 @@ candidates; their weighted mean replaces the bowl, and the way in which they dif
 kernel (the empirical covariance), so that two or three trials tell which of the earlier runs this one
 resembles. What no earlier run explains is left to the Matérn kernel.
 
+What neighbours cannot tell of a configuration is a part of its score of its own (`ROUGHNESS`), which only its
+own trials and repeats reveal. On a noisy host the amplitude is the most probable one given the trials, as
+surfaces differ in it tenfold and a smooth model that is too tame would rather believe in noise than in a
+cliff.
+
 With more than `ISOTROPIC_KNOBS` free knobs each has a length scale of its own, the most probable one given
 the trials (coordinate ascent on the marginal likelihood), and the variance follows the scores. It is found
 anew whenever the number of trials has grown by a quarter, from the trials told up to then: a function of the
@@ -42,6 +47,10 @@ Vector = NDArray[np.float64]
 LENGTH = 0.4
 NOISY_LENGTH = 0.6  # with noise it pays to let neighbours say more
 AMPLITUDE = 0.12
+AMPLITUDES = AMPLITUDE * np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0])
+AMPLITUDE_SPREAD = 0.7  # how far the logarithm of the amplitude strays from the usual one
+FEWEST_SCORES = 2
+ROUGHNESS = 0.015
 BOWL = 0.05
 LEVEL_VARIANCE = 100.0
 JITTER = 1e-6
@@ -56,6 +65,7 @@ MOST_TRIALS = 192
 FIRST_FIT = 8
 USUAL_TRIALS = 4  # the usual variance counts as much as so many trials
 NUGGET = 1e-3
+SAME = 1 - 1e-9  # the kernel of a point with itself, but for rounding
 
 
 # The matrices are small: threads of the linear algebra library would wait for each other most of the time,
@@ -84,6 +94,14 @@ class Prediction:
     deviation: Vector
     verified: Vector
     scale: float
+
+    def split(self, at: int) -> tuple["Prediction", "Prediction"]:
+        """Of the candidates before `at`, and of the others."""
+        first, others = (
+            Prediction(self.mean[part], self.deviation[part], self.verified[part], self.scale)
+            for part in (slice(at), slice(at, None))
+        )
+        return first, others
 
 
 @dataclass(frozen=True)
@@ -142,16 +160,19 @@ class Surrogate:
     def _predict(self, seen: Observations, candidates: Points) -> Prediction:
         self._learn_lengths(seen)
         seen = _thinned(seen)
+        self._learn_amplitude(seen)
+        rough = ROUGHNESS**2 if self._noise > 0 else 0.0
         at = self._pool.coordinates(candidates, self._lengths)
         seen_at = self._pool.coordinates(seen.points, self._lengths)
         prior, seen_prior = self._prior(candidates), self._prior(seen.points)
         ok = seen.ok
         near, among = matern(seen_at, at), matern(seen_at, seen_at)
         between = self._variance * near[ok] + seen_prior.score_factors[:, ok].T @ prior.score_factors
+        between += rough * (near[ok] > SAME)
         own = self._variance * among[np.ix_(ok, ok)]
         own += seen_prior.score_factors[:, ok].T @ seen_prior.score_factors[:, ok]
-        own[np.diag_indices_from(own)] += JITTER + self._noise**2 / seen.repeats[ok]
-        variance = self._variance + (prior.score_factors**2).sum(0)
+        own[np.diag_indices_from(own)] += JITTER + rough + self._noise**2 / seen.repeats[ok]
+        variance = self._variance + rough + (prior.score_factors**2).sum(0)
         level = LEVEL_VARIANCE if ok.any() else 0.0  # without any score only differences can be spoken of
         mean, variance = _condition(
             own + level,
@@ -221,6 +242,25 @@ class Surrogate:
                         best, lengths, self._variance = likelihood, tried, variance
         self._lengths = lengths
 
+    def _learn_amplitude(self, seen: Observations) -> None:
+        """Make the amplitude the most probable one, where the lengths are the usual ones and trials noisy."""
+        if self._knobs > ISOTROPIC_KNOBS or not self._noise or seen.ok.sum() < FEWEST_SCORES:
+            return
+        points = seen.points[seen.ok]
+        prior = self._prior(points)
+        residual = seen.log_scores[seen.ok] - prior.score
+        at = self._pool.coordinates(points, self._lengths)
+        shape = matern(at, at)
+        rest = LEVEL_VARIANCE + prior.score_factors.T @ prior.score_factors
+        rest[np.diag_indices_from(rest)] += JITTER + ROUGHNESS**2 + self._noise**2 / seen.repeats[seen.ok]
+        likelihoods = []
+        for amplitude in AMPLITUDES:
+            factor = np.linalg.cholesky(amplitude**2 * shape + rest)
+            fit = solve_triangular(factor, residual, lower=True, check_finite=False)
+            strays = math.log(amplitude / AMPLITUDE) / AMPLITUDE_SPREAD
+            likelihoods.append(-0.5 * (fit @ fit + strays**2) - np.log(np.diag(factor)).sum())
+        self._variance = float(AMPLITUDES[int(np.argmax(likelihoods))] ** 2)
+
     def _likelihood(self, points: Points, residual: Vector, lengths: Vector) -> tuple[float, float]:
         """Log marginal likelihood at the best variance for those lengths, and that variance.
 
@@ -283,9 +323,10 @@ def _condition(
     """Mean and variance at the candidates given the residuals (Rasmussen and Williams, 2.23, 2.24)."""
     if not len(residual):
         return prior, variance
-    factor = cho_factor(own, lower=True)
-    mean: Vector = prior + between.T @ cho_solve(factor, residual)
-    half = solve_triangular(factor[0], between, lower=True)
+    factor = np.linalg.cholesky(own)
+    solved = solve_triangular(factor, np.column_stack([between, residual]), lower=True, check_finite=False)
+    half = solved[:, :-1]
+    mean: Vector = prior + half.T @ solved[:, -1]
     return mean, variance - (half**2).sum(0)
 
 

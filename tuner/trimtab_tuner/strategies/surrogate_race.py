@@ -14,7 +14,8 @@ Identification, Operations Research 68, 2020). When no other configuration may s
 tolerance, what is left of the budget goes back to searching.
 
 The recommendation is the cheapest configuration whose expected score, which pools what its neighbours say, is
-within the tie tolerance of the highest. One that failed verification even once is never recommended.
+within the tie tolerance of the highest; on a noisy host within half of it, for expectations err too. One that
+failed verification even once is never recommended.
 """
 
 import math
@@ -34,6 +35,7 @@ MARGIN_SHARE = 0.3  # of how far scores differ over the space
 RACE_SHARE = 0.2
 NEAR_BEST = 5
 STILL_POSSIBLE = 0.02
+NOISY_TIES = 0.5
 
 
 class SurrogateRace(Search):
@@ -60,7 +62,8 @@ class SurrogateRace(Search):
         if not verified:
             return None
         expected = self._expected(verified).mean
-        bar = expected.max() + np.log1p(-self.options.tie_tolerance)
+        tolerance = self.options.tie_tolerance * (NOISY_TIES if self.options.noise else 1.0)
+        bar = expected.max() + np.log1p(-tolerance)
         ties = [tally for tally, mean in zip(verified, expected, strict=True) if mean >= bar]
         return self.as_result(self.cheapest(ties))
 
@@ -75,8 +78,10 @@ class SurrogateRace(Search):
         leaders = sorted(self.verified(), key=lambda tally: -tally.mean)[:NEAR_BEST]
         around = self._pool.points([tally.configuration for tally in leaders])
         candidates = self._pool.candidates(around, self.spent)
-        predicted = self._surrogate.predict(seen, candidates)
-        worth = self._worth(predicted, leaders)
+        predicted, leading = self._surrogate.predict(seen, np.vstack([candidates, around])).split(
+            len(candidates)
+        )
+        worth = self._worth(predicted, leaders, leading)
         worth += 1e-6 * np.random.default_rng((self.options.seed, self.spent)).random(len(worth))
         for index in np.argsort(-worth, kind="stable"):
             configuration = self._pool.configuration_of(candidates, int(index))
@@ -89,12 +94,12 @@ class SurrogateRace(Search):
                 )
         return None
 
-    def _worth(self, predicted: Prediction, leaders: list[Tally]) -> Vector:
-        """The logarithm of what trying each candidate is worth."""
+    def _worth(self, predicted: Prediction, leaders: list[Tally], leading: Prediction) -> Vector:
+        """The logarithm of what trying each candidate is worth; `leading` has what `leaders` should score."""
         if not leaders:
             bar = predicted.mean.max() - 2 * MARGIN  # nothing to beat yet: be among the most promising
         elif self.options.noise:
-            bar = self._expected(leaders).mean.max()
+            bar = leading.mean.max()
         else:
             bar = _log(leaders[0].mean)
         gain = log_ndtr(
