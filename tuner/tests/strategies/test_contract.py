@@ -1,14 +1,16 @@
 """What every registered strategy must do, tested on each of them."""
 
 import itertools
+import math
 import random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trimtab_tuner.records import TrialResult, Verdict
-from trimtab_tuner.space import ListedSpace, SpaceError, configuration_hash
+from trimtab_tuner.space import AtMost, Knob, ListedSpace, Space, SpaceError, configuration_hash
 from trimtab_tuner.strategies import STRATEGIES, make_strategy
+from trimtab_tuner.strategies.experience import PastRun
 from trimtab_tuner.targets import TARGETS
 
 SPACE = TARGETS["core"].space().restrict("workers", high=32).restrict("max_connections", low=64, high=16_384)
@@ -116,6 +118,60 @@ class TestContract:
             strategy.tell(result(proposal.configuration, score=score))
         assert strategy.best() is not None
 
+    @pytest.mark.parametrize("killed_after", [7, 13])
+    def test_noisy_search_with_failures_and_repeats_is_rebuilt_as_it_was(self, name, killed_after):
+        """What is proposed follows from the trials told, repeats and failures included."""
+
+        def outcome(number, configuration):
+            if configuration["workers"] == 1:
+                return result(configuration, Verdict.FAILED_VERIFICATION)
+            return result(configuration, score=smooth(configuration) * (1 + 0.05 * math.sin(number)))
+
+        def search():
+            return make_strategy(name, SPACE, seed=2, budget_trials=16, noise=0.05)
+
+        whole, told = search(), []
+        while (proposal := whole.ask()) is not None:
+            told.append(outcome(len(told), proposal.configuration))
+            whole.tell(told[-1])
+        rebuilt = search()
+        for trial in told[:killed_after]:
+            rebuilt.tell(trial)
+        assert rebuilt.ask().configuration == told[killed_after].configuration
+
+    @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(order=st.lists(st.tuples(st.integers(1, 5), st.randoms(use_true_random=False)), min_size=8))
+    def test_answers_may_come_late_and_in_any_order(self, name, order):
+        """As from several machines: nothing in flight or told is proposed again, and the budget holds."""
+        strategy, waiting, asked = self.make(name), [], []
+        for machines, chance in order:
+            while len(waiting) < machines and (proposal := strategy.ask()) is not None:
+                waiting.append(proposal.configuration)
+                asked.append(configuration_hash(proposal.configuration))
+            if waiting:
+                answered = waiting.pop(chance.randrange(len(waiting)))
+                strategy.tell(result(answered, score=smooth(answered)))
+        assert len(asked) == len(set(asked)) <= 16
+
+    def test_experience_of_another_space_is_survived(self, name):
+        """A strategy may learn from earlier runs or not; either way it begins with the default."""
+        other = SPACE.restrict("workers", high=8).restrict("events", choices=("epoll", "poll"))
+        seen = tuple(result({**other.default(), "workers": w}, score=100.0 + w) for w in (1, 2, 8))
+        past = PastRun(space=other, features={"architecture": "symped"}, results=seen)
+        strategy = make_strategy(name, SPACE, seed=1, budget_trials=6, experience=[past])
+        asked = self.run(strategy)
+        assert asked[0] == SPACE.default()
+        assert len(asked) == 6
+
+    def test_space_in_which_nothing_but_the_default_is_allowed_ends_at_once(self, name):
+        """The constraints exclude everything else: there is nothing to propose, and no crash."""
+        small = Knob(name="connections", kind="integer", low=1, high=10, default=5, help="Connections.")
+        large = Knob(name="workers", kind="integer", low=100, high=200, default=100, help="Workers.")
+        never = Space(knobs=(small, large), constraints=(AtMost(smaller="workers", larger="connections"),))
+        strategy = self.make(name, space=never)
+        assert self.run(strategy, lambda c: result(c, Verdict.REJECTED)) == [never.default()]
+        assert strategy.best() is None
+
     def test_listed_configurations_are_the_only_ones_proposed(self, name):
         """A recorded table has cells, and nothing between them."""
         values = itertools.product((1, 3, 9), (1024, 5000))
@@ -157,6 +213,13 @@ class TestContract:
                 space = space.restrict(knob.name, choices=knob.choices)
         assert len(space.free) == len(SPACE.knobs)
         assert len(self.run(self.make(name, space=space))) == 16
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf])
+def test_score_that_is_no_number_is_refused_before_any_strategy_sees_it(score):
+    """A result that cannot be compared is no result."""
+    with pytest.raises(ValueError, match="finite number"):
+        result(SPACE.default(), score=score)
 
 
 def test_unknown_strategy_is_refused():

@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 from trimtab_tuner.records import TrialResult, Verdict
 from trimtab_tuner.space import Knob, Space
@@ -100,3 +102,13 @@ def test_analysis_of_a_run_without_a_verified_trial_says_so():
     analysis = analyse(SPACE, trials(lambda **_: None), None, None)
     assert (analysis.importance, analysis.stability, analysis.findings) == (None, None, ())
     assert len(analysis.notes) == 2
+
+
+def test_two_analyses_at_once_find_the_same_and_warn_of_nothing():
+    """The daemon answers several pages at a time; what is not thread-safe would be on its stderr."""
+    alone = importance(SPACE, trials(additive))
+    with warnings.catch_warnings(record=True) as caught, ThreadPoolExecutor(2) as pool:
+        warnings.simplefilter("always")
+        found = list(pool.map(lambda _: importance(SPACE, trials(additive)), range(4)))
+    assert found == [alone] * 4
+    assert [str(warning.message) for warning in caught] == []

@@ -12,6 +12,7 @@ two, are set to each of up to `GRID_VALUES` values.
 import itertools
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from trimtab_tuner.space import Knob, Space
 
 FEWEST_TRIALS = 8
 TREES = 64
+FOLDS = 5
 BACKGROUND = 256
 GRID_VALUES = 8
 PAIRED_KNOBS = 4
@@ -126,19 +128,34 @@ def _share(share: float) -> float:
     return round(min(max(share, 0.0), 1.0), 4)
 
 
+def _trees(points: Vector, scores: Vector, seed: int) -> list[Any]:
+    """Extremely randomised trees, one after the other.
+
+    scikit-learn's own forest empties the warning filters of the whole process while its threads work, so that
+    a second analysis at the same time would warn of that.
+    """
+    from sklearn.tree import ExtraTreeRegressor  # slow to import, seldom used
+
+    seeds = np.random.default_rng(seed).integers(2**31, size=TREES)
+    return [ExtraTreeRegressor(random_state=int(own)).fit(points, scores) for own in seeds]
+
+
+def _mean(trees: Sequence[Any], points: Vector) -> Vector:
+    """What the trees predict on average."""
+    predicted: Vector = np.mean([tree.predict(points) for tree in trees], axis=0)
+    return predicted
+
+
 class _Forest:
     """Random trees over the measured range of some knobs."""
 
     def __init__(
         self, knobs: Sequence[Knob], results: Sequence[TrialResult], scores: Vector, seed: int
     ) -> None:
-        from sklearn.ensemble import ExtraTreesRegressor  # slow to import, seldom used
-
         self._knobs = knobs
         measured = [[self._number(k, r.configuration[k.name]) for k in knobs] for r in results]
         points = np.array(measured)
-        self._model = ExtraTreesRegressor(n_estimators=TREES, min_samples_leaf=1, random_state=seed)
-        self._model.fit(points, scores)
+        self._trees = _trees(points, scores, seed)
         self.r_squared = round(self._out_of_sample(points, scores, seed), 3)
         self.values = [self._measured(k, results) for k in knobs]
         generator = np.random.default_rng(seed)
@@ -160,8 +177,7 @@ class _Forest:
 
     def predict(self, points: Vector) -> Vector:
         """The forest's scores."""
-        predicted: Vector = self._model.predict(points)
-        return predicted
+        return _mean(self._trees, points)
 
     def alone(self, knob: int) -> tuple[Vector, Vector]:
         """Mean at each value of a knob, and the standard deviation of that mean among the trees."""
@@ -169,7 +185,7 @@ class _Forest:
         for value in self.values[knob]:
             points = self.background.copy()
             points[:, knob] = self._number(self._knobs[knob], value)
-            by_tree.append([float(tree.predict(points).mean()) for tree in self._model.estimators_])
+            by_tree.append([float(tree.predict(points).mean()) for tree in self._trees])
         return np.mean(by_tree, axis=1), np.std(by_tree, axis=1)
 
     def together(self, one: int, two: int) -> Vector:
@@ -186,10 +202,10 @@ class _Forest:
 
     def _out_of_sample(self, points: Vector, scores: Vector, seed: int) -> float:
         """R² of five-fold cross-validation: how far the forest can be believed at all."""
-        from sklearn.model_selection import KFold, cross_val_predict
-
-        folds = KFold(5, shuffle=True, random_state=seed)
-        predicted = cross_val_predict(self._model, points, scores, cv=folds)
+        predicted = np.empty(len(scores))
+        for fold in np.array_split(np.random.default_rng(seed).permutation(len(scores)), FOLDS):
+            others = np.setdiff1d(np.arange(len(scores)), fold)
+            predicted[fold] = _mean(_trees(points[others], scores[others], seed), points[fold])
         variance = float(((scores - scores.mean()) ** 2).sum())
         return max(-1.0, 1 - float(((scores - predicted) ** 2).sum()) / variance)
 
