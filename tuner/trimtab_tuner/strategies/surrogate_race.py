@@ -78,6 +78,8 @@ class SurrogateRace(Search):
         leaders = sorted(self.verified(), key=lambda tally: -tally.mean)[:NEAR_BEST]
         around = self._pool.points([tally.configuration for tally in leaders])
         candidates = self._pool.candidates(around, self.spent)
+        if not len(candidates):
+            return None  # the constraints allow nothing
         predicted, leading = self._surrogate.predict(seen, np.vstack([candidates, around])).split(
             len(candidates)
         )
