@@ -252,10 +252,6 @@ def _narrowed(space: Space, spec: RunSpec) -> Space:
                 space = space.restrict(name, low=knob.low, high=knob.high, choices=knob.choices)
         except SpaceError as error:
             raise SpecError(f"knobs.{error.knob}", str(error)) from error
-    try:
-        space.check(space.default())
-    except SpaceError as error:
-        raise SpecError(f"knobs.{error.knob}", f"{error} (in the configuration to begin with)") from error
     return space
 
 
