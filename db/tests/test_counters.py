@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from trimtab_db.errors import RecordConflictError, RecordNotFoundError
-from trimtab_db.records import CounterSample
+from trimtab_db.records import CounterSample, NewOsChange
 from trimtab_db.repository.counters import RETENTION
 
 
@@ -118,22 +118,40 @@ def test_samples_never_take_up_more_than_they_may(repository, make_host):
     assert (len(fine), len(coarse), fine[-1].taken_at) == (50, 100, now)
 
 
+def _mask_of(irq):
+    """A change of an interrupt's mask from 3 to 2."""
+    return NewOsChange(path=f"/proc/irq/{irq}/smp_affinity", value_before="3", value_after="2")
+
+
 def test_journal_lists_what_is_not_restored_latest_first(repository, make_run):
     """A change that was announced counts as not restored, whether it was applied or not."""
     run = make_run(repository)
-    announced = repository.record_os_change("/proc/irq/24/smp_affinity", "3", "1")
-    applied = repository.record_os_change("/proc/irq/25/smp_affinity", "3", "2", run_id=run.id)
-    restored = repository.record_os_change("/proc/irq/26/smp_affinity", "3", "2")
-    repository.mark_os_change_applied(applied)
-    repository.mark_os_change_applied(restored)
-    repository.mark_os_change_restored(restored)
+    (announced,) = repository.record_os_changes([_mask_of(24)])
+    applied, restored = repository.record_os_changes([_mask_of(25), _mask_of(26)], run_id=run.id)
+    repository.mark_os_changes_applied([applied, restored])
+    repository.mark_os_changes_restored([restored])
     latest, first = repository.unrestored_os_changes()
     assert (latest.id, latest.run_id, latest.value_before, latest.value_after) == (applied, run.id, "3", "2")
     assert latest.applied_at is not None
     assert (first.id, first.applied_at) == (announced, None)
 
 
+def test_many_lines_keep_their_order(repository):
+    """Announced together, they are listed the last one first, as they have to be put back."""
+    changes = [_mask_of(number) for number in range(200)]
+    numbers = repository.record_os_changes(changes)
+    lines = repository.unrestored_os_changes()
+    assert [(line.id, line.path) for line in reversed(lines)] == list(
+        zip(numbers, [change.path for change in changes], strict=True)
+    )
+    repository.mark_os_changes_restored(numbers)
+    assert repository.unrestored_os_changes() == ()
+
+
 def test_mark_on_unknown_change_is_not_found(repository):
-    """A mark cannot be made on nothing."""
-    with pytest.raises(RecordNotFoundError, match="no operating-system change 3"):
-        repository.mark_os_change_applied(3)
+    """A mark cannot be made on nothing, and then none of the others is made; no marks are no error."""
+    (known,) = repository.record_os_changes([_mask_of(24)])
+    with pytest.raises(RecordNotFoundError, match=f"no operating-system change {known + 3}"):
+        repository.mark_os_changes_applied([known, known + 3])
+    assert repository.unrestored_os_changes()[0].applied_at is None
+    repository.mark_os_changes_applied(repository.record_os_changes([]))

@@ -287,6 +287,15 @@ class CounterSample:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewOsChange:
+    """An operating-system setting that is about to change."""
+
+    path: str
+    value_before: str
+    value_after: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class OsChange:
     """A write-ahead entry: an operating-system setting, its value before, and how far the change has come.
 

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from trimtab_agent.affinity.journal import AffinityJournal
 from trimtab_agent.affinity.os_settings import DirectAccess
+from trimtab_agent.host import describe_host
 from trimtab_db import Repository, open_database, sqlite_url
+from trimtab_db.records import NewRun
 
 SETTINGS = {
     "/proc/irq/24/smp_affinity": "00000003",
@@ -44,3 +46,22 @@ def repository(tmp_path: Path) -> Iterator[Repository]:
 def journal(kernel: Path, repository: Repository) -> AffinityJournal:
     """A journal of this boot."""
     return AffinityJournal(repository, DirectAccess(kernel), boot_id="this-boot")
+
+
+@pytest.fixture
+def run_id(repository: Repository) -> int:
+    """The number of a run that masks can be applied for."""
+    run = NewRun(
+        host_id=repository.register_host(describe_host()),
+        target_id=repository.register_target("core", "0.1.0"),
+        workload_id=repository.register_workload("one-packet", {}, files=1, total_bytes=1),
+        preset="quick",
+        strategy="grid",
+        objective="peak",
+        space={"knobs": []},
+        settings={},
+        seed=1,
+        budget_trials=1,
+        layout={},
+    )
+    return repository.create_run(run).id

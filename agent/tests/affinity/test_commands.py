@@ -46,6 +46,7 @@ def test_a_plan_is_applied_shown_and_put_back(trimtab):
     [
         (("plan", "diagonal"), "expected one of none"),
         (("plan", "aligned", "--device", "nosuch0"), "not here"),
+        (("plan", "aligned", "--device", "lo", "--device", "lo"), "named 2 times"),
         (("plan", "aligned", "--device", "lo", "--cpu", "4000"), "not online"),
         (("apply", "aligned", "--workers", "0"), "workers"),
     ],

@@ -11,6 +11,7 @@ import pytest
 from trimtab_agent.affinity.journal import AffinityJournal, Change
 from trimtab_agent.affinity.os_settings import DirectAccess, SettingRefused, check_mask, check_path
 from trimtab_db import open_database, sqlite_url
+from trimtab_db.records import NewOsChange
 
 from .conftest import SETTINGS
 
@@ -74,6 +75,46 @@ def test_a_mask_that_the_kernel_changes_is_refused_and_put_back(kernel, reposito
     assert "made 00000001 of it" in line.reason
     assert values() == before
     assert journal.in_force() == ()
+
+
+class Watched(DirectAccess):
+    """Notes at each write which settings the journal had announced by then."""
+
+    def __init__(self, root, database):
+        super().__init__(root)
+        self._database = database
+        self.announced = []
+
+    def write(self, path: str, mask: str) -> None:
+        """As seen by another process: what has not been committed is not there."""
+        other = open_database(sqlite_url(self._database))
+        self.announced.append({line.path for line in other.unrestored_os_changes()})
+        other.close()
+        super().write(path, mask)
+
+
+def test_all_lines_are_committed_before_the_first_mask_is_written(kernel, repository, tmp_path):
+    """One transaction for a whole plan, and still ahead of every write."""
+    access = Watched(kernel, tmp_path / "trimtab.db")
+    AffinityJournal(repository, access, boot_id="this-boot").apply(CHANGES)
+    assert access.announced == [{change.path for change in CHANGES}] * 2
+
+
+def test_what_follows_a_stop_is_neither_written_nor_left_in_the_journal(journal, values):
+    """Asked before each change."""
+    answers = iter([False, True])
+    (first,) = journal.apply(CHANGES, stopped=lambda: next(answers))
+    assert (first.path, first.state) == (CHANGES[0].path, "applied")
+    assert values()[CHANGES[1].path] == "00000000"
+    assert [line.path for line in journal.in_force()] == [CHANGES[0].path]
+
+
+def test_two_changes_of_one_setting_at_once_are_refused(journal, values):
+    """Neither would be the one to have."""
+    before = values()
+    with pytest.raises(ValueError, match="same setting"):
+        journal.apply([CHANGES[0], CHANGES[0]])
+    assert values() == before
 
 
 def test_drift_names_the_setting_that_somebody_else_changed(journal, kernel):
@@ -215,8 +256,34 @@ def test_the_next_start_puts_back_a_runs_masks_and_leaves_a_persons(journal, rep
     """Applied by hand means until restored by hand; a run that was killed cannot restore any more."""
     journal.apply(CHANGES[:1])
     journal.apply(CHANGES[1:], run_id=None)
-    repository.record_os_change(SETTINGS_25, "00000001", "00000002", boot_id="this-boot")
+    announced = NewOsChange(path=SETTINGS_25, value_before="00000001", value_after="00000002")
+    repository.record_os_changes([announced], boot_id="this-boot")
     lines = journal.restore(only_left_behind=True)
     assert [line.path for line in lines] == [SETTINGS_25]
     assert len(journal.in_force()) == 2
     assert values()["/proc/irq/24/smp_affinity"] == "00000002"
+
+
+def test_the_next_start_leaves_a_persons_mask_on_top_of_one_that_a_run_left(
+    kernel, repository, run_id, values
+):
+    """A run's mask that could not be put back waits for the person's above it; then both are put back."""
+    path = CHANGES[0].path
+    journal = AffinityJournal(repository, DirectAccess(kernel), boot_id="this-boot")
+    journal.apply(CHANGES[:1], run_id=run_id)
+    journal.apply([Change(path=path, mask="00000001", why="by hand")])
+    assert journal.restore(only_left_behind=True) == ()
+    assert values()[path] == "00000001"
+    assert [line.state for line in journal.restore()] == ["restored", "restored"]
+    assert values()[path] == SETTINGS[path]
+
+
+def test_the_next_start_puts_a_runs_mask_back_to_the_persons_beneath_it(kernel, repository, run_id, values):
+    """What lies on top of a person's mask goes, and the person's stays."""
+    path = CHANGES[0].path
+    journal = AffinityJournal(repository, DirectAccess(kernel), boot_id="this-boot")
+    journal.apply([Change(path=path, mask="00000001", why="by hand")])
+    journal.apply(CHANGES[:1], run_id=run_id)
+    assert [line.mask for line in journal.restore(only_left_behind=True)] == ["00000001"]
+    assert values()[path] == "00000001"
+    assert len(journal.in_force()) == 1

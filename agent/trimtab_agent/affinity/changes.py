@@ -32,10 +32,12 @@ def changes_of(placements: Sequence[QueuePlacement], topology: Topology) -> tupl
 def queues_of(topology: Topology, devices: Sequence[str]) -> tuple[ReceiveQueue, ...]:
     """The receive queues of the devices, in their order.
 
-    Raises ValueError, with the devices that there are, for one that is not here.
+    Raises ValueError, with the devices that there are, for one that is not here, and for one named twice.
     """
     known = [device.name for device in topology.devices]
     for device in devices:
         if device not in known:
             raise ValueError(f"device {device!r} is not here: expected one of {', '.join(known)}")
+        if devices.count(device) > 1:
+            raise ValueError(f"device {device!r} is named {devices.count(device)} times: expected once")
     return tuple(queue for device in devices for queue in topology.receive_queues(device))

@@ -1,9 +1,10 @@
 """Applies settings under the write-ahead journal of the database, and puts them back.
 
-    apply    for each setting: read it; write "was A, becomes B" to the journal, and only then B to the
-             kernel; read it back; what the kernel refused, or turned into something else, is put back at once
+    apply    read every setting; write "was A, becomes B" of all to the journal in one transaction, and only
+             then each B to the kernel; read it back; what the kernel refused, or turned into something else,
+             is put back at once; mark the others as applied in one transaction
     drift    reads everything again: what no longer has the value that we gave it was changed by somebody else
-    restore  latest first: write A, read it back, strike the line out
+    restore  latest first: write A, read it back; strike out in one transaction what has its value again
 
 A kill between any two steps loses nothing: the next start finds the line and restores it, whether or not B
 had been written. Two cases are struck out without writing: the machine has been booted since (the settings
@@ -12,11 +13,11 @@ A value that somebody else has set meanwhile is put back like any other: A is wh
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trimtab_db import Repository
-from trimtab_db.records import OsChange
+from trimtab_db.records import NewOsChange, OsChange
 
 from trimtab_agent.affinity.os_settings import SettingAccess, SettingGone, SettingRefused, same_mask
 
@@ -74,9 +75,38 @@ class AffinityJournal:
     ) -> tuple[Applied, ...]:
         """Applies what can be applied, and says of each what became of it; none is an error.
 
-        `stopped` is asked before each change; what follows is left alone then.
+        `stopped` is asked before each change; what follows is left alone then. Raises ValueError when two
+        changes are of the same setting.
         """
-        return tuple(self._apply(change, run_id) for change in changes if not stopped())
+        if len({change.path for change in changes}) < len(changes):
+            raise ValueError("two changes of the same setting: expected one of each")
+        outcomes = [self._preview(change) for change in changes]
+        planned = [number for number, outcome in enumerate(outcomes) if outcome.state == "planned"]
+        lines = self._repository.record_os_changes(
+            [
+                NewOsChange(
+                    path=changes[number].path,
+                    value_before=outcomes[number].before or "",
+                    value_after=changes[number].mask,
+                )
+                for number in planned
+            ],
+            run_id,
+            boot_id=self._boot_id,
+        )
+        applied, undone = [], []
+        for number, line in zip(planned, lines, strict=True):
+            if stopped():
+                undone.append(line)
+                continue
+            outcomes[number], has_old_value = self._write(outcomes[number])
+            if outcomes[number].state == "applied":
+                applied.append(line)
+            elif has_old_value:
+                undone.append(line)
+        self._repository.mark_os_changes_applied(applied)
+        self._repository.mark_os_changes_restored(undone)
+        return tuple(outcome for outcome in outcomes if outcome.state != "planned")
 
     def in_force(self) -> tuple[OsChange, ...]:
         """The lines that have not been put back, latest first."""
@@ -110,15 +140,19 @@ class AffinityJournal:
         """Puts back every line whose id is greater than `down_to`, latest first.
 
         `only_left_behind` are a run's lines, and those of a command that was killed before it had noted the
-        setting as applied; what a person applied stays. What cannot be put back stays in the journal, with
-        the reason in the answer.
+        setting as applied; what a person applied stays, and so does what lies beneath it: that is put back
+        when the person's is. What cannot be put back stays in the journal, with the reason in the answer.
         """
-        return tuple(
-            self._restore(line)
-            for line in self.in_force()
-            if line.id > down_to
-            and (not only_left_behind or line.run_id is not None or line.applied_at is None)
+        lines = self.in_force()
+        chosen = [line for line in lines if line.id > down_to]
+        if only_left_behind:
+            kept = {line.path: line.id for line in reversed(lines) if _is_kept(line)}
+            chosen = [line for line in chosen if not _is_kept(line) and line.id > kept.get(line.path, 0)]
+        outcomes = [(line.id, self._restore(line)) for line in chosen]
+        self._repository.mark_os_changes_restored(
+            [line_id for line_id, outcome in outcomes if outcome.state != "failed"]
         )
+        return tuple(outcome for _, outcome in outcomes)
 
     def _preview(self, change: Change) -> Applied:
         try:
@@ -127,28 +161,20 @@ class AffinityJournal:
             return _outcome(change, None, "refused", str(error))
         return _outcome(change, before, "unchanged" if same_mask(before, change.mask) else "planned")
 
-    def _apply(self, change: Change, run_id: int | None) -> Applied:
-        planned = self._preview(change)
-        if planned.state != "planned" or planned.before is None:
-            return planned
-        line = self._repository.record_os_change(
-            change.path, planned.before, change.mask, run_id, boot_id=self._boot_id
-        )
+    def _write(self, planned: Applied) -> tuple[Applied, bool]:
+        """Writes one mask; what became of it, and whether the setting has its old value (again)."""
+        before = planned.before or ""
         try:
-            self._access.write(change.path, change.mask)
-            now = self._access.read(change.path)
-            if not same_mask(now, change.mask):
+            self._access.write(planned.path, planned.after)
+            now = self._access.read(planned.path)
+            if not same_mask(now, planned.after):
                 raise SettingRefused(f"the kernel made {now} of it")
         except SettingRefused as error:
-            reason = str(error)
-            back = self._put_back(change.path, planned.before)
-            if back is None:
-                self._repository.mark_os_change_restored(line)
-            else:
+            reason, back = str(error), self._put_back(planned.path, before)
+            if back is not None:
                 reason = f"{reason}; and it could not be put back: {back}"
-            return _outcome(change, planned.before, "refused", reason)
-        self._repository.mark_os_change_applied(line)
-        return _outcome(change, planned.before, "applied")
+            return replace(planned, state="refused", reason=reason), back is None
+        return replace(planned, state="applied"), False
 
     def _put_back(self, path: str, mask: str) -> SettingRefused | None:
         """Writes the old value unless the setting has it; the refusal if that fails."""
@@ -167,13 +193,16 @@ class AffinityJournal:
             return Restored(path=line.path, mask=line.value_before, state=state, reason=reason)
 
         if line.boot_id and line.boot_id != self._boot_id:
-            self._repository.mark_os_change_restored(line.id)
             return became("rebooted", "the machine has been booted since")
         failure = self._put_back(line.path, line.value_before)
         if failure is None or isinstance(failure, SettingGone):
-            self._repository.mark_os_change_restored(line.id)
             return became("restored") if failure is None else became("gone", str(failure))
         return became("failed", str(failure))
+
+
+def _is_kept(line: OsChange) -> bool:
+    """Whether a line is a person's, who restores it when the time has come."""
+    return line.run_id is None and line.applied_at is not None
 
 
 def _outcome(change: Change, before: str | None, state: str, reason: str = "") -> Applied:
