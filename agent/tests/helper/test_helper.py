@@ -129,6 +129,68 @@ def test_a_silent_peer_is_hung_up_on():
     assert [type(error) for error in failed] == [TimeoutError]
 
 
+def test_a_peer_that_drips_is_hung_up_on(monkeypatch):
+    """The second is for the whole request, however often a byte of it comes."""
+    monkeypatch.setattr("trimtab_agent.helper.server.PATIENCE_S", 0.3)
+    ours, theirs = socket.socketpair()
+    served = threading.Event()
+    failed = []
+
+    def serve() -> None:
+        try:
+            serve_one(ours, os.geteuid(), DirectAccess())
+        except OSError as error:
+            failed.append(error)
+        served.set()
+
+    with ours, theirs:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        sent = 0
+        while not served.wait(0.02) and sent < 3000:  # fewer than would end the request by its length
+            theirs.sendall(b"{")
+            sent += 1
+        thread.join(30)
+    assert [type(error) for error in failed] == [TimeoutError]
+    assert sent > 1
+
+
+def test_a_second_helper_does_not_take_over(helper):
+    """It says so and ends; the first one goes on answering on its socket."""
+    second = subprocess.run(
+        [sys.executable, "-m", "trimtab_agent.helper.server", str(helper), "--uid", "0"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert second.returncode == 1
+    assert second.stderr.startswith(f"trimtab-helper: another helper answers on {helper}")
+    with pytest.raises(SettingRefused, match="none of the settings"):
+        HelperAccess(helper).read("/etc/shadow")
+
+
+def test_a_socket_that_nobody_answers_on_is_replaced(tmp_path):
+    """As a helper that was killed leaves one."""
+    path = tmp_path / "helper.sock"
+    with socket.socket(socket.AF_UNIX) as left_behind:
+        left_behind.bind(str(path))
+    with listen(path, os.geteuid()), socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(str(path))
+
+
+def test_what_is_no_socket_is_left_alone(tmp_path):
+    """A mistyped path costs nobody a file, and neither does a link."""
+    file, link = tmp_path / "notes.txt", tmp_path / "link"
+    file.write_text("mine")
+    link.symlink_to(tmp_path / "nowhere")
+    for path in (file, link):
+        with pytest.raises(SystemExit, match="no socket"):
+            listen(path, os.geteuid())
+    assert file.read_text() == "mine"
+    assert link.is_symlink()
+
+
 WORDS = st.sampled_from(["read", "write", STEERING, "/proc/irq/5/smp_affinity", "/etc/passwd", "../..", "3"])
 
 

@@ -9,7 +9,8 @@ It is written to be read in one sitting, and does three things:
 P must be one of the masks of `affinity/os_settings.py` and M a mask of CPUs; those rules are checked here,
 whatever the daemon has checked. One request and one reply a connection, each a line of at most 4 KiB. Who may
 ask is decided by the kernel: the uid that SO_PEERCRED gives (unix(7)) must be the one named at the start.
-Requests are served one after the other; a peer that sends nothing for a second is hung up on. It keeps no
+Requests are served one after the other, each within a second from the first byte waited for to the last byte
+sent; a slower peer is hung up on. A second helper does not take the socket of one that answers. It keeps no
 state: the journal is the daemon's, which restores through the same three lines.
 
 Usage: python -m trimtab_agent.helper.server SOCKET --uid UID [--root DIRECTORY]
@@ -20,8 +21,10 @@ import json
 import os
 import signal
 import socket
+import stat
 import struct
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +60,7 @@ def answer(line: bytes, access: SettingAccess) -> dict[str, Any]:
 
 def serve_one(connection: socket.socket, uid: int, access: SettingAccess) -> None:
     """Serves one connection; raises OSError when the peer has gone or is too slow."""
-    connection.settimeout(PATIENCE_S)
+    deadline_s = time.monotonic() + PATIENCE_S
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
     _, peer_uid, _ = CREDENTIALS.unpack(credentials)
     if peer_uid != uid:
@@ -65,17 +68,30 @@ def serve_one(connection: socket.socket, uid: int, access: SettingAccess) -> Non
     else:
         line = b""
         while not line.endswith(b"\n") and len(line) < REQUEST_BYTES:
+            _wait_until(deadline_s, connection)
             part = connection.recv(REQUEST_BYTES - len(line))
             if not part:
                 break
             line += part
         reply = answer(line, access)
+    _wait_until(deadline_s, connection)
     connection.sendall(json.dumps(reply).encode() + b"\n")
 
 
+def _wait_until(deadline_s: float, connection: socket.socket) -> None:
+    """Lets the connection's next call wait no longer than that; raises TimeoutError when it is past."""
+    left_s = deadline_s - time.monotonic()
+    if left_s <= 0:
+        raise TimeoutError("the request took too long")
+    connection.settimeout(left_s)
+
+
 def listen(path: Path, uid: int) -> socket.socket:
-    """A listening socket that only `uid` (and root) can connect to; a stale one is replaced."""
-    path.unlink(missing_ok=True)
+    """A listening socket that only `uid` (and root) can connect to.
+
+    A socket that nobody answers on is replaced. Raises SystemExit, with a sentence, for anything else there.
+    """
+    _make_way(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)  # from the first moment on, nobody else
     try:
@@ -86,6 +102,25 @@ def listen(path: Path, uid: int) -> socket.socket:
     os.chown(path, uid, -1, follow_symlinks=False)
     listener.listen(8)
     return listener
+
+
+def _make_way(path: Path) -> None:
+    try:
+        kind = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(kind):
+        sys.exit(f"trimtab-helper: {path} is there and no socket: expected a path that is free")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(PATIENCE_S)
+        try:
+            probe.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink(missing_ok=True)  # whoever made it has gone
+            return
+        except OSError as error:
+            sys.exit(f"trimtab-helper: whether {path} is in use cannot be told: {error.strerror or error}")
+    sys.exit(f"trimtab-helper: another helper answers on {path}: expected a path of this one's own")
 
 
 def main() -> None:
