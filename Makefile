@@ -28,7 +28,7 @@ THREADED := (test_every_mode and (mt- or pipeline- or knot- or nm-)) or test_use
 PACKAGES_RUN := gcc iproute2 libc6-dev libinih-dev libjansson-dev liburing-dev nginx-light pkg-config python3-venv
 # The other servers that can be tuned; who tunes only one of them needs only that one.
 PACKAGES_TARGETS := apache2-bin h2o lighttpd nginx-light
-PACKAGES_TEST := linux-perf libcmocka-dev wrk httperf chromium fonts-dejavu-core php-fpm $(PACKAGES_TARGETS)
+PACKAGES_TEST := linux-perf irqbalance libcmocka-dev wrk httperf chromium fonts-dejavu-core php-fpm $(PACKAGES_TARGETS)
 PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
 

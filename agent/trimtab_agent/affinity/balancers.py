@@ -77,8 +77,16 @@ def ban_interrupts(path: Path, irqs: Iterable[int]) -> tuple[int, ...]:
 
     A restart of irqbalance forgets it. Raises OSError.
     """
-    wanted = sorted(set(irqs) | set(banned_interrupts(path)))
-    _ask(path, f"settings ban irqs {' '.join(map(str, wanted))}" if wanted else "settings ban irqs NONE")
+    return _ban_exactly(path, set(banned_interrupts(path)) | set(irqs))
+
+
+def unban_interrupts(path: Path, irqs: Iterable[int]) -> tuple[int, ...]:
+    """Takes the ban of these back; all that are still banned then. Raises OSError."""
+    return _ban_exactly(path, set(banned_interrupts(path)) - set(irqs))
+
+
+def _ban_exactly(path: Path, irqs: set[int]) -> tuple[int, ...]:
+    _ask(path, f"settings ban irqs {' '.join(map(str, sorted(irqs))) or 'NONE'}")
     return banned_interrupts(path)
 
 

@@ -3,15 +3,18 @@
 What is applied is journalled first and stays until `trimtab affinity restore`, or until the next boot.
 """
 
-from collections.abc import Iterator
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, cast, get_args
 
 import typer
 from trimtab_tuner.affinity import PlanName
 
-from trimtab_agent.affinity.balancers import ban_interrupts, irqbalance_socket
+from trimtab_agent.affinity.balancers import ban_interrupts, irqbalance_socket, unban_interrupts
 from trimtab_agent.affinity.journal import Applied
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.commands.options import EXIT_FAILED, Json, Var, settings_of
@@ -90,13 +93,24 @@ def status(as_json: Json = False, var: Var = None) -> None:
 
 
 @app.command()
-def restore(dry_run: DryRun = False, as_json: Json = False, var: Var = None) -> None:
+def restore(
+    dry_run: DryRun = False,
+    unban: Annotated[
+        bool, typer.Option("--unban", help="Let irqbalance move the interrupts again that are put back.")
+    ] = False,
+    as_json: Json = False,
+    var: Var = None,
+) -> None:
     """Put every mask back as it was before."""
     if dry_run:
         status(as_json=as_json, var=var)
         return
     with _service(var) as service:
         lines = service.restore()
+    if unban:
+        _ask_irqbalance(
+            unban_interrupts, _interrupts(line.path for line in lines if line.state == "restored")
+        )
     if as_json:
         print_json([asdict(line) for line in lines])
     else:
@@ -128,7 +142,7 @@ def _plan_or_apply(
         planned = act(plan_name, devices, workers, cpu or ())
         others = service.status().balancers
     if ban and not dry_run:
-        _ban([p.queue.irq for p in planned.plan.queues if p.queue.irq is not None])
+        _ask_irqbalance(ban_interrupts, _interrupts(setting.path for setting in planned.settings))
     if as_json:
         print_json({**asdict(planned), "balancers": [asdict(balancer) for balancer in others]})
     else:
@@ -141,15 +155,22 @@ def _plan_or_apply(
         raise typer.Exit(EXIT_FAILED)
 
 
-def _ban(irqs: list[int]) -> None:
+def _interrupts(paths: Iterable[str]) -> list[int]:
+    """The interrupts among the settings."""
+    return [int(found[1]) for path in paths if (found := re.match(r"/proc/irq/(\d+)/", path))]
+
+
+def _ask_irqbalance(request: Callable[[Path, list[int]], tuple[int, ...]], irqs: list[int]) -> None:
+    """Bans interrupts, or takes that back, and says what is banned then. Raises HostError."""
     path = irqbalance_socket()
     if path is None:
         raise HostError("irqbalance has no socket here: there is nobody to ask")
     try:
-        banned = ban_interrupts(path, irqs)
+        banned = request(path, irqs)
     except OSError as error:
         raise HostError(f"irqbalance does not answer on {path}: {error}") from error
-    print(f"irqbalance leaves these alone until it is restarted: {', '.join(map(str, banned))}")
+    numbers = ", ".join(map(str, banned)) or "none"
+    print(f"irqbalance leaves these interrupts alone until it is restarted: {numbers}", file=sys.stderr)
 
 
 def _print_settings(settings: tuple[Applied, ...]) -> None:
