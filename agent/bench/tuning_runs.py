@@ -6,8 +6,8 @@ claimed difference is wrong.  A/B: connections are the limit (clients' pauses se
 configuration admits 5 % fewer; not to tell them apart is wrong.  Quick against grid: the best of a `quick`
 run and the best of an exhaustive grid on the same ladder, repeated in turns.
 
-Takes hours.  TRIMTAB_AA, TRIMTAB_AB and TRIMTAB_GRIDS in the environment set how many runs there are of each
-(40, 10, 1).
+Takes three hours.  TRIMTAB_AA, TRIMTAB_AB and TRIMTAB_GRIDS in the environment set how many runs there are
+of each (40, 10, 1).
 """
 
 import os
@@ -33,6 +33,12 @@ TURNS = 6
 SLOWED = 0.95
 CONNECTIONS = 100  # far below what the CPUs could serve: the clients' pauses keep them busy
 
+INTRODUCTION = """# What whole runs claim
+
+Runs on one machine whose truth is known, to see whether what Trimtab announces is true. `make bench-live`
+measures this anew; the file `agent/bench/tuning_runs.py` has the settings.
+"""
+
 # A comparison and no search: two trials, then the confirmation of the `standard` preset on short rates.
 COMPARISON: dict[str, Any] = {
     "strategy": "grid",
@@ -43,7 +49,7 @@ COMPARISON: dict[str, Any] = {
     "time_scale": 0.1,
     "timeout_s": 1.0,
     "calibration_step_s": 1.0,
-    "rate_duration_s": 4.0,
+    "rate_duration_s": 2.0,
     "warmup_s": 0.5,
     "gap_s": 0.0,
     "ladder_points": 3,
@@ -55,7 +61,7 @@ COMPARISON: dict[str, Any] = {
 
 def main() -> None:
     """Prints the section; a part that fails does not take the others with it, and is told in the end."""
-    print("## Whole runs\n", flush=True)
+    print(INTRODUCTION, flush=True)
     failed = 0
     with tempfile.TemporaryDirectory() as folder, open_runtime(Settings(var=Path(folder))) as runtime:
         parts = [
