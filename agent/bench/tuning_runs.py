@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,9 +65,9 @@ def main() -> None:
     print(INTRODUCTION, flush=True)
     failed = 0
     with tempfile.TemporaryDirectory() as folder, open_runtime(Settings(var=Path(folder))) as runtime:
-        parts = [
-            *([lambda: _print_equal(runtime, Path(folder))] if AA_RUNS else []),
-            *([lambda: _print_slowed(runtime, Path(folder))] if AB_RUNS else []),
+        parts: list[Callable[[], None]] = [
+            *([partial(_print_equal, runtime, Path(folder))] if AA_RUNS else []),
+            *([partial(_print_slowed, runtime, Path(folder))] if AB_RUNS else []),
             *(partial(_print_quick_against_grid, runtime, seed) for seed in range(1, GRID_RUNS + 1)),
         ]
         for part in parts:
