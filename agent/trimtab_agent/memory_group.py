@@ -50,14 +50,17 @@ class Controller:
 
 @dataclass(frozen=True)
 class GroupReading:
-    """Counters of a group; refaults are file pages that were read back after they had been taken away."""
+    """Counters of a group; None where the kernel does not count it.
+
+    Refaults are file pages that were read back after they had been taken away.
+    """
 
     usage_bytes: int
     limit_bytes: int
-    file_bytes: int
-    file_refaults: int
-    major_faults: int
-    out_of_memory_kills: int
+    file_bytes: int | None
+    file_refaults: int | None
+    major_faults: int | None
+    out_of_memory_kills: int | None
 
 
 class MemoryGroup:
@@ -76,29 +79,24 @@ class MemoryGroup:
     def read(self) -> GroupReading:
         """The counters now; raises OSError."""
         stat = _numbers((self.directory / "memory.stat").read_text())
-        if self._controller.version == 1:
-            kills = _numbers((self.directory / "memory.oom_control").read_text()).get("oom_kill", 0)
-            file_bytes = stat.get("total_cache", 0)
-            refaults = stat.get("total_workingset_refault_file", 0)
-            major = stat.get("total_pgmajfault", 0)
-        else:
-            kills = _numbers((self.directory / "memory.events").read_text()).get("oom_kill", 0)
-            file_bytes = stat.get("file", 0)
-            refaults = stat.get("workingset_refault_file", 0)
-            major = stat.get("pgmajfault", 0)
+        first = self._controller.version == 1
+        kills = _numbers((self.directory / ("memory.oom_control" if first else "memory.events")).read_text())
+        prefix = "total_" if first else ""
+        # Before Linux 5.9 refaults had one counter: there were none but those of files.
+        refaults = stat.get(f"{prefix}workingset_refault_file", stat.get(f"{prefix}workingset_refault"))
         return GroupReading(
             usage_bytes=int((self.directory / self._controller.usage_file).read_text()),
             limit_bytes=self.limit_bytes,
-            file_bytes=file_bytes,
+            file_bytes=stat.get("total_cache" if first else "file"),
             file_refaults=refaults,
-            major_faults=major,
-            out_of_memory_kills=kills,
+            major_faults=stat.get(f"{prefix}pgmajfault"),
+            out_of_memory_kills=kills.get("oom_kill"),
         )
 
     def out_of_memory_kills(self) -> int:
         """How many processes the kernel has killed here for want of memory; 0 if that cannot be read."""
         try:
-            return self.read().out_of_memory_kills
+            return self.read().out_of_memory_kills or 0
         except OSError:
             return 0
 

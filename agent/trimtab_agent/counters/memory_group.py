@@ -22,12 +22,17 @@ class MemoryGroupSource:
         return None if group is None else group.read()
 
     def values(self, earlier: GroupReading, later: GroupReading, interval_s: float) -> Values:
-        """What it holds, and refaults and major faults per second."""
-        return {
+        """What it holds, and refaults and major faults per second; without what the kernel does not count."""
+        counted: dict[str, float | None] = {
             "usage_bytes": later.usage_bytes,
             "limit_bytes": later.limit_bytes,
             "file_bytes": later.file_bytes,
-            "file_refaults_per_s": round((later.file_refaults - earlier.file_refaults) / interval_s, 2),
-            "major_faults_per_s": round((later.major_faults - earlier.major_faults) / interval_s, 2),
-            "out_of_memory_kills": later.out_of_memory_kills - earlier.out_of_memory_kills,
+            "file_refaults_per_s": _rate(earlier.file_refaults, later.file_refaults, interval_s),
+            "major_faults_per_s": _rate(earlier.major_faults, later.major_faults, interval_s),
+            "out_of_memory_kills": _rate(earlier.out_of_memory_kills, later.out_of_memory_kills, 1),
         }
+        return {name: value for name, value in counted.items() if value is not None}
+
+
+def _rate(earlier: int | None, later: int | None, interval_s: float) -> float | None:
+    return None if earlier is None or later is None else round((later - earlier) / interval_s, 2)

@@ -19,6 +19,7 @@ class ProcessReading:
     """Ticks in user and kernel mode, page faults so far, resident bytes, and what the scheduler did.
 
     `last_cpu` is where it ran last; `waited` and `preempted` are voluntary and involuntary context switches.
+    None where the text does not say.
     """
 
     user_ticks: int
@@ -26,9 +27,9 @@ class ProcessReading:
     minor_faults: int
     major_faults: int
     resident_bytes: int
-    last_cpu: int
-    waited: int
-    preempted: int
+    last_cpu: int | None
+    waited: int | None
+    preempted: int | None
 
 
 def parse(stat: str, status: str = "") -> ProcessReading:
@@ -41,9 +42,9 @@ def parse(stat: str, status: str = "") -> ProcessReading:
         minor_faults=int(columns[7]),
         major_faults=int(columns[9]),
         resident_bytes=int(columns[21]) * PAGE_BYTES,
-        last_cpu=int(columns[36]) if len(columns) > 36 else -1,
-        waited=int(switches.get("voluntary", 0)),
-        preempted=int(switches.get("nonvoluntary", 0)),
+        last_cpu=int(columns[36]) if len(columns) > 36 else None,
+        waited=int(switches["voluntary"]) if "voluntary" in switches else None,
+        preempted=int(switches["nonvoluntary"]) if "nonvoluntary" in switches else None,
     )
 
 
@@ -79,9 +80,13 @@ class ProcessSource:
     ) -> Values:
         """Sums over the processes: CPU in percent of one CPU, resident bytes, faults and switches per second.
 
-        `moved` is how many of them last ran on another CPU than before.
+        `moved` is how many of them last ran on another CPU than before. What the kernel does not tell is left
+        out.
         """
         pairs = [(earlier[pid], reading) for pid, reading in later.items() if pid in earlier]
+
+        def told(name: str) -> bool:
+            return all(getattr(each, name) is not None for pair in pairs for each in pair)
 
         def rate(name: str) -> float:
             passed = sum(int(getattr(b, name)) - int(getattr(a, name)) for a, b in pairs)
@@ -89,14 +94,15 @@ class ProcessSource:
 
         user = sum(b.user_ticks - a.user_ticks for a, b in pairs)
         system = sum(b.system_ticks - a.system_ticks for a, b in pairs)
-        return {
+        values: Values = {
             "processes": len(later),
             "user": round(100 * user / TICKS_PER_S / interval_s, 2),
             "system": round(100 * system / TICKS_PER_S / interval_s, 2),
             "resident_bytes": sum(reading.resident_bytes for reading in later.values()),
             "minor_faults_per_s": rate("minor_faults"),
             "major_faults_per_s": rate("major_faults"),
-            "waited_per_s": rate("waited"),
-            "preempted_per_s": rate("preempted"),
-            "moved": sum(a.last_cpu != b.last_cpu for a, b in pairs),
         }
+        values |= {f"{name}_per_s": rate(name) for name in ("waited", "preempted") if told(name)}
+        if told("last_cpu"):
+            values["moved"] = sum(a.last_cpu != b.last_cpu for a, b in pairs)
+        return values
