@@ -1,15 +1,17 @@
 """Parts of a run that need no server: lock, progress, conclusion, quiet, exporter's evidence."""
 
 import os
+import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.cpu import CpuReading
 from trimtab_agent.errors import HostError, RunConflict
-from trimtab_agent.exporter import single_knob_gains, tail_gain
+from trimtab_agent.exporter import check_file, single_knob_gains, tail_gain
 from trimtab_agent.run.calibrating import ladder_from
 from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
 from trimtab_agent.run.confirming import blocks_of
@@ -21,6 +23,7 @@ from trimtab_agent.run.remeasuring import judged, not_driven, text_to_run, with_
 from trimtab_agent.run.trade_off import finalists_of_front, run_front
 from trimtab_agent.specification import RunSpec, check
 from trimtab_db.records import RunPhase, RunState, Trial, TrialPurpose
+from trimtab_tuner.exports import Check
 from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.records import Measurement
 from trimtab_tuner.reference import Reference
@@ -380,3 +383,18 @@ def test_disturbed_default_does_not_end_the_reference():
         assert searched(*verdicts).references_left(20) > 0
     for verdicts in (("failed-verification",), ("disturbed", "failed-verification")):
         assert searched(*verdicts).references_left(20) == 0
+
+
+def test_check_of_an_export_makes_nothing_outside_its_directory(tmp_path):
+    """So a kill in the middle leaves nothing elsewhere, and the next check takes away what it left there."""
+    file, left = tmp_path / "exports" / "server.conf", tmp_path / "exports" / ".check-server.conf"
+    file.parent.mkdir()
+    file.write_text("of production")
+    left.write_text("of a check that was killed")
+    look = f"ls -A {tempfile.gettempdir()}; cat"
+    own = Check("sh", lambda checked, sh: (str(sh), "-c", f"{look} {checked}"), text="private instance")
+    before = [path.name for path in Path(tempfile.gettempdir()).iterdir()]
+    _, ok, output = check_file(own, file, Path("trimtab-httpd"))
+    assert ok
+    assert set(output.splitlines()) == {*before, "private instance"}
+    assert [path.name for path in file.parent.iterdir()] == [file.name]

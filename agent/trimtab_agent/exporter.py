@@ -8,7 +8,6 @@ what was confirmed.
 
 import hashlib
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -106,23 +105,26 @@ def check_file(check: Check | None, file: Path, httpd: Path) -> tuple[str, bool,
     """Lets its server check an exported file: the command, whether it accepts, what it said.
 
     A file that no program checks is accepted with an empty command; one whose server is not installed here is
-    not accepted, and its sentence begins with NOT_CHECKED.
+    not accepted, and its sentence begins with NOT_CHECKED.  A text that is checked in place of the file lies
+    beside it meanwhile: what a killed run leaves of that, its next export overwrites and takes away.
     """
     if check is None:
         return "", True, ""
     program = httpd if check.program == httpd.name else find_installed(check.program)
-    with tempfile.TemporaryDirectory(prefix="trimtab-") as elsewhere:
+    text_file = file if check.text is None else file.with_name(f".check-{file.name}")
+    command = check.command(str(text_file), None if program is None else str(program))
+    if program is None:
+        return " ".join(command), False, f"{NOT_CHECKED}{check.program} is not installed here"
+    try:
         if check.text is not None:
-            file = Path(elsewhere) / file.name
-            file.write_text(check.text)
-        command = check.command(str(file), None if program is None else str(program))
-        if program is None:
-            return " ".join(command), False, f"{NOT_CHECKED}{check.program} is not installed here"
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return " ".join(command), False, f"{NOT_CHECKED}{error}"
-        return " ".join(command), done.returncode == 0, (done.stderr + done.stdout).strip()
+            text_file.write_text(check.text)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return " ".join(command), False, f"{NOT_CHECKED}{error}"
+    finally:
+        if check.text is not None:
+            text_file.unlink(missing_ok=True)
+    return " ".join(command), done.returncode == 0, (done.stderr + done.stdout).strip()
 
 
 def verdict(export: records.Export, run: records.Run) -> str:
