@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from trimtab_tuner.records import TrialResult, Verdict
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.understanding.analysis import analyse
-from trimtab_tuner.understanding.importance import importance
+from trimtab_tuner.understanding.importance import MOST_TRIALS, importance
 from trimtab_tuner.understanding.stability import stability
 
 
@@ -112,3 +112,13 @@ def test_two_analyses_at_once_find_the_same_and_warn_of_nothing():
         found = list(pool.map(lambda _: importance(SPACE, trials(additive)), range(4)))
     assert found == [alone] * 4
     assert [str(warning.message) for warning in caught] == []
+
+
+def test_importance_of_a_large_run_is_drawn_from_its_trials():
+    """Thousands of trials cost no more than `MOST_TRIALS`, and say the same of what mattered."""
+    many = [result for _ in range(40) for result in trials(additive)]
+    assert len(many) > MOST_TRIALS
+    found, small = importance(SPACE, many), importance(SPACE, trials(additive))
+    assert found.trials == MOST_TRIALS
+    assert [knob.knob for knob in found.knobs] == [knob.knob for knob in small.knobs]
+    assert found == importance(SPACE, many)

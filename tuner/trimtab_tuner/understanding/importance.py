@@ -7,6 +7,9 @@ measured counts: the corners of the space that the search never saw would be the
 
 The marginals are means over `BACKGROUND` random configurations of the measured range, in which one knob, or
 two, are set to each of up to `GRID_VALUES` values.
+
+The forest is fitted to at most `MOST_TRIALS` trials, drawn at random from a larger run, so that what it takes
+does not grow with the run.
 """
 
 import itertools
@@ -21,6 +24,7 @@ from trimtab_tuner.records import Frozen, TrialResult, Value
 from trimtab_tuner.space import Knob, Space
 
 FEWEST_TRIALS = 8
+MOST_TRIALS = 1000
 TREES = 64
 FOLDS = 5
 BACKGROUND = 256
@@ -28,6 +32,7 @@ GRID_VALUES = 8
 PAIRED_KNOBS = 4
 
 Vector = NDArray[np.float64]
+Points = NDArray[np.float32]  # what the trees compute with
 
 
 class CurvePoint(Frozen):
@@ -76,7 +81,7 @@ def importance(space: Space, results: Sequence[TrialResult], *, seed: int = 0) -
 
     Trials that were stopped early count with their estimates.
     """
-    verified = [r for r in results if r.known_score is not None]
+    verified = _drawn([r for r in results if r.known_score is not None], seed)
     scores = np.array([r.known_score for r in verified], dtype=float)
     knobs = [k for k in space.free if len({r.configuration.get(k.name) for r in verified}) > 1]
     if (
@@ -128,22 +133,34 @@ def _share(share: float) -> float:
     return round(min(max(share, 0.0), 1.0), 4)
 
 
-def _trees(points: Vector, scores: Vector, seed: int) -> list[Any]:
+def _drawn(verified: Sequence[TrialResult], seed: int) -> Sequence[TrialResult]:
+    """At most `MOST_TRIALS` of them, in their order."""
+    if len(verified) <= MOST_TRIALS:
+        return verified
+    drawn = np.random.default_rng(seed).choice(len(verified), MOST_TRIALS, replace=False)
+    return [verified[i] for i in np.sort(drawn)]
+
+
+def _trees(points: Points, scores: Vector, seed: int) -> list[Any]:
     """Extremely randomised trees, one after the other.
 
     scikit-learn's own forest empties the warning filters of the whole process while its threads work, so that
-    a second analysis at the same time would warn of that.
+    a second analysis at the same time would warn of that. Its checks of what comes in took longer than the
+    trees: points are made as the trees want them instead.
     """
-    from sklearn.tree import ExtraTreeRegressor  # slow to import, seldom used
+    from sklearn import config_context  # slow to import, seldom used
+    from sklearn.tree import ExtraTreeRegressor
 
     seeds = np.random.default_rng(seed).integers(2**31, size=TREES)
-    return [ExtraTreeRegressor(random_state=int(own)).fit(points, scores) for own in seeds]
+    with config_context(skip_parameter_validation=True):
+        return [
+            ExtraTreeRegressor(random_state=int(own)).fit(points, scores, check_input=False) for own in seeds
+        ]
 
 
-def _mean(trees: Sequence[Any], points: Vector) -> Vector:
-    """What the trees predict on average."""
-    predicted: Vector = np.mean([tree.predict(points) for tree in trees], axis=0)
-    return predicted
+def _each(trees: Sequence[Any], points: Points) -> Vector:
+    """What each tree predicts at each point."""
+    return np.array([tree.predict(points, check_input=False) for tree in trees])
 
 
 class _Forest:
@@ -154,7 +171,7 @@ class _Forest:
     ) -> None:
         self._knobs = knobs
         measured = [[self._number(k, r.configuration[k.name]) for k in knobs] for r in results]
-        points = np.array(measured)
+        points = np.array(measured, dtype=np.float32)
         self._trees = _trees(points, scores, seed)
         self.r_squared = round(self._out_of_sample(points, scores, seed), 3)
         self.values = [self._measured(k, results) for k in knobs]
@@ -166,7 +183,7 @@ class _Forest:
                 else generator.uniform(points[:, i].min(), points[:, i].max(), BACKGROUND)
                 for i, knob in enumerate(knobs)
             ]
-        )
+        ).astype(np.float32, order="C")
 
     def _measured(self, knob: Knob, results: Sequence[TrialResult]) -> tuple[Value, ...]:
         """The values of a knob that were measured, in order."""
@@ -175,18 +192,20 @@ class _Forest:
         }
         return _spread([by_place[place] for place in sorted(by_place)])
 
-    def predict(self, points: Vector) -> Vector:
+    def predict(self, points: Points) -> Vector:
         """The forest's scores."""
-        return _mean(self._trees, points)
+        predicted: Vector = _each(self._trees, points).mean(axis=0)
+        return predicted
 
     def alone(self, knob: int) -> tuple[Vector, Vector]:
         """Mean at each value of a knob, and the standard deviation of that mean among the trees."""
-        by_tree = []
-        for value in self.values[knob]:
-            points = self.background.copy()
-            points[:, knob] = self._number(self._knobs[knob], value)
-            by_tree.append([float(tree.predict(points).mean()) for tree in self._trees])
-        return np.mean(by_tree, axis=1), np.std(by_tree, axis=1)
+        values = self.values[knob]
+        points = np.repeat(self.background[None], len(values), axis=0)
+        for i, value in enumerate(values):
+            points[i, :, knob] = self._number(self._knobs[knob], value)
+        flat = _each(self._trees, points.reshape(-1, points.shape[2]))
+        by_tree = flat.reshape(len(self._trees), len(values), -1).mean(axis=2)
+        return by_tree.mean(axis=0), by_tree.std(axis=0)
 
     def together(self, one: int, two: int) -> Vector:
         """Mean at each pair of values of two knobs."""
@@ -200,12 +219,13 @@ class _Forest:
             rows.append(flat.reshape(len(self.values[two]), -1).mean(axis=1))
         return np.array(rows)
 
-    def _out_of_sample(self, points: Vector, scores: Vector, seed: int) -> float:
+    def _out_of_sample(self, points: Points, scores: Vector, seed: int) -> float:
         """R² of five-fold cross-validation: how far the forest can be believed at all."""
         predicted = np.empty(len(scores))
         for fold in np.array_split(np.random.default_rng(seed).permutation(len(scores)), FOLDS):
             others = np.setdiff1d(np.arange(len(scores)), fold)
-            predicted[fold] = _mean(_trees(points[others], scores[others], seed), points[fold])
+            trees = _trees(points[others], scores[others], seed)
+            predicted[fold] = _each(trees, points[fold]).mean(axis=0)
         variance = float(((scores - scores.mean()) ** 2).sum())
         return max(-1.0, 1 - float(((scores - predicted) ** 2).sum()) / variance)
 
