@@ -180,7 +180,7 @@ def measurements(draw: st.DrawFn) -> records.Measurement:
     )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     measurement=measurements(),
     configuration=json_objects,

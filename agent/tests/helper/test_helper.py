@@ -194,7 +194,7 @@ def test_what_is_no_socket_is_left_alone(tmp_path):
 WORDS = st.sampled_from(["read", "write", STEERING, "/proc/irq/5/smp_affinity", "/etc/passwd", "../..", "3"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.binary(max_size=200)
     | st.dictionaries(st.sampled_from(["operation", "path", "mask", "more"]), WORDS).map(

@@ -233,7 +233,7 @@ def test_what_cannot_be_tuned_is_refused_with_a_sentence():
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(data=st.data())
 def test_garbage_is_read_or_refused_and_never_an_accident(name, data):
     """Whatever the file holds: values, or a sentence."""

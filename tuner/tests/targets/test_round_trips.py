@@ -44,7 +44,7 @@ def context(directory):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_rendered_configuration_is_read_back_as_it_was(name, data):
     """Every knob, whatever its value; `auto` and `all` come back as numbers."""
@@ -67,7 +67,7 @@ def test_rendered_configuration_is_read_back_as_it_was(name, data):
 
 
 @pytest.mark.parametrize("name", CHECKED_HERE)
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_server_accepts_every_configuration_that_the_space_allows(name, data, tmp_path):
     """Its own check, in a directory of its own."""

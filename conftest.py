@@ -1,0 +1,9 @@
+"""What holds for every Python test: no example of a property test fails for having taken long.
+
+A busy machine makes anything take long; speed is measured by `make bench`, and a hung test has pytest's timeout.
+"""
+
+from hypothesis import settings
+
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
