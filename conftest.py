@@ -1,6 +1,6 @@
 """What holds for every Python test: no example of a property test fails for having taken long.
 
-A busy machine makes anything take long; speed is measured by `make bench`, and a hung test has pytest's timeout.
+A busy machine makes anything take long. Speed is measured by `make bench`.
 """
 
 from hypothesis import settings
