@@ -180,6 +180,12 @@ def test_analysis_of_a_run_says_what_it_cannot_tell(daemon, recorded_run):
     ]
 
 
+def test_analysis_does_not_read_a_run_whole(daemon, recorded_run, monkeypatch):
+    """Counters come one trial at a time, for the few that a rule may look at."""
+    monkeypatch.setattr(daemon.repository, "trials_of", None)
+    assert daemon.client.get(f"/api/v1/runs/{recorded_run.id}/analysis").status_code == 200
+
+
 def test_analysis_of_an_unknown_run_is_refused(daemon):
     """As every route about runs."""
     assert daemon.client.get("/api/v1/runs/999/analysis").status_code == 404

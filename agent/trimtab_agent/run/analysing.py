@@ -1,6 +1,7 @@
 """What the tuner makes of a run's records beyond the outcome: `GET /runs/{id}/analysis`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from trimtab_db import Repository, records
 from trimtab_db.records import TrialPurpose
@@ -22,7 +23,7 @@ def analyse_run(repository: Repository, run_id: int) -> Analysis:
     space = Space.model_validate(run.space)
     trials = [
         t
-        for t in repository.trials_of(run_id)
+        for t in repository.trial_summaries(run_id)
         if t.purpose is not TrialPurpose.CALIBRATION and t.verdict != Verdict.ABORTED
     ]
     results = [as_result(t) for t in trials if t.purpose is TrialPurpose.SEARCH]
@@ -41,15 +42,24 @@ def _best(run: records.Run, results: Sequence[TrialResult]) -> Configuration | N
 
 
 def _evidence(
-    repository: Repository, run: records.Run, trials: Sequence[records.Trial], best: Configuration
+    repository: Repository, run: records.Run, trials: Sequence[records.TrialSummary], best: Configuration
 ) -> RunEvidence | None:
-    """The run's trials as evidence; size classes only of the best's latest trial and the last that failed."""
+    """The run's trials as evidence, with rates and counters only where a rule may look at them.
+
+    Those are the best's latest trial, the trials that differ from it in one knob, and the last trial that
+    failed with each way of sending: so a run of thousands of trials is not read whole.
+    """
     own = [t for t in trials if t.configuration == best and t.measurements]
     if not own:
         return None
     failed = [t for t in trials if t.verdict == Verdict.FAILED_VERIFICATION and t.measurements]
-    whole = {t.number: repository.trial(run.id, t.number) for t in (own[-1], *failed[-1:])}
-    evidence = {t.number: _trial(whole.get(t.number, t), t.number in whole) for t in trials}
+    looked_at = {
+        own[-1].number,
+        *{t.configuration.get("sendfile"): t.number for t in failed}.values(),
+        *{t.configuration_hash: t.number for t in trials if _one_knob_apart(t.configuration, best)}.values(),
+    }
+    evidence = {t.number: _trial(t) for t in trials}
+    evidence |= {number: _trial_with_rates(repository.trial(run.id, number)) for number in looked_at}
     return RunEvidence(
         space=Space.model_validate(run.space),
         best=evidence[own[-1].number],
@@ -59,23 +69,32 @@ def _evidence(
     )
 
 
+def _one_knob_apart(one: Configuration, other: Configuration) -> bool:
+    return sum(one.get(name) != value for name, value in other.items()) == 1
+
+
 def _link_mbps(run: records.Run) -> float | None:
     """What the link between clients and server carries; None on the loopback, which has no rate."""
     profile = LINKS.get(recorded_conditions(run.workload_parameters).link)
     return None if profile is None else profile.total_mbps
 
 
-def _trial(trial: records.Trial, size_classes: bool) -> TrialEvidence:
+def _trial(trial: records.TrialSummary) -> TrialEvidence:
     return TrialEvidence(
         number=trial.number,
         configuration=trial.configuration,
         verdict=Verdict(trial.verdict),
         score=trial.score,
-        rates=tuple(_rate(m, size_classes) for m in sorted(trial.measurements, key=lambda m: m.rate_rps)),
+        rates=(),
     )
 
 
-def _rate(measurement: records.Measurement, size_classes: bool) -> RateEvidence:
+def _trial_with_rates(trial: records.Trial) -> TrialEvidence:
+    rates = tuple(_rate(m) for m in sorted(trial.measurements, key=lambda m: m.rate_rps))
+    return replace(_trial(trial), rates=rates)
+
+
+def _rate(measurement: records.Measurement) -> RateEvidence:
     busy = measurement.health.get("cpu_share")
     return RateEvidence(
         rate_rps=measurement.rate_rps,
@@ -87,7 +106,7 @@ def _rate(measurement: records.Measurement, size_classes: bool) -> RateEvidence:
         timed_out_after_read=measurement.requests.timed_out_after_read,
         generator_limited=measurement.generator_limited,
         generator_cpu=100.0 * busy if isinstance(busy, int | float) else None,
-        size_classes=for_tuner(measurement).size_classes if size_classes else (),
+        size_classes=for_tuner(measurement).size_classes,
         counters=measurement.counters,
         server=measurement.server_stats,
     )

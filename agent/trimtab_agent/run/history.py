@@ -164,7 +164,7 @@ class History:
         return self._proposals
 
 
-def as_result(trial: records.Trial) -> TrialResult:
+def as_result(trial: records.TrialSummary) -> TrialResult:
     """A recorded trial as the tuner wants it."""
     return TrialResult(
         configuration=trial.configuration,
