@@ -57,7 +57,6 @@ class Broadcaster:
     """Thread-safe fan-out of numbered events to bounded subscriptions."""
 
     def __init__(self, *, keep: int = 500, first_id: int = 1) -> None:
-        self.first_id = first_id
         self._lock = threading.Lock()
         self._recent: deque[Event] = deque(maxlen=keep)
         self._subscriptions: list[Subscription] = []

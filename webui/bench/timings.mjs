@@ -1,9 +1,11 @@
-// Times the web UI in Chromium: the Run page with a large run, and the redrawing of the Live page's charts.
+// Times the web UI in Chromium: the Run page with a large run, and the redrawing of the Live page's charts. Weighs
+// what the first page loads.
 //
 //   node bench/timings.mjs http://127.0.0.1:8080 RUN
 //
 // prints one JSON document. `bench/report.py` prepares the daemon and tells the numbers.
 
+import { gzipSync } from 'node:zlib';
 import { chromium } from '@playwright/test';
 
 const [base, run] = process.argv.slice(2);
@@ -14,6 +16,24 @@ const browser = await chromium.launch({
   executablePath: process.env.TRIMTAB_CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'],
 });
+
+/** Bytes of the scripts and styles that the first page loads, each compressed by gzip. */
+async function firstLoad() {
+  const page = await browser.newPage();
+  await page.goto(base);
+  await page.getByRole('button', { name: 'Start the quick run' }).waitFor();
+  const files = await page.evaluate(() =>
+    performance
+      .getEntriesByType('resource')
+      .map(({ name }) => name)
+      .filter((name) => /\.(js|css)$/.test(name)),
+  );
+  await page.close();
+  const sizes = await Promise.all(
+    files.map(async (file) => gzipSync(Buffer.from(await (await fetch(file)).arrayBuffer())).length),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
 
 /** Milliseconds from the navigation until the table of trials takes a click and shows what it did. */
 async function runInteractive() {
@@ -57,8 +77,9 @@ async function liveUpdate() {
   return { draws: after.draws - before.draws, script_ms: 1000 * (after.script_s - before.script_s) };
 }
 
+const first_load_bytes = await firstLoad();
 const interactive_ms = [];
 for (let load = 0; load < LOADS; load += 1) interactive_ms.push(await runInteractive());
 const live = await liveUpdate();
 await browser.close();
-process.stdout.write(`${JSON.stringify({ interactive_ms, live })}\n`);
+process.stdout.write(`${JSON.stringify({ first_load_bytes, interactive_ms, live })}\n`);

@@ -64,6 +64,8 @@ def test_run_is_started_watched_and_exported_through_the_api(daemon):
         assert (second.status_code, second.json()["error"]["code"]) == (409, "run-conflict")
         going_on = client.get(f"/api/v1/runs/{run_id}").json()
         assert going_on["progress"]["run_id"] == run_id
+        with client.stream("GET", "/api/v1/live", headers={"Last-Event-ID": "999999"}) as known_to_no_daemon:
+            assert next(events_of(known_to_no_daemon))[0] == "progress"
         for name, data in events_of(stream):
             seen.append((name, data))
             if name == "run" and data["state"] != "running":

@@ -1,4 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useRef } from 'react';
 import { call } from '../api/call';
 import {
   noteRun,
@@ -25,8 +27,32 @@ function useRunMutation<Input>(request: (input: Input) => Promise<RunDetail>) {
 }
 
 /** Starts a run; fails with status 409 while another one is going on. */
-export function useStartRun() {
+function useStartRun() {
   return useRunMutation((body: RunSpec) => call(startRun({ body })));
+}
+
+/**
+ * Starts a run and goes to its page. The second click of a double click starts nothing; and the live stream may take
+ * the button away before the answer comes, so that callbacks of `mutate` would be forgotten.
+ */
+export function useStartAndWatch() {
+  const navigate = useNavigate();
+  const start = useStartRun();
+  const busy = useRef(false);
+  const begin = (spec: RunSpec) => {
+    if (busy.current) return;
+    busy.current = true;
+    start
+      .mutateAsync(spec)
+      .then(
+        ({ id }) => navigate({ to: '/runs/$id', params: { id } }),
+        () => {}, // `error` has it
+      )
+      .finally(() => {
+        busy.current = false;
+      });
+  };
+  return { begin, isPending: start.isPending, error: start.error };
 }
 
 /** Asks a run to stop; it says `stopped` a moment later. */

@@ -2,6 +2,7 @@
 
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
+import { keys } from '../api/keys';
 import { applyEvent } from './applyEvent';
 import { type ConnectionState, LiveConnection } from './liveConnection';
 import { LiveStore } from './liveStore';
@@ -28,7 +29,11 @@ export function LiveProvider({ children }: { children: ReactNode }) {
     const connection = new LiveConnection('/api/v1/live', {
       event: (event) => applyEvent(client, store, event),
       state: setState,
-      resumed: () => client.invalidateQueries(),
+      resumed: () => {
+        // The daemon says at once what goes on, if anything does; it may have been killed and begun anew.
+        client.setQueryData(keys.progress, null);
+        client.invalidateQueries();
+      },
     });
     connection.open();
     return () => connection.close();

@@ -29,7 +29,7 @@ async def follow_live(
 
     `data:` holds, in this order, CounterValues, Progress, TrialLine, MeasurementLine, RunChange, LogLine,
     Lost. A listener that comes back with `Last-Event-ID` gets what it missed, as far as that is still kept;
-    a new one, or one from before the daemon was restarted, gets the present progress at once.
+    then everyone gets the present progress, if a run goes on, at once.
     """
     loop = asyncio.get_running_loop()
     arrived = asyncio.Event()
@@ -44,8 +44,9 @@ async def follow_live(
     closing = asyncio.create_task(context.closing.wait())
     lost = 0
     try:
-        new = seen is None or seen < context.broadcaster.first_id
-        if new and (progress := context.service.progress()) is not None:
+        for missed in subscription.drain():
+            yield _event(missed.name, missed.data, missed.id)
+        if (progress := context.service.progress()) is not None:
             yield _event("progress", progress)
         while not context.closing.is_set():
             arrival = asyncio.create_task(arrived.wait())

@@ -2,7 +2,6 @@
 
 import { Button } from '@mantine/core';
 import { IconPlayerPlayFilled } from '@tabler/icons-react';
-import { useNavigate } from '@tanstack/react-router';
 import { Figure, FigureList } from '../../components/Figure';
 import { Loadable } from '../../components/Loadable';
 import { LinkButton, TextLink } from '../../components/links';
@@ -13,7 +12,7 @@ import { StartFailure } from '../../components/StartFailure';
 import { useEstimate } from '../../hooks/useEstimate';
 import { useHost } from '../../hooks/useHost';
 import { useProgress } from '../../hooks/useProgress';
-import { useStartRun } from '../../hooks/useRunActions';
+import { useStartAndWatch } from '../../hooks/useRunActions';
 import { useRuns } from '../../hooks/useRuns';
 import { formatBytes, formatCount, formatDuration } from '../../maths/format';
 import classes from './HomePage.module.css';
@@ -101,9 +100,8 @@ export function HomePage() {
 const cpuList = (cpus: readonly number[]) => `CPU ${cpus.join(', ')}`;
 
 function QuickStart() {
-  const navigate = useNavigate();
   const estimate = useEstimate(QUICK);
-  const start = useStartRun();
+  const start = useStartAndWatch();
   return (
     <>
       <div className={classes.start}>
@@ -111,9 +109,7 @@ function QuickStart() {
           size="md"
           leftSection={<IconPlayerPlayFilled size={16} aria-hidden />}
           loading={start.isPending}
-          onClick={() =>
-            start.mutate(QUICK, { onSuccess: (run) => navigate({ to: '/runs/$id', params: { id: run.id } }) })
-          }
+          onClick={() => start.begin(QUICK)}
         >
           Start the quick run
         </Button>

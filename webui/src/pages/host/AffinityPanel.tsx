@@ -1,6 +1,7 @@
 // Affinity plans: what each would set, before and after; apply, restore; who else moves interrupts.
 
 import { Button, MultiSelect, NumberInput, SegmentedControl, Table } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
 import { useState } from 'react';
 import type { AffinityStatus, Applied, PlanRequest, Topology } from '../../api/generated';
 import { Loadable } from '../../components/Loadable';
@@ -33,12 +34,14 @@ export function AffinityPanel({ topology }: { topology: Topology }) {
   const preview = usePlan(request, devices.length > 0 || plan === 'none' || plan === 'process');
   const { apply, restore } = useAffinityActions();
   const running = useProgress() !== null;
+  const narrow = useMediaQuery('(max-width: 40rem)');
   return (
     <>
       <Panel title="Affinity plan" description={PLANS.find(({ name }) => name === plan)?.help}>
         <div className={classes.form}>
           <SegmentedControl
             aria-label="Plan"
+            orientation={narrow ? 'vertical' : 'horizontal'}
             value={plan}
             data={PLANS.map(({ name }) => name)}
             onChange={(name) => setPlan(name as PlanRequest['plan'])}

@@ -3,7 +3,6 @@
 import { Button, Table } from '@mantine/core';
 import { IconPlayerPlayFilled } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { ApiError } from '../../api/call';
 import type { Estimate, RunSpec } from '../../api/generated';
 import { CopyText } from '../../components/CopyText';
@@ -12,7 +11,7 @@ import { Loadable } from '../../components/Loadable';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { StartFailure } from '../../components/StartFailure';
-import { useStartRun } from '../../hooks/useRunActions';
+import { useStartAndWatch } from '../../hooks/useRunActions';
 import { formatCount, formatDuration } from '../../maths/format';
 import classes from './Tune.module.css';
 
@@ -31,8 +30,7 @@ interface EstimatePanelProps {
 
 export function EstimatePanel(props: EstimatePanelProps) {
   const { spec, command, inTerminal, impossible, estimate, settled } = props;
-  const navigate = useNavigate();
-  const start = useStartRun();
+  const start = useStartAndWatch();
   const current = settled && !estimate.isPlaceholderData && !estimate.isFetching;
   const refused = estimate.error instanceof ApiError && estimate.error.status === 422;
   return (
@@ -79,9 +77,7 @@ export function EstimatePanel(props: EstimatePanelProps) {
           leftSection={<IconPlayerPlayFilled size={16} aria-hidden />}
           disabled={refused || impossible !== null || inTerminal}
           loading={start.isPending}
-          onClick={() =>
-            start.mutate(spec, { onSuccess: ({ id }) => navigate({ to: '/runs/$id', params: { id } }) })
-          }
+          onClick={() => start.begin(spec)}
         >
           Start the run
         </Button>
