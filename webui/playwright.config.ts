@@ -1,7 +1,8 @@
 // Browser tests: Debian's Chromium against the real daemon, which tunes the real server under real load.
 //
 // The daemon gets a directory of its own in test-results/ that is made anew for every run of the tests. One
-// worker and a fixed order: a host has one tuning run at a time.
+// worker and a fixed order: a host has one tuning run at a time. The first run goes before the rest, which look at
+// what it leaves; what needs no run is quicker alone: `npx playwright test --no-deps e2e/pages.spec.ts`.
 
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -20,12 +21,13 @@ export default defineConfig({
   workers: 1,
   fullyParallel: false,
   forbidOnly: true,
-  timeout: 180_000,
-  expect: { timeout: 15_000 },
+  timeout: 240_000,
+  expect: { timeout: 30_000 },
   reporter: [['list']],
   use: {
     baseURL: `http://127.0.0.1:${PORT}`,
     viewport: { width: 1360, height: 900 },
+    actionTimeout: 45_000,
     trace: 'retain-on-failure',
     launchOptions: {
       executablePath: process.env.TRIMTAB_CHROMIUM ?? '/usr/bin/chromium',
@@ -40,6 +42,10 @@ export default defineConfig({
       ],
     },
   },
+  projects: [
+    { name: 'first run', testMatch: 'first-run.spec.ts' },
+    { name: 'rest', testIgnore: 'first-run.spec.ts', dependencies: ['first run'] },
+  ],
   webServer: {
     command: `../.venv/bin/trimtab up --port ${PORT} --var ${process.env.TRIMTAB_E2E_VAR}`,
     url: `http://127.0.0.1:${PORT}/api/v1/health`,

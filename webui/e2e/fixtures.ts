@@ -33,7 +33,7 @@ export type { APIRequestContext } from '@playwright/test';
 export { expect };
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-const SCREENSHOTS = 'test-results/screenshots';
+export const SCREENSHOTS = 'test-results/screenshots';
 mkdirSync(SCREENSHOTS, { recursive: true });
 
 /** Keeps pictures of the page in both colour schemes, and lets axe look for what keeps people out. */
@@ -64,21 +64,23 @@ export async function inspect(page: Page, name: string): Promise<void> {
   await page.setViewportSize(viewport);
 }
 
+/** What makes a run take seconds, by the labels of the Tune page. */
+export const TINY = {
+  'Warm-up per rate': '0.1',
+  'Time per rate': '0.4',
+  'Client timeout': '0.3',
+  'Rates in the ladder': '2',
+  'Confirmation repeats': '2',
+  'File set': '1',
+  'Calibration step': '0.4',
+};
+
 /** Opens the Tune page and sets up a run of a few seconds. */
 export async function setUpTinyRun(page: Page, budget: number): Promise<void> {
   await page.goto('/tune');
   await page.getByRole('textbox', { name: 'Budget' }).fill(String(budget));
   await page.getByRole('button', { name: 'Advanced settings' }).click();
-  const tiny = {
-    'Warm-up per rate': '0.1',
-    'Time per rate': '0.4',
-    'Client timeout': '0.3',
-    'Rates in the ladder': '2',
-    'Confirmation repeats': '2',
-    'File set': '1',
-    'Calibration step': '0.4',
-  };
-  for (const [label, value] of Object.entries(tiny)) {
+  for (const [label, value] of Object.entries(TINY)) {
     await page.getByRole('textbox', { name: label, exact: true }).fill(value);
   }
 }

@@ -1,0 +1,102 @@
+// What a page does when its daemon is cut off, killed, or asks who is there. With daemons of the tests' own.
+
+import type { Page } from '@playwright/test';
+import { OwnDaemon, Wire } from './daemon';
+import { expect, inspect, setUpTinyRun, startRun, test } from './fixtures';
+
+const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
+const LIVE = /^GET \/api\/v1\/live /;
+
+test.describe('a page whose daemon', () => {
+  const wire = new Wire(PORT + 2, PORT + 1);
+  const daemon = new OwnDaemon(PORT + 1, { TRIMTAB_EXTRA_HOSTS: `127.0.0.1:${PORT + 2}` });
+  // A request that meets a cut wire, a request cut short.
+  test.use({ baseURL: wire.url, expected: [/ERR_/] });
+  test.beforeAll(async () => {
+    await daemon.start();
+    await wire.mend();
+  });
+  test.afterAll(async () => {
+    await wire.cut();
+    await daemon.remove();
+  });
+
+  test('cannot be reached says so, and has every sample once it can be again', async ({ page }) => {
+    await page.goto('/live?window=60');
+    const chart = page.getByRole('img', { name: /^Context switches/ });
+    await chart.scrollIntoViewIfNeeded();
+    await expect(chart).toHaveAccessibleName(/switches \d/);
+    await wire.cut();
+    const banner = lostBanner(page);
+    await expect(banner).toBeVisible();
+    await expect(page.getByText('Disconnected', { exact: true })).toBeVisible();
+    await inspect(page, 'disconnected');
+    const before = await newestSample(daemon);
+    await expect.poll(() => newestSample(daemon)).toBeGreaterThan(before + 2);
+    wire.requests.length = 0;
+    await wire.mend();
+    await expect(banner).toHaveCount(0);
+    await expect(page.getByText('Live', { exact: true }).last()).toBeVisible();
+    expect(wire.requests.find((head) => LIVE.test(head))).toMatch(/^last-event-id: \d+/im);
+    await page.getByRole('button', { name: /^Table of Context switches/ }).click();
+    const table = page.getByRole('table', { name: /^Context switches/ });
+    await expect(table).toBeVisible();
+    const values = await table.locator('tbody td:first-of-type').allTextContents();
+    expect(values.length).toBeGreaterThan(3);
+    expect(values.filter((value) => value === '–')).toEqual([]);
+  });
+
+  test('is killed in the middle of a run shows the run as it is found again, and resumes it', async ({
+    page,
+  }) => {
+    await setUpTinyRun(page, 40);
+    const id = await startRun(page);
+    const progress = page.getByRole('progressbar', { name: /Progress of the run/ });
+    const map = page.getByRole('img', { name: /^Map of scores .*: [1-9]\d* cells/ }).first();
+    await expect(map).toBeVisible({ timeout: 60_000 });
+    await daemon.end('SIGKILL');
+    await expect(lostBanner(page)).toBeVisible();
+    await daemon.start();
+    await expect(lostBanner(page)).toHaveCount(0);
+    await expect(page.getByText('interrupted', { exact: true })).toBeVisible();
+    await expect(progress).toHaveCount(0);
+    await expect(page.getByRole('link', { name: new RegExp(`^Run ${id} · `) })).toHaveCount(0);
+    await expect(map).toBeVisible();
+    await inspect(page, 'run-interrupted');
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await expect(progress).toBeVisible();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await expect(page.getByText('stopped', { exact: true })).toBeVisible();
+  });
+});
+
+const lostBanner = (page: Page) =>
+  page.getByRole('alert').filter({ hasText: 'The connection to the daemon was lost' });
+
+async function newestSample(daemon: OwnDaemon): Promise<number> {
+  const response = await fetch(`${daemon.url}/api/v1/counters?seconds=10&step_s=1`);
+  const samples = (await response.json()) as { values: { time: number } }[];
+  return samples.at(-1)?.values.time ?? 0;
+}
+
+test.describe('a daemon that asks for a token', () => {
+  const daemon = new OwnDaemon(PORT + 3, { TRIMTAB_TOKEN: 'a-token-for-a-browser-test' });
+  test.use({ baseURL: daemon.url, expected: [/status of 401/] });
+  test.beforeAll(() => daemon.start());
+  test.afterAll(() => daemon.remove());
+
+  test('refuses a wrong one in words, and opens the page that was asked for with the right one', async ({
+    page,
+  }) => {
+    await page.goto('/host');
+    await page.getByLabel('Token', { exact: true }).fill('a-token-that-is-wrong');
+    await page.keyboard.press('Enter');
+    await expect(page.getByText(/not this daemon/)).toBeVisible();
+    await inspect(page, 'token');
+    await page.getByLabel('Token', { exact: true }).fill('a-token-for-a-browser-test');
+    await page.keyboard.press('Enter');
+    await expect(page.getByRole('heading', { name: 'Topology' })).toBeVisible();
+    await page.reload();
+    await expect(page.getByRole('heading', { name: 'Topology' })).toBeVisible();
+  });
+});

@@ -1,0 +1,115 @@
+// A run while it goes on: by keyboard alone, in two tabs, beside a second one that is refused.
+
+import type { Locator, Page } from '@playwright/test';
+import { get, type Run } from './api';
+import { expect, inspect, setUpTinyRun, startRun, TINY, test } from './fixtures';
+
+const MOST_TABS = 250;
+
+/** Presses Tab until the element has the focus. */
+async function tabTo(page: Page, element: Locator): Promise<void> {
+  await expect(element).toBeVisible();
+  for (let presses = 0; presses < MOST_TABS; presses += 1) {
+    if (await element.evaluate((own) => own === document.activeElement)) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error('Tab does not reach it');
+}
+
+const paused = (page: Page) => page.getByText('Paused', { exact: true });
+const progressOf = (page: Page) => page.getByRole('progressbar', { name: /Progress of the run/ });
+
+test('a run is set up, started, paused, resumed and stopped by keyboard alone', async ({ page }) => {
+  await page.goto('/');
+  await expect(page.getByRole('button', { name: 'Start the quick run' })).toBeEnabled();
+  await page.keyboard.press('g');
+  await page.keyboard.press('t');
+  const fields = { Budget: '40', ...TINY };
+  for (const [label, value] of Object.entries(fields)) {
+    const field = page.getByRole('textbox', { name: label, exact: true });
+    await tabTo(page, field);
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.type(value);
+    if (label !== 'Budget') continue;
+    await tabTo(page, page.getByRole('button', { name: 'Advanced settings' }));
+    await page.keyboard.press('Enter');
+  }
+  await tabTo(page, page.getByRole('button', { name: 'Start the run' }));
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/runs\/\d+$/);
+  const id = new URL(page.url()).pathname.split('/').at(-1);
+  await expect(progressOf(page)).toBeVisible();
+  await page.keyboard.press('p');
+  await expect(paused(page)).toBeVisible({ timeout: 45_000 });
+  await page.keyboard.press('p');
+  await expect(page.getByRole('button', { name: 'Pause' })).toBeVisible();
+  await page.keyboard.press('?');
+  const palette = page.getByRole('dialog', { name: 'Actions' });
+  await expect(palette.getByRole('option', { name: `Pause run ${id} p` })).toBeVisible();
+  await page.keyboard.type('stop');
+  await expect(palette.getByRole('option')).toHaveCount(1);
+  await page.keyboard.press('Enter');
+  await expect(page.getByText('stopped', { exact: true })).toBeVisible();
+});
+
+test.describe('while a run goes on', () => {
+  // The refused second run is an answer of 409, which Chromium also writes to the console.
+  test.use({ expected: [/status of 409/] });
+
+  test('two tabs show the same, a second run is refused with the way to the first, and it can be resumed', async ({
+    page,
+    context,
+  }) => {
+    await setUpTinyRun(page, 40);
+    const id = await startRun(page);
+    await expect(progressOf(page)).toBeVisible();
+
+    const other = await context.newPage();
+    await other.goto('/');
+    await other.getByRole('link', { name: `Watch run ${id}` }).click();
+    await expect(progressOf(other)).toBeVisible();
+    await other.getByRole('button', { name: 'Pause' }).click();
+    for (const tab of [page, other]) await expect(paused(tab)).toBeVisible({ timeout: 45_000 });
+
+    await setUpTinyRun(other, 4);
+    await other.getByRole('button', { name: 'Start the run' }).click();
+    await expect(other.getByText('Another run is going on.')).toBeVisible();
+    await inspect(other, 'tune-conflict');
+    await other.goto('/host');
+    await expect(other.getByText('Not while a run is going on.')).toBeVisible();
+    await other.goto('/tune');
+    await setUpTinyRun(other, 4);
+    await other.getByRole('button', { name: 'Start the run' }).click();
+    await other.getByRole('link', { name: `Go to run ${id}` }).click();
+
+    await page.reload();
+    await expect(paused(page)).toBeVisible();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    for (const tab of [page, other]) {
+      await expect(tab.getByRole('button', { name: 'Pause' })).toBeVisible();
+    }
+    await page.getByRole('button', { name: 'Stop' }).click();
+    for (const tab of [page, other]) {
+      await expect(tab.getByText('stopped', { exact: true })).toBeVisible();
+    }
+    await page.getByRole('button', { name: 'Resume' }).click();
+    for (const tab of [page, other]) await expect(progressOf(tab)).toBeVisible();
+    await other.getByRole('button', { name: 'Stop' }).click();
+    for (const tab of [page, other]) {
+      await expect(tab.getByText('stopped', { exact: true })).toBeVisible();
+    }
+    await other.close();
+  });
+});
+
+test('a double click on the start of the quick run starts one run', async ({ page, request }) => {
+  const before = await get<{ total: number }>(request, '/runs?limit=1');
+  await page.goto('/');
+  await page.getByRole('button', { name: 'Start the quick run' }).dblclick();
+  await page.waitForURL(/\/runs\/\d+$/);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect(page.getByText('stopped', { exact: true })).toBeVisible();
+  await expect(page.getByRole('alert')).toHaveCount(0);
+  const after = await get<{ total: number; runs: Run[] }>(request, '/runs?limit=1');
+  expect(after.total).toBe(before.total + 1);
+});

@@ -1,0 +1,173 @@
+// A run that has ended: found again, looked at trial by trial, understood, noted, compared, and its files taken.
+
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Export, finishedRun, get, type Run } from './api';
+import { expect, inspect, test } from './fixtures';
+
+const PYTHON = resolve(import.meta.dirname, '../../.venv/bin/python');
+
+test('trials are filtered, and the filter is in the address', async ({ page, request }) => {
+  const { id, trials } = await finishedRun(request);
+  await page.goto(`/runs/${id}`);
+  const filter = page.getByRole('textbox', { name: 'Filter of the trials' });
+  await filter.fill('purpose=confirmation');
+  await expect(page).toHaveURL(/filter=purpose/);
+  const rows = page.getByRole('region', { name: 'Table of trials' }).locator('tbody tr');
+  const confirmed = await rows.count();
+  expect(confirmed).toBeLessThan(trials);
+  await page.reload();
+  await expect(rows).toHaveCount(confirmed);
+  await filter.fill('wrkers>2');
+  await expect(page.getByText('"wrkers" is no knob of this run')).toBeVisible();
+  await filter.fill('');
+  await page.getByRole('button', { name: 'Score', exact: true }).click();
+  await expect(page.getByRole('columnheader', { name: 'Score', exact: true })).toHaveAttribute(
+    'aria-sort',
+    /ending/,
+  );
+  const jump = page.getByRole('textbox', { name: 'Jump to the trial with this number' });
+  await jump.fill('99');
+  await jump.press('Enter');
+  await expect(page.getByText('Trial 99 is not in the table.')).toBeVisible();
+});
+
+test('the knobs on the axes of the map are in the address', async ({ page, request }) => {
+  const { id } = await finishedRun(request);
+  await page.goto(`/runs/${id}`);
+  const map = page.getByRole('img', { name: /^Map of scores/ }).first();
+  await expect(map).toHaveAccessibleName(/over max_connections and workers/);
+  await page.getByLabel('Knob on the axis: Up', { exact: true }).first().click();
+  await page.getByRole('option', { name: 'sendfile', exact: true }).click();
+  await expect(page).toHaveURL(/y=sendfile/);
+  await expect(map).toHaveAccessibleName(/over max_connections and sendfile/);
+  await page.reload();
+  await expect(map).toHaveAccessibleName(/over max_connections and sendfile/);
+  await page.goBack();
+  await expect(page).not.toHaveURL(/\/runs\/\d+/);
+});
+
+test('a range brushed on an axis becomes a filter, and a click lets it go', async ({ page, request }) => {
+  const { id } = await finishedRun(request);
+  await page.goto(`/runs/${id}`);
+  const chart = page.getByRole('img', { name: /^Trials over / });
+  await chart.scrollIntoViewIfNeeded();
+  const box = await chart.boundingBox();
+  if (box === null) throw new Error('the chart has no box');
+  // The axis of the score is the last one, and its upper half holds the best trial.
+  const axis = { x: box.x + box.width - 56, top: box.y + 30 };
+  await page.mouse.move(axis.x, axis.top - 4);
+  await page.mouse.down();
+  await page.mouse.move(axis.x, axis.top + 110, { steps: 4 });
+  await page.mouse.up();
+  await expect(page).toHaveURL(/filter=score/);
+  const filter = page.getByRole('textbox', { name: 'Filter of the trials' });
+  await expect(filter).toHaveValue(/score>=\d/);
+  await expect(page.getByRole('status').filter({ hasText: / of \d+ trials/ })).toBeVisible();
+  await page.mouse.click(axis.x, axis.top + 60);
+  await expect(filter).toHaveValue('');
+});
+
+test('notes and tags are kept, and find the run again', async ({ page, request }) => {
+  const { id } = await finishedRun(request);
+  await page.goto(`/runs/${id}`);
+  await page.getByRole('textbox', { name: 'Notes' }).fill('a first look');
+  await page.getByRole('combobox', { name: 'Tags' }).fill('baseline');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Saved.')).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole('textbox', { name: 'Notes' })).toHaveValue('a first look');
+  await page.goto('/compare');
+  await page.getByRole('combobox', { name: 'Runs' }).fill('baseline');
+  await expect(page.getByRole('option')).toHaveCount(1);
+  await page.getByRole('option').click();
+  await expect(page).toHaveURL(new RegExp(`runs=(%22)?${id}`));
+});
+
+test('a trial shows its rates, its timeouts and its workers, and is measured again', async ({
+  page,
+  request,
+}) => {
+  const { id, trials } = await finishedRun(request);
+  await page.goto(`/runs/${id}`);
+  await expect(page.getByRole('heading', { name: 'Diagnosis' })).toBeVisible({ timeout: 45_000 });
+  await page.getByRole('link', { name: 'Trial 3', exact: true }).click();
+  await expect(page.getByRole('heading', { name: `Trial 3 of run ${id}`, level: 1 })).toBeVisible();
+  await page
+    .getByRole('button', { name: /^Details of/ })
+    .first()
+    .click();
+  await expect(page).toHaveURL(/rate=1/);
+  await expect(page.getByRole('region', { name: 'Timeouts by file size' }).first()).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Table: Workers', exact: true })).toBeVisible();
+  await inspect(page, 'trial');
+  await page.keyboard.press('j');
+  await expect(page.getByRole('heading', { name: `Trial 4 of run ${id}`, level: 1 })).toBeVisible();
+  await page.goBack();
+  await expect(page.getByRole('heading', { name: `Trial 3 of run ${id}`, level: 1 })).toBeVisible();
+  const outcome = (await get<Run>(request, `/runs/${id}`)).outcome;
+  await page.getByRole('button', { name: 'Measure again' }).click();
+  await expect(page.getByRole('status').filter({ hasText: 'Being measured again' })).toBeVisible();
+  await page.goto(`/runs/${id}`);
+  await expect(page.getByRole('link', { name: `Trial ${trials + 1}`, exact: true })).toBeVisible({
+    timeout: 45_000,
+  });
+  expect((await get<Run>(request, `/runs/${id}`)).outcome).toEqual(outcome);
+});
+
+test('runs are compared', async ({ page, request }) => {
+  const { runs } = await get<{ runs: Run[] }>(request, '/runs');
+  const { id } = await finishedRun(request);
+  const other = runs.find((run) => run.id !== id && run.trials > 2);
+  await page.goto(`/compare?runs=${id},${other?.id}`);
+  const winners = page.getByRole('region', { name: 'Winners of the runs' });
+  for (const run of [id, other?.id]) await expect(winners).toContainText(`Run ${run}`);
+  await expect(page.getByRole('img', { name: /^Goodput over offered rate/ })).toBeVisible();
+  await page.getByRole('switch', { name: 'Only differences' }).press('Space');
+  await expect(page).toHaveURL(/all=true/);
+  await inspect(page, 'compare');
+  await page.reload();
+  await expect(page.getByRole('switch', { name: 'Only differences' })).not.toBeChecked();
+});
+
+test('every exported file is copied and downloaded as it is, alone and in one archive', async ({
+  page,
+  request,
+  context,
+}) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const { id } = await finishedRun(request);
+  const exports = await get<Export[]>(request, `/runs/${id}/exports`);
+  expect(exports.length).toBeGreaterThan(1);
+  await page.goto(`/runs/${id}/export`);
+  for (const { format, file_name, text } of exports) {
+    const panel = page.getByRole('region', { name: format, exact: true });
+    await panel.getByRole('button', { name: 'Copy', exact: true }).click();
+    await expect(panel.getByRole('button', { name: 'Copied' })).toBeVisible();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(text);
+    const downloading = page.waitForEvent('download');
+    await panel.getByRole('link', { name: 'Download' }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe(file_name);
+    expect(readFileSync(await download.path(), 'utf8')).toBe(text);
+  }
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Download all' }).click();
+  const archive = await (await downloading).path();
+  const names = execFileSync(PYTHON, ['-m', 'zipfile', '-l', archive], { encoding: 'utf8' });
+  for (const { file_name } of exports) expect(names).toContain(file_name);
+});
+
+test.describe('a trial that is not there', () => {
+  test.use({ expected: [/status of 404/] });
+
+  test('is said in words, with the way back to its run', async ({ page, request }) => {
+    const { id } = await finishedRun(request);
+    await page.goto(`/runs/${id}/trials/9999`);
+    await expect(page.getByRole('alert')).toContainText('9999');
+    await page.getByRole('link', { name: `Back to run ${id}` }).click();
+    await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1 })).toBeVisible();
+  });
+});
