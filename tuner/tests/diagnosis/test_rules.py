@@ -215,7 +215,7 @@ def test_missing_counters_silence_the_rules():
 SILENT = {
     "generator-is-the-bottleneck": (run(trial(rate(generator_cpu=85.0))),),
     "link-is-the-bottleneck": (
-        run(trial(rate(goodput=840.0)), link_mbps=1_000.0),
+        run(trial(rate(goodput=770.0)), link_mbps=1_000.0),
         run(trial(rate(goodput=9_000.0)), link_mbps=None),  # the loopback has no rate
     ),
     "stolen-time": (run(trial(rate(cpu0={"steal": 4.0}, cpu1={"steal": 4.0}, cpu3={"steal": 50.0}))),),
