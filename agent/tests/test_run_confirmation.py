@@ -10,10 +10,14 @@ from trimtab_db.records import RunState, TrialPurpose
 
 
 def with_verdicts(monkeypatch, judge):
-    """Trials are carried out for real, then `judge(order)` may say that something has spoilt them."""
+    """Trials are carried out for real, again where this machine has spoilt them; then `judge(order)` may say
+    that something has."""
 
     def spoilt(bench, order, told):
-        trial = run_trial(bench, order, told)
+        for _ in range(5):
+            trial = run_trial(bench, order, told)
+            if trial.verdict not in {"disturbed", "generator-limited"}:
+                break
         verdict = judge(order)
         return trial if verdict is None else replace(trial, verdict=verdict, score=None, reason="test")
 
@@ -49,8 +53,9 @@ def test_block_that_was_spoilt_is_made_up_for(runtime, monkeypatch):
     assert [len(ranked.scores_mbps) for ranked in ranking] == [whole] * len(ranking)
 
 
-def test_run_stopped_in_its_confirmation_tells_what_its_blocks_say_so_far(runtime, listener):
+def test_run_stopped_in_its_confirmation_tells_what_its_blocks_say_so_far(runtime, listener, monkeypatch):
     """With two blocks there is an interval, and still no confirmation; going on repeats no slot."""
+    with_verdicts(monkeypatch, lambda order: None)
     run_id = start_calibrated(runtime, confirmation_repeats=3, runners_up=1)
     listener.wait_for("trial", lambda data: data["block"] == 3)
     runtime.service.stop(run_id)

@@ -150,9 +150,11 @@ class Sampler:
             load, self._load = self._load, None
             if load is not None:
                 sample["load"] = load
-            if interval_s < self._interval_s:
+            faster = interval_s < self._interval_s
+            if faster:
                 self._record(sample, later, 0)
-            if later.monotonic_s - second.monotonic_s > self._interval_s - interval_s / 2:
+            # A busy machine takes a sample late and the next one soon after it: both are told, both recorded.
+            if not faster or later.monotonic_s - second.monotonic_s > self._interval_s - interval_s / 2:
                 whole = sample if second is earlier else {**self.between(second, later), **_load_of(sample)}
                 self._record(whole, later, 1)
                 second = later
