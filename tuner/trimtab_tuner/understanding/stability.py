@@ -62,7 +62,7 @@ def stability(space: Space, results: Sequence[TrialResult], best: Configuration)
             kind="unknown",
             neighbours=tuple(neighbours),
             within=within,
-            sentence=f"Only {count} configurations were measured near the best: its stability is not known.",
+            sentence=f"Configurations measured near the best: only {count}. Its stability is not known.",
         )
     flat = within >= FLAT_SHARE * count
     judgement = "the optimum is flat" if flat else "the optimum is sharp: keep to its values"

@@ -1,8 +1,9 @@
-import { Accordion, NumberInput, Switch } from '@mantine/core';
+import { Accordion, Switch } from '@mantine/core';
 import type { Preset } from '../../api/generated';
+import { NumberEntry } from './NumberEntry';
 import { NUMBER_SETTINGS, SWITCH_SETTINGS, THRESHOLDS } from './settingFields';
 import classes from './Tune.module.css';
-import { numberField, percentOf, type TuneForm, WRAPPER_ORDER } from './tuneForm';
+import { percentOf, type TuneForm, WRAPPER_ORDER } from './tuneForm';
 
 interface AdvancedSettingsProps {
   preset: Preset;
@@ -36,7 +37,7 @@ export function AdvancedSettings({ preset: { settings }, form, errorOf, onChange
           <Accordion.Panel>
             <div className={classes.fields}>
               {NUMBER_SETTINGS.map(({ name, label, unit, help }) => (
-                <NumberInput
+                <NumberEntry
                   key={name}
                   label={label}
                   inputWrapperOrder={WRAPPER_ORDER}
@@ -45,9 +46,7 @@ export function AdvancedSettings({ preset: { settings }, form, errorOf, onChange
                   min={0}
                   value={form.settings[name] ?? settings[name] ?? ''}
                   error={errorOf(name)}
-                  onChange={(value) =>
-                    onChange({ settings: { ...form.settings, [name]: numberField(value) } })
-                  }
+                  onChange={(value) => onChange({ settings: { ...form.settings, [name]: value } })}
                 />
               ))}
             </div>
@@ -58,7 +57,7 @@ export function AdvancedSettings({ preset: { settings }, form, errorOf, onChange
           <Accordion.Panel>
             <div className={classes.fields}>
               {THRESHOLDS.map(({ name, label, help }) => (
-                <NumberInput
+                <NumberEntry
                   key={name}
                   label={label}
                   inputWrapperOrder={WRAPPER_ORDER}
@@ -68,9 +67,7 @@ export function AdvancedSettings({ preset: { settings }, form, errorOf, onChange
                   max={100}
                   value={form.thresholds[name] ?? percentOf(settings.thresholds?.[name])}
                   error={errorOf(`thresholds.${name}`)}
-                  onChange={(value) =>
-                    onChange({ thresholds: { ...form.thresholds, [name]: numberField(value) } })
-                  }
+                  onChange={(value) => onChange({ thresholds: { ...form.thresholds, [name]: value } })}
                 />
               ))}
             </div>

@@ -1,12 +1,13 @@
 // One knob of the space: left to the search within bounds, or fixed.
 
-import { Checkbox, NumberInput, SegmentedControl, Select, Slider } from '@mantine/core';
+import { Checkbox, SegmentedControl, Select, Slider } from '@mantine/core';
 import type { Knob } from '../../api/generated';
 import { formatCount } from '../../maths/format';
 import type { KnobValue } from '../../maths/knobDiff';
+import { NumberEntry } from './NumberEntry';
 import { SLIDER_STEPS, sliderScale } from './sliderScale';
 import classes from './Tune.module.css';
-import { type KnobForm, numberField } from './tuneForm';
+import type { KnobForm } from './tuneForm';
 
 interface KnobRowProps {
   knob: Knob;
@@ -64,7 +65,7 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
     return (
       <>
         <div className={classes.boundField}>
-          <NumberInput
+          <NumberEntry
             size="xs"
             aria-label={`${knob.name}: lowest value`}
             leftSection={<span className={classes.bound}>from</span>}
@@ -73,12 +74,12 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
             thousandSeparator={'\u202f'}
             value={form.low}
             error={invalid}
-            onChange={(value) => onChange({ low: numberField(value) })}
+            onChange={(value) => onChange({ low: value })}
           />
           <BoundSlider knob={knob} form={form} onChange={onChange} bound="low" />
         </div>
         <div className={classes.boundField}>
-          <NumberInput
+          <NumberEntry
             size="xs"
             aria-label={`${knob.name}: highest value`}
             leftSection={<span className={classes.bound}>to</span>}
@@ -87,7 +88,7 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
             thousandSeparator={'\u202f'}
             value={form.high}
             error={invalid}
-            onChange={(value) => onChange({ high: numberField(value) })}
+            onChange={(value) => onChange({ high: value })}
           />
           <BoundSlider knob={knob} form={form} onChange={onChange} bound="high" />
         </div>
@@ -145,14 +146,14 @@ function BoundSlider({
 function FixedControl({ knob, form, onChange, invalid }: ControlProps) {
   if (knob.kind === 'integer') {
     return (
-      <NumberInput
+      <NumberEntry
         size="xs"
         aria-label={`${knob.name}: value`}
         allowDecimal={false}
         thousandSeparator={'\u202f'}
-        value={form.value}
+        value={typeof form.value === 'number' ? form.value : ''}
         error={invalid}
-        onChange={(value) => onChange({ value: numberField(value) })}
+        onChange={(value) => onChange({ value: value })}
       />
     );
   }

@@ -1,6 +1,6 @@
 // The form of the Tune page. It shows a TuneForm and reports changes; what they mean is in tuneForm.ts.
 
-import { Accordion, NumberInput, SegmentedControl } from '@mantine/core';
+import { Accordion, SegmentedControl } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMemo } from 'react';
 import { ApiError } from '../../api/call';
@@ -13,16 +13,9 @@ import { commandLine } from './commandLine';
 import { EstimatePanel } from './EstimatePanel';
 import { KnobRow } from './KnobRow';
 import { MeasuredFields, NamedSelect } from './MeasuredFields';
+import { NumberEntry } from './NumberEntry';
 import classes from './Tune.module.css';
-import {
-  concerns,
-  type KnobForm,
-  numberField,
-  refusedCondition,
-  runSpec,
-  type TuneForm,
-  WRAPPER_ORDER,
-} from './tuneForm';
+import { concerns, type KnobForm, refusedCondition, runSpec, type TuneForm, WRAPPER_ORDER } from './tuneForm';
 
 interface TuneEditorProps {
   catalogue: Catalogue;
@@ -107,7 +100,7 @@ export function TuneEditor({
               error={errorOf('strategy')}
               onChange={(strategy) => onChange({ strategy })}
             />
-            <NumberInput
+            <NumberEntry
               label="Budget"
               inputWrapperOrder={WRAPPER_ORDER}
               description="The search measures at most so many configurations."
@@ -116,9 +109,9 @@ export function TuneEditor({
               allowDecimal={false}
               value={form.budget}
               error={errorOf('budget_trials') ?? errorOf('settings.budget_trials')}
-              onChange={(value) => onChange({ budget: numberField(value) })}
+              onChange={(value) => onChange({ budget: value })}
             />
-            <NumberInput
+            <NumberEntry
               label="Seed"
               inputWrapperOrder={WRAPPER_ORDER}
               description="The same seed offers the same sessions and searches in the same order."
@@ -126,7 +119,7 @@ export function TuneEditor({
               allowDecimal={false}
               value={form.seed}
               error={errorOf('seed')}
-              onChange={(value) => onChange({ seed: numberField(value) })}
+              onChange={(value) => onChange({ seed: value })}
             />
           </div>
           <AdvancedSettings

@@ -18,9 +18,10 @@ export const WRAPPER_ORDER: ('label' | 'input' | 'description' | 'error')[] = [
 /** A number field; empty while its user has cleared it. */
 export type NumberField = number | '';
 
-/** What a NumberInput reports, without its intermediate texts such as "-". */
+/** The number in what a NumberInput reports, which is a text while it is being typed: "0." or "1.0" or "-". */
 export function numberField(value: string | number): NumberField {
-  return typeof value === 'number' ? value : '';
+  const number = typeof value === 'number' ? value : Number.parseFloat(value);
+  return Number.isNaN(number) ? '' : number;
 }
 
 export interface KnobForm {
