@@ -52,20 +52,24 @@ test('a range brushed on an axis becomes a filter, and a click lets it go', asyn
   const { id } = await finishedRun(request);
   await page.goto(`/runs/${id}`);
   const chart = page.getByRole('img', { name: /^Trials over / });
-  await chart.scrollIntoViewIfNeeded();
-  const box = await chart.boundingBox();
-  if (box === null) throw new Error('the chart has no box');
-  // The axis of the score is the last one, and its upper half holds the best trial.
-  const axis = { x: box.x + box.width - 56, top: box.y + 30 };
-  await page.mouse.move(axis.x, axis.top - 4);
-  await page.mouse.down();
-  await page.mouse.move(axis.x, axis.top + 110, { steps: 4 });
-  await page.mouse.up();
-  await expect(page).toHaveURL(/filter=score/);
+  // The axis of the score is the last one, and its upper half holds the best trial. What loads above the chart
+  // moves it, so the drag is tried until it has met the axis.
+  const onAxis = async (y: number) => {
+    const box = await chart.boundingBox();
+    if (box === null) throw new Error('the chart has no box');
+    return { x: box.width - 56, y: 30 + y };
+  };
+  await expect(async () => {
+    await chart.hover({ position: await onAxis(-4) });
+    await page.mouse.down();
+    await chart.hover({ position: await onAxis(110) });
+    await page.mouse.up();
+    await expect(page).toHaveURL(/filter=score/, { timeout: 2_000 });
+  }).toPass();
   const filter = page.getByRole('textbox', { name: 'Filter of the trials' });
   await expect(filter).toHaveValue(/score>=\d/);
   await expect(page.getByRole('status').filter({ hasText: / of \d+ trials/ })).toBeVisible();
-  await page.mouse.click(axis.x, axis.top + 60);
+  await chart.click({ position: await onAxis(60) });
   await expect(filter).toHaveValue('');
 });
 
