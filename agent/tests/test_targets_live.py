@@ -72,7 +72,8 @@ def script(tmp_path):
 def test_server_serves_the_workload_and_leaves_nothing_behind(name, order, settings, file_set, tmp_path):
     """Warm, drive, read its counters; then neither processes nor files of its own are there."""
     with TargetServer(order(name), StopSignal()) as server:
-        warm(ADDRESS, server.port, [path for path, _ in file_set.files], StopSignal())
+        # More requests than Apache takes on one connection.
+        warm(ADDRESS, server.port, [path for path, _ in file_set.files] * 10, StopSignal())
         pids = server.pids
         result = drive(
             LoadOrder(

@@ -8,6 +8,7 @@ the others open each file once on their own, which costs microseconds.
 
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from trimtab_agent.children import Child, StopSignal
@@ -39,19 +40,41 @@ def read_in_group(root: Path, group: MemoryGroup, cpus: Sequence[int], log: Path
 
 
 def warm(address: str, port: int, paths: Sequence[str], stop: StopSignal) -> None:
-    """One pass over `paths` (URL paths); raises WarmingFailed at the first wrong answer, or Stopped."""
-    try:
-        with socket.create_connection((address, port), TIMEOUT_S) as connection:
-            for start in range(0, len(paths), BATCH):
-                if stop.requested:
-                    raise Stopped
-                batch = paths[start : start + BATCH]
-                connection.sendall(b"".join(_request(address, path) for path in batch))
-                for path, status in zip(batch, _statuses(connection, len(batch)), strict=True):
-                    if status != "200":
-                        raise WarmingFailed(f"the server answered {status} for {path}")
-    except OSError as error:
-        raise WarmingFailed(f"the server stopped answering: {error}") from error
+    """One pass over `paths` (URL paths); raises WarmingFailed at the first wrong answer, or Stopped.
+
+    A server that closes the connection after so many requests (Apache's MaxKeepAliveRequests) gets another.
+    """
+    answered = 0
+    while answered < len(paths):
+        try:
+            with socket.create_connection((address, port), TIMEOUT_S) as connection:
+                before = answered
+                answered += _warm_connection(connection, address, paths[answered:], stop)
+        except OSError as error:
+            raise WarmingFailed(f"the server stopped answering: {error}") from error
+        if answered == before:
+            raise WarmingFailed("the server closed the connection")
+
+
+def _warm_connection(connection: socket.socket, address: str, paths: Sequence[str], stop: StopSignal) -> int:
+    """How many of `paths` the server answers on this connection before it closes it."""
+    answered = 0
+    while answered < len(paths):
+        if stop.requested:
+            raise Stopped
+        batch = paths[answered : answered + BATCH]
+        try:
+            connection.sendall(b"".join(_request(address, path) for path in batch))
+            statuses = _statuses(connection, len(batch))
+        except ConnectionError:  # closed while requests were on their way
+            break
+        for path, status in zip(batch, statuses, strict=False):
+            if status != "200":
+                raise WarmingFailed(f"the server answered {status} for {path}")
+        answered += len(statuses)
+        if len(statuses) < len(batch):
+            break
+    return answered
 
 
 def _request(address: str, path: str) -> bytes:
@@ -59,11 +82,9 @@ def _request(address: str, path: str) -> bytes:
 
 
 def _statuses(connection: socket.socket, count: int) -> list[str]:
-    """The status codes of the next `count` replies, which have no bodies."""
+    """The status codes of `count` replies, which have no bodies; fewer if the server closes before."""
     received = b""
-    while received.count(HEAD_END) < count:
-        chunk = connection.recv(1 << 16)
-        if not chunk:
-            raise WarmingFailed("the server closed the connection")
-        received += chunk
-    return [head.split(b" ", 2)[1].decode() for head in received.split(HEAD_END)[:count]]
+    with suppress(ConnectionResetError):  # what came before the reset counts
+        while received.count(HEAD_END) < count and (chunk := connection.recv(1 << 16)):
+            received += chunk
+    return [head.split(b" ", 2)[1].decode() for head in received.split(HEAD_END)[:-1]]
