@@ -336,6 +336,15 @@ def test_exported_file_is_called_the_best_only_if_its_own_trial_agrees(score, ve
     assert (again.sentence in with_remeasured(outcome, again).sentence) is (agrees is False)
 
 
+def test_exported_file_within_a_percent_agrees_however_close_the_blocks_lie():
+    """A machine that repeats itself to a hundredth of a percent does not make 0.5 % a difference."""
+    other = {**DEFAULT, "workers": 4}
+    trials = confirmation([(80, 100.0), (81, 100.01), (80, 99.99), (79, 100.0)], other)
+    driven = trial(10, TrialPurpose.CONFIRMATION, other, 99.5)
+    again = judged(concluded((DEFAULT, other), trials), other, SimpleNamespace(text=""), driven)
+    assert (again.agrees, "within 1% of the confirmed 100.0 Mbps" in again.sentence) == (True, True)
+
+
 @pytest.mark.parametrize(
     ("score", "agrees", "said"),
     [(81.0, True, "The two agree: the machine has changed"), (99.0, False, "The two differ")],

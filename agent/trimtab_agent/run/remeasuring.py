@@ -6,6 +6,7 @@ outside the blocks of the confirmation; its score must lie where one more trial 
 is expected. If it does not, the configuration is measured right after it, to tell the file from the machine.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,8 @@ from trimtab_agent.run.executor import TrialExecutor
 from trimtab_agent.run.history import MOST_DISTURBED
 
 NOT_THE_BEST = "it is not called the best"
+# Blocks on a quiet machine can agree to a tenth of a percent; a difference below this matters to nobody.
+AS_GOOD = 0.01
 
 
 def remeasure(
@@ -134,7 +137,14 @@ def _sentence(trial: records.Trial, interval: tuple[float, float] | None) -> tup
     bounds = f"{interval[0]:.1f} to {interval[1]:.1f} Mbps, where 95 % of such trials are expected"
     if interval[0] <= trial.score <= interval[1]:
         return f"{score}, within the confirmed interval of {bounds}.", True
+    middle = math.sqrt(interval[0] * interval[1])
+    if _as_good(trial.score, middle):
+        return f"{score}, within {AS_GOOD:.0%} of the confirmed {middle:.1f} Mbps.", True
     return f"{score}, outside the confirmed interval of {bounds}: {NOT_THE_BEST}.", False
+
+
+def _as_good(score: float, other: float) -> bool:
+    return abs(score - other) <= AS_GOOD * other
 
 
 def _sentence_beside(
@@ -146,7 +156,9 @@ def _sentence_beside(
         f"confirmed interval; the configuration right after it: {beside.score:.1f} Mbps "
         f"(trial {beside.number})"
     )
-    if interval is not None and trial.score is not None and interval[0] <= trial.score <= interval[1]:
+    score, other = trial.score or 0.0, beside.score or 0.0
+    within = interval is not None and interval[0] <= score <= interval[1]
+    if within or _as_good(score, other):
         return f"{said}. The two agree: the machine has changed since the confirmation, not the file.", True
     return f"{said}. The two differ: {NOT_THE_BEST}.", False
 
