@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 import traces
-from live_support import Listener, Tune
+from live_support import Listener, Tune, specweb99
+from trimtab_agent.children import StopSignal
 from trimtab_agent.cli import main
+from trimtab_agent.filesets import FileSet
 from trimtab_agent.runtime import Runtime, open_runtime
 from trimtab_agent.settings import Settings
 
@@ -50,6 +52,14 @@ def programs() -> Settings:
         if not program.is_file():
             pytest.fail(f"{program} is not built; run `make build` first")
     return settings
+
+
+@pytest.fixture(scope="module")
+def file_set(tmp_path_factory: pytest.TempPathFactory) -> FileSet:
+    """A small file set, written once."""
+    files = FileSet(tmp_path_factory.mktemp("files"), specweb99(1, time_scale=0.01))
+    files.prepare(lambda done, total: None, StopSignal())
+    return files
 
 
 @pytest.fixture

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from live_support import TINY, specweb99, start_with_ladder, wait_until_gone
+from live_support import TINY, start_with_ladder, wait_until_gone
 from trimtab_agent import replicas
 from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.children import StopSignal
 from trimtab_agent.errors import HostError, SpecError
-from trimtab_agent.filesets import FileSet
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.link import made_link, require_links
@@ -32,14 +31,6 @@ from trimtab_tuner.workloads.links import LINKS
 CPUS = tuple(sorted(os.sched_getaffinity(0)))[:2]
 SHARED = CpuLayout(server=CPUS, generator=CPUS)
 pytestmark = pytest.mark.skipif(len(CPUS) < 2, reason="there is one CPU, and replicas want one each")
-
-
-@pytest.fixture(scope="module")
-def file_set(tmp_path_factory):
-    """A small file set, written once."""
-    files = FileSet(tmp_path_factory.mktemp("files"), specweb99(1, time_scale=0.01))
-    files.prepare(lambda done, total: None, StopSignal())
-    return files
 
 
 @pytest.fixture

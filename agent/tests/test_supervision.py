@@ -7,10 +7,9 @@ import subprocess
 import threading
 
 import pytest
-from live_support import children_named, specweb99
+from live_support import children_named
 from trimtab_agent.children import Child, StopSignal
 from trimtab_agent.errors import BinaryMissing, HostError
-from trimtab_agent.filesets import FileSet
 from trimtab_agent.load_generator import GeneratorDied, LoadOrder, Stopped, drive
 from trimtab_agent.stats_socket import StatsSocket, StatsSocketError
 from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
@@ -21,14 +20,6 @@ from trimtab_tuner.targets.placement import REPLICA_KNOBS
 from trimtab_tuner.workloads.clients import Clients
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
-
-
-@pytest.fixture(scope="module")
-def file_set(tmp_path_factory):
-    """A small file set, written once."""
-    files = FileSet(tmp_path_factory.mktemp("files"), specweb99(1, time_scale=0.01))
-    files.prepare(lambda done, total: None, StopSignal())
-    return files
 
 
 @pytest.fixture

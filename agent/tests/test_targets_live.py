@@ -10,10 +10,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from live_support import specweb99, wait_until_gone
+from live_support import wait_until_gone
 from trimtab_agent.children import StopSignal
 from trimtab_agent.errors import BinaryMissing
-from trimtab_agent.filesets import FileSet
 from trimtab_agent.load_generator import LoadOrder, drive
 from trimtab_agent.programs import find_installed, server_program
 from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
@@ -23,14 +22,6 @@ from trimtab_tuner.workloads.dynamic import PAGE_PATH, PAGE_SCRIPT
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 OTHERS = [name for name in TARGETS if name != "core"]
-
-
-@pytest.fixture(scope="module")
-def file_set(tmp_path_factory):
-    """A small file set, written once."""
-    files = FileSet(tmp_path_factory.mktemp("files"), specweb99(1, time_scale=0.01))
-    files.prepare(lambda done, total: None, StopSignal())
-    return files
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Asks the server once for every file, so that each trial starts with the same filled caches.
 
-HEAD requests, many at a time on one persistent connection: the server opens every file and builds its header,
+HEAD requests, many at a time on a persistent connection: the server opens every file and builds its header,
 but sends no content, which the page cache holds already; under a memory limit a process in the server's
 memory group reads the content first.  With several workers, the one that accepts the connection is warmed;
 the others open each file once on their own, which costs microseconds.

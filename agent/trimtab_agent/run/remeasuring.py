@@ -3,7 +3,8 @@
 The server runs with the text as with a user's own file (trimtab_tuner.targets.own): every setting as it
 stands there, with only addresses, logs and directories of a private instance. One trial up the ladder,
 outside the blocks of the confirmation; its score must lie where one more trial of the confirmed configuration
-is expected. If it does not, the configuration is measured right after it, to tell the file from the machine.
+is expected, or within `AS_GOOD` of that. If it does not, the configuration is measured right after it, to
+tell the file from the machine.
 """
 
 import math

@@ -153,7 +153,7 @@ function FixedControl({ knob, form, onChange, invalid }: ControlProps) {
         thousandSeparator={'\u202f'}
         value={typeof form.value === 'number' ? form.value : ''}
         error={invalid}
-        onChange={(value) => onChange({ value: value })}
+        onChange={(value) => onChange({ value })}
       />
     );
   }
