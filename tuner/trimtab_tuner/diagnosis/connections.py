@@ -6,7 +6,6 @@ from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.records import SizeClassCounts, Value, Verdict
 
 CEILING_GAIN = 0.03
-CEILING_SPREAD = 0.02
 STARVING_SHARE = 0.02
 STARVING_FACTOR = 3.0
 OVERFLOW_SHARE = 0.01

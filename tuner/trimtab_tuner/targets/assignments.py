@@ -23,11 +23,14 @@ def last_values(assignments: Iterable[Assignment]) -> dict[str, str]:
     return {assignment.name: assignment.value for assignment in assignments}
 
 
-def replaced(
-    text: str, assignments: Iterable[Assignment], changes: Mapping[str, str]
-) -> tuple[str, set[str]]:
-    """The text with the last value of each changed name replaced, and the names that are nowhere set."""
-    last = {a.name: a for a in assignments if a.name in changes}
+def with_values(
+    text: str, assignments: Iterable[Assignment], values: Mapping[str, str], *, joint: str
+) -> str:
+    """The text with the last value of each name replaced; what is set nowhere is added at the end, each on a
+    line of its own, with `joint` between name and value.
+    """
+    last = {a.name: a for a in assignments if a.name in values}
     for assignment in sorted(last.values(), key=lambda a: a.start, reverse=True):
-        text = text[: assignment.start] + changes[assignment.name] + text[assignment.end :]
-    return text, changes.keys() - last.keys()
+        text = text[: assignment.start] + values[assignment.name] + text[assignment.end :]
+    added = "".join(f"{name}{joint}{value}\n" for name, value in values.items() if name not in last)
+    return text + "\n" * (added != "" and not text.endswith("\n")) + added

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 
 @dataclass
 class Directive:
-    """One directive: `start` to `end` is its text; a block lies from `body_start` to `body_end`."""
+    """One directive: `start` to `end` is its text; the inside of a block begins at `body_start`."""
 
     name: str
     arguments: list[str]
@@ -31,7 +31,6 @@ class Directive:
     line: int = 0
     block: list["Directive"] | None = None
     body_start: int = 0
-    body_end: int = 0
     spans: list[tuple[int, int]] = field(default_factory=list)
 
 
@@ -47,8 +46,7 @@ def parse(text: str) -> list[Directive]:
         elif value == "}":
             if words or not open_blocks:
                 raise RenderError(f'line {_line(text, start)}: unexpected "}}"')
-            block = open_blocks.pop()
-            block.body_end, block.end = start, end
+            open_blocks.pop().end = end
             stack.pop()
         else:
             if not words:

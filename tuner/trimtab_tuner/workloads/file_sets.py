@@ -1,8 +1,9 @@
 """The kinds of file set a workload's definition may name: which files there are, and which ones are asked
 for.
 
-Every kind is the `[files]` table of a definition (definition.py) and knows two things: the list of its files,
-and how to draw requests from it. Draws come back as positions in that list.
+Every kind is the `[files]` table of a definition (definition.py) and knows two things: the list of its files
+(`files`: URL path and size in bytes), and how to draw requests from it (`draw`), by two random streams of the
+caller's. Draws come back as positions in that list.
 
     specweb99   the file set of SPECweb99: directories of 36 files, see below
     listed      a few files of given sizes, each asked for by its weight
@@ -21,7 +22,7 @@ bytes, and independent draws would be off by several points.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,16 +40,6 @@ STRATA = 500  # draws that are spread evenly over the cumulative shares, togethe
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 SizeBytes = Annotated[int, Field(ge=1, le=LARGEST_FILE_BYTES)]
-
-
-class FileSource(Protocol):
-    """What every kind can do."""
-
-    def files(self) -> Iterator[tuple[str, int]]:
-        """URL path and size in bytes of every file."""
-
-    def draw(self, count: int, streams: tuple[np.random.Generator, np.random.Generator]) -> Integers:
-        """Positions in `files()` of `count` requests, from two random streams of the caller's."""
 
 
 class Specweb99Files(Frozen):

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets import apache
-from trimtab_tuner.targets.assignments import Assignment, last_values, replaced
+from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.own.editor import Include
 
@@ -51,10 +51,7 @@ class ApacheOwn:
         # Names are written in any case; the file keeps its own.
         spelt = {a.name.lower(): a.name for a in found}
         changes = {spelt.get(name.lower(), name): value for name, value in values.items()}
-        text, missing = replaced(text, found, changes)
-        if missing and not text.endswith("\n"):
-            text += "\n"
-        return text + "".join(f"{name} {value}\n" for name, value in changes.items() if name in missing)
+        return with_values(text, found, changes, joint=" ")
 
     def private(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext

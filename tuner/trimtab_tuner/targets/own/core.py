@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets import core
-from trimtab_tuner.targets.assignments import replaced
+from trimtab_tuner.targets.assignments import with_values
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.own.editor import Edit, Include, apply
 
@@ -21,10 +21,7 @@ class CoreOwn:
     ) -> str:
         """Keys are replaced where they stand, or added at the end."""
         values = {n: str(v) for n, v in core.settings(configuration, context).items() if n in knobs}
-        text, missing = replaced(text, core.assignments(text), values)
-        if missing and not text.endswith("\n"):
-            text += "\n"
-        return text + "".join(f"{name} = {values[name]}\n" for name in values if name in missing)
+        return with_values(text, core.assignments(text), values, joint=" = ")
 
     def private(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets import h2o
-from trimtab_tuner.targets.assignments import replaced
+from trimtab_tuner.targets.assignments import with_values
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.own.editor import Include
 
@@ -26,10 +26,7 @@ class H2oOwn:
         """Commands are replaced where they stand, or added at the end."""
         own = {knob.name for knob in h2o.KNOBS}
         values = {name: str(value) for name, value in configuration.items() if name in own & {*knobs}}
-        text, missing = replaced(text, h2o.assignments(text), values)
-        if missing and not text.endswith("\n"):
-            text += "\n"
-        return text + "".join(f"{name}: {values[name]}\n" for name in values if name in missing)
+        return with_values(text, h2o.assignments(text), values, joint=": ")
 
     def private(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext

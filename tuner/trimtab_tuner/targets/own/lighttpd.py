@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets import lighttpd
-from trimtab_tuner.targets.assignments import replaced
+from trimtab_tuner.targets.assignments import with_values
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.own.editor import Include
 
@@ -56,10 +56,7 @@ class LighttpdOwn:
     ) -> str:
         """Settings are replaced where they stand, or added at the end."""
         values = {name: value for name, value in lighttpd.settings(configuration).items() if name in knobs}
-        text, missing = replaced(text, lighttpd.assignments(text), values)
-        if missing and not text.endswith("\n"):
-            text += "\n"
-        return text + "".join(f"{name} = {values[name]}\n" for name in values if name in missing)
+        return with_values(text, lighttpd.assignments(text), values, joint=" = ")
 
     def private(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
