@@ -469,7 +469,4 @@ class Lost(Reply):
 
 
 LivePayload = CounterValues | Progress | TrialLine | MeasurementLine | RunChange | LogLine | Lost
-"""What the live stream carries after `data:`, in the order of `LIVE_EVENTS`."""
-
-LIVE_EVENTS = ("sample", "progress", "trial", "measurement", "run", "log", "lost")
-"""What it says after `event:`."""
+"""What the live stream carries after `data:`; `follow_live` names the event of each."""

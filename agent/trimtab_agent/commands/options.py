@@ -13,7 +13,6 @@ from trimtab_agent.settings import Settings
 PLAIN_COLUMNS = 140
 LARGEST_ID = 2**31 - 1  # beyond 64 bits no database can be asked
 EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]

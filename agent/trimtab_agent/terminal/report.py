@@ -113,15 +113,19 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
         console.print(f"Exported [bold]{file}[/bold]: [{style}]{escape(verdict(export, run))}[/]")
 
 
-def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:
-    table = Table(
-        title="Configurations, best first",
+def _table(title: str) -> Table:
+    return Table(
+        title=title,
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
         collapse_padding=True,
         pad_edge=False,
     )
+
+
+def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:
+    table = _table("Configurations, best first")
     table.add_column("rank", justify="right")
     for knob in space.free:
         name = knob.name.replace("_", "_\n")  # narrow enough for a terminal of 100 columns
@@ -174,14 +178,7 @@ def front_rows(space: Space, front: Front) -> tuple[list[str], list[list[str]]]:
 
 def _front_table(space: Space, front: Front) -> Table:
     heads, rows = front_rows(space, front)
-    table = Table(
-        title="Front: no other configuration is better in both objectives",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        collapse_padding=True,
-        pad_edge=False,
-    )
+    table = _table("Front: no other configuration is better in both objectives")
     for head in heads:
         table.add_column(
             head.replace("_", "_\n").replace(", ", "\n"),
