@@ -117,12 +117,27 @@ class Observations:
         """Which of them were verified."""
         return ~np.isnan(self.log_scores)
 
+    def and_also(self, points: Sequence[Points], log_score: float) -> "Observations":
+        """These and then some more points, each measured once with that score."""
+        return Observations(
+            np.vstack([self.points, *points]),
+            np.append(self.log_scores, np.full(len(points), log_score)),
+            np.append(self.repeats, np.ones(len(points))),
+        )
+
 
 def matern(a: Points, b: Points) -> Points:
     """Matérn 5/2 of the distances between the rows of two matrices already divided by the length scales."""
-    squared = (a**2).sum(1)[:, None] + (b**2).sum(1)[None, :] - 2 * (a @ b.T)
-    distance = np.sqrt(5 * np.maximum(squared, 0.0))
-    kernel: Points = (1 + distance + distance**2 / 3) * np.exp(-distance)
+    squared = a @ (-10 * b.T)  # five times the squared distances; in place, as these are the large matrices
+    squared += 5 * (a**2).sum(1)[:, None]
+    squared += 5 * (b**2).sum(1)
+    np.maximum(squared, 0.0, out=squared)
+    distance = np.sqrt(squared)
+    squared /= 3
+    squared += distance
+    squared += 1
+    kernel: Points = squared
+    kernel *= np.exp(np.negative(distance, out=distance), out=distance)
     return kernel
 
 
@@ -167,17 +182,23 @@ class Surrogate:
         prior, seen_prior = self._prior(candidates), self._prior(seen.points)
         ok = seen.ok
         near, among = matern(seen_at, at), matern(seen_at, seen_at)
-        between = self._variance * near[ok] + seen_prior.score_factors[:, ok].T @ prior.score_factors
-        between += rough * (near[ok] > SAME)
-        own = self._variance * among[np.ix_(ok, ok)]
-        own += seen_prior.score_factors[:, ok].T @ seen_prior.score_factors[:, ok]
-        own[np.diag_indices_from(own)] += JITTER + rough + self._noise**2 / seen.repeats[ok]
-        variance = self._variance + rough + (prior.score_factors**2).sum(0)
         level = LEVEL_VARIANCE if ok.any() else 0.0  # without any score only differences can be spoken of
+        between = near[ok]
+        same = between > SAME if rough else None
+        between *= self._variance
+        between += level
+        own = self._variance * among[np.ix_(ok, ok)] + level
+        if same is not None:
+            between += rough * same
+        if self._past:
+            between += seen_prior.score_factors[:, ok].T @ prior.score_factors
+            own += seen_prior.score_factors[:, ok].T @ seen_prior.score_factors[:, ok]
+        own[np.diag_indices_from(own)] += JITTER + rough + self._noise**2 / seen.repeats[ok]
+        variance = self._variance + rough + level + (prior.score_factors**2).sum(0)
         mean, variance = _condition(
-            own + level,
-            between + level,
-            variance + level,
+            own,
+            between,
+            variance,
             seen.log_scores[ok] - seen_prior.score[ok],
             prior.score,
         )
@@ -192,9 +213,11 @@ class Surrogate:
         self, seen: Observations, among: Points, near: Points, seen_prior: Prior, prior: Prior
     ) -> Vector:
         labels = np.where(seen.ok, 1.0, -1.0)
-        own = among + seen_prior.verified_factors.T @ seen_prior.verified_factors
-        own[np.diag_indices_from(own)] += VERIFICATION_NOISE
-        between = near + seen_prior.verified_factors.T @ prior.verified_factors
+        own, between = among, near
+        if self._past:
+            own = own + seen_prior.verified_factors.T @ seen_prior.verified_factors
+            between = between + seen_prior.verified_factors.T @ prior.verified_factors
+        own = own + VERIFICATION_NOISE * np.eye(len(own))
         variance = 1.0 + (prior.verified_factors**2).sum(0)
         mean, variance = _condition(own, between, variance, labels - seen_prior.verified, prior.verified)
         probability: Vector = ndtr(mean / np.sqrt(np.maximum(variance, 0.0) + VERIFICATION_SPREAD))
@@ -253,12 +276,11 @@ class Surrogate:
         shape = matern(at, at)
         rest = LEVEL_VARIANCE + prior.score_factors.T @ prior.score_factors
         rest[np.diag_indices_from(rest)] += JITTER + ROUGHNESS**2 + self._noise**2 / seen.repeats[seen.ok]
-        likelihoods = []
-        for amplitude in AMPLITUDES:
-            factor = np.linalg.cholesky(amplitude**2 * shape + rest)
-            fit = solve_triangular(factor, residual, lower=True, check_finite=False)
-            strays = math.log(amplitude / AMPLITUDE) / AMPLITUDE_SPREAD
-            likelihoods.append(-0.5 * (fit @ fit + strays**2) - np.log(np.diag(factor)).sum())
+        factors = np.linalg.cholesky(AMPLITUDES[:, None, None] ** 2 * shape + rest)
+        fits = np.linalg.solve(factors, residual[:, None])[..., 0]
+        strays = np.log(AMPLITUDES / AMPLITUDE) / AMPLITUDE_SPREAD
+        volumes = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        likelihoods = -0.5 * ((fits**2).sum(axis=1) + strays**2) - volumes
         self._variance = float(AMPLITUDES[int(np.argmax(likelihoods))] ** 2)
 
     def _likelihood(self, points: Points, residual: Vector, lengths: Vector) -> tuple[float, float]:
@@ -324,10 +346,9 @@ def _condition(
     if not len(residual):
         return prior, variance
     factor = np.linalg.cholesky(own)
-    solved = solve_triangular(factor, np.column_stack([between, residual]), lower=True, check_finite=False)
-    half = solved[:, :-1]
-    mean: Vector = prior + half.T @ solved[:, -1]
-    return mean, variance - (half**2).sum(0)
+    half = solve_triangular(factor, between, lower=True, check_finite=False)
+    mean: Vector = prior + solve_triangular(factor, residual, lower=True, check_finite=False) @ half
+    return mean, variance - np.einsum("ij,ij->j", half, half)
 
 
 def _thinned(seen: Observations) -> Observations:

@@ -18,6 +18,7 @@ within the tie tolerance of the highest; on a noisy host within half of it, for 
 failed verification even once is never recommended.
 """
 
+import heapq
 import math
 
 import numpy as np
@@ -52,9 +53,25 @@ class SurrogateRace(Search):
             weights=likeness(options.experience, options.features),
         )
         self._points: dict[Key, Points] = {}
+        self._rows: dict[Key, int] = {}
+        self._told = Observations(np.zeros((0, len(space.free))), np.zeros(0), np.zeros(0))
         self._search_trials = options.budget_trials
         if options.noise > 0:
             self._search_trials -= round(RACE_SHARE * options.budget_trials)
+
+    def tell(self, result: TrialResult) -> None:
+        """Take in a finished trial, asked for or not."""
+        super().tell(result)
+        key = self.key({**self.default, **result.configuration})
+        tally = self.tallies[key]
+        if tally.known is None and not tally.failures:
+            return
+        if key not in self._rows:
+            self._rows[key] = len(self._rows)
+            self._told = self._told.and_also([self._point(key)], np.nan)
+        row = self._rows[key]
+        self._told.log_scores[row] = np.nan if tally.known is None else _log(tally.known)
+        self._told.repeats[row] = max(len(tally.scores), 1)
 
     def best(self) -> TrialResult | None:
         """The cheapest verified configuration expected to be within the tie tolerance of the best."""
@@ -75,7 +92,7 @@ class SurrogateRace(Search):
     def _search(self) -> Proposal | None:
         """The most promising configuration not tried yet."""
         seen = self._observations()
-        leaders = sorted(self.verified(), key=lambda tally: -tally.mean)[:NEAR_BEST]
+        leaders = heapq.nlargest(NEAR_BEST, self.verified(), key=lambda tally: tally.mean)
         around = self._pool.points([tally.configuration for tally in leaders])
         candidates = self._pool.candidates(around, self.spent)
         if not len(candidates):
@@ -148,21 +165,10 @@ class SurrogateRace(Search):
 
     def _observations(self) -> Observations:
         """What has been told; new proposals in flight count as average, so that the next goes elsewhere."""
-        keys = [key for key, t in self.tallies.items() if t.known is not None or t.failures]
-        told = [self.tallies[key] for key in keys]
-        scores = [np.nan if t.known is None else _log(t.known) for t in told]
-        points = [self._point(key) for key in keys]
-        repeats = [max(len(t.scores), 1) for t in told]
-        if not np.isnan(scores).all():
-            waiting = [c for c in self.in_flight() if self.key(c) not in self.tallies]
-            points += [self._point(self.key(c)) for c in waiting]
-            scores += [float(np.nanmean(scores))] * len(waiting)
-            repeats += [1] * len(waiting)
-        return Observations(
-            points=np.array(points).reshape(len(points), len(self.space.free)),
-            log_scores=np.array(scores, dtype=float),
-            repeats=np.array(repeats, dtype=float),
-        )
+        waiting = [self._point(key) for key in self._in_flight if key not in self.tallies]
+        if not waiting or np.isnan(self._told.log_scores).all():
+            return self._told
+        return self._told.and_also(waiting, float(np.nanmean(self._told.log_scores)))
 
 
 def _log(score: float) -> float:
