@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import report
@@ -47,11 +45,7 @@ def main() -> None:
     """Measures all policies in turns and prints the section."""
     replies: dict[str, list[float]] = {policy: [] for policy in POLICIES}
     accepts: dict[str, list[float]] = {policy: [] for policy in POLICIES}
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        folder.chmod(0o755)
-        root = folder / "root"
-        root.mkdir()
+    with servers.folders() as (folder, root):
         (root / "packet.bin").write_bytes(bytes(1000))
         path = folder / "stats.sock"
         command = servers.core_with(architecture="symped", workers=1, backlog=128, stats_socket=path)

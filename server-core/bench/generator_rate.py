@@ -24,7 +24,6 @@ import random
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -252,10 +251,7 @@ def memory_section(url: str, folder: Path) -> str:
 def main() -> None:
     """Measures and prints the section; `--brief` measures just enough to see that it works."""
     effort = BRIEF if "--brief" in sys.argv else Effort()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        root = folder / "root"
-        root.mkdir()
+    with servers.folders() as (folder, root):
         (root / PATH.lstrip("/")).write_bytes(bytes(1024))
         with servers.running("trimtab-httpd", folder / "server", root, PATH) as server:
             url = server.url + PATH

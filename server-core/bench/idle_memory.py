@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import resource
 import socket
-import tempfile
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import report
@@ -45,11 +43,7 @@ def main() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     rows = []
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        folder.chmod(0o755)
-        root = folder / "root"
-        root.mkdir()
+    with servers.folders() as (folder, root):
         (root / "1k.bin").write_bytes(bytes(1024))
         for name in servers.COMMANDS:
             with servers.running(name, folder / name, root, "/1k.bin") as server:

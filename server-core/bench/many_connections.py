@@ -18,7 +18,6 @@ import argparse
 import json
 import random
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,11 +67,7 @@ def main() -> None:
         f"throughput with {FEW:,} connections: by the clock, where the generator may be the limit, and by "
         "the server's CPU time.\n"
     )
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        folder.chmod(0o755)
-        root = folder / "root"
-        root.mkdir()
+    with servers.folders() as (folder, root):
         (root / "1k.bin").write_bytes(bytes(1024))
         for many, workers in ((15_000, 1), (40_000, WORKERS)):
             in_one = -(-many // workers) + 500

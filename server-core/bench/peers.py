@@ -16,7 +16,6 @@ import random
 import re
 import statistics
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -200,11 +199,7 @@ def main() -> None:
         "within a round: above 1, ours is better than that server.\n"
     )
     print("; ".join(servers.versions().values()) + ".\n")
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        folder.chmod(0o755)
-        root = folder / "root"
-        root.mkdir()
+    with servers.folders() as (folder, root):
         script = folder / "mix.lua"
         make_files(root, script)
         for work in chosen:

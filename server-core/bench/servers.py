@@ -12,6 +12,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -185,6 +186,17 @@ def versions() -> dict[str, str]:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         said[name] = (done.stdout + done.stderr).strip().splitlines()[0]
     return said
+
+
+@contextlib.contextmanager
+def folders() -> Iterator[tuple[Path, Path]]:
+    """A folder for what servers write, and in it an empty root; gone when the block is left."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        folder.chmod(0o755)  # nginx and h2o drop root and then read here
+        root = folder / "root"
+        root.mkdir()
+        yield folder, root
 
 
 @contextlib.contextmanager

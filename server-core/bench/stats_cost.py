@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
 import threading
 from pathlib import Path
 
@@ -46,11 +45,7 @@ def main() -> None:
     """Measures both in turns and prints the section."""
     alone: list[float] = []
     watched: list[float] = []
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        folder.chmod(0o755)
-        root = folder / "root"
-        root.mkdir()
+    with servers.folders() as (folder, root):
         (root / "1k.bin").write_bytes(bytes(1024))
         path = folder / "stats.sock"
         command = servers.core_with(architecture="symped", workers=1, stats_socket=path)

@@ -360,6 +360,21 @@ def binary() -> str:
 
 
 @pytest.fixture
+def refusal(start: Callable[..., Server], binary: str) -> Callable[..., str]:
+    """Return a function that checks a good configuration with such settings, and gives what refuses it."""
+    configuration = start().configuration
+
+    def check(*settings: str) -> str:
+        arguments = [part for setting in settings for part in ("--set", setting)]
+        command = [binary, "-t", "-c", configuration, *arguments]
+        checked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+        assert checked.returncode == 2, checked.stderr
+        return checked.stderr
+
+    return check
+
+
+@pytest.fixture
 def await_state() -> Callable[..., Any]:
     """Return the function that awaits a state."""
     return eventually

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import signal
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -209,34 +208,14 @@ def test_connection_handed_to_a_killed_process_is_served_by_its_replacement(
     assert second.reply().body == b"first"
 
 
-def test_bias_is_a_number_or_inf(start: Callable[..., Any], binary: str) -> None:
+def test_bias_is_a_number_or_inf(refusal: Callable[..., str]) -> None:
     """Words of other knobs are refused."""
-    finished = subprocess.run(
-        [
-            binary,
-            "-t",
-            "-c",
-            start().configuration,
-            "--set",
-            "architecture=co-amped",
-            "--set",
-            "forward_bias=auto",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=30,
-    )
-    assert finished.returncode == 2
-    assert "forward_bias = auto: expected an integer from 1 to 1000000, or inf\n" in finished.stderr
+    said = refusal("architecture=co-amped", "forward_bias=auto")
+    assert "forward_bias = auto: expected an integer from 1 to 1000000, or inf\n" in said
 
 
 @pytest.mark.parametrize("architecture", ["amped", "co-amped"])
-def test_an_application_cache_is_refused(start: Callable[..., Any], binary: str, architecture: str) -> None:
+def test_an_application_cache_is_refused(refusal: Callable[..., str], architecture: str) -> None:
     """The helpers are asked for what the kernel's cache lacks; of a cache in the server nobody could tell."""
-    command = [binary, "-t", "-c", start().configuration, "--set", f"architecture={architecture}"]
-    checked = subprocess.run(
-        [*command, "--set", "sendfile=off"], capture_output=True, text=True, check=False, timeout=30
-    )
-    assert checked.returncode == 2
-    assert "sendfile = off: expected nonblocking or blocking: " in checked.stderr
+    said = refusal(f"architecture={architecture}", "sendfile=off")
+    assert "sendfile = off: expected nonblocking or blocking: " in said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -137,13 +136,7 @@ def test_reading_goes_on_while_all_writers_are_held(
         assert other.reply().body == b"contents"
 
 
-def test_max_connections_below_the_number_of_listeners_is_refused(
-    start: Callable[..., Any], binary: str
-) -> None:
+def test_max_connections_below_the_number_of_listeners_is_refused(refusal: Callable[..., str]) -> None:
     """Each acceptor needs a place to give away."""
-    server = start()
-    command = [binary, "-t", "-c", str(server.configuration), "--set", "architecture=pipeline"]
-    command += ["--set", "listen=127.0.0.1:1,127.0.0.1:2,127.0.0.1:3", "--set", "max_connections=2"]
-    checked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    assert checked.returncode == 2
-    assert "expected at least one for each of the 3 listeners" in checked.stderr
+    said = refusal("architecture=pipeline", "listen=127.0.0.1:1,127.0.0.1:2,127.0.0.1:3", "max_connections=2")
+    assert "expected at least one for each of the 3 listeners" in said

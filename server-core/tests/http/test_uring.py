@@ -90,12 +90,7 @@ def test_a_connection_closed_under_a_reply_leaves_nothing_for_the_next_one(start
 
 
 @pytest.mark.parametrize("sendfile", ["blocking", "off"])
-def test_another_way_of_sending_is_refused(start: Callable[..., Any], binary: str, sendfile: str) -> None:
+def test_another_way_of_sending_is_refused(refusal: Callable[..., str], sendfile: str) -> None:
     """It sends from the page cache and never waits, so there is nothing to choose."""
-    server = start()
-    command = [binary, "-t", "-c", str(server.configuration), "--set", "architecture=uring"]
-    checked = subprocess.run(
-        [*command, "--set", f"sendfile={sendfile}"], capture_output=True, text=True, check=False, timeout=30
-    )
-    assert checked.returncode == 2
-    assert f"sendfile = {sendfile}: expected nonblocking: " in checked.stderr
+    said = refusal("architecture=uring", f"sendfile={sendfile}")
+    assert f"sendfile = {sendfile}: expected nonblocking: " in said
