@@ -14,11 +14,18 @@ import traces
 from live_support import Listener, Tune, specweb99
 from trimtab_agent.children import StopSignal
 from trimtab_agent.cli import main
+from trimtab_agent.errors import HostError
 from trimtab_agent.filesets import FileSet
+from trimtab_agent.link import require_links
+from trimtab_agent.programs import find_installed, server_program
 from trimtab_agent.runtime import Runtime, open_runtime
 from trimtab_agent.settings import Settings
+from trimtab_agent.supervisor import ServerOrder
+from trimtab_tuner.records import Value
+from trimtab_tuner.targets import TARGETS
 
 SETTLED_AFTER_S = 30.0
+ONE_CPU = (min(os.sched_getaffinity(0)),)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -66,6 +73,38 @@ def file_set(tmp_path_factory: pytest.TempPathFactory) -> FileSet:
 def settings(tmp_path: Path, programs: Settings) -> Settings:
     """Settings with a `var` of the test's own."""
     return Settings(var=tmp_path / "var", httpd_path=programs.httpd_path, load_path=programs.load_path)
+
+
+@pytest.fixture
+def server_order(settings: Settings, tmp_path: Path, file_set: FileSet) -> Callable[..., ServerOrder]:
+    """Makes orders for a server of any target, with some knobs changed from the default."""
+
+    def make(
+        name: str, program: Path | None = None, *, cpus: tuple[int, ...] = ONE_CPU, **changed: Value
+    ) -> ServerOrder:
+        target = TARGETS[name]
+        if program is None and name != "core" and find_installed(target.program) is None:
+            pytest.skip(f"{target.program} is not installed")
+        return ServerOrder(
+            program=program or server_program(target, settings.httpd_path),
+            target=target,
+            configuration={**target.space(cpus=len(cpus)).default(), **changed},
+            root=file_set.root,
+            cpus=cpus,
+            directory=tmp_path,
+            name="trial-1",
+        )
+
+    return make
+
+
+@pytest.fixture
+def links() -> None:
+    """Skips where no namespace can be made."""
+    try:
+        require_links()
+    except HostError as error:
+        pytest.skip(error.sentence)
 
 
 @pytest.fixture

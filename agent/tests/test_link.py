@@ -20,15 +20,6 @@ from trimtab_tuner.workloads.links import LINKS
 
 
 @pytest.fixture
-def links():
-    """Skips where no namespace can be made."""
-    try:
-        require_links()
-    except HostError as error:
-        pytest.skip(error.sentence)
-
-
-@pytest.fixture
 def journal(tmp_path):
     """A journal of the test's own."""
     return Leftovers(tmp_path / "leftovers.json")

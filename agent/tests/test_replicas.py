@@ -12,15 +12,15 @@ from trimtab_agent import replicas
 from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.children import StopSignal
-from trimtab_agent.errors import HostError, SpecError
+from trimtab_agent.errors import SpecError
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.leftovers import Leftovers
-from trimtab_agent.link import made_link, require_links
+from trimtab_agent.link import made_link
 from trimtab_agent.load_generator import LoadOrder, ServerDied, drive
-from trimtab_agent.programs import find_installed, server_program
+from trimtab_agent.programs import find_installed
 from trimtab_agent.replicas import Replicas
 from trimtab_agent.specification import KnobSpec, RunSpec, check
-from trimtab_agent.supervisor import ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
+from trimtab_agent.supervisor import ConfigurationRejected, ServerFailed, TargetServer
 from trimtab_agent.warming import warm
 from trimtab_db import open_database, sqlite_url
 from trimtab_db.records import TrialPurpose
@@ -34,33 +34,18 @@ pytestmark = pytest.mark.skipif(len(CPUS) < 2, reason="there is one CPU, and rep
 
 
 @pytest.fixture
-def order(settings, tmp_path, file_set):
-    """Makes orders for two instances of a server, with some knobs changed from the default."""
+def order(server_order):
+    """Makes orders for two instances of a server."""
 
     def make(name, **changed):
-        target = TARGETS[name]
-        if name != "core" and find_installed(target.program) is None:
-            pytest.skip(f"{target.program} is not installed")
-        return ServerOrder(
-            program=server_program(target, settings.httpd_path),
-            target=target,
-            configuration={**target.space(cpus=2).default(), "replicas": 2, **changed},
-            root=file_set.root,
-            cpus=CPUS,
-            directory=tmp_path,
-            name="trial-1",
-        )
+        return server_order(name, cpus=CPUS, **{"replicas": 2, **changed})
 
     return make
 
 
 @pytest.fixture
-def links():
-    """Skips where no namespace can be made, or no queue can be steered."""
-    try:
-        require_links()
-    except HostError as error:
-        pytest.skip(error.sentence)
+def steered_links(links):
+    """Skips where no queue can be steered either."""
     if not os.access("/sys/class/net/lo/queues/rx-0/rps_cpus", os.W_OK):
         pytest.skip("receive queues cannot be steered here: it needs root")
 
@@ -183,7 +168,9 @@ def test_every_replica_has_a_pool_of_its_own(name, order):
             assert len([one for one in names if one.startswith("php-fpm")]) == 1 + 2
 
 
-def test_queues_of_a_replicas_device_go_to_its_cpu_or_to_the_next_ones(links, order, settings, tmp_path):
+def test_queues_of_a_replicas_device_go_to_its_cpu_or_to_the_next_ones(
+    steered_links, order, settings, tmp_path
+):
     """Direct and indirect, read back from the kernel; each instance is asked through its own device."""
     profile = LINKS["eight-gigabit"].model_copy(update={"subnets": 2})
     repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
@@ -216,7 +203,7 @@ def test_queues_of_a_replicas_device_go_to_its_cpu_or_to_the_next_ones(links, or
     repository.close()
 
 
-def test_run_measures_replicas_behind_a_link(links, runtime, monkeypatch):
+def test_run_measures_replicas_behind_a_link(steered_links, runtime, monkeypatch):
     """From the knobs to the files that the run keeps; the queues are the kernel's again afterwards."""
     if find_installed("lighttpd") is None:
         pytest.skip("lighttpd is not installed")

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import threading
+from functools import partial
 
 import pytest
 from live_support import children_named
@@ -12,7 +13,7 @@ from trimtab_agent.children import Child, StopSignal
 from trimtab_agent.errors import BinaryMissing, HostError
 from trimtab_agent.load_generator import GeneratorDied, LoadOrder, Stopped, drive
 from trimtab_agent.stats_socket import StatsSocket, StatsSocketError
-from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
+from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, TargetServer
 from trimtab_agent.warming import WarmingFailed, warm
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
@@ -23,21 +24,9 @@ CPUS = tuple(sorted(os.sched_getaffinity(0)))
 
 
 @pytest.fixture
-def order(settings, tmp_path, file_set):
-    """Makes orders for the server, the default configuration with some knobs changed."""
-
-    def make(**changed):
-        return ServerOrder(
-            program=settings.httpd_path,
-            target=TARGETS["core"],
-            configuration={**TARGETS["core"].space().default(), **changed},
-            root=file_set.root,
-            cpus=CPUS[:1],
-            directory=tmp_path,
-            name="trial-1",
-        )
-
-    return make
+def order(server_order):
+    """Makes orders for trimtab-httpd."""
+    return partial(server_order, "core")
 
 
 @pytest.fixture

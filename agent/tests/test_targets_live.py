@@ -14,35 +14,14 @@ from live_support import wait_until_gone
 from trimtab_agent.children import StopSignal
 from trimtab_agent.errors import BinaryMissing
 from trimtab_agent.load_generator import LoadOrder, drive
-from trimtab_agent.programs import find_installed, server_program
-from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
+from trimtab_agent.programs import server_program
+from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, TargetServer
 from trimtab_agent.warming import warm
 from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.workloads.dynamic import PAGE_PATH, PAGE_SCRIPT
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 OTHERS = [name for name in TARGETS if name != "core"]
-
-
-@pytest.fixture
-def order(settings, tmp_path, file_set):
-    """Makes orders for a server with some knobs changed from the default."""
-
-    def make(name, program=None, **changed):
-        target = TARGETS[name]
-        if program is None and name != "core" and find_installed(target.program) is None:
-            pytest.skip(f"{target.program} is not installed")
-        return ServerOrder(
-            program=program or server_program(target, settings.httpd_path),
-            target=target,
-            configuration={**target.space(cpus=1).default(), **changed},
-            root=file_set.root,
-            cpus=CPUS[:1],
-            directory=tmp_path,
-            name="trial-1",
-        )
-
-    return make
 
 
 @pytest.fixture
@@ -60,9 +39,11 @@ def script(tmp_path):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_server_serves_the_workload_and_leaves_nothing_behind(name, order, settings, file_set, tmp_path):
+def test_server_serves_the_workload_and_leaves_nothing_behind(
+    name, server_order, settings, file_set, tmp_path
+):
     """Warm, drive, read its counters; then neither processes nor files of its own are there."""
-    with TargetServer(order(name), StopSignal()) as server:
+    with TargetServer(server_order(name), StopSignal()) as server:
         # More requests than Apache takes on one connection.
         warm(ADDRESS, server.port, [path for path, _ in file_set.files] * 10, StopSignal())
         pids = server.pids
@@ -98,14 +79,14 @@ def test_server_serves_the_workload_and_leaves_nothing_behind(name, order, setti
 
 
 @pytest.mark.parametrize("name", sorted(php.TARGETS_WITH_PHP))
-def test_dynamic_requests_are_answered_by_the_pool(name, order, tmp_path):
+def test_dynamic_requests_are_answered_by_the_pool(name, server_order, tmp_path):
     """php-fpm runs beside the server, in the size asked for, and ends with it."""
     if not list(Path("/usr/sbin").glob("php-fpm[0-9]*")):
         pytest.skip("php-fpm is not installed")
     root = tmp_path / "root"
     (root / PAGE_PATH.lstrip("/")).parent.mkdir(parents=True)
     (root / PAGE_PATH.lstrip("/")).write_text(PAGE_SCRIPT)
-    made = replace(order(name, **{php.POOL_SIZE.name: 3}), root=root)
+    made = replace(server_order(name, **{php.POOL_SIZE.name: 3}), root=root)
     with TargetServer(made, StopSignal()) as server:
         with urllib.request.urlopen(f"{server.url}{PAGE_PATH}?size=5000", timeout=30) as reply:  # noqa: S310
             assert (reply.status, len(reply.read())) == (200, 5000)
@@ -119,9 +100,9 @@ def test_dynamic_requests_are_answered_by_the_pool(name, order, tmp_path):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up privileges")
 @pytest.mark.parametrize("name", OTHERS)
-def test_server_started_by_root_runs_without_privileges(name, order):
+def test_server_started_by_root_runs_without_privileges(name, server_order):
     """Also where the files lie in a directory that others may not enter, as pytest's do."""
-    with TargetServer(order(name), StopSignal()) as server:
+    with TargetServer(server_order(name), StopSignal()) as server:
         assert {psutil.Process(pid).uids().effective for pid in server.pids}.isdisjoint({0})
 
 
@@ -132,10 +113,10 @@ def test_server_started_by_root_runs_without_privileges(name, order):
         ("apache", {"ListenBacklog": -1}, "ListenBacklog must be > 0"),
     ],
 )
-def test_refused_configuration_is_the_servers_own_sentence(name, changed, said, order):
+def test_refused_configuration_is_the_servers_own_sentence(name, changed, said, server_order):
     """Its own check says why, before it is started."""
     with pytest.raises(ConfigurationRejected, match=said):
-        TargetServer(order(name, **changed), StopSignal())
+        TargetServer(server_order(name, **changed), StopSignal())
 
 
 def test_missing_server_names_the_package_that_has_it(settings, monkeypatch):
@@ -145,9 +126,9 @@ def test_missing_server_names_the_package_that_has_it(settings, monkeypatch):
         server_program(TARGETS["apache"], settings.httpd_path)
 
 
-def test_worker_that_died_is_noticed(order):
+def test_worker_that_died_is_noticed(server_order):
     """nginx replaces it without a word to its clients."""
-    with TargetServer(order("nginx", worker_processes=2), StopSignal()) as server:
+    with TargetServer(server_order("nginx", worker_processes=2), StopSignal()) as server:
         master, worker, *_ = server.pids
         os.kill(worker, signal.SIGKILL)
         wait_until_gone([worker])
@@ -155,19 +136,19 @@ def test_worker_that_died_is_noticed(order):
         assert server.workers_lost() == 1
 
 
-def test_server_that_ignores_sigterm_is_killed(order, script, monkeypatch):
+def test_server_that_ignores_sigterm_is_killed(server_order, script, monkeypatch):
     """After a time of grace."""
     monkeypatch.setattr("trimtab_agent.children.STOP_GRACE_S", 0.2)
     stubborn = script("trap '' TERM\necho $$ >pid.$$\nwhile :; do read line </dev/zero; sleep 0.1; done")
     monkeypatch.setattr("trimtab_agent.supervisor.START_LIMIT_S", 1.0)
     with pytest.raises(ServerFailed, match="did not answer on its status page within 1 s"):
-        TargetServer(order("nginx", stubborn), StopSignal())
+        TargetServer(server_order("nginx", stubborn), StopSignal())
     assert not psutil.Process().children(recursive=True)
 
 
-def test_server_that_serves_and_does_not_end_when_asked_is_killed(order):
+def test_server_that_serves_and_does_not_end_when_asked_is_killed(server_order):
     """Frozen, so that it never sees the signal: master and workers are gone all the same."""
-    server = TargetServer(order("nginx", worker_processes=2), StopSignal())
+    server = TargetServer(server_order("nginx", worker_processes=2), StopSignal())
     pids = server.pids
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -176,13 +157,13 @@ def test_server_that_serves_and_does_not_end_when_asked_is_killed(order):
     wait_until_gone(list(pids))
 
 
-def test_server_that_forks_away_is_found_and_ended(order, script, tmp_path):
+def test_server_that_forks_away_is_found_and_ended(server_order, script, tmp_path):
     """A daemon in a session of its own, whose parent ends at once."""
     away = script(f"setsid sleep 300 &\necho $! >{tmp_path}/pid\nexit 3")
     (tmp_path / "pid").touch()
     (tmp_path / "pid").chmod(0o666)
     with pytest.raises(ServerFailed, match="ended with exit code 3"):
-        TargetServer(order("nginx", away), StopSignal())
+        TargetServer(server_order("nginx", away), StopSignal())
     daemon = int((tmp_path / "pid").read_text())
     wait_until_gone([daemon])
 
@@ -203,9 +184,9 @@ sys.stdin.read()
 """
 
 
-def test_server_does_not_outlive_an_agent_that_was_killed(order, tmp_path):
+def test_server_does_not_outlive_an_agent_that_was_killed(server_order, tmp_path):
     """Not the master alone: the workers of a killed master would go on serving."""
-    made = order("nginx")
+    made = server_order("nginx")
     agent = subprocess.Popen(
         [sys.executable, "-c", STARTS_AND_WAITS, made.program, made.root, tmp_path, str(CPUS[0])],
         stdin=subprocess.PIPE,
@@ -243,22 +224,22 @@ def masks(server, name):
 
 @pytest.mark.skipif(len(CPUS) < 2, reason="there is one CPU")
 @pytest.mark.parametrize("name", PINNED)
-def test_workers_that_the_server_cannot_pin_are_put_on_their_cpus(name, order):
+def test_workers_that_the_server_cannot_pin_are_put_on_their_cpus(name, server_order):
     """In turn on the server's CPUs, all threads of a process; without a plan they may use them all."""
     one, other = ({cpu} for cpu in CPUS[:2])
     with TargetServer(
-        replace(order(name, affinity="process", **PINNED[name]), cpus=CPUS[:2]), StopSignal()
+        replace(server_order(name, affinity="process", **PINNED[name]), cpus=CPUS[:2]), StopSignal()
     ) as server:
         assert masks(server, name) == [one, other, one]
         assert server.workers_moved() == ()
-    with TargetServer(replace(order(name, **PINNED[name]), cpus=CPUS[:2]), StopSignal()) as server:
+    with TargetServer(replace(server_order(name, **PINNED[name]), cpus=CPUS[:2]), StopSignal()) as server:
         assert all(mask == one | other for mask in masks(server, name))
 
 
 @pytest.mark.skipif(len(CPUS) < 2, reason="there is one CPU")
-def test_worker_that_somebody_moved_is_named_and_one_that_came_anew_is_pinned(order):
+def test_worker_that_somebody_moved_is_named_and_one_that_came_anew_is_pinned(server_order):
     """Reading back tells of the one; the other gets the CPU of the one that has gone."""
-    made = replace(order("lighttpd", affinity="process", **PINNED["lighttpd"]), cpus=CPUS[:2])
+    made = replace(server_order("lighttpd", affinity="process", **PINNED["lighttpd"]), cpus=CPUS[:2])
     with TargetServer(made, StopSignal()) as server:
         master, first, second, third = server.pids
         os.sched_setaffinity(second, {CPUS[0]})
