@@ -173,6 +173,15 @@ def test_daemons_port_in_use_is_named(trimtab_here):
         port = taken.getsockname()[1]
         code, _, errors = trimtab_here("up", "--port", str(port))
     assert (code, f"port {port} on 127.0.0.1 cannot be listened on" in errors) == (1, True)
+    assert "choose another port with --port" in errors
+
+
+def test_address_of_another_machine_is_refused_by_what_was_expected(trimtab_here):
+    """Another port would not help."""
+    code, _, errors = trimtab_here("up", "--host", "192.0.2.1", "--port", "0")
+    assert code == 1
+    assert "Cannot assign requested address; expected an address of this machine" in errors
+    assert "--port" not in errors
 
 
 def test_daemon_starts_answers_and_ends_on_sigterm(trimtab):

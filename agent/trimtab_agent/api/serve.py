@@ -1,6 +1,7 @@
 """Listens and serves until told to end; an open live stream does not delay the end."""
 
 import asyncio
+import errno
 import signal
 import socket
 import threading
@@ -15,6 +16,11 @@ from trimtab_agent.errors import HostError
 from trimtab_agent.settings import Settings
 
 GRACE_S = 5
+_ADVICE = {
+    errno.EADDRINUSE: "; another daemon may be running, or choose another port with --port",
+    errno.EADDRNOTAVAIL: "; expected an address of this machine",
+    errno.EACCES: "; expected a port from 1024 on, those below are for root",
+}
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -37,8 +43,8 @@ def listen(settings: Settings) -> socket.socket:
     except OSError as error:
         listener.close()
         raise HostError(
-            f"port {settings.port} on {settings.host} cannot be listened on: {error.strerror}; "
-            "another daemon may be running, or choose another port with --port"
+            f"port {settings.port} on {settings.host} cannot be listened on: {error.strerror}"
+            f"{_ADVICE.get(error.errno, '')}"
         ) from error
     return listener
 

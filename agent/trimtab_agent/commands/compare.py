@@ -26,7 +26,7 @@ LEGEND = (
 
 def compare(
     runs: Annotated[
-        list[int], typer.Argument(metavar="RUN…", help="Numbers of the runs.", min=1, max=LARGEST_ID)
+        list[int], typer.Argument(metavar="RUN", help="Numbers of the runs.", min=1, max=LARGEST_ID)
     ],
     as_json: Json = False,
     var: Var = None,

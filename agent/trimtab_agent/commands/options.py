@@ -19,7 +19,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Var = Annotated[
     Path | None, typer.Option("--var", help="Directory of everything that running leaves behind.")
 ]
-RunId = Annotated[int, typer.Argument(help="Number of the run.", min=1, max=LARGEST_ID)]
+RunId = Annotated[int, typer.Argument(metavar="RUN", help="Number of the run.", min=1, max=LARGEST_ID)]
 
 
 def settings_of(**options: object) -> Settings:

@@ -16,7 +16,7 @@ from trimtab_agent.terminal.documents import print_json
 
 
 def targets(
-    name: Annotated[str | None, typer.Argument(metavar="[TARGET]", help="One of them.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="TARGET", help="One of them.")] = None,
     as_json: Json = False,
     var: Var = None,
 ) -> None:

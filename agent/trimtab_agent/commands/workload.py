@@ -49,7 +49,7 @@ from trimtab_agent.workload_facts import WorkloadFacts, workload_facts
 
 app = typer.Typer(name="workload", help="What clients ask for.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="Name of a workload, or the path of a TOML file.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a workload, or the path of a TOML file.")]
 Directories = Annotated[
     int | None, typer.Option(min=1, max=100_000, help="Directories, where the file set is made of them.")
 ]
@@ -129,7 +129,9 @@ def build_workload(
 
 @app.command("learn")
 def learn_workload(
-    logs: Annotated[list[Path], typer.Argument(help="Access logs, compressed by gzip or not.")],
+    logs: Annotated[
+        list[Path], typer.Argument(metavar="LOG", help="Access logs, compressed by gzip or not.")
+    ],
     name: Annotated[str, typer.Option(help="What the workload shall be called.")] = LEARNT_NAME,
     session_gap: Annotated[
         float, typer.Option(min=0.1, max=3600, help="Seconds after which a client begins another session.")
