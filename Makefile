@@ -86,7 +86,7 @@ build: .build/packages-run .build/venv .build/webui ## compile the server and th
 
 .build/npm: webui/package.json webui/package-lock.json
 	@mkdir -p .build
-	@command -v npm >/dev/null || { echo "make: npm was not found; the web UI needs Node.js 20 or newer" >&2; exit 1; }
+	@command -v npm >/dev/null || { echo "make: npm was not found; the web UI needs Node.js 20.19 or newer" >&2; exit 1; }
 	@echo "installing the web UI's packages"
 	@cd webui && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@

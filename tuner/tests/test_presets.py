@@ -1,10 +1,13 @@
 """Presets, their overriding and their estimates."""
 
+from pathlib import Path
+
 import pytest
-from trimtab_tuner.presets import PRESETS, SettingsError, estimate, override
+from trimtab_tuner.presets import PRESETS, Settings, SettingsError, estimate, override
 from trimtab_tuner.space import SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.verification import Thresholds
 
 QUICK = PRESETS["quick"].settings
 SPACE = TARGETS["core"].space()
@@ -105,3 +108,39 @@ def test_protocol_of_the_thesis_drives_every_rate():
     """Its curves are compared with published ones; every other preset saves what cannot matter."""
     stopping = {name for name, preset in PRESETS.items() if preset.settings.early_stopping}
     assert stopping == PRESETS.keys() - {"thesis"}
+
+
+def told(name, value):
+    """A setting's value as docs/presets.md has it."""
+    if name == "ranges":
+        return ", ".join(f"{value[knob].low}–{value[knob].high}" for knob in ("workers", "max_connections"))
+    if name == "coarse_grid":
+        return " × ".join(map(str, value.values()))
+    if name == "thresholds":
+        return "plain" if value.confidence is None else "tested"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value == () else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def test_every_setting_and_threshold_is_documented_as_it_is():
+    """With the value that each preset gives it."""
+    document = (Path(__file__).parents[2] / "docs" / "presets.md").read_text()
+    for name in Settings.model_fields:
+        values = " | ".join(told(name, getattr(preset.settings, name)) for preset in PRESETS.values())
+        assert f"\n| `{name}` | {values} | " in document
+    for name, field in Thresholds.model_fields.items():
+        assert f"\n| `{name}` | {field.default:g} | " in document
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_length_of_a_run_is_documented_as_it_is_estimated(name):
+    """For the `core` target."""
+    settings = PRESETS[name].settings
+    run = estimate(settings, settings.apply_ranges(TARGETS["core"].space()))
+    document = (Path(__file__).parents[2] / "docs" / "presets.md").read_text()
+    row = next(line for line in document.splitlines() if line.startswith(f"| `{name}` | "))
+    unit, unit_s = next(
+        unit for unit in (("days", 86400), ("hours", 3600), ("minutes", 60)) if run.duration_s > 1.5 * unit[1]
+    )
+    assert row.endswith(f"| {run.trials} trials, {run.duration_s / unit_s:.0f} {unit} |")
