@@ -23,13 +23,13 @@ def refusal(settings, directory, configuration):
 
 
 @pytest.mark.parametrize("architecture", FREE)
-def test_space_offers_exactly_the_words_that_the_server_takes(settings, tmp_path, architecture):
-    """Every way of accepting and of sending, the other knobs at the architecture's defaults."""
+def test_space_offers_exactly_what_the_server_takes(settings, tmp_path, architecture):
+    """Every way of accepting and of sending, and several workers; the other knobs at their defaults."""
     start = CORE.space(architecture).default()
     space = CORE.space(architecture).model_copy(update={"fixed": {}})
     wrong = []
-    for name in ("accept_limit", "sendfile"):
-        for value in space.knob(name).choices:
+    for name in ("accept_limit", "sendfile", "workers"):
+        for value in space.knob(name).choices or (1, 2):
             configuration = {**start, name: value}
             said = refusal(settings, tmp_path, configuration)
             if bool(said) == space.allows(configuration):

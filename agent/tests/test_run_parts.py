@@ -173,6 +173,8 @@ def test_unfinished_run_without_a_verified_trial_says_why():
     unmeasured = Reference(noise=0.03, measured=0)
     outcome = unfinished_outcome(recorded_run(), None, [], unmeasured)
     assert outcome.sentence == "The run ended before any configuration had been measured."
+    cut_short = trial(1, TrialPurpose.SEARCH, DEFAULT, None, "aborted", reason="Stopped.")
+    assert outcome.sentence == unfinished_outcome(recorded_run(), None, [cut_short], unmeasured).sentence
     failed = trial(1, TrialPurpose.SEARCH, DEFAULT, None, "failed-verification", reason="All timed out.")
     outcome = unfinished_outcome(recorded_run(), None, [failed], unmeasured)
     assert outcome.best is None

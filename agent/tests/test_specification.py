@@ -63,6 +63,28 @@ def test_architecture_decides_which_knobs_are_free():
         ({"knobs": {"sendfile": KnobSpec(choices=("fast",))}}, "knobs.sendfile", "expected one of"),
         ({"knobs": {"threads": KnobSpec(fixed=1)}}, "knobs.threads", "threads"),
         (
+            {"knobs": {"architecture": KnobSpec(fixed="forked")}},
+            "knobs.architecture",
+            "expected one of symped",
+        ),
+        (
+            {"knobs": {"architecture": KnobSpec(fixed="sped"), "workers": KnobSpec(fixed=4)}},
+            "knobs.workers",
+            "workers = 4: expected 1 where architecture = sped",
+        ),
+        (
+            {"knobs": {"workers": KnobSpec(low=8), "max_connections": KnobSpec(high=4)}},
+            "knobs",
+            "no configuration is possible: workers = 8: expected at most max_connections = 4",
+        ),
+        ({"objective": "mat: p999 < 4ms"}, "objective", "objective = 'mat: p999 < 4ms': the limit 'p999"),
+        ({"settings": {"constraints": "p99 < 4ms"}}, "settings.constraints", "constraints: 'p99 < 4ms': exp"),
+        (
+            {"objective": "mat: p99 <= 1ms", "second_objective": "mat: p99<=1000us"},
+            "second_objective",
+            "it is the first objective already",
+        ),
+        (
             {
                 "knobs": {
                     "workers": KnobSpec(fixed=1),

@@ -134,7 +134,10 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     ranges = {name: bounds for name, bounds in settings.ranges.items() if name not in spec.knobs}
     settings = settings.model_copy(update={"ranges": ranges})
     cpus = len(process_layout().server)
-    space = target.space(_architecture(spec), cpus=cpus)
+    try:
+        space = target.space(_architecture(spec), cpus=cpus)
+    except RenderError as error:
+        raise SpecError("knobs.architecture", str(error)) from error
     base = None if spec.base is None else read_base(target, Path(spec.base))
     if base is not None:
         space = _begun_with(space, target, base, cpus)
@@ -148,8 +151,8 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
             space.check(space.default())
         except SpaceError as error:
             raise SpecError(f"knobs.{error.knob}", str(error)) from error
-    if not space.free:
-        raise SpecError("knobs", "every knob is fixed: expected at least one knob that is free to tune")
+    if why := space.nothing_to_try():
+        raise SpecError("knobs", why)
     definition = with_conditions(
         sized(definition, settings.directories), memory=spec.memory, start=spec.start, link=spec.link
     )

@@ -38,7 +38,8 @@ def test_limits_are_read_with_their_units(text, statistic, bound):
         ("rss <= 20ms", "rss is given in kB, MB"),
         ("p99 <= 20MB", "p99 is given in us, ms, s"),
         ("p99 <= 1.2.3ms", "1.2.3 is no number"),
-        ("p99 <= 0ms", "expected a positive bound"),
+        ("p99 <= 0ms", "expected a bound above 0"),
+        (f"p99 <= {'9' * 400}s", "that is not endless"),
     ],
 )
 def test_limit_that_makes_no_sense_is_refused_in_a_sentence(text, said):
@@ -67,5 +68,6 @@ def test_constraint_in_the_settings_is_checked_when_it_is_given():
     """Before a run starts, not after its first trial."""
     quick = PRESETS["quick"].settings
     assert override(quick, {"constraints": ["p99<=5ms"]}).constraints == ("p99 <= 5ms",)
+    assert override(quick, {"constraints": "p99<=5ms"}).constraints == ("p99 <= 5ms",)  # one needs no list
     with pytest.raises(SettingsError, match="no such statistic"):
         override(quick, {"constraints": ["speed <= 5ms"]})

@@ -70,6 +70,16 @@ def test_estimate_without_a_free_knob_is_refused():
         ({"speed": 1}, "speed", "speed: no such setting; expected one of directories"),
         ({"warmup_s": 5}, "warmup_s", "warmup_s = 5.0: expected less than rate_duration_s = 2.0"),
         ({"coarse_grid": {"workers": 0}}, "coarse_grid.workers", "coarse_grid.workers = 0: expected"),
+        (
+            {"thresholds": {"mean_limit": 0.1}},
+            "thresholds.mean_limit",
+            "thresholds.mean_limit: no such setting; expected one of all_files_limit",
+        ),
+        (
+            {"constraints": ["p99 < 5ms"]},
+            "constraints",
+            "constraints: 'p99 < 5ms': expected STATISTIC <= NUMBER UNIT",
+        ),
         ({"rate_duration_s": float("nan")}, "rate_duration_s", "rate_duration_s = nan: expected"),
     ],
 )

@@ -10,7 +10,13 @@ from trimtab_tuner.replay.replaying import (
     random_trials_to,
     replay,
 )
-from trimtab_tuner.replay.surfaces import SurfacesError, parse_surfaces, surface_record, thesis_surfaces
+from trimtab_tuner.replay.surfaces import (
+    SurfacesError,
+    parse_surfaces,
+    read_surfaces,
+    surface_record,
+    thesis_surfaces,
+)
 from trimtab_tuner.targets import TARGETS
 
 SURFACES = thesis_surfaces()
@@ -88,17 +94,36 @@ def one_cell(area):
     )
 
 
+def a_table(places, values):
+    """A file of one surface in nested lists."""
+    record = {"id": "s", "server": "x", "sendfile": "", "workload": "w", "axes": ["n"]}
+    return json.dumps({"surfaces": [{**record, "knobs": {"n": places}, "values": values}]})
+
+
+def test_a_file_that_is_no_text_is_refused_in_a_sentence(tmp_path):
+    """For instance a picture."""
+    file = tmp_path / "surfaces.png"
+    file.write_bytes(b"\x89PNG\xff\xfe")
+    with pytest.raises(SurfacesError, match=r"surfaces\.png: not a file of surfaces: it is no text in UTF-8"):
+        read_surfaces(file)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("[]", "not a file of surfaces"),
         ("{", "not a file of surfaces"),
-        ('{"surfaces": [{"id": "x"}]}', "not a file of surfaces (KeyError: 'axes')"),
+        ('{"surfaces": [5]}', "not a file of surfaces: "),
+        ('{"surfaces": [{"id": "x"}]}', "not a file of surfaces: a surface without server"),
+        (one_cell(1).replace('"n": 1', '"n": 1.5'), "s: n = 1.5 in a cell; expected an integer or a word"),
+        (one_cell(1).replace('"n": 1', '"m": 1'), "s: n = None in a cell; expected an integer or a word"),
+        (a_table([1, 2], [1.0]), "s: values; expected 2 of them, as knobs says"),
         (one_cell("NaN"), "s: area nan; expected a number from 0 on, or null"),
         (one_cell("-1"), "s: area -1; expected"),
         (one_cell('"fast"'), "s: area 'fast'; expected"),
         (one_cell("0"), "s: no configuration passed verification with more than 0"),
-        ('{"surfaces": []}', "0 surfaces, none with at least 14 configurations"),
+        ('{"surfaces": []}', "expected a surface with at least 14 configurations; the largest has 0"),
+        (a_table([1, 2], [1.0, 2.0]), "with at least 14 configurations; the largest has 2"),
     ],
 )
 def test_a_file_that_makes_no_sense_is_refused_in_a_sentence(text, said):

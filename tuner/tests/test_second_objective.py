@@ -49,6 +49,7 @@ def test_cost_that_was_not_measured_has_no_figure():
     [
         ("peak", "peak", "it is the first objective already"),
         ("mat: p999 <= 4ms", "mat:p999<=4ms", "it is the first objective already"),
+        ("mat: p999 <= 4ms", "mat: p999 <= 4000us", "it is the first objective already"),
         ("peak", "speed", "expected one of condensed-area, peak, sustained, mat, rss, p999"),
         ("peak", "rss: 5MB", "expected one of"),
         ("peak", "sustained: p99 <= 1ms", "only mat takes a limit"),

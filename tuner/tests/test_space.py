@@ -205,3 +205,31 @@ def test_contradictory_knob_is_refused(fields):
     """A knob is consistent or not made at all."""
     with pytest.raises(ValidationError):
         Knob(name="k", help="", **fields)
+
+
+@pytest.mark.parametrize(
+    ("space", "said"),
+    [
+        (SPACE, ""),
+        (SPACE.restrict("workers", low=4, high=4).fix("max_connections", 64).fix("sendfile", "blocking"), ""),
+        (
+            SPACE.fix("workers", 1).fix("max_connections", 64).fix("sendfile", "blocking"),
+            "every knob is fixed: expected at least one knob that is free to tune",
+        ),
+        (
+            SPACE.restrict("workers", low=1, high=1).fix("max_connections", 64).fix("sendfile", "blocking"),
+            "only the default is possible: expected a second value for one of the free knobs (workers)",
+        ),
+        (
+            SPACE.restrict("workers", low=8, high=32).restrict("max_connections", low=1, high=4),
+            "no configuration is possible: workers = 8: expected at most max_connections = 4",
+        ),
+        (
+            SPACE.restrict("workers", low=500).fix("max_connections", 100),
+            "no configuration is possible: workers = 500: expected at most max_connections = 100",
+        ),
+    ],
+)
+def test_space_that_leaves_nothing_to_try_says_why(space, said):
+    """Nothing free, nothing but the default, or ranges that contradict each other."""
+    assert said == space.nothing_to_try()

@@ -5,6 +5,7 @@ On the left stands what is measured at every rate: the reply latency (`mean`, `p
 or `s`; `kB`, `MB`, `GB` (powers of ten) or `KiB`, `MiB`, `GiB`.
 """
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -51,8 +52,8 @@ def parse_limit(text: str) -> Limit:
         bound = float(number) * units[unit]
     except ValueError:
         raise ValueError(f"{text!r}: {number} is no number, {example}") from None
-    if bound <= 0:
-        raise ValueError(f"{text!r}: nothing can be below 0; expected a positive bound")
+    if not 0 < bound < math.inf:
+        raise ValueError(f"{text!r}: expected a bound above 0 that is not endless, {example}")
     return Limit(statistic=statistic, bound=bound, text=f"{statistic} <= {number}{unit}")
 
 

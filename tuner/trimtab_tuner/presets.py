@@ -74,6 +74,11 @@ class Settings(Frozen):
     profile: bool = False
     sampling_interval_s: Annotated[float, Field(ge=0.1, le=1)] = 1.0
 
+    @field_validator("constraints", mode="before")
+    @classmethod
+    def _listed(cls, constraints: object) -> object:
+        return (constraints,) if isinstance(constraints, str) else constraints
+
     @field_validator("constraints")
     @classmethod
     def _parsed(cls, constraints: tuple[str, ...]) -> tuple[str, ...]:
@@ -133,8 +138,11 @@ def override(settings: Settings, changes: Mapping[str, object]) -> Settings:
         if not field:
             raise SettingsError("warmup_s", first["msg"].removeprefix("Value error, ")) from error
         if first["type"] == "extra_forbidden":
-            known = ", ".join(Settings.model_fields)
+            model = Thresholds if field.startswith("thresholds.") else Settings
+            known = ", ".join(model.model_fields)
             raise SettingsError(field, f"{field}: no such setting; expected one of {known}") from error
+        if first["type"] == "value_error":
+            raise SettingsError(field, f"{field}: {first['ctx']['error']}") from error
         reason = first["msg"].removeprefix("Input ").replace("should be", "expected to be")
         raise SettingsError(field, f"{field} = {first['input']!r}: {reason}") from error
 

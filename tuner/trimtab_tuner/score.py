@@ -81,9 +81,15 @@ def parse_objective(text: str) -> tuple[Objective, Limit | None]:
     objective = Objective(name.strip())
     if colon and objective is not Objective.MAT:
         raise ValueError(f"{text!r}: only {Objective.MAT.value} takes a limit")
-    if colon and limit.strip().startswith("rss"):
-        raise ValueError(f"{text!r}: {Objective.MAT.value} takes a limit on latency")
-    return objective, parse_limit(limit) if colon else None
+    if not colon:
+        return objective, None
+    try:
+        parsed = parse_limit(limit.strip())
+    except ValueError as error:
+        raise ValueError(f"{text!r}: the limit {error}") from error
+    if parsed.statistic == "rss":
+        raise ValueError(f"{text!r}: {Objective.MAT.value} takes a limit on latency, such as p999 <= 4ms")
+    return objective, parsed
 
 
 def derived_limit(low_load_mean_us: float) -> Limit:

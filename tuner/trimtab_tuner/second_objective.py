@@ -41,8 +41,14 @@ def axis(text: str) -> Axis:
 
 def check_pair(first: str, second: str) -> None:
     """ValueError unless `second` is an objective or a cost, and another one than `first`."""
-    if not axis(second).minimised and parse_objective(first) == parse_objective(second):
+    if not axis(second).minimised and _meaning(first) == _meaning(second):
         raise ValueError(f"{second!r}: it is the first objective already; expected another one")
+
+
+def _meaning(text: str) -> tuple[Objective, str, float]:
+    """An objective and its limit, however the limit is written: 1ms is 1000us."""
+    objective, limit = parse_objective(text)
+    return (objective, "", 0.0) if limit is None else (objective, limit.statistic, limit.bound)
 
 
 def needs_limit(text: str) -> bool:

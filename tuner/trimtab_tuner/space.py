@@ -16,6 +16,8 @@ from pydantic import Field, model_validator
 
 from trimtab_tuner.records import Configuration, Frozen, Value
 
+LOOKED_THROUGH = 1000  # configurations, when a space is asked whether there is anything to try
+
 
 class SpaceError(ValueError):
     """A knob, value or range that the space does not allow; `knob` names the offender."""
@@ -319,6 +321,29 @@ class Space(Frozen):
         combinations = itertools.product(*(knob.values() for knob in self.free))
         found = ({**default, **dict(zip(names, values, strict=True))} for values in combinations)
         return tuple(configuration for configuration in found if self.allows(configuration))
+
+    def nothing_to_try(self) -> str:
+        """Why no configuration but the default can be tried, in a sentence; empty if one may be.
+
+        A small space is looked through; of a larger one only the ends of its ranges are.
+        """
+        if not self.free:
+            return "every knob is fixed: expected at least one knob that is free to tune"
+        bounds = (c for c in self.constraints if isinstance(c, AtMost))
+        broken = next((s for c in bounds if (s := c.broken(self._kindest(c))) is not None), None)
+        if broken is not None:
+            return f"no configuration is possible: {broken}"
+        few = self.every(LOOKED_THROUGH)
+        if few is None or any(configuration != self.default() for configuration in few):
+            return ""
+        names = ", ".join(knob.name for knob in self.free)
+        return f"only the default is possible: expected a second value for one of the free knobs ({names})"
+
+    def _kindest(self, constraint: AtMost) -> Configuration:
+        """The configuration that is farthest from breaking the constraint."""
+        smaller, larger = _names(constraint.smaller), _names(constraint.larger)
+        ends = {k.name: k.at(float(k.name in larger)) for k in self.free if k.name in (*smaller, *larger)}
+        return {**self.default(), **ends}
 
     def resource_cost(self, configuration: Configuration) -> float:
         """Rough memory cost in KiB, for breaking ties: the sum of weight times value over numeric knobs."""

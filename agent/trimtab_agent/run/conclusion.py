@@ -26,6 +26,9 @@ ADVICE = {
         "The load generator is the limit: give it more or faster CPUs, or tune for a slower server "
         "configuration (--knob workers=1)."
     ),
+    Verdict.DISTURBED: (
+        "Stop what else uses the server's CPUs, or start Trimtab on others (taskset -c CPUS trimtab tune …)."
+    ),
     Verdict.CRASHED: "The logs of the crashed servers lie in the run's log directory.",
     Verdict.REJECTED: "Narrow the space to what this machine allows (--knob NAME=LOW:HIGH).",
 }
@@ -50,11 +53,7 @@ def confirmed_outcome(
     """
     space = Space.model_validate(run.space)
     scores = block_scores(trials, blocks.whole)
-    searched = [
-        as_result(trial)
-        for trial in trials
-        if trial.purpose is records.TrialPurpose.SEARCH and trial.verdict != Verdict.ABORTED
-    ]
+    searched = [as_result(trial) for trial in _searched(trials)]
     recommended = None if best is None else best.configuration
     concluded = conclude(space, finalists, scores, searched, best=recommended)
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
@@ -147,7 +146,7 @@ def _unfinished_sentence(
     run: records.Run, best: TrialResult | None, trials: Sequence[records.Trial], reference: Reference
 ) -> str:
     """The best so far, and how much there is to it."""
-    searched = [t for t in trials if t.purpose is records.TrialPurpose.SEARCH]
+    searched = _searched(trials)
     if not searched:
         return "The run ended before any configuration had been measured."
     if best is None or best.score is None:
@@ -166,7 +165,7 @@ def _unfinished_sentence(
 
 def explain_no_verified(run: records.Run, trials: Sequence[records.Trial]) -> str:
     """Why no trial was verified: what became of most of them, one as an example, and what may help."""
-    judged = [trial for trial in trials if trial.purpose is records.TrialPurpose.SEARCH]
+    judged = _searched(trials)
     if not judged:
         return ""
     verdict, count = Counter(trial.verdict for trial in judged).most_common(1)[0]
@@ -176,6 +175,15 @@ def explain_no_verified(run: records.Run, trials: Sequence[records.Trial]) -> st
         f"{count} of {len(judged)} trials: {verdict}, for instance trial {example.number}: {example.reason}"
     )
     return f"{sentence} {advice}".strip()
+
+
+def _searched(trials: Sequence[records.Trial]) -> list[records.Trial]:
+    """The trials of the search, without those that a stop has cut short: they are carried out again."""
+    return [
+        trial
+        for trial in trials
+        if trial.purpose is records.TrialPurpose.SEARCH and trial.verdict != Verdict.ABORTED
+    ]
 
 
 def _looser_constraint(run: records.Run, trials: Sequence[records.Trial]) -> str:

@@ -24,7 +24,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trimtab_tuner.records import Configuration, TrialResult, Value, Verdict
 from trimtab_tuner.space import Knob, ListedSpace
@@ -80,21 +82,33 @@ def thesis_surfaces() -> list[Surface]:
 
 def read_surfaces(file: Path) -> list[Surface]:
     """The surfaces of a file; OSError if it cannot be read, SurfacesError if it makes no sense."""
-    return parse_surfaces(file.read_text(encoding="utf-8"), str(file))
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SurfacesError(f"{file}: not a file of surfaces: it is no text in UTF-8") from error
+    return parse_surfaces(text, str(file))
 
 
 def parse_surfaces(text: str, name: str) -> list[Surface]:
     """The surfaces worth a search: merged ones instead of their parts, and at least `FEWEST_CELLS` cells."""
     try:
-        records = json.loads(text)["surfaces"]
-        parts = {part for record in records for part in record.get("sources", {}).values()}
-        surfaces = [_surface(record) for record in records if record.get("id") not in parts]
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise SurfacesError(f"{name}: not a file of surfaces ({type(error).__name__}: {error})") from error
+        records = [_Record.model_validate(record) for record in _listed(json.loads(text))]
+        parts = {part for record in records for part in record.sources.values()}
+        surfaces = [_surface(record) for record in records if record.id not in parts]
+    except json.JSONDecodeError as error:
+        raise SurfacesError(f"{name}: not a file of surfaces: it is no JSON ({error})") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        what = f"a surface without {field}" if first["type"] == "missing" else f"{field}: {first['msg']}"
+        raise SurfacesError(f"{name}: not a file of surfaces: {what}") from error
+    except ValueError as error:
+        raise SurfacesError(f"{name}: not a file of surfaces: {error}") from error
     usable = [surface for surface in surfaces if len(surface.scores) >= FEWEST_CELLS]
     if not usable:
+        most = max((len(surface.scores) for surface in surfaces), default=0)
         raise SurfacesError(
-            f"{name}: {len(surfaces)} surfaces, none with at least {FEWEST_CELLS} configurations"
+            f"{name}: expected a surface with at least {FEWEST_CELLS} configurations; the largest has {most}"
         )
     return usable
 
@@ -115,29 +129,61 @@ def surface_record(
     }
 
 
-def _surface(record: Mapping[str, Any]) -> Surface:
-    axes: list[str] = record["axes"]
+class _Record(BaseModel):
+    """One surface as it stands in the file."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    id: str
+    server: str
+    sendfile: str
+    workload: str
+    axes: Annotated[list[str], Field(min_length=1)]
+    cells: list[dict[str, Any]] | None = None
+    knobs: dict[str, list[Any]] = {}
+    values: list[Any] = []
+    sources: dict[str, str] = {}
+
+
+def _listed(document: object) -> list[object]:
+    found = document.get("surfaces") if isinstance(document, dict) else None
+    if not isinstance(found, list):
+        raise ValueError("expected an object with a list named surfaces")
+    return found
+
+
+def _surface(record: _Record) -> Surface:
+    axes = record.axes
     found: dict[tuple[Value, ...], list[float | None]] = {}
-    for cell in _cells(record, axes):
-        found.setdefault(tuple(cell[axis] for axis in axes), []).append(_area(record["id"], cell["area"]))
+    for cell in _cells(record):
+        key = tuple(_value(record.id, axis, cell) for axis in axes)
+        found.setdefault(key, []).append(_area(record.id, cell))
     scores = {
         key: None if None in areas else sum(a for a in areas if a is not None) / len(areas)
         for key, areas in found.items()
     }
     if not any(scores.values()):
-        raise ValueError(f"{record['id']}: no configuration passed verification with more than 0")
+        raise ValueError(f"{record.id}: no configuration passed verification with more than 0")
     knobs = tuple(_knob(axis, [key[i] for key in scores]) for i, axis in enumerate(axes))
     configurations = tuple(dict(zip(axes, key, strict=True)) for key in scores)
     return Surface(
-        name=record["id"],
-        group=(record["server"], record["workload"]),
+        name=record.id,
+        group=(record.server, record.workload),
         space=ListedSpace(knobs=knobs, configurations=configurations),
         scores=scores,
         features=_features(record),
     )
 
 
-def _area(name: str, area: object) -> float | None:
+def _value(name: str, axis: str, cell: Mapping[str, Any]) -> Value:
+    value = cell.get(axis)
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError(f"{name}: {axis} = {value!r} in a cell; expected an integer or a word")
+    return value
+
+
+def _area(name: str, cell: Mapping[str, Any]) -> float | None:
+    area = cell.get("area", "nothing")
     if area is None:
         return None
     if isinstance(area, bool) or not isinstance(area, int | float) or not 0 <= area < math.inf:
@@ -145,16 +191,20 @@ def _area(name: str, area: object) -> float | None:
     return float(area)
 
 
-def _cells(record: Mapping[str, Any], axes: Sequence[str]) -> Iterator[dict[str, Any]]:
-    if "cells" in record:
-        yield from record["cells"]
+def _cells(record: _Record) -> Iterator[dict[str, Any]]:
+    if record.cells is not None:
+        yield from record.cells
         return
-    for indices in itertools.product(*(range(len(record["knobs"][axis])) for axis in axes)):
-        area: Any = record["values"]
+    values = [record.knobs.get(axis, []) for axis in record.axes]
+    shape = " × ".join(str(len(each)) for each in values)
+    for indices in itertools.product(*(range(len(each)) for each in values)):
+        area: Any = record.values
         for index in indices:
+            if not isinstance(area, list) or len(area) <= index:
+                raise ValueError(f"{record.id}: values; expected {shape} of them, as knobs says")
             area = area[index]
-        values = {axis: record["knobs"][axis][i] for axis, i in zip(axes, indices, strict=True)}
-        yield {**values, "area": area}
+        picked = (each[i] for each, i in zip(values, indices, strict=True))
+        yield {**dict(zip(record.axes, picked, strict=True)), "area": area}
 
 
 def _knob(axis: str, values: Sequence[Value]) -> Knob:
@@ -176,15 +226,15 @@ def _knob(axis: str, values: Sequence[Value]) -> Knob:
     )
 
 
-def _features(record: Mapping[str, Any]) -> dict[str, str | float]:
+def _features(record: _Record) -> dict[str, str | float]:
     """What a live run knows of itself too: architecture family, sendfile mode, disk-bound or not, CPUs."""
-    server: str = record["server"]
+    server = record.server
     families = ("knot", "watpipe", "symped")
     features: dict[str, str | float] = {
         "architecture": next((family for family in families if family in server), server),
-        "sendfile": record["sendfile"],
+        "sendfile": record.sendfile,
     }
-    workload: str = record["workload"]
+    workload = record.workload
     disk = {"uniprocessor 1.4 GB": 0.7, "uniprocessor 0.75 GB": 1.0, "multiprocessor 2 GB": 0.8}
     if workload.startswith(("uniprocessor", "multiprocessor")):
         features["disk"] = disk.get(workload, 0.0)

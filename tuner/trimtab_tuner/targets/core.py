@@ -278,8 +278,10 @@ LIMITED = tuple(name for name in FREE if name not in ("mp", "mt"))
 BALANCED = ("sped", "symped", "shared-symped", "amped", "co-amped", "uring")
 CACHED = tuple(name for name in FREE if name not in ("amped", "co-amped", "uring"))
 BLOCKED = tuple(name for name in FREE if name != "uring")
+MULTIPLIED = tuple(name for name in FREE if name not in ("sped", "amped"))
 # Values that the server refuses to some architectures.
 TAKEN = (
+    OnlyWith(knob="workers", otherwise=1, other="architecture", among=MULTIPLIED),
     OnlyWith(knob="accept_limit", otherwise="inf", other="architecture", among=LIMITED),
     OnlyWith(knob="accept_limit", values=("auto",), otherwise="inf", other="architecture", among=BALANCED),
     OnlyWith(knob="sendfile", values=("off",), otherwise="nonblocking", other="architecture", among=CACHED),
