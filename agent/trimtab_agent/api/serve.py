@@ -44,7 +44,7 @@ def listen(settings: Settings) -> socket.socket:
         listener.close()
         raise HostError(
             f"port {settings.port} on {settings.host} cannot be listened on: {error.strerror}"
-            f"{_ADVICE.get(error.errno, '')}"
+            f"{_ADVICE.get(error.errno or 0, '')}"
         ) from error
     return listener
 
