@@ -59,6 +59,8 @@ test.describe('a page whose daemon', () => {
     await daemon.start();
     await expect(lostBanner(page)).toHaveCount(0);
     await expect(page.getByText('interrupted', { exact: true })).toBeVisible();
+    await expect(page.getByText('The run was interrupted.')).toBeVisible();
+    await expect(page.getByRole('main').getByRole('alert')).toHaveCount(0);
     await expect(progress).toHaveCount(0);
     await expect(page.getByRole('link', { name: new RegExp(`^Run ${id} · `) })).toHaveCount(0);
     await expect(map).toBeVisible();

@@ -52,6 +52,53 @@ test('a run is set up, started, paused, resumed and stopped by keyboard alone', 
   await expect(page.getByText('stopped', { exact: true })).toBeVisible();
 });
 
+test('whoever asks for no motion gets none, and the cell under way pulses for the others', async ({
+  page,
+}) => {
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  // What moves: animations and transitions, and the dashed frame on the map, by its opacity each time it is drawn.
+  await page.addInitScript(() => {
+    const moved: string[] = [];
+    const frames: number[] = [];
+    Object.assign(globalThis, { moved, frames });
+    for (const type of ['animationstart', 'transitionrun']) {
+      document.addEventListener(
+        type,
+        ({ target }) => moved.push(`${type} ${(target as Element).className}`),
+        true,
+      );
+    }
+    const stroke = CanvasRenderingContext2D.prototype.strokeRect;
+    CanvasRenderingContext2D.prototype.strokeRect = function (...box) {
+      if (this.getLineDash().length > 0) frames.push(this.globalAlpha);
+      stroke.apply(this, box);
+    };
+  });
+  const seen = <Value>(name: 'moved' | 'frames') =>
+    page.evaluate((own) => (globalThis as unknown as Record<string, Value[]>)[own] ?? [], name);
+  await setUpTinyRun(page, 40);
+  expect(await seen<string>('moved')).toEqual([]);
+  await startRun(page);
+  const rows = page.getByRole('region', { name: 'Table of trials' }).locator('tbody tr');
+  const paleFrames = async () => (await seen<number>('frames')).filter((opacity) => opacity < 1).length;
+  await expect.poll(async () => (await seen('frames')).length, { timeout: 60_000 }).toBeGreaterThan(0);
+  const before = await rows.count();
+  await expect.poll(() => rows.count()).toBeGreaterThan(before + 1);
+  await page.keyboard.press('?');
+  await expect(page.getByRole('dialog', { name: 'Actions' })).toBeVisible();
+  await page.keyboard.press('Escape');
+  expect(await seen<string>('moved')).toEqual([]);
+  expect(await paleFrames()).toBe(0);
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
+  await page.reload();
+  await expect.poll(paleFrames).toBeGreaterThan(0);
+  await page.keyboard.press('?');
+  await expect.poll(async () => (await seen('moved')).length).toBeGreaterThan(0);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await expect(page.getByText('stopped', { exact: true })).toBeVisible();
+});
+
 test.describe('while a run goes on', () => {
   // The refused second run is an answer of 409, which Chromium also writes to the console.
   test.use({ expected: [/status of 409/] });

@@ -87,7 +87,7 @@ test('notes and tags are kept, and find the run again', async ({ page, request }
   await page.getByRole('combobox', { name: 'Runs' }).fill('baseline');
   await expect(page.getByRole('option')).toHaveCount(1);
   await page.getByRole('option').click();
-  await expect(page).toHaveURL(new RegExp(`runs=(%22)?${id}`));
+  await expect(page).toHaveURL(new RegExp(`/compare\\?runs=${id}$`));
 });
 
 test('a trial shows its rates, its timeouts and its workers, and is measured again', async ({
@@ -119,6 +119,18 @@ test('a trial shows its rates, its timeouts and its workers, and is measured aga
     timeout: 45_000,
   });
   expect((await get<Run>(request, `/runs/${id}`)).outcome).toEqual(outcome);
+});
+
+test('the details of every rate can be opened without scrolling the table sideways', async ({
+  page,
+  request,
+}) => {
+  const { id } = await finishedRun(request);
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.goto(`/runs/${id}/trials/3`);
+  const buttons = page.getByRole('button', { name: /^Details of/ });
+  await expect(buttons.first()).toBeVisible();
+  for (const button of await buttons.all()) await expect(button).toBeInViewport({ ratio: 1 });
 });
 
 test('runs are compared', async ({ page, request }) => {

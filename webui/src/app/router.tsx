@@ -7,6 +7,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
+import { type NumberListText, numberListText } from '../maths/numberList';
 import { HomePage } from '../pages/home/HomePage';
 import { LIVE_WINDOWS_S, type LiveWindow } from './liveWindows';
 import { NotFound } from './NotFound';
@@ -48,7 +49,7 @@ const runsRoute = createRoute({
  * that has a map for each of its values, the level of the search, and the filter of the trials.
  */
 export interface RunSearch {
-  trial?: number | string;
+  trial?: NumberListText;
   x?: string;
   y?: string;
   by?: string;
@@ -58,6 +59,12 @@ export interface RunSearch {
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
+
+/** The list of numbers called `name`, where there is one. */
+function listIn<Name extends string>(search: Record<string, unknown>, name: Name) {
+  const list = numberListText(search[name]);
+  return (list === undefined ? {} : { [name]: list }) as { [Key in Name]?: NumberListText };
+}
 
 const runId = (text: string): number => {
   const id = Number(text);
@@ -70,9 +77,7 @@ const runRoute = createRoute({
   path: '/runs/$id',
   params: { parse: ({ id }) => ({ id: runId(id) }), stringify: ({ id }) => ({ id: String(id) }) },
   validateSearch: (search: Record<string, unknown>): RunSearch => ({
-    ...(/^[1-9]\d*(,[1-9]\d*)*$/.test(String(search.trial))
-      ? { trial: search.trial as number | string }
-      : {}),
+    ...listIn(search, 'trial'),
     ...Object.fromEntries(
       (['x', 'y', 'by', 'filter'] as const).flatMap((name) => {
         const value = text(search[name]);
@@ -109,8 +114,8 @@ const exportRoute = createRoute({
 const compareRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/compare',
-  validateSearch: (search: Record<string, unknown>): { runs?: number | string; all?: boolean } => ({
-    ...(/^[1-9]\d*(,[1-9]\d*)*$/.test(String(search.runs)) ? { runs: search.runs as number | string } : {}),
+  validateSearch: (search: Record<string, unknown>): { runs?: NumberListText; all?: boolean } => ({
+    ...listIn(search, 'runs'),
     ...(search.all === true ? { all: true } : {}),
   }),
   component: lazyRouteComponent(() => import('../pages/compare/ComparePage'), 'ComparePage'),

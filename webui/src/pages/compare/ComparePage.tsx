@@ -11,6 +11,7 @@ import { Panel } from '../../components/Panel';
 import { useCompare } from '../../hooks/useCompare';
 import { useRuns } from '../../hooks/useRuns';
 import { formatMbps, formatRate } from '../../maths/format';
+import { type NumberListText, numbersIn, textOf } from '../../maths/numberList';
 import { ArchitecturesPanel } from './ArchitecturesPanel';
 import classes from './Compare.module.css';
 import { DifferencesTable } from './DifferencesTable';
@@ -24,9 +25,9 @@ export function ComparePage() {
   const { runs: text, all = false } = route.useSearch();
   const navigate = route.useNavigate();
   const known = useRuns(OFFERED_RUNS);
-  const chosen = text === undefined ? [] : String(text).split(',').map(Number);
+  const chosen = numbersIn(text);
   const comparison = useCompare(chosen);
-  const look = (change: { runs?: string | undefined; all?: boolean | undefined }) =>
+  const look = (change: { runs?: NumberListText; all?: boolean | undefined }) =>
     navigate({
       search: (before) => ({ ...before, ...change }),
       replace: true,
@@ -53,7 +54,7 @@ export function ComparePage() {
                 value: String(run.id),
                 label: [`Run ${run.id}`, run.target, run.workload, run.preset, ...run.tags].join(' · '),
               }))}
-              onChange={(values) => look({ runs: values.length === 0 ? undefined : values.join(',') })}
+              onChange={(values) => look({ runs: textOf(values.map(Number)) })}
             />
           )
         }

@@ -5,7 +5,6 @@ import { useMemo } from 'react';
 import type { RunDetail } from '../../api/generated';
 import type { RunSearch } from '../../app/router';
 import { Loadable } from '../../components/Loadable';
-import { Message } from '../../components/Message';
 import { Page } from '../../components/Page';
 import { RunStateMark } from '../../components/RunState';
 import { useLadderSoFar } from '../../hooks/useLadderSoFar';
@@ -13,10 +12,11 @@ import { useProgress } from '../../hooks/useProgress';
 import { useRun } from '../../hooks/useRun';
 import { useTrials } from '../../hooks/useTrials';
 import { formatTime } from '../../maths/format';
+import { numbersIn } from '../../maths/numberList';
 import { CurvesPanel } from './CurvesPanel';
 import { EventsPanel } from './EventsPanel';
 import { FrontPanel } from './FrontPanel';
-import { chosenTrials, freeKnobs, keyTrials, toggled } from './facts';
+import { freeKnobs, keyTrials, toggled } from './facts';
 import { HeatMapPanel } from './HeatMapPanel';
 import { NotesPanel } from './NotesPanel';
 import { OutcomePanel } from './OutcomePanel';
@@ -25,6 +25,7 @@ import { ProgressPanel } from './ProgressPanel';
 import classes from './Run.module.css';
 import { RunActions } from './RunActions';
 import { TrialsPanel } from './TrialsPanel';
+import { TroubleMessage } from './TroubleMessage';
 import { matches, parseFilter, withRange } from './trialFilter';
 import { Understanding } from './Understanding';
 
@@ -65,7 +66,7 @@ function Loaded({ run }: { run: RunDetail }) {
     [rows, filter, standardScore],
   );
   const keptNumbers = useMemo(() => new Set(kept.map(({ number }) => number)), [kept]);
-  const chosen = chosenTrials(search.trial);
+  const chosen = numbersIn(search.trial);
   const look = (change: Partial<RunSearch>) =>
     navigate({ search: { ...search, ...change }, replace: true, resetScroll: false });
   const choose = (trial: number) => look({ trial: toggled(chosen, trial) });
@@ -74,14 +75,10 @@ function Loaded({ run }: { run: RunDetail }) {
     <Page
       title={`Run ${run.id}`}
       mark={<RunStateMark state={run.state} />}
-      description={`${run.target} ${run.target_version} under ${run.workload}, ${run.preset} preset, ${run.strategy} by ${run.objective}${run.second_objective === null ? '' : ` and ${run.second_objective}`}; on ${run.host}, started ${formatTime(run.started_at)}.`}
+      description={`${run.target} under ${run.workload}, ${run.preset} preset, ${run.strategy} by ${run.objective}${run.second_objective === null ? '' : ` and ${run.second_objective}`}; on ${run.host} by Trimtab ${run.target_version}, started ${formatTime(run.started_at)}.`}
       actions={<RunActions run={run} progress={progress} />}
     >
-      {run.error && (
-        <Message tone="bad" title={`The run ${run.state === 'failed' ? 'failed' : 'met an error'}.`}>
-          {run.error}
-        </Message>
-      )}
+      <TroubleMessage run={run} />
       {progress && <ProgressPanel progress={progress} />}
       <OutcomePanel run={run} standard={standard} best={best} />
       <Loadable query={trials} what="The trials" height={420}>

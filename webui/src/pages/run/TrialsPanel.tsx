@@ -174,7 +174,7 @@ export function TrialsPanel(props: TrialsPanelProps) {
                         {flexRender(cell.column.columnDef.cell, cell.getContext())}
                       </Table.Td>
                     ))}
-                    <Table.Td className={classes.curve}>
+                    <Table.Td className="sticky-end">
                       <CurveButton
                         number={row.original.number}
                         chosen={chosen.includes(row.original.number)}
@@ -241,7 +241,7 @@ function Head({ table }: { table: TrialTable }) {
             )}
           </Table.Th>
         ))}
-        <Table.Th className={classes.curve}>
+        <Table.Th className="sticky-end">
           <span className="visually-hidden">Curves</span>
         </Table.Th>
       </Table.Tr>
@@ -266,7 +266,7 @@ function Tools(props: TrialsPanelProps & { onJump: (number: number) => boolean }
       />
       <span className={classes.shown} role="status">
         {kept.length === trials.length
-          ? `${formatCount(trials.length)} trials`
+          ? `${formatCount(trials.length)} ${trials.length === 1 ? 'trial' : 'trials'}`
           : `${formatCount(kept.length)} of ${formatCount(trials.length)} trials`}
       </span>
       <form

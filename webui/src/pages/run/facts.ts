@@ -4,6 +4,7 @@ import type { Outcome, Space, TrialSummary, Verdict } from '../../api/generated'
 import { formatMbps, formatNumber } from '../../maths/format';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { sameConfiguration } from '../../maths/knobDiff';
+import { type NumberListText, textOf } from '../../maths/numberList';
 
 /** The default of each free knob and the value of each fixed one. */
 export function defaultConfiguration(space: Space): Configuration {
@@ -92,14 +93,8 @@ export function levelName(strategy: string, level: number): string {
 /** More curves than these besides the default's and the best's cannot be told apart. */
 const MOST_CHOSEN = 5;
 
-/** The trials named in the address: `3`, or `3,7`. */
-export function chosenTrials(text: number | string | undefined): number[] {
-  return text === undefined ? [] : String(text).split(',').map(Number);
-}
-
 /** The address's text with a trial added at the end, or taken away; the oldest goes when there are too many. */
-export function toggled(chosen: readonly number[], trial: number): number | string | undefined {
+export function toggled(chosen: readonly number[], trial: number): NumberListText {
   const next = chosen.includes(trial) ? chosen.filter((one) => one !== trial) : [...chosen, trial];
-  const kept = next.slice(-MOST_CHOSEN);
-  return kept.length === 0 ? undefined : kept.length === 1 ? kept[0] : kept.join(',');
+  return textOf(next.slice(-MOST_CHOSEN));
 }

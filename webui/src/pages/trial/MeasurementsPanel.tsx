@@ -33,7 +33,7 @@ export function MeasurementsPanel({ trial, selected, onSelect }: MeasurementsPan
             <Table.Th ta="right">p99</Table.Th>
             <Table.Th ta="right">p99.9</Table.Th>
             <Table.Th>Verification</Table.Th>
-            <Table.Th>
+            <Table.Th className="sticky-end">
               <span className="visually-hidden">Details</span>
             </Table.Th>
           </Table.Tr>
@@ -59,7 +59,7 @@ export function MeasurementsPanel({ trial, selected, onSelect }: MeasurementsPan
               <Table.Td ta="right">{formatMicroseconds(measurement.reply_latency.p99_us)}</Table.Td>
               <Table.Td ta="right">{formatMicroseconds(measurement.reply_latency.p999_us)}</Table.Td>
               <Table.Td>{verification(trial, measurement)}</Table.Td>
-              <Table.Td>
+              <Table.Td className="sticky-end">
                 <Button
                   size="compact-xs"
                   variant={measurement.number === selected ? 'filled' : 'default'}
