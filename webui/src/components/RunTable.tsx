@@ -12,6 +12,11 @@ function durationOf(run: RunSummary): string {
   return formatDuration((Date.parse(run.finished_at) - Date.parse(run.started_at)) / 1000);
 }
 
+function GainCell({ run: { keeps_default, gain, state } }: { run: RunSummary }) {
+  if (keeps_default) return 'default kept';
+  return gain === null && state === 'finished' ? 'cannot be told' : <GainText gain={gain} />;
+}
+
 export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
   return (
     <Table.ScrollContainer minWidth={640} type="native">
@@ -22,7 +27,7 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
             <Table.Th>Target and workload</Table.Th>
             <Table.Th>State</Table.Th>
             <Table.Th ta="right">Trials</Table.Th>
-            <Table.Th ta="right">Best score</Table.Th>
+            <Table.Th ta="right">Highest score</Table.Th>
             <Table.Th ta="right">Gain over default</Table.Th>
             <Table.Th>Started</Table.Th>
             <Table.Th ta="right">Took</Table.Th>
@@ -45,7 +50,7 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
               <Table.Td ta="right">{formatCount(run.trials)}</Table.Td>
               <Table.Td ta="right">{formatMbps(run.best_score)}</Table.Td>
               <Table.Td ta="right">
-                {run.keeps_default ? 'default kept' : <GainText gain={run.gain} />}
+                <GainCell run={run} />
               </Table.Td>
               <Table.Td>{formatTime(run.started_at)}</Table.Td>
               <Table.Td ta="right">{durationOf(run)}</Table.Td>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   formatBytes,
+  formatConfidence,
   formatCount,
   formatDuration,
   formatGain,
@@ -35,61 +36,66 @@ it('a count has no decimals', () => {
 });
 
 it.each([
-  [999, 'req/s', '999 req/s'],
-  [12_300, 'req/s', '12.3 kreq/s'],
-  [999_900, 'B', '1.00 MB'],
-  [0, 'x', '0 x'],
+  [999, 'req/s', '999\u00a0req/s'],
+  [12_300, 'req/s', '12.3\u00a0kreq/s'],
+  [999_900, 'B', '1.00\u00a0MB'],
+  [0, 'x', '0\u00a0x'],
 ])('%s %s gets the prefix of its size', (value, unit, text) => {
   expect(formatSi(value, unit)).toBe(text);
 });
 
 it('goodput and rates carry their units, and a missing value carries none', () => {
-  expect(formatMbps(940.12)).toBe('940 Mbit/s');
-  expect(formatRate(8123.4)).toBe('8\u202f123 req/s');
+  expect(formatMbps(940.12)).toBe('940\u00a0Mbps');
+  expect(formatRate(8123.4)).toBe('8\u202f123\u00a0req/s');
   expect(formatMbps(null)).toBe('–');
   expect(formatRate(undefined)).toBe('–');
 });
 
 it.each([
-  [512, '512 B'],
-  [5_123_580, '4.89 MiB'],
-  [3 * 2 ** 30, '3.00 GiB'],
+  [512, '512\u00a0B'],
+  [5_123_580, '4.89\u00a0MiB'],
+  [3 * 2 ** 30, '3.00\u00a0GiB'],
 ])('%s bytes are %s', (value, text) => {
   expect(formatBytes(value)).toBe(text);
 });
 
 it.each([
-  [300, '300 µs'],
-  [2100, '2.10 ms'],
-  [1_500_000, '1.50 s'],
+  [300, '300\u00a0µs'],
+  [2100, '2.10\u00a0ms'],
+  [1_500_000, '1.50\u00a0s'],
 ])('%s microseconds are %s', (value, text) => {
   expect(formatMicroseconds(value)).toBe(text);
 });
 
 it.each([
-  [4.4, '4 s'],
-  [303, '5 min 03 s'],
-  [7800, '2 h 10 min'],
-  [273_600, '3 d 4 h'],
+  [4.4, '4\u00a0s'],
+  [303, '5\u00a0min\u00a003\u00a0s'],
+  [7800, '2\u00a0h\u00a010\u00a0min'],
+  [273_600, '3\u00a0d\u00a04\u00a0h'],
   [null, '–'],
 ])('%s seconds are %s', (value, text) => {
   expect(formatDuration(value)).toBe(text);
 });
 
 it.each([
-  [0.1234, '+12.3 %'],
-  [-0.05, '−5.0 %'],
-  [0.0001, '±0.0 %'],
+  [0.1234, '+12.3\u00a0%'],
+  [-0.05, '−5.0\u00a0%'],
+  [0.0001, '±0.0\u00a0%'],
 ])('a gain of %s is written %s', (value, text) => {
   expect(formatGain(value)).toBe(text);
 });
 
 it('a share is written in per cent', () => {
-  expect(formatPercent(0.5)).toBe('50 %');
-  expect(formatPercent(0.1234, 1)).toBe('12.3 %');
+  expect(formatPercent(0.5)).toBe('50\u00a0%');
+  expect(formatPercent(0.1234, 1)).toBe('12.3\u00a0%');
 });
 
 it('a time that cannot be read is shown as missing', () => {
   expect(formatTime('not a time')).toBe('–');
   expect(formatTime('2026-11-21T12:00:00Z')).toContain('2026');
+});
+
+it('says how sure an interval is without digits that say nothing', () => {
+  expect(formatConfidence(0.95)).toBe('95\u00a0%');
+  expect(formatConfidence(1 - 0.05 / 3)).toBe('98.3\u00a0%');
 });

@@ -1,4 +1,5 @@
-// Numbers as people read them: with a unit, three significant digits, and the same digits everywhere.
+// Numbers as people read them: with a unit, three significant digits, and the same digits everywhere. No line ends
+// between a number and its unit.
 
 const NONE = '–';
 const SI = [
@@ -43,54 +44,58 @@ export function formatSi(value: number | null | undefined, unit = ''): string {
     factor: 1,
     prefix: '',
   };
-  return `${formatNumber(value / factor)} ${prefix}${unit}`.trimEnd();
+  return `${formatNumber(value / factor)}\u00a0${prefix}${unit}`.trimEnd();
 }
 
 /** Goodput, given in 10^6 bit/s. */
 export function formatMbps(value: number | null | undefined): string {
   return value === null || value === undefined || !Number.isFinite(value)
     ? NONE
-    : `${formatNumber(value)} Mbit/s`;
+    : `${formatNumber(value)}\u00a0Mbps`;
 }
 
 export function formatRate(rps: number | null | undefined): string {
-  return rps === null || rps === undefined || !Number.isFinite(rps) ? NONE : `${formatCount(rps)} req/s`;
+  return rps === null || rps === undefined || !Number.isFinite(rps) ? NONE : `${formatCount(rps)}\u00a0req/s`;
 }
 
 export function formatBytes(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined || !Number.isFinite(bytes)) return NONE;
   const step = BINARY.find(({ factor }) => Math.abs(bytes) >= factor);
-  return step ? `${formatNumber(bytes / step.factor)} ${step.unit}` : `${formatCount(bytes)} B`;
+  return step ? `${formatNumber(bytes / step.factor)}\u00a0${step.unit}` : `${formatCount(bytes)}\u00a0B`;
 }
 
 /** A latency, given in microseconds. */
 export function formatMicroseconds(us: number | null | undefined): string {
   if (us === null || us === undefined || !Number.isFinite(us)) return NONE;
-  if (Math.abs(us) < 1000) return `${formatNumber(us)} µs`;
-  return Math.abs(us) < 1e6 ? `${formatNumber(us / 1e3)} ms` : `${formatNumber(us / 1e6)} s`;
+  if (Math.abs(us) < 1000) return `${formatNumber(us)}\u00a0µs`;
+  return Math.abs(us) < 1e6 ? `${formatNumber(us / 1e3)}\u00a0ms` : `${formatNumber(us / 1e6)}\u00a0s`;
 }
 
 /** A duration in words short enough for a table: `42 s`, `5 min 03 s`, `2 h 10 min`, `3 d 4 h`. */
 export function formatDuration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE;
   const whole = Math.max(0, Math.round(seconds));
-  if (whole < 60) return `${whole} s`;
+  if (whole < 60) return `${whole}\u00a0s`;
   const two = (n: number) => n.toString().padStart(2, '0');
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
-  if (whole < 86_400) return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
-  return `${Math.floor(whole / 86_400)} d ${Math.floor((whole % 86_400) / 3600)} h`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}\u00a0min\u00a0${two(whole % 60)}\u00a0s`;
+  if (whole < 86_400)
+    return `${Math.floor(whole / 3600)}\u00a0h\u00a0${two(Math.floor((whole % 3600) / 60))}\u00a0min`;
+  return `${Math.floor(whole / 86_400)}\u00a0d\u00a0${Math.floor((whole % 86_400) / 3600)}\u00a0h`;
 }
 
 /** A share (0.123) as a signed percentage: `+12.3 %`. */
 export function formatGain(share: number | null | undefined): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return NONE;
   const percent = (Math.abs(share) * 100).toFixed(1);
-  return `${Number(percent) === 0 ? '±' : share < 0 ? '−' : '+'}${percent} %`;
+  return `${Number(percent) === 0 ? '±' : share < 0 ? '−' : '+'}${percent}\u00a0%`;
 }
+
+/** How sure an interval is: `95 %`, `98.3 %`. */
+export const formatConfidence = (share: number): string => `${Number((100 * share).toPrecision(3))}\u00a0%`;
 
 export function formatPercent(share: number | null | undefined, decimals = 0): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return NONE;
-  return `${(share * 100).toFixed(decimals)} %`;
+  return `${(share * 100).toFixed(decimals)}\u00a0%`;
 }
 
 /** A point in time in the reader's own zone, to the second: `21 Nov 2026, 14:03:22`. */

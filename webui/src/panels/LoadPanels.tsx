@@ -5,7 +5,7 @@ import type { ScalarColumn } from '../live/columns';
 import { formatMicroseconds, formatSi } from '../maths/format';
 import type { View } from './view';
 
-const mbps = (value: number) => formatSi(value * 1e6, 'bit/s');
+const mbps = (value: number) => formatSi(value * 1e6, 'bps');
 const perSecond = (value: number) => formatSi(value, 'req/s');
 const microseconds = (value: number) => formatMicroseconds(value);
 

@@ -11,13 +11,15 @@ export interface DifferenceRow {
 }
 
 const ABOUT: readonly [string, (run: ComparedRun) => string][] = [
-  ['Target', (run) => `${run.target} ${run.target_version}`],
+  ['Target', (run) => run.target],
   ['Workload', (run) => run.workload],
   ['Objective', (run) => run.objective],
   ['Second objective', (run) => run.second_objective ?? '–'],
   ['Preset', (run) => run.preset],
   ['Strategy', (run) => run.strategy],
   ['Host', (run) => run.host],
+  // What is kept with a target is the version of the program that tuned it.
+  ['Trimtab', (run) => run.target_version],
   ['State', (run) => run.state],
   ['Trials', (run) => String(run.trials)],
   ['Ladder', (run) => run.ladder.map((rate) => formatRate(rate)).join(', ')],

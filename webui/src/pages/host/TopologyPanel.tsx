@@ -2,7 +2,7 @@ import { Table } from '@mantine/core';
 import type { Cache, Cpu, CpuLayout, NetworkDevice, Topology } from '../../api/generated';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
-import { formatBytes } from '../../maths/format';
+import { formatBytes, formatMbps } from '../../maths/format';
 import { cpuRanges, groupBy } from './cpus';
 import classes from './Host.module.css';
 
@@ -54,7 +54,7 @@ export function TopologyPanel({ topology, layout }: { topology: Topology; layout
             <Table.Tr key={device.name}>
               <Table.Td>{device.name}</Table.Td>
               <Table.Td>{device.driver ?? '–'}</Table.Td>
-              <Table.Td ta="right">{device.speed_mbps ? `${device.speed_mbps} Mbit/s` : '–'}</Table.Td>
+              <Table.Td ta="right">{formatMbps(device.speed_mbps)}</Table.Td>
               <Table.Td>{device.up ? 'up' : 'down'}</Table.Td>
               <Table.Td>{queues(device, 'rx')}</Table.Td>
               <Table.Td>{queues(device, 'tx')}</Table.Td>
@@ -87,14 +87,13 @@ function queues({ queues: all }: NetworkDevice, direction: string): string {
   const own = all.filter((queue) => queue.direction === direction);
   if (own.length === 0) return '–';
   return own
-    .map(({ index, irq, steering_cpus }) =>
-      [
-        `${index}`,
-        irq === null ? '' : `IRQ ${irq}`,
-        steering_cpus && steering_cpus.length > 0 ? `steered to CPU ${cpuRanges(steering_cpus)}` : '',
-      ]
-        .filter(Boolean)
-        .join(': '),
-    )
+    .map(({ index, irq, steering_cpus }) => {
+      const steered = steering_cpus && steering_cpus.length > 0;
+      return [
+        `queue ${index}`,
+        ...(irq === null ? [] : [`IRQ ${irq}`]),
+        ...(steered ? [`steered to CPU ${cpuRanges(steering_cpus)}`] : []),
+      ].join(', ');
+    })
     .join('; ');
 }

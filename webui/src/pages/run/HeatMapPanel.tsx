@@ -55,7 +55,7 @@ export function HeatMapPanel({ run, trials, current, look, selected, onLook, onS
   return (
     <Panel
       title="Map of the search"
-      description={`Score in Mbit/s${map.best ? ', the best of all trials at a place' : ' of each configuration measured'}.`}
+      description={`Score in Mbps${map.best ? ', the best of all trials at a place' : ' of each configuration measured'}.`}
       actions={
         <>
           <LookSelect
@@ -140,7 +140,7 @@ function LookSelect(props: {
   return (
     <Select
       size="xs"
-      w={180}
+      w={230}
       aria-label={
         props.label === 'Across' || props.label === 'Up' ? `Knob on the axis: ${props.label}` : props.label
       }

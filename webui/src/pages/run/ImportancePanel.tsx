@@ -3,6 +3,7 @@
 import { Button, Table } from '@mantine/core';
 import { useState } from 'react';
 import type { Importance, Interaction } from '../../api/generated';
+import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { ShareBar } from '../../components/ShareBar';
@@ -10,6 +11,9 @@ import { cssColour, sequentialColour, textColourOn } from '../../maths/colourSca
 import { formatCount, formatMbps, formatNumber, formatPercent } from '../../maths/format';
 import { scorePosition } from '../../maths/heatMapGrid';
 import classes from './Run.module.css';
+
+/** A model that predicts less of the variance than this says little about the knobs. */
+const LITTLE = 0.5;
 
 /** Values of knobs are whole numbers or words. */
 const valueText = (value: number | string) => (typeof value === 'number' ? formatCount(value) : value);
@@ -30,6 +34,13 @@ export function ImportancePanel({ importance }: { importance: Importance }) {
       title="Importance"
       description={`How much of the variance of the score each knob explains alone, and pairs beyond that. From ${formatCount(importance.trials)} verified trials; the model behind it predicts ${formatPercent(Math.max(0, importance.r_squared))} of the variance of trials it has not seen.`}
     >
+      {importance.r_squared < LITTLE && (
+        <div className={classes.caution}>
+          <Message tone="warn" title="Take these shares with care.">
+            The model behind them misses most of what sets trials apart.
+          </Message>
+        </div>
+      )}
       <ScrollTable label="Importance of knobs and pairs">
         <Table.Thead>
           <Table.Tr>
@@ -102,7 +113,7 @@ function PairTable({ pair }: { pair: Interaction }) {
   return (
     <div className={classes.detail}>
       <h3 className={classes.mapTitle}>
-        Mean score in Mbit/s by {pair.knob_one} (down) and {pair.knob_two} (across)
+        Mean score in Mbps by {pair.knob_one} (down) and {pair.knob_two} (across)
       </h3>
       <ScrollTable label={`Mean score by ${pairName(pair)}`}>
         <Table.Thead>

@@ -87,7 +87,7 @@ function Ranking({
             <Table.Th>Rank</Table.Th>
             <Table.Th>Configuration</Table.Th>
             <Table.Th ta="right">Mean score</Table.Th>
-            <Table.Th ta="right">Gain over default (95 %)</Table.Th>
+            <Table.Th ta="right">Gain over default</Table.Th>
             <Table.Th ta="right">Repeats verified</Table.Th>
           </Table.Tr>
         </Table.Thead>

@@ -1,0 +1,27 @@
+import { screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import { run } from '../test/records';
+import { renderInApp } from '../test/render';
+import { RunTable } from './RunTable';
+
+const gain = { gain: 0.057, low: 0.055, high: 0.059, significant: true, blocks: 6, confidence: 1 - 0.05 / 3 };
+
+it('a gain has its interval and how sure that is; a run that ended without one says so', async () => {
+  await renderInApp(
+    <RunTable
+      runs={[
+        run({ id: 4, state: 'finished', gain }),
+        run({ id: 3, state: 'finished', keeps_default: true }),
+        run({ id: 2, state: 'finished' }),
+        run({ id: 1, state: 'interrupted' }),
+      ]}
+    />,
+  );
+  const cells = screen.getAllByRole('row').map((row) => row.querySelector('td:nth-child(6)')?.textContent);
+  expect(cells.slice(1)).toEqual([
+    expect.stringMatching(/^\+5\.7\s%98\.3\s% interval \+5\.5\s% to \+5\.9\s%$/),
+    'default kept',
+    'cannot be told',
+    '–',
+  ]);
+});
