@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -220,3 +221,12 @@ def test_unusable_url_is_told(url):
     """A mistyped URL gets a sentence."""
     with pytest.raises(DatabaseUnavailableError, match="database URL cannot be used"):
         open_database(url)
+
+
+def test_missing_driver_is_named_with_what_installs_it(monkeypatch):
+    """SQLite's is part of Python; another database's is not installed with Trimtab."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)  # as if it were not there, wherever it is
+    with pytest.raises(
+        DatabaseUnavailableError, match=r"the driver psycopg, .* `\.venv/bin/pip install psycopg`"
+    ):
+        open_database("postgresql+psycopg://user@127.0.0.1/trimtab")

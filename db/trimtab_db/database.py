@@ -93,9 +93,14 @@ def _make_engine(url: str) -> tuple[Engine, str]:
     try:
         parsed = make_url(url)
         engine = create_engine(parsed)
-    except (exc.ArgumentError, ModuleNotFoundError) as error:
+    except exc.ArgumentError as error:
         # The URL is not repeated here: what cannot be parsed may still hold a password.
         raise DatabaseUnavailableError(f"The database URL cannot be used: {error}.") from error
+    except ModuleNotFoundError as error:
+        raise DatabaseUnavailableError(
+            f"The database URL wants the driver {error.name}, which is not installed in Trimtab's virtual "
+            f"environment: `.venv/bin/pip install {error.name}`."
+        ) from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
