@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -139,6 +140,31 @@ class SurfaceSummary:
     failing: int
 
 
+def replays(
+    surface: Surface,
+    strategy_name: str,
+    *,
+    repeats: int,
+    budget_trials: int | None = None,
+    noise: float = 0.0,
+    experience: Sequence[PastRun] = (),
+    features: Mapping[str, str | float] | None = None,
+) -> list[Replay]:
+    """Replay a strategy `repeats` times, each time with another seed."""
+    return [
+        replay(
+            surface,
+            strategy_name,
+            seed=seed,
+            budget_trials=budget_trials,
+            noise=noise,
+            experience=experience,
+            features=features,
+        )
+        for seed in range(repeats)
+    ]
+
+
 def summarise(
     surface: Surface,
     strategy_name: str,
@@ -152,21 +178,16 @@ def summarise(
     """Replay a strategy `repeats` times to the best, and as often with a budget, each time with another
     seed.
     """
-    to_best, budgeted = (
-        [
-            replay(
-                surface,
-                strategy_name,
-                seed=seed,
-                budget_trials=budget,
-                noise=noise,
-                experience=experience,
-                features=features,
-            )
-            for seed in range(repeats)
-        ]
-        for budget in (None, budget_trials)
+    search = partial(
+        replays,
+        surface,
+        strategy_name,
+        repeats=repeats,
+        noise=noise,
+        experience=experience,
+        features=features,
     )
+    to_best, budgeted = search(budget_trials=None), search(budget_trials=budget_trials)
     random_trials = random_trials_to(surface, WITHIN[-1])
     trials_to = {share: float(np.mean([r.trials_to[share] for r in to_best])) for share in WITHIN}
     return SurfaceSummary(
