@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from trimtab_tuner.records import Configuration, Proposal, Value
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import Options, Search, Tally
+from trimtab_tuner.strategies.base import Key, Options, Search, Tally
 from trimtab_tuner.strategies.pool import Pool
 
 FIRST_STEP = 0.25
@@ -39,6 +39,7 @@ class HillClimb(Search):
         super().__init__(space, options)
         self._pool = Pool(space, options.seed)
         self._threshold = float(ndtri(CONFIDENCE))
+        self._reached: dict[tuple[Key, float, int], list[Configuration]] = {}
 
     def _propose(self) -> Proposal | None:
         start = self._start()
@@ -98,7 +99,13 @@ class HillClimb(Search):
         return False if len(challenger.scores) >= MOST_REPEATS else None
 
     def _neighbours(self, centre: Configuration, step: float, climb: int) -> list[Configuration]:
-        """The neighbours one step away, in an order that is random but the same at every ask."""
+        """The neighbours one step away, in an order that is random but the same at every ask; found once."""
+        known = (self.key(centre), step, climb)
+        if known not in self._reached:
+            self._reached[known] = self._find_neighbours(centre, step, climb)
+        return self._reached[known]
+
+    def _find_neighbours(self, centre: Configuration, step: float, climb: int) -> list[Configuration]:
         moves: dict[str, list[Value]] = {}
         found: list[Configuration] = []
         for knob in self.space.free:
