@@ -33,7 +33,7 @@ from trimtab_tuner.strategies.surrogate import Observations, Prediction, Surroga
 
 MARGIN = 0.01
 MARGIN_SHARE = 0.3  # of how far scores differ over the space
-RACE_SHARE = 0.2
+RACE_SHARE = 0.125
 NEAR_BEST = 5
 STILL_POSSIBLE = 0.02
 NOISY_TIES = 0.5
