@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from trimtab_db.records import RequestCounts, SessionCounts, SizeClassResult
 from trimtab_tuner.workloads.clients import Clients
 
 from trimtab_agent.children import Child, StopSignal, wait_readable
@@ -18,45 +19,11 @@ HANG_MARGIN_S = 10.0
 
 
 class _FromGenerator(BaseModel):
-    """Part of the generator's result; fields that we do not use are passed over."""
+    """Part of the generator's result, where it is not recorded as it comes; fields that we do not use are
+    passed over, in either.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Sessions(_FromGenerator):
-    """What became of the sessions."""
-
-    offered: int
-    started: int
-    completed: int
-    timed_out_connect: int
-    timed_out: int
-    failed: int
-    dropped: int
-
-
-class Requests(_FromGenerator):
-    """What became of the requests; `offered` is the sum of the others."""
-
-    offered: int
-    replied: int
-    timed_out_before_read: int
-    timed_out_after_read: int
-    failed: int
-    abandoned: int
-    dropped: int
-
-
-class SizeClass(_FromGenerator):
-    """What became of the requests for files of one size."""
-
-    size_bytes: int
-    asked: int
-    replied: int
-    timed_out_before_read: int
-    timed_out_after_read: int
-    failed: int
-    abandoned: int
 
 
 class Percentiles(_FromGenerator):
@@ -97,13 +64,13 @@ class LoadResult(_FromGenerator):
     warmup_s: float
     elapsed_s: float
     interrupted: bool
-    sessions: Sessions
-    requests: Requests
+    sessions: SessionCounts
+    requests: RequestCounts
     failures: dict[str, int]
     bytes_received: int
     goodput_mbps: float
     reply_rate_rps: float
-    size_classes: tuple[SizeClass, ...]
+    size_classes: tuple[SizeClassResult, ...]
     latency_us: Latencies
     health: Health
 

@@ -32,8 +32,8 @@ def measurement_record(
         goodput_mbps=result.goodput_mbps,
         reply_rate_rps=result.reply_rate_rps,
         bytes_received=result.bytes_received,
-        sessions=records.SessionCounts(**result.sessions.model_dump()),
-        requests=records.RequestCounts(**result.requests.model_dump()),
+        sessions=result.sessions,
+        requests=result.requests,
         connect_latency=_latency(result.latency_us.connect),
         first_byte_latency=_latency(result.latency_us.first_byte),
         reply_latency=_latency(result.latency_us.reply),
@@ -42,7 +42,7 @@ def measurement_record(
         server_stats=server_stats,
         counters=counters,
         generator_limited=result.generator_limited,
-        size_classes=tuple(records.SizeClassResult(**c.model_dump()) for c in result.size_classes),
+        size_classes=result.size_classes,
     )
 
 
