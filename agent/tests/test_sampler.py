@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters import sampler
+from trimtab_agent.counters.thinning import decoded
 from trimtab_agent.host import describe_host
 from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_db.records import CounterSample
@@ -33,7 +34,9 @@ def test_samples_older_than_a_day_are_let_go_while_sampling(repository, monkeypa
     while len(kept := repository.counter_samples(host_id, old)) < 3 or kept[0].taken_at == old:
         pause.wait(0.01)
     sampling.stop()
-    assert all(sample.values["cpu"]["cpus"] for sample in repository.counter_samples(host_id, old))
+    assert all(
+        sample.values["cpu"]["cpus"] for sample in map(decoded, repository.counter_samples(host_id, old))
+    )
 
 
 def test_means_of_ten_seconds_and_a_minute_are_recorded_beside_the_samples(repository):
@@ -48,9 +51,9 @@ def test_means_of_ten_seconds_and_a_minute_are_recorded_beside_the_samples(repos
     sampling.stop()
     tens = repository.counter_samples(host_id, begun, step_s=10)
     minutes = repository.counter_samples(host_id, begun, step_s=60)
-    assert tens[-1].values["cpu"]["cpus"]
-    assert minutes[-1].values["cpu"]["total"]
-    assert "cpus" not in minutes[-1].values["cpu"]
+    assert decoded(tens[-1]).values["cpu"]["cpus"]
+    assert decoded(minutes[-1]).values["cpu"]["total"]
+    assert "cpus" not in decoded(minutes[-1]).values["cpu"]
 
 
 def test_ten_samples_a_second_are_taken_while_somebody_wants_them(repository):
@@ -75,6 +78,7 @@ def test_ten_samples_a_second_are_taken_while_somebody_wants_them(repository):
         fine = repository.counter_samples(host_id, begun, step_s=0)
     sampling.stop()
     assert len(fine) > 10
+    fine, whole = [decoded(each) for each in fine], [decoded(each) for each in whole]
     assert all(sample.values["cpu"]["cpus"] for sample in (*fine, *whole))
     assert sum(sample.values["interval_s"] for sample in fine) < 1.5
     assert max(sample.values["interval_s"] for sample in whole) >= 0.19

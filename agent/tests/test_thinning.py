@@ -33,6 +33,8 @@ def test_what_only_some_samples_have_is_the_mean_of_those():
     """A server that ran for a part of the step is not diluted by the time without it."""
     (row,) = thinned([sample(0), sample(1, server={"requests_per_s": 8.0}), sample(2)], 10)
     assert row.values["server"] == {"requests_per_s": 8.0}
+    (row,) = thinned([sample(0, missing={"a": None, "b": 1.0}), sample(1, missing={"a": 3.0, "b": 2.0})], 10)
+    assert row.values["missing"] == {"a": 3.0, "b": 1.5}
 
 
 def test_what_names_the_trial_and_the_cpu_is_not_averaged():

@@ -1,12 +1,14 @@
 """The contract of the repository about counter samples and the journal; runs on every backend."""
 
+import json
 import zlib
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from trimtab_db.errors import RecordConflictError, RecordNotFoundError
-from trimtab_db.records import CounterSample, NewOsChange
+from trimtab_db.records import CounterSample, NewOsChange, StoredSample
 from trimtab_db.repository.counters import RETENTION
 
 
@@ -20,6 +22,21 @@ def make_samples(host_id: int, newest: datetime, count: int, **fields: object) -
     ]
 
 
+def decoded(samples: Iterable[StoredSample]) -> list[CounterSample]:
+    """What was recorded."""
+    return [
+        CounterSample(
+            host_id=sample.host_id,
+            taken_at=sample.taken_at,
+            values=json.loads(sample.values_json),
+            run_id=sample.run_id,
+            trial_number=sample.trial_number,
+            step_s=sample.step_s,
+        )
+        for sample in samples
+    ]
+
+
 def test_window_holds_both_its_ends_and_its_host_only(repository, make_host):
     """Samples come oldest first."""
     host_id = repository.register_host(make_host())
@@ -28,10 +45,9 @@ def test_window_holds_both_its_ends_and_its_host_only(repository, make_host):
     samples = make_samples(host_id, newest, 10)
     repository.add_counter_samples(samples)
     repository.add_counter_samples(make_samples(other_id, newest, 10))
-    assert repository.counter_samples(host_id, samples[4].taken_at) == tuple(samples[4:])
-    assert repository.counter_samples(host_id, samples[4].taken_at, samples[6].taken_at) == tuple(
-        samples[4:7]
-    )
+    assert decoded(repository.counter_samples(host_id, samples[4].taken_at)) == samples[4:]
+    window = repository.counter_samples(host_id, samples[4].taken_at, samples[6].taken_at)
+    assert decoded(window) == samples[4:7]
 
 
 def test_samples_of_a_trial_are_those_taken_while_it_was_measured(repository, make_run):
@@ -43,7 +59,7 @@ def test_samples_of_a_trial_are_those_taken_while_it_was_measured(repository, ma
         run.host_id, own[0].taken_at - timedelta(seconds=1), 3, run_id=run.id, trial_number=1
     )
     repository.add_counter_samples(earlier + own)
-    assert repository.trial_counter_samples(run.id, 2) == tuple(own)
+    assert decoded(repository.trial_counter_samples(run.id, 2)) == own
     assert repository.trial_counter_samples(run.id, 3) == ()
 
 
@@ -54,14 +70,14 @@ def test_trial_has_its_finest_samples_only_where_they_are_there_for_all_of_it(re
     whole = make_samples(run.host_id, newest, 30, run_id=run.id, trial_number=1)
     moment = [replace(whole[10], step_s=0), replace(whole[11], step_s=0)]
     repository.add_counter_samples(whole + moment)
-    assert repository.trial_counter_samples(run.id, 1) == tuple(whole)
+    assert decoded(repository.trial_counter_samples(run.id, 1)) == whole
     fine = [replace(sample, step_s=0) for sample in whole[:10] + whole[12:]]
     repository.add_counter_samples(fine)
     assert {sample.step_s for sample in repository.trial_counter_samples(run.id, 1)} == {0}
     tens = [replace(sample, step_s=10, trial_number=2) for sample in whole[9::10]]
     left = [replace(sample, trial_number=2) for sample in whole[-5:]]
     repository.add_counter_samples(tens + left)
-    assert repository.trial_counter_samples(run.id, 2) == tuple(tens)
+    assert decoded(repository.trial_counter_samples(run.id, 2)) == tens
 
 
 def test_no_samples_are_no_transaction(repository):

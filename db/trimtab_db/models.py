@@ -69,7 +69,12 @@ class CompactJson(TypeDecorator[dict[str, Any]]):
 
     def process_result_value(self, value: bytes | None, dialect: Dialect) -> dict[str, Any] | None:
         """As it was given."""
-        return None if value is None else json.loads(zlib.decompress(value))
+        return None if value is None else json.loads(inflated(value))
+
+
+def inflated(stored: bytes) -> bytes:
+    """The JSON text behind a value of `CompactJson`."""
+    return zlib.decompress(stored)
 
 
 def _words(enum: type[RunState | RunPhase | TrialPurpose], name: str) -> Enum:

@@ -287,6 +287,21 @@ class CounterSample:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StoredSample:
+    """A counter sample as it comes out of the database: its values are still JSON text.
+
+    Most samples are only handed on as JSON, and decoding them would be most of the work of that.
+    """
+
+    host_id: int
+    taken_at: datetime
+    values_json: bytes
+    run_id: int | None
+    trial_number: int | None
+    step_s: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewOsChange:
     """An operating-system setting that is about to change."""
 

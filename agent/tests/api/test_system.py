@@ -4,6 +4,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
+from trimtab_agent.api.schemas import CounterSampleReply
 from trimtab_agent.counters.cpu import CpuSource
 from trimtab_agent.counters.memory import MemorySource
 from trimtab_agent.counters.network import NetworkSource
@@ -48,6 +49,8 @@ def test_real_counters_come_back_as_they_were_sampled(daemon):
     )
     samples = daemon.client.get("/api/v1/counters", params={"seconds": 300}).json()
     assert [sample["values"] for sample in samples] == [values, values]
+    replies = [CounterSampleReply.model_validate(sample) for sample in samples]
+    assert [reply.model_dump(mode="json", exclude_unset=True) for reply in replies] == samples
     assert "pressure" not in samples[0]["values"]
 
 
@@ -83,6 +86,31 @@ def test_counters_of_a_driven_load_can_be_thinned(daemon):
     load = sample["values"]["load"]
     assert (load["sessions_open"], load["requests_replied"], load["trial"]) == (0.5, 10.5, 2)
     assert load["reply_p90_us"] == load["reply_p999_us"] == 310
+
+
+def test_a_step_between_two_that_are_kept_is_rounded_down(daemon):
+    """An hour on a chart of 300 points asks for 12 seconds, and gets the ten that are kept as they are."""
+    now = datetime.now(UTC)
+    values = {"time": now.timestamp(), "interval_s": 10.0, "missing": {}}
+    daemon.repository.add_counter_samples(
+        [
+            CounterSample(
+                host_id=daemon.context.host_id,
+                taken_at=now.replace(second=10 * index, microsecond=0) - timedelta(minutes=5),
+                values=values,
+                step_s=10,
+            )
+            for index in range(6)
+        ]
+    )
+
+    def answered(step_s: int) -> list[float]:
+        parameters = {"seconds": 3600, "step_s": step_s}
+        samples = daemon.client.get("/api/v1/counters", params=parameters).json()
+        return [sample["values"]["interval_s"] for sample in samples]
+
+    assert answered(12) == answered(10) == [10.0] * 6
+    assert answered(35) == answered(30) == [30.0] * 2
 
 
 def test_counters_reach_up_to_the_live_stream(start_daemon):

@@ -10,12 +10,25 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from trimtab_db.records import CounterSample
+from pydantic_core import from_json
+from trimtab_db.records import CounterSample, StoredSample
 
 from trimtab_agent.counters.source import Values
 
 # Numbers that say what a sample is about: a mean of them would name something else.
 NAMES = {"time", "run_id", "trial", "rate_rps", "cpu", "worker", "pid"}
+
+
+def decoded(sample: StoredSample) -> CounterSample:
+    """The sample that was recorded; this parser takes a third of the standard library's time."""
+    return CounterSample(
+        host_id=sample.host_id,
+        taken_at=sample.taken_at,
+        values=from_json(sample.values_json),
+        run_id=sample.run_id,
+        trial_number=sample.trial_number,
+        step_s=sample.step_s,
+    )
 
 
 def thinned(samples: Sequence[CounterSample], step_s: int) -> tuple[CounterSample, ...]:
@@ -91,12 +104,9 @@ def _mean_sample(group: Sequence[CounterSample]) -> CounterSample:
 def _mean(values: Sequence[Any], name: str = "") -> Any:  # noqa: ANN401 - JSON of any shape
     """Number by number; of anything else, and where shapes differ, the last."""
     last = values[-1]
-    kind = type(last)
-    if all(type(value) is kind for value in values):  # nearly always, and then it is quick
-        if kind is float:
-            return last if name in NAMES else sum(values) / len(values)
-        if kind is dict and all(value.keys() == last.keys() for value in values):
-            return {key: _mean([value[key] for value in values], key) for key in last}
+    if type(last) is dict and _alike(values):  # nearly always, and then it is quick
+        columns = zip(last, zip(*[value.values() for value in values], strict=True), strict=True)
+        return {key: _mean_column(column, key) for key, column in columns}
     if isinstance(last, bool | str) or last is None:
         return last
     if isinstance(last, int | float):
@@ -114,3 +124,19 @@ def _mean(values: Sequence[Any], name: str = "") -> Any:  # noqa: ANN401 - JSON 
         alike = [value for value in values if isinstance(value, list) and len(value) == len(last)]
         return [_mean(row) for row in zip(*alike, strict=True)]
     return last
+
+
+def _alike(values: Sequence[Any]) -> bool:
+    """Whether all of them have the names of the last, in its order."""
+    names = list(values[-1])
+    return all(type(value) is dict and list(value) == names for value in values)
+
+
+def _mean_column(column: Sequence[Any], name: str) -> Any:  # noqa: ANN401 - JSON of any shape
+    """The same as `_mean`, at once where all are numbers."""
+    if type(column[-1]) is float and name not in NAMES:
+        try:
+            return sum(column) / len(column)
+        except TypeError:
+            pass  # one of them is missing, or of another shape
+    return _mean(column, name)

@@ -4,14 +4,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from trimtab_db.records import CounterSample
 from trimtab_db.repository.counters import RETENTION
 
 from trimtab_agent import __version__
 from trimtab_agent.api.access import COOKIE
 from trimtab_agent.api.context import ContextDep
+from trimtab_agent.api.samples import as_means, as_stored
 from trimtab_agent.api.schemas import CounterSampleReply, Health, HostReply, SessionRequest
-from trimtab_agent.counters.thinning import thinned
 from trimtab_agent.errors import SpecError
 
 router = APIRouter(tags=["system"])
@@ -47,16 +46,17 @@ def get_host(context: ContextDep) -> object:
     return {**vars(host), "layout": context.layout, "layout_sentence": context.layout.sentence()}
 
 
-@router.get("/counters", response_model=list[CounterSampleReply], response_model_exclude_unset=True)
+@router.get("/counters", response_model=list[CounterSampleReply])
 def get_counters(
     context: ContextDep,
     seconds: Annotated[int, Query(ge=1, le=LONGEST_WINDOW_S)] = 300,
     step_s: Annotated[int, Query(ge=0, le=3600, description="Mean of so many seconds for each sample.")] = 1,
-) -> tuple[CounterSample, ...]:
+) -> Response:
     """The samples of the last seconds, oldest first; the live stream goes on from there without a gap.
 
-    Those of a minute say nothing of single CPUs and workers. With a step of 0 they are those taken faster
-    than once a second, where somebody has asked for that.
+    From a step of ten seconds on they come from means of ten seconds, from a minute on from means of a
+    minute, which say nothing of single CPUs and workers; a step that is no multiple of these is rounded down
+    to one. With a step of 0 they are those taken faster than once a second, where somebody has asked for it.
     """
     if step_s == 0 and seconds > LONGEST_AS_TAKEN_S:
         raise SpecError("step_s", f"step_s = 0: expected at most {LONGEST_AS_TAKEN_S} s, not {seconds}")
@@ -68,4 +68,7 @@ def get_counters(
     context.sampler.write()
     since = datetime.now(UTC) - timedelta(seconds=seconds)
     kept_s = max(kept for kept in RETENTION if kept <= step_s)
-    return thinned(context.repository.counter_samples(context.host_id, since, step_s=kept_s), step_s)
+    samples = context.repository.counter_samples(context.host_id, since, step_s=kept_s)
+    if kept_s == 0 or step_s < 2 * kept_s:
+        return as_stored(samples)
+    return as_means(samples, step_s - step_s % kept_s)

@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
-from trimtab_db.records import CounterSample
+from fastapi import APIRouter, Path, Response
 from trimtab_tuner.verification import Thresholds, verify
 
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.routes.runs import RunId
+from trimtab_agent.api.samples import as_stored
 from trimtab_agent.api.schemas import CounterSampleReply, RepeatReply, TrialDetail
 from trimtab_agent.run.measuring import for_tuner
 
@@ -31,11 +31,11 @@ def get_trial(run_id: RunId, number: Number, context: ContextDep) -> TrialDetail
     )
 
 
-@router.get("/counters", response_model=list[CounterSampleReply], response_model_exclude_unset=True)
-def get_trial_counters(run_id: RunId, number: Number, context: ContextDep) -> tuple[CounterSample, ...]:
+@router.get("/counters", response_model=list[CounterSampleReply])
+def get_trial_counters(run_id: RunId, number: Number, context: ContextDep) -> Response:
     """The host's and the server's counters while the trial was measured, one sample a second."""
     context.repository.trial(run_id, number)
-    return context.repository.trial_counter_samples(run_id, number)
+    return as_stored(context.repository.trial_counter_samples(run_id, number))
 
 
 @router.post("/repeat", status_code=202)
