@@ -22,7 +22,7 @@ from trimtab_agent.run.quiet import busy_percent
 from trimtab_agent.run.remeasuring import judged, not_driven, text_to_run, with_remeasured
 from trimtab_agent.run.trade_off import finalists_of_front, run_front
 from trimtab_agent.specification import RunSpec, check
-from trimtab_db.records import RunPhase, RunState, Trial, TrialPurpose
+from trimtab_db.records import RunPhase, RunState, Trial, TrialLine, TrialPurpose
 from trimtab_tuner.exports import Check
 from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.records import Measurement
@@ -63,6 +63,17 @@ def recorded_run(second_objective=None, **settings):
     )
 
 
+def history_of(trials):
+    """The history of a run with these trials."""
+    recorded = SimpleNamespace(
+        trial_lines=lambda _: trials,
+        goodput_curves=lambda _: {},
+        proposals_of=lambda _: [],
+        trials_of=lambda _, after, limit: [t for t in trials if t.number > after][:limit],
+    )
+    return History(recorded, 1)
+
+
 def confirmation(scores, other):
     """Four blocks of default and other."""
     trials = []
@@ -76,7 +87,7 @@ def concluded(finalists, trials, repeats=4):
     """The outcome of a confirmation of so many blocks."""
     confirmed = [t for t in trials if t.purpose is TrialPurpose.CONFIRMATION]
     blocks = blocks_of(finalists, repeats, 1, confirmed)
-    return confirmed_outcome(recorded_run(), finalists, trials, blocks, None)
+    return confirmed_outcome(recorded_run(), finalists, history_of(trials), blocks, None)
 
 
 def test_lock_is_exclusive_and_names_run_and_process(tmp_path):
@@ -159,7 +170,8 @@ def test_unfinished_run_tells_its_best_and_how_much_there_is_to_it():
     """Best so far, beside the default and the noise; not confirmed."""
     best = trial(2, TrialPurpose.SEARCH, {**DEFAULT, "workers": 4}, 120.0)
     trials = [trial(1, TrialPurpose.SEARCH, DEFAULT, 100.0), best]
-    outcome = unfinished_outcome(recorded_run(), as_result(best), trials, Reference(noise=0.021, measured=3))
+    reference = Reference(noise=0.021, measured=3)
+    outcome = unfinished_outcome(recorded_run(), as_result(best), history_of(trials), reference)
     assert (outcome.best, outcome.confirmed, outcome.gain) == (best.configuration, False, None)
     assert outcome.sentence == (
         "Best so far is workers=4 with 120.0 Mbps, the default measured 100.0 Mbps; single trials differ by "
@@ -171,12 +183,15 @@ def test_unfinished_run_tells_its_best_and_how_much_there_is_to_it():
 def test_unfinished_run_without_a_verified_trial_says_why():
     """Before the search nothing has been measured; in it, the most frequent verdict is named."""
     unmeasured = Reference(noise=0.03, measured=0)
-    outcome = unfinished_outcome(recorded_run(), None, [], unmeasured)
+    outcome = unfinished_outcome(recorded_run(), None, history_of([]), unmeasured)
     assert outcome.sentence == "The run ended before any configuration had been measured."
     cut_short = trial(1, TrialPurpose.SEARCH, DEFAULT, None, "aborted", reason="Stopped.")
-    assert outcome.sentence == unfinished_outcome(recorded_run(), None, [cut_short], unmeasured).sentence
+    assert (
+        outcome.sentence
+        == unfinished_outcome(recorded_run(), None, history_of([cut_short]), unmeasured).sentence
+    )
     failed = trial(1, TrialPurpose.SEARCH, DEFAULT, None, "failed-verification", reason="All timed out.")
-    outcome = unfinished_outcome(recorded_run(), None, [failed], unmeasured)
+    outcome = unfinished_outcome(recorded_run(), None, history_of([failed]), unmeasured)
     assert outcome.best is None
     assert "Nothing has been verified so far. 1 of 1 trials: failed-verification" in outcome.sentence
     assert "--knob max_connections" in outcome.sentence
@@ -388,12 +403,25 @@ def test_disturbed_default_does_not_end_the_reference():
             score = 80.0 if verdict == "verified" else None
             asked = trial(number, TrialPurpose.SEARCH, DEFAULT, score, verdict=verdict)
             trials.append(replace(asked, proposal_number=number))
-        return History(SimpleNamespace(trials_of=lambda _: trials, proposals_of=lambda _: []), 1)
+        return history_of(trials)
 
     for verdicts in ((), ("verified",), ("disturbed",), ("disturbed", "verified")):
         assert searched(*verdicts).references_left(20) > 0
     for verdicts in (("failed-verification",), ("disturbed", "failed-verification")):
         assert searched(*verdicts).references_left(20) == 0
+
+
+def test_history_keeps_of_a_trial_what_became_of_it(monkeypatch):
+    """A run of thousands of trials would fill the memory with what nobody asks for."""
+    recorded = []
+    history = history_of([])
+    monkeypatch.setattr(history._repository, "record_trial", recorded.append, raising=False)
+    measured = SimpleNamespace(rate_rps=1000.0, goodput_mbps=90.0)
+    whole = replace(trial(1, TrialPurpose.SEARCH, DEFAULT, 90.0), measurements=(measured,))
+    history.record(whole)
+    assert recorded == [whole]
+    assert [type(kept) for kept in history.trials] == [TrialLine]
+    assert history.leader().goodput_mbps == {1000.0: 90.0}
 
 
 def test_check_of_an_export_makes_nothing_outside_its_directory(tmp_path):

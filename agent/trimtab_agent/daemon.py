@@ -1,9 +1,14 @@
 """The daemon behind `trimtab up`: API and web UI on one port, runs in the background."""
 
+import threading
+
+from trimtab_tuner.understanding.importance import load_trees
+
 from trimtab_agent.api.access import Access
 from trimtab_agent.api.app import create_app
 from trimtab_agent.api.context import Context
 from trimtab_agent.api.serve import listen, serve
+from trimtab_agent.run.analysing import Analyses
 from trimtab_agent.runtime import open_runtime
 from trimtab_agent.settings import Settings
 
@@ -16,6 +21,8 @@ def run_daemon(settings: Settings) -> None:
     listener = listen(settings)
     port: int = listener.getsockname()[1]
     access = Access(settings, port)
+    # Joined at the end of the process: an import that is cut off in the middle may end it with an abort.
+    threading.Thread(target=load_trees, name="loading").start()
     with listener, open_runtime(settings) as runtime:
         app = create_app(
             settings,
@@ -28,6 +35,7 @@ def run_daemon(settings: Settings) -> None:
                 host_id=runtime.host_id,
                 layout=runtime.layout,
                 access=access,
+                analyses=Analyses(runtime.repository),
             ),
         )
         host = f"[{settings.host}]" if ":" in settings.host else settings.host

@@ -52,7 +52,7 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
         space=Space.model_validate(run.space),
         configuration=outcome.best,
         context=_context(run, root, directory),
-        evidence=_evidence(run, outcome, outcome.best, repository.trials_of(run_id)),
+        evidence=_evidence(repository, run, outcome, outcome.best),
         base=run.base.get("text"),
         expanded=run.base.get("expanded", ""),
         base_name=Path(run.base["path"]).name if run.base else "",
@@ -179,9 +179,10 @@ def _reads_back_differently(order: ExportOrder, exported: ExportFile) -> str:
     return f"the file reads back differently: {', '.join(wrong)}" if wrong else ""
 
 
-def _evidence(
-    run: records.Run, outcome: Outcome, best: Configuration, trials: Sequence[records.Trial]
-) -> Evidence:
+def _evidence(repository: Repository, run: records.Run, outcome: Outcome, best: Configuration) -> Evidence:
+    compared = [
+        t for c in (outcome.default, best) for t in repository.trials_with(run.id, configuration_hash(c))
+    ]
     scores = {ranked.configuration_hash: ranked.mean_score_mbps for ranked in outcome.ranking}
     is_default = best == outcome.default
     # Below saturation: overload makes the tail what the timeout is.
@@ -198,9 +199,11 @@ def _evidence(
         score_mbps=scores.get(configuration_hash(best)),
         default_score_mbps=scores.get(configuration_hash(outcome.default)),
         gain=None if is_default else outcome.gain,
-        tail=None if is_default else tail_gain(outcome.default, best, trials, tail_rate_rps),
+        tail=None if is_default else tail_gain(outcome.default, best, compared, tail_rate_rps),
         tail_rate_rps=tail_rate_rps,
-        knob_gains={} if is_default else single_knob_gains(Space.model_validate(run.space), best, trials),
+        knob_gains={}
+        if is_default
+        else single_knob_gains(Space.model_validate(run.space), best, repository.trial_lines(run.id)),
     )
 
 
@@ -223,7 +226,9 @@ def tail_gain(
     return paired_gain([before[block] for block in blocks], [after[block] for block in blocks])
 
 
-def single_knob_gains(space: Space, best: Configuration, trials: Sequence[records.Trial]) -> dict[str, Gain]:
+def single_knob_gains(
+    space: Space, best: Configuration, trials: Sequence[records.TrialLine]
+) -> dict[str, Gain]:
     """What single settings of the best are worth: against the searched trial that differs in them alone.
 
     Only for knobs of which the search happens to have measured the best with the default's value.

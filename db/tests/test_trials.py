@@ -35,6 +35,10 @@ def test_list_goes_on_after_a_number(repository, make_run, make_trial):
     repository.record_trial(make_trial(other_id, 1))
     assert [trial.number for trial in repository.trials_of(run_id)] == [1, 2, 3, 4]
     assert [trial.number for trial in repository.trials_of(run_id, after=1, limit=2)] == [2, 3]
+    assert repository.trials_numbered(run_id, {4, 2, 9}) == (
+        repository.trial(run_id, 2),
+        repository.trial(run_id, 4),
+    )
 
 
 def test_summaries_tell_of_the_same_trials(repository, make_run, make_trial):
@@ -53,6 +57,22 @@ def test_summaries_tell_of_the_same_trials(repository, make_run, make_trial):
     assert [summary_of(trial) for trial in trials] == list(summaries)
     assert repository.trial_summaries(run_id, after=1, limit=1) == summaries[1:2]
     assert repository.trial_summaries(run_id, after=4) == ()
+
+
+def test_lines_and_curves_tell_of_the_same_trials(repository, make_run, make_trial):
+    """A line is its trial without its measurements, of which a curve has the goodput."""
+    run_id, other_id = make_run(repository).id, make_run(repository).id
+    repository.record_proposal(run_id, 5, {}, configuration_hash="", level=0, reason="")
+    trials = [make_trial(run_id, 1, proposal_number=5), make_trial(run_id, 2, measurements=())]
+    for trial in (*trials, make_trial(other_id, 1)):
+        repository.record_trial(trial)
+    names = [field.name for field in fields(records.TrialLine)]
+    assert list(repository.trial_lines(run_id)) == [
+        records.TrialLine(**{name: getattr(trial, name) for name in names}) for trial in trials
+    ]
+    assert repository.goodput_curves(run_id) == {
+        1: {measurement.rate_rps: measurement.goodput_mbps for measurement in trials[0].measurements}
+    }
 
 
 def summary_of(trial: records.Trial) -> records.TrialSummary:

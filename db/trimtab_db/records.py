@@ -212,13 +212,13 @@ class Measurement(MeasurementSummary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrialSummary:
-    """One configuration measured up the ladder. `number` counts from 1 in the run, over all purposes.
+class TrialLine:
+    """What became of one configuration measured up the ladder.
 
-    `verdict` is one of the tuner's words; `score` is None unless the verdict is `verified`, and so is
-    `second_score`, of the run's second objective; only a trial stopped early has an `estimated_score`.
-    `block` is the block of the confirmation (0 elsewhere, and for a repeat that somebody asked for);
-    `proposal_number` names the proposal that asked for the trial.
+    `number` counts from 1 in the run, over all purposes. `verdict` is one of the tuner's words; `score` is
+    None unless the verdict is `verified`, and so is `second_score`, of the run's second objective; only a
+    trial stopped early has an `estimated_score`. `block` is the block of the confirmation (0 elsewhere, and
+    for a repeat that somebody asked for); `proposal_number` names the proposal that asked for the trial.
     """
 
     run_id: int
@@ -236,6 +236,12 @@ class TrialSummary:
     started_at: datetime
     finished_at: datetime
     proposal_number: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialSummary(TrialLine):
+    """A trial as far as curves and tables show it."""
+
     measurements: tuple[MeasurementSummary, ...] = ()
 
 

@@ -7,7 +7,7 @@ or `s`; `kB`, `MB`, `GB` (powers of ten) or `KiB`, `MiB`, `GiB`.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trimtab_tuner.records import Frozen, Measurement
 
@@ -73,7 +73,7 @@ def broken_limit(limits: Sequence[Limit], measurements: Sequence[Measurement]) -
     return ""
 
 
-def nearest_miss(limit: Limit, trials: Sequence[Sequence[Measurement]]) -> str:
+def nearest_miss(limit: Limit, trials: Iterable[Sequence[Measurement]]) -> str:
     """What the trial that came nearest to holding it had at its worst rate; empty if none measured it."""
     worst = [
         max(values)

@@ -22,6 +22,7 @@ from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.host import describe_host
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.outcome import Outcome, RankedConfiguration
+from trimtab_agent.run.analysing import Analyses
 from trimtab_agent.service import TuningService
 from trimtab_agent.settings import Settings
 from trimtab_db import Repository, open_database, records
@@ -86,6 +87,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
         host_id=host_id,
         layout=layout,
         access=Access(settings, port),
+        analyses=Analyses(repository),
     )
     app = create_app(settings, context)
     server = DaemonServer(Config(app, log_config=None, access_log=False), context.closing)

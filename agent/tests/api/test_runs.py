@@ -4,6 +4,8 @@ import os
 from dataclasses import replace
 
 import pytest
+from trimtab_agent.run import analysing
+from trimtab_agent.run.analysing import analyse_run
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
 from trimtab_db.records import CounterSample, RunState
@@ -184,6 +186,28 @@ def test_analysis_does_not_read_a_run_whole(daemon, recorded_run, monkeypatch):
     """Counters come one trial at a time, for the few that a rule may look at."""
     monkeypatch.setattr(daemon.repository, "trials_of", None)
     assert daemon.client.get(f"/api/v1/runs/{recorded_run.id}/analysis").status_code == 200
+
+
+def test_analysis_is_worked_out_anew_only_when_the_run_has_got_on(daemon, recorded_run, monkeypatch):
+    """Whoever comes back to a long run need not wait for it again; a new outcome may be of another best."""
+    worked_out = []
+
+    def analysed(repository, run_id):
+        worked_out.append(run_id)
+        return analyse_run(repository, run_id)
+
+    monkeypatch.setattr(analysing, "analyse_run", analysed)
+    path = f"/api/v1/runs/{recorded_run.id}/analysis"
+    first = daemon.client.get(path).json()
+    assert daemon.client.get(path).json() == first
+    assert len(worked_out) == 1
+    outcome = {**recorded_run.outcome, "best": recorded_run.outcome["default"]}
+    daemon.repository.set_run_outcome(recorded_run.id, outcome)
+    assert daemon.client.get(path).json()["best"] == outcome["best"]
+    (last, *_) = reversed(daemon.repository.trials_of(recorded_run.id))
+    daemon.repository.record_trial(replace(last, number=last.number + 1, proposal_number=None))
+    daemon.client.get(path)
+    assert len(worked_out) == 3
 
 
 def test_analysis_of_an_unknown_run_is_refused(daemon):

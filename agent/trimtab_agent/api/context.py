@@ -12,6 +12,7 @@ from trimtab_agent.api.access import Access
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.layout import CpuLayout
+from trimtab_agent.run.analysing import Analyses
 from trimtab_agent.service import TuningService
 
 
@@ -27,6 +28,7 @@ class Context:
     host_id: int
     layout: CpuLayout
     access: Access
+    analyses: Analyses
     closing: asyncio.Event = field(default_factory=asyncio.Event)
 
 

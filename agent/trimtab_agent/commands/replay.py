@@ -95,7 +95,7 @@ def _recorded(run_id: int, var: Path | None) -> dict[str, Any]:
             run = repository.run(run_id)
         except RecordNotFoundError as error:
             raise RunNotFound(run_id) from error
-        trials = [t for t in repository.trials_of(run_id) if t.purpose is TrialPurpose.SEARCH]
+        trials = [t for t in repository.trial_lines(run_id) if t.purpose is TrialPurpose.SEARCH]
     record = surface_record(
         f"run-{run_id}",
         server=run.target,

@@ -1,5 +1,7 @@
 """What the tuner makes of a run's records beyond the outcome: `GET /runs/{id}/analysis`."""
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,6 +18,33 @@ from trimtab_agent.run.history import as_result
 from trimtab_agent.run.measuring import for_tuner
 from trimtab_agent.workload_choice import recorded_conditions
 
+MOST_KEPT = 16  # runs that somebody may be looking at
+
+# What an analysis depends on that changes: how many trials there are, and the outcome.
+_Progress = tuple[int, records.JsonObject | None]
+
+
+class Analyses:
+    """The latest analyses of runs; one is worked out anew only when its run has got on. For any thread."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._lock = threading.Lock()  # two who ask at once wait for the same one
+        self._done: OrderedDict[int, tuple[_Progress, Analysis]] = OrderedDict()
+
+    def of(self, run_id: int) -> Analysis:
+        """The analysis of a run as far as it has come; raises RecordNotFoundError."""
+        with self._lock:
+            summary = self._repository.run_summary(run_id)
+            progress = (summary.trials, summary.run.outcome)
+            known, analysis = self._done.pop(run_id, (None, None))
+            if analysis is None or known != progress:
+                analysis = analyse_run(self._repository, run_id)
+            self._done[run_id] = (progress, analysis)
+            if len(self._done) > MOST_KEPT:
+                self._done.popitem(last=False)
+            return analysis
+
 
 def analyse_run(repository: Repository, run_id: int) -> Analysis:
     """The analysis of a run as far as it has come."""
@@ -23,7 +52,7 @@ def analyse_run(repository: Repository, run_id: int) -> Analysis:
     space = Space.model_validate(run.space)
     trials = [
         t
-        for t in repository.trial_summaries(run_id)
+        for t in repository.trial_lines(run_id)
         if t.purpose is not TrialPurpose.CALIBRATION and t.verdict != Verdict.ABORTED
     ]
     results = [as_result(t) for t in trials if t.purpose is TrialPurpose.SEARCH]
@@ -42,31 +71,37 @@ def _best(run: records.Run, results: Sequence[TrialResult]) -> Configuration | N
 
 
 def _evidence(
-    repository: Repository, run: records.Run, trials: Sequence[records.TrialSummary], best: Configuration
+    repository: Repository, run: records.Run, trials: Sequence[records.TrialLine], best: Configuration
 ) -> RunEvidence | None:
     """The run's trials as evidence, with rates and counters only where a rule may look at them.
 
     Those are the best's latest trial, the trials that differ from it in one knob, and the last trial that
     failed with each way of sending: so a run of thousands of trials is not read whole.
     """
-    own = [t for t in trials if t.configuration == best and t.measurements]
-    if not own:
-        return None
-    failed = [t for t in trials if t.verdict == Verdict.FAILED_VERIFICATION and t.measurements]
     looked_at = {
-        own[-1].number,
-        *{t.configuration.get("sendfile"): t.number for t in failed}.values(),
+        *{t.configuration.get("sendfile"): t.number for t in trials if _failed(t)}.values(),
         *{t.configuration_hash: t.number for t in trials if _one_knob_apart(t.configuration, best)}.values(),
     }
     evidence = {t.number: _trial(t) for t in trials}
-    evidence |= {number: _trial_with_rates(repository.trial(run.id, number)) for number in looked_at}
+    whole = repository.trials_numbered(run.id, looked_at)
+    evidence |= {trial.number: _trial_with_rates(trial) for trial in whole}
+    own = (t.number for t in reversed(trials) if t.configuration == best)
+    latest = (_trial_with_rates(repository.trial(run.id, number)) for number in own)
+    of_best = next((trial for trial in latest if trial.rates), None)
+    if of_best is None:
+        return None
+    evidence[of_best.number] = of_best
     return RunEvidence(
         space=Space.model_validate(run.space),
-        best=evidence[own[-1].number],
+        best=of_best,
         trials=tuple(evidence.values()),
         server_cpus=tuple(run.layout.get("server", ())),
         link_mbps=_link_mbps(run),
     )
+
+
+def _failed(trial: records.TrialLine) -> bool:
+    return trial.verdict == Verdict.FAILED_VERIFICATION
 
 
 def _one_knob_apart(one: Configuration, other: Configuration) -> bool:
@@ -79,7 +114,7 @@ def _link_mbps(run: records.Run) -> float | None:
     return None if profile is None else profile.total_mbps
 
 
-def _trial(trial: records.TrialSummary) -> TrialEvidence:
+def _trial(trial: records.TrialLine) -> TrialEvidence:
     return TrialEvidence(
         number=trial.number,
         configuration=trial.configuration,

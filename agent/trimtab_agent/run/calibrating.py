@@ -61,7 +61,7 @@ def calibrate(
 def recorded_calibration(settings: Settings, history: History) -> Calibration | None:
     """The calibration of a run that was killed before it had its ladder; None if there is none to keep."""
     useless = (Verdict.CRASHED, Verdict.REJECTED)
-    trials = [t for t in history.finished(TrialPurpose.CALIBRATION) if t.verdict not in useless]
+    trials = [trial for trial in history.calibrations() if trial.verdict not in useless]
     if not trials:
         return None
     calibration = Calibration(start_rate_rps=settings.calibration_start_rps)

@@ -1,19 +1,19 @@
 """From a run's recorded trials to its outcome: the sentence, the gain, the ranking."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from trimtab_db import records
 from trimtab_tuner.blocks import Blocks
 from trimtab_tuner.confirmation import conclude, describe
 from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
-from trimtab_tuner.records import Configuration, ConfirmedScore, TrialResult, Verdict
+from trimtab_tuner.records import Configuration, ConfirmedScore, Measurement, TrialResult, Verdict
 from trimtab_tuner.reference import Reference
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain
 
 from trimtab_agent.outcome import Outcome, RankedConfiguration
-from trimtab_agent.run.history import as_result
+from trimtab_agent.run.history import History, as_result
 from trimtab_agent.run.measuring import for_tuner
 from trimtab_agent.run.trade_off import run_front
 
@@ -34,7 +34,7 @@ ADVICE = {
 }
 
 
-def verdict_counts(trials: Sequence[records.Trial]) -> dict[str, int]:
+def verdict_counts(trials: Sequence[records.TrialLine]) -> dict[str, int]:
     """How many trials of the search and the confirmation got each verdict, most frequent first."""
     judged = [trial for trial in trials if trial.purpose is not records.TrialPurpose.CALIBRATION]
     return dict(Counter(trial.verdict for trial in judged).most_common())
@@ -43,7 +43,7 @@ def verdict_counts(trials: Sequence[records.Trial]) -> dict[str, int]:
 def confirmed_outcome(
     run: records.Run,
     finalists: Sequence[Configuration],
-    trials: Sequence[records.Trial],
+    history: History,
     blocks: Blocks,
     best: TrialResult | None,
 ) -> Outcome:
@@ -51,9 +51,9 @@ def confirmed_outcome(
 
     `best` is what the search recommends.
     """
-    space = Space.model_validate(run.space)
+    space, trials = Space.model_validate(run.space), history.trials
     scores = block_scores(trials, blocks.whole)
-    searched = [as_result(trial) for trial in _searched(trials)]
+    searched = [as_result(trial) for trial in history.finished(records.TrialPurpose.SEARCH)]
     recommended = None if best is None else best.configuration
     concluded = conclude(space, finalists, scores, searched, best=recommended)
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
@@ -67,7 +67,7 @@ def confirmed_outcome(
     ranking.sort(key=lambda r: (r.rank is None, r.rank, -(r.mean_score_mbps or 0.0)))
     sentence = concluded.sentence
     if concluded.recommended is None:
-        sentence = f"{sentence} {explain_no_verified(run, trials)}"
+        sentence = f"{sentence} {explain_no_verified(run, history)}"
     if blocks.next_slot is None and len(blocks.whole) < blocks.wanted:
         sentence = (
             f"{sentence} Only {len(blocks.whole)} of the {blocks.wanted} blocks wanted could be measured: "
@@ -86,7 +86,7 @@ def confirmed_outcome(
     )
 
 
-def block_scores(trials: Sequence[records.Trial], blocks: Collection[int]) -> list[ConfirmedScore]:
+def block_scores(trials: Sequence[records.TrialLine], blocks: Collection[int]) -> list[ConfirmedScore]:
     """The scores of those blocks of the confirmation; of a slot that was tried again, the last."""
     latest = {
         (trial.block, trial.configuration_hash): trial
@@ -123,7 +123,7 @@ def _ranked(
 
 
 def unfinished_outcome(
-    run: records.Run, best: TrialResult | None, trials: Sequence[records.Trial], reference: Reference
+    run: records.Run, best: TrialResult | None, history: History, reference: Reference
 ) -> Outcome:
     """The outcome of a run that ended before its confirmation told anything: the best so far.
 
@@ -131,26 +131,26 @@ def unfinished_outcome(
     """
     default = Space.model_validate(run.space).default()
     return Outcome(
-        sentence=_unfinished_sentence(run, best, trials, reference),
+        sentence=_unfinished_sentence(run, best, history, reference),
         confirmed=False,
         default=default,
         best=None if best is None else best.configuration,
         gain=None,
         ranking=(),
-        verdicts=verdict_counts(trials),
-        front=run_front(run, None if best is None else best.configuration, trials),
+        verdicts=verdict_counts(history.trials),
+        front=run_front(run, None if best is None else best.configuration, history.trials),
     )
 
 
 def _unfinished_sentence(
-    run: records.Run, best: TrialResult | None, trials: Sequence[records.Trial], reference: Reference
+    run: records.Run, best: TrialResult | None, history: History, reference: Reference
 ) -> str:
     """The best so far, and how much there is to it."""
-    searched = _searched(trials)
+    searched = history.finished(records.TrialPurpose.SEARCH)
     if not searched:
         return "The run ended before any configuration had been measured."
     if best is None or best.score is None:
-        return f"Nothing has been verified so far. {explain_no_verified(run, trials)}".strip()
+        return f"Nothing has been verified so far. {explain_no_verified(run, history)}".strip()
     default = Space.model_validate(run.space).default()
     sentence = f"Best so far is {describe(best.configuration, default)} with {best.score:.1f} Mbps"
     of_default = [t.score for t in searched if t.configuration == default and t.score is not None]
@@ -163,41 +163,38 @@ def _unfinished_sentence(
     )
 
 
-def explain_no_verified(run: records.Run, trials: Sequence[records.Trial]) -> str:
+def explain_no_verified(run: records.Run, history: History) -> str:
     """Why no trial was verified: what became of most of them, one as an example, and what may help."""
-    judged = _searched(trials)
+    judged = history.finished(records.TrialPurpose.SEARCH)
     if not judged:
         return ""
     verdict, count = Counter(trial.verdict for trial in judged).most_common(1)[0]
     example = next(trial for trial in judged if trial.verdict == verdict)
-    advice = _looser_constraint(run, judged) or ADVICE.get(Verdict(verdict), "")
+    advice = _looser_constraint(run, history, len(judged)) or ADVICE.get(Verdict(verdict), "")
     sentence = (
         f"{count} of {len(judged)} trials: {verdict}, for instance trial {example.number}: {example.reason}"
     )
     return f"{sentence} {advice}".strip()
 
 
-def _searched(trials: Sequence[records.Trial]) -> list[records.Trial]:
-    """The trials of the search, without those that a stop has cut short: they are carried out again."""
-    return [
-        trial
-        for trial in trials
-        if trial.purpose is records.TrialPurpose.SEARCH and trial.verdict != Verdict.ABORTED
-    ]
-
-
-def _looser_constraint(run: records.Run, trials: Sequence[records.Trial]) -> str:
+def _looser_constraint(run: records.Run, history: History, trials: int) -> str:
     """What to loosen where a constraint is what most trials broke; empty where it is something else."""
     limits = [parse_limit(text) for text in run.settings.get("constraints", ())]
-    measured = [[for_tuner(m) for m in trial.measurements] for trial in trials if trial.measurements]
+    if not limits:
+        return ""
     broken = Counter(
         limit.text
-        for measurements in measured
+        for measurements in _measured(history)
         if (limit := next((x for x in limits if broken_limit([x], measurements)), None)) is not None
     )
-    if not broken or 2 * broken.total() <= len(trials):
+    if 2 * broken.total() <= trials:
         return ""
     text = broken.most_common(1)[0][0]
-    nearest = nearest_miss(parse_limit(text), measured)
+    nearest = nearest_miss(parse_limit(text), _measured(history))
     had = f"; the trial that came nearest had {nearest} at its worst rate" if nearest else ""
     return f"Loosen or drop the constraint {text}{had}."
+
+
+def _measured(history: History) -> Iterator[list[Measurement]]:
+    """What each trial of the search measured, as the tuner looks at it."""
+    return ([for_tuner(m) for m in trial.measurements] for trial in history.searched() if trial.measurements)

@@ -51,7 +51,7 @@ class Confirmation:
             blocks = self._blocks()
             progress.expect(RunPhase.CONFIRMING, blocks.trials_left)
             if blocks.next_slot is None:
-                return confirmed_outcome(self._run, self._finalists, self._history.trials, blocks, self._best)
+                return confirmed_outcome(self._run, self._finalists, self._history, blocks, self._best)
             block, configuration = blocks.next_slot
             executor.climb(TrialPurpose.CONFIRMATION, configuration, ladder, block=block)
 
@@ -60,7 +60,7 @@ class Confirmation:
         blocks = self._blocks()
         if blocks.next_slot is not None and len(blocks.whole) < FEWEST_BLOCKS:
             return None
-        outcome = confirmed_outcome(self._run, self._finalists, self._history.trials, blocks, self._best)
+        outcome = confirmed_outcome(self._run, self._finalists, self._history, blocks, self._best)
         if blocks.next_slot is None:
             return outcome
         sentence = (
@@ -96,7 +96,7 @@ class Confirmation:
 
 
 def blocks_of(
-    finalists: Sequence[Configuration], repeats: int, seed: int, trials: Sequence[records.Trial]
+    finalists: Sequence[Configuration], repeats: int, seed: int, trials: Sequence[records.TrialLine]
 ) -> Blocks:
     """The blocks of a confirmation, from its finished trials."""
     measured = [

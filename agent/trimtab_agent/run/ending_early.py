@@ -27,7 +27,7 @@ def early_outcome(
         outcome = Confirmation(run, settings, space, history, best).so_far()
         if outcome is not None:
             return outcome
-    return unfinished_outcome(run, best, history.trials, history.reference())
+    return unfinished_outcome(run, best, history, history.reference())
 
 
 def interrupt_dead_runs(repository: Repository) -> None:

@@ -28,7 +28,7 @@ def earlier_runs(repository: Repository, run: records.Run) -> list[PastRun]:
             continue
         trials = [
             t
-            for t in repository.trial_summaries(other.id)
+            for t in repository.trial_lines(other.id)
             if t.purpose is TrialPurpose.SEARCH and t.verdict not in (Verdict.ABORTED, Verdict.DISTURBED)
         ]
         if any(t.score is not None for t in trials):

@@ -1,7 +1,8 @@
 """What is recorded of a run: its trials and proposals, with the questions the phases ask about them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
 
 from trimtab_db import Repository, records
 from trimtab_db.records import TrialPurpose
@@ -20,18 +21,22 @@ from trimtab_tuner.space import configuration_hash
 
 # A configuration whose trials were disturbed so often is not measured again.
 MOST_DISTURBED = 2
+PAGE_TRIALS = 100
 
 
 class History:
     """A run's trials, read once and kept up to date by recording through it.
 
-    The trials come without their size classes, which only matter for judging a trial at its end.
+    Of what was measured in them only the goodput is kept: everything else that is asked about a run of
+    thousands of trials is asked about few of them, and read when it is.
     """
 
     def __init__(self, repository: Repository, run_id: int) -> None:
         self._repository = repository
         self._run_id = run_id
-        self.trials: list[records.Trial] = list(repository.trials_of(run_id))
+        self.trials: list[records.TrialLine] = list(repository.trial_lines(run_id))
+        self._curves = repository.goodput_curves(run_id)
+        self._results: dict[int, TrialResult] = {}  # by trial; asked for anew after every one
         proposals = repository.proposals_of(run_id)
         self._proposals = len(proposals)
         self._untried = {p.configuration_hash: p.number for p in proposals if p.trial_number is None}
@@ -46,9 +51,9 @@ class History:
         """How long all the trials took together."""
         return sum((t.finished_at - t.started_at).total_seconds() for t in self.trials)
 
-    def finished(self, purpose: TrialPurpose) -> list[records.Trial]:
+    def finished(self, purpose: TrialPurpose) -> list[records.TrialLine]:
         """The trials of that purpose that were not cut short."""
-        return [t for t in self.trials if t.purpose is purpose and t.verdict != Verdict.ABORTED]
+        return [trial for trial in self.trials if _finished(trial, purpose)]
 
     def results(self) -> list[TrialResult]:
         """What the strategy asked for and got, drift taken out; without the repeats of the reference.
@@ -66,7 +71,9 @@ class History:
                 disturbed[trial.configuration_hash] += 1
                 if disturbed[trial.configuration_hash] != MOST_DISTURBED:
                     continue
-            asked.append((position, as_result(trial)))
+            if trial.number not in self._results:
+                self._results[trial.number] = as_result(trial)
+            asked.append((position, self._results[trial.number]))
         return without_drift(asked, self.reference())
 
     def reference(self) -> Reference:
@@ -87,7 +94,7 @@ class History:
             Climb(
                 configuration_hash=trial.configuration_hash,
                 score=trial.score,
-                goodput_mbps={m.rate_rps: m.goodput_mbps for m in trial.measurements},
+                goodput_mbps=self._curves.get(trial.number, {}),
             )
             for trial in self.finished(TrialPurpose.SEARCH)
             if trial.score is not None
@@ -98,16 +105,28 @@ class History:
         """How many rates of the search have not been driven because the outcome was settled."""
         settled = (Verdict.STOPPED_EARLY, Verdict.FAILED_VERIFICATION, Verdict.GENERATOR_LIMITED)
         return sum(
-            len(ladder) - len(trial.measurements)
+            len(ladder) - len(self._curves.get(trial.number, ()))
             for trial in self.finished(TrialPurpose.SEARCH)
             if trial.verdict in settled
         )
+
+    def calibrations(self) -> list[records.Trial]:
+        """The calibrations that were not cut short, with all they measured."""
+        numbers = [trial.number for trial in self.finished(TrialPurpose.CALIBRATION)]
+        return [self._repository.trial(self._run_id, number) for number in numbers]
+
+    def searched(self) -> Iterator[records.Trial]:
+        """The trials of the search that were not cut short with their measurements, read a page at a time."""
+        after = 0
+        while page := self._repository.trials_of(self._run_id, after=after, limit=PAGE_TRIALS):
+            yield from (trial for trial in page if _finished(trial, TrialPurpose.SEARCH))
+            after = page[-1].number
 
     def low_load_limit(self) -> Limit | None:
         """The latency limit that the calibration suggests, by its lowest rate with replies, if any."""
         means_us = {
             m.rate_rps: m.reply_latency.mean_us
-            for t in self.finished(TrialPurpose.CALIBRATION)
+            for t in self.calibrations()
             for m in t.measurements
             if m.reply_latency.mean_us
         }
@@ -142,7 +161,8 @@ class History:
     def record(self, trial: records.Trial) -> None:
         """Records a trial."""
         self._repository.record_trial(trial)
-        self.trials.append(trial)
+        self.trials.append(_line(trial))
+        self._curves[trial.number] = {m.rate_rps: m.goodput_mbps for m in trial.measurements}
 
     def propose(self, proposal: Proposal) -> int:
         """Writes down what the strategy asks for, before it is tried; its number.
@@ -164,7 +184,16 @@ class History:
         return self._proposals
 
 
-def as_result(trial: records.TrialSummary) -> TrialResult:
+def _finished(trial: records.TrialLine, purpose: TrialPurpose) -> bool:
+    return trial.purpose is purpose and trial.verdict != Verdict.ABORTED
+
+
+def _line(trial: records.Trial) -> records.TrialLine:
+    """What became of the trial, without what it measured."""
+    return records.TrialLine(**{f.name: getattr(trial, f.name) for f in fields(records.TrialLine)})
+
+
+def as_result(trial: records.TrialLine) -> TrialResult:
     """A recorded trial as the tuner wants it."""
     return TrialResult(
         configuration=trial.configuration,

@@ -14,7 +14,9 @@ from trimtab_tuner.strategies.base import FAILURES
 from trimtab_agent.outcome import Front, FrontMember
 
 
-def run_front(run: records.Run, best: Configuration | None, trials: Sequence[records.Trial]) -> Front | None:
+def run_front(
+    run: records.Run, best: Configuration | None, trials: Sequence[records.TrialLine]
+) -> Front | None:
     """The front as far as the run has come; None for a run with one objective.
 
     A configuration counts with its means over the confirmation, or over the search where it has not been
@@ -46,7 +48,7 @@ def run_front(run: records.Run, best: Configuration | None, trials: Sequence[rec
     return Front(first=axis(run.objective), second=second, members=tuple(found))
 
 
-def finalists_of_front(run: records.Run, trials: Sequence[records.Trial]) -> tuple[Configuration, ...]:
+def finalists_of_front(run: records.Run, trials: Sequence[records.TrialLine]) -> tuple[Configuration, ...]:
     """What the confirmation measures of the search's front; the same whenever it is resumed."""
     if run.second_objective is None:
         return ()
@@ -55,16 +57,16 @@ def finalists_of_front(run: records.Run, trials: Sequence[records.Trial]) -> tup
     return worth_confirming(front(list(_points(searched).values()), minimised=minimised))
 
 
-def _of_block(trial: records.Trial) -> bool:
+def _of_block(trial: records.TrialLine) -> bool:
     """Whether the trial belongs to the confirmation; in block 0 are repeats that somebody asked for."""
     return trial.purpose is TrialPurpose.CONFIRMATION and trial.block > 0
 
 
-def _points(trials: Sequence[records.Trial]) -> dict[str, Point]:
+def _points(trials: Sequence[records.TrialLine]) -> dict[str, Point]:
     """The configurations that never failed and have both figures, by their hash."""
     judged = [t for t in trials if t.purpose is TrialPurpose.SEARCH or _of_block(t)]
     failed = {t.configuration_hash for t in judged if Verdict(t.verdict) in FAILURES}
-    measured: dict[str, list[records.Trial]] = {}
+    measured: dict[str, list[records.TrialLine]] = {}
     for trial in judged:
         if trial.score is not None and trial.second_score is not None:
             measured.setdefault(trial.configuration_hash, []).append(trial)

@@ -23,7 +23,7 @@ SHOWN_ROWS = 40
 def run_markdown(repository: Repository, run_id: int) -> str:
     """The document: what was run, the outcome, the ranked configurations, and what is understood of them."""
     run = repository.run(run_id)
-    trials = repository.trials_of(run_id)
+    trials = repository.trial_summaries(run_id)
     space = Space.model_validate(run.space)
     outcome = Outcome.model_validate(run.outcome) if run.outcome else None
     parts = [
@@ -57,7 +57,7 @@ def run_markdown(repository: Repository, run_id: int) -> str:
 
 
 def _facts(
-    repository: Repository, run: records.Run, trials: Sequence[records.Trial]
+    repository: Repository, run: records.Run, trials: Sequence[records.TrialSummary]
 ) -> list[tuple[str, str]]:
     """Where and how it was measured, for how long, and how sure a single trial is."""
     host = repository.host(run.host_id)

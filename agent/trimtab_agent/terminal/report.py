@@ -34,7 +34,7 @@ STATE_STYLE = {
 class Row:
     """A line of the ranked table: a configuration's trial of the search and its place among the finalists."""
 
-    trial: records.Trial
+    trial: records.TrialSummary
     ranked: RankedConfiguration | None
     is_default: bool
     is_best: bool
@@ -54,7 +54,7 @@ class Row:
         return 100 * timed_out / requests.offered if requests.offered else None
 
 
-def table_rows(space: Space, outcome: Outcome | None, trials: Sequence[records.Trial]) -> list[Row]:
+def table_rows(space: Space, outcome: Outcome | None, trials: Sequence[records.TrialSummary]) -> list[Row]:
     """One row per configuration of the search: finalists by rank, then the others by score."""
     ranking = {r.configuration_hash: r for r in outcome.ranking} if outcome else {}
     best = outcome.best if outcome else None
@@ -85,7 +85,7 @@ def _place(row: Row) -> tuple[bool, int, float, float, int]:
 def print_run(console: Console, repository: Repository, run_id: int, exports: Path) -> None:
     """The whole report of a run; `exports` is where its files lie."""
     run = repository.run(run_id)
-    trials = repository.trials_of(run_id)
+    trials = repository.trial_summaries(run_id)
     space = Space.model_validate(run.space)
     outcome = Outcome.model_validate(run.outcome) if run.outcome else None
     console.print()
@@ -190,7 +190,9 @@ def _front_table(space: Space, front: Front) -> Table:
     return table
 
 
-def _conclusion(run: records.Run, outcome: Outcome | None, trials: Sequence[records.Trial]) -> list[str]:
+def _conclusion(
+    run: records.Run, outcome: Outcome | None, trials: Sequence[records.TrialSummary]
+) -> list[str]:
     lines = []
     if outcome is not None:
         lines.append(f"[bold]{escape(outcome.sentence)}[/bold]")

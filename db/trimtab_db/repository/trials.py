@@ -13,8 +13,9 @@ from trimtab_db.errors import RecordConflictError, RecordNotFoundError
 from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from sqlalchemy import Select
     from sqlalchemy.orm.interfaces import ORMOption
 
 
@@ -105,20 +106,23 @@ class TrialRepository(RepositoryPart):
         with self.database.reading() as session:
             return tuple(_trial_record(row, size_classes=size_classes) for row in session.scalars(query))
 
+    def trials_numbered(self, run_id: int, numbers: Iterable[int]) -> tuple[records.Trial, ...]:
+        """Those of the run's trials, ascending, with everything in them."""
+        query = (
+            select(models.Trial)
+            .where(models.Trial.run_id == run_id, models.Trial.number.in_(numbers))
+            .options(*_parts(size_classes=True))
+            .order_by(models.Trial.number)
+        )
+        with self.database.reading() as session:
+            return tuple(_trial_record(row, size_classes=True) for row in session.scalars(query))
+
     def trial_summaries(
         self, run_id: int, *, after: int = 0, limit: int | None = None
     ) -> tuple[records.TrialSummary, ...]:
         """Like `trials_of`, but only what curves and tables show: for runs of thousands of trials."""
-        trials = (
-            select(*_columns(models.Trial, records.TrialSummary, "proposal_number", "measurements"))
-            .add_columns(models.Proposal.number.label("proposal_number"))
-            .outerjoin(models.Trial.proposal)
-            .where(models.Trial.run_id == run_id, models.Trial.number > after)
-            .order_by(models.Trial.number)
-            .limit(limit)
-        )
         with self.database.reading() as session:
-            rows = session.execute(trials).all()
+            rows = session.execute(_lines(run_id, after, limit)).all()
             measurements: dict[int, list[records.MeasurementSummary]] = {row.number: [] for row in rows}
             if rows:
                 own = (
@@ -136,6 +140,27 @@ class TrialRepository(RepositoryPart):
             records.TrialSummary(**row._asdict(), measurements=tuple(measurements[row.number]))
             for row in rows
         )
+
+    def trial_lines(self, run_id: int) -> tuple[records.TrialLine, ...]:
+        """What became of the run's trials, ascending, and nothing of their measurements."""
+        with self.database.reading() as session:
+            rows = session.execute(_lines(run_id, after=0, limit=None))
+            return tuple(records.TrialLine(**row._asdict()) for row in rows)
+
+    def goodput_curves(self, run_id: int) -> dict[int, dict[float, float]]:
+        """Goodput in Mbps by rate of each trial of the run, by the trial's number."""
+        measurement = models.Measurement
+        query = (
+            select(models.Trial.number, measurement.rate_rps, measurement.goodput_mbps)
+            .join(models.Trial.measurements)
+            .where(models.Trial.run_id == run_id)
+            .order_by(models.Trial.number, measurement.number)
+        )
+        curves: dict[int, dict[float, float]] = {}
+        with self.database.reading() as session:
+            for number, rate_rps, goodput_mbps in session.execute(query):
+                curves.setdefault(number, {})[rate_rps] = goodput_mbps
+        return curves
 
     def trials_with(self, run_id: int, configuration_hash: str) -> tuple[records.Trial, ...]:
         """The run's trials of one configuration with their measurements, without size classes."""
@@ -186,6 +211,18 @@ def _parts(*, size_classes: bool) -> tuple[ORMOption, ...]:
     if size_classes:
         measurements = measurements.selectinload(models.Measurement.size_classes)
     return (measurements, joinedload(models.Trial.proposal).load_only(models.Proposal.number))
+
+
+def _lines(run_id: int, after: int, limit: int | None) -> Select[*tuple[Any, ...]]:
+    """The run's trials as rows of the columns of `TrialLine`."""
+    return (
+        select(*_columns(models.Trial, records.TrialLine, "proposal_number"))
+        .add_columns(models.Proposal.number.label("proposal_number"))
+        .outerjoin(models.Trial.proposal)
+        .where(models.Trial.run_id == run_id, models.Trial.number > after)
+        .order_by(models.Trial.number)
+        .limit(limit)
+    )
 
 
 def _columns(model: type[models.Base], record: type, *without: str) -> list[Any]:

@@ -9,7 +9,7 @@ from trimtab_tuner.records import TrialResult, Verdict
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.understanding.analysis import analyse
 from trimtab_tuner.understanding.importance import MOST_TRIALS, importance
-from trimtab_tuner.understanding.stability import stability
+from trimtab_tuner.understanding.stability import MOST_LISTED, stability
 
 
 def knob(name, high=64):
@@ -87,6 +87,18 @@ def test_flat_optimum_is_told_from_a_sharp_one_and_from_one_with_failing_neighbo
     )
     assert failing.kind == "sharp"
     assert any(n.relative_score is None for n in failing.neighbours)
+
+
+def test_of_many_neighbours_those_that_differ_least_are_listed():
+    """All of them count; a table of thousands tells nobody anything."""
+    best = {"strong": 16, "weak": 16, "idle": 1}
+    space = Space(knobs=tuple(knob(name, 1024) for name in best))
+    near = [{"strong": strong, "weak": weak, "idle": 1} for strong in range(12, 22) for weak in range(12, 22)]
+    results = [TrialResult(configuration=each, verdict=Verdict.VERIFIED, score=100.0) for each in near]
+    found = stability(space, results, best)
+    assert (found.within, found.sentence[:9], len(found.neighbours)) == (99, "99 of 99 ", MOST_LISTED)
+    apart = [sum(n.configuration[name] != best[name] for name in best) for n in found.neighbours]
+    assert apart == [1] * 18 + [2] * (MOST_LISTED - 18)
 
 
 def test_stability_of_an_isolated_best_is_not_known():

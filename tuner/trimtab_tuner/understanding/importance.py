@@ -141,6 +141,11 @@ def _drawn(verified: Sequence[TrialResult], seed: int) -> Sequence[TrialResult]:
     return [verified[i] for i in np.sort(drawn)]
 
 
+def load_trees() -> None:
+    """Imports what the forest is made of: a second that the first analysis need not take, if done before."""
+    import sklearn.tree  # noqa: F401 - seldom used
+
+
 def _trees(points: Points, scores: Vector, seed: int) -> list[Any]:
     """Extremely randomised trees, one after the other.
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from trimtab_tuner.records import Configuration, Frozen, TrialResult
-from trimtab_tuner.space import Space
+from trimtab_tuner.space import Knob, Space
 
 WITHIN = 0.02
 NEIGHBOUR = 0.26  # of each knob's scale: one step of a grid of five values
 FEWEST_NEIGHBOURS = 3
+MOST_LISTED = 50
 FLAT_SHARE = 0.6
 
 Kind = Literal["flat", "sharp", "unknown"]
@@ -26,9 +27,10 @@ class Neighbour(Frozen):
 
 
 class Stability(Frozen):
-    """Of `neighbours` measured near the best, `within` are within 2 % of it.
+    """Of what was measured near the best, `within` configurations are within 2 % of it.
 
-    `kind` is `unknown` where fewer than three were measured.
+    `neighbours` are those that differ in the fewest knobs, at most `MOST_LISTED`. `kind` is `unknown` where
+    fewer than three were measured.
     """
 
     kind: Kind
@@ -40,9 +42,10 @@ class Stability(Frozen):
 def stability(space: Space, results: Sequence[TrialResult], best: Configuration) -> Stability:
     """The stability of a configuration, by the trials measured near it."""
     own = [r.score for r in results if r.configuration == best and r.score is not None]
+    free = space.free
     near: dict[tuple[object, ...], list[TrialResult]] = {}
     for result in results:
-        if result.configuration != best and _is_neighbour(space, result.configuration, best):
+        if result.configuration != best and _is_neighbour(free, result.configuration, best):
             near.setdefault(tuple(result.configuration.values()), []).append(result)
     if not own:
         return Stability(
@@ -57,10 +60,11 @@ def stability(space: Space, results: Sequence[TrialResult], best: Configuration)
         neighbours.append(Neighbour(configuration=repeats[0].configuration, relative_score=relative))
     within = sum(n.relative_score is not None and n.relative_score >= 1 - WITHIN for n in neighbours)
     count = len(neighbours)
+    nearest = sorted(neighbours, key=lambda n: _knobs_apart(n.configuration, best))[:MOST_LISTED]
     if count < FEWEST_NEIGHBOURS:
         return Stability(
             kind="unknown",
-            neighbours=tuple(neighbours),
+            neighbours=tuple(nearest),
             within=within,
             sentence=f"Configurations measured near the best: only {count}. Its stability is not known.",
         )
@@ -68,7 +72,7 @@ def stability(space: Space, results: Sequence[TrialResult], best: Configuration)
     judgement = "the optimum is flat" if flat else "the optimum is sharp: keep to its values"
     return Stability(
         kind="flat" if flat else "sharp",
-        neighbours=tuple(neighbours),
+        neighbours=tuple(nearest),
         within=within,
         sentence=(
             f"{within} of {count} measured neighbours stay within {WITHIN:.0%} of the best: {judgement}."
@@ -76,9 +80,9 @@ def stability(space: Space, results: Sequence[TrialResult], best: Configuration)
     )
 
 
-def _is_neighbour(space: Space, configuration: Configuration, best: Configuration) -> bool:
+def _is_neighbour(free: Sequence[Knob], configuration: Configuration, best: Configuration) -> bool:
     """Whether it is within a step of the best in every ordered knob, and equal in every category."""
-    for knob in space.free:
+    for knob in free:
         a, b = configuration.get(knob.name), best.get(knob.name)
         if a == b:
             continue
@@ -87,3 +91,7 @@ def _is_neighbour(space: Space, configuration: Configuration, best: Configuratio
         if abs(knob.position(a) - knob.position(b)) > NEIGHBOUR:
             return False
     return True
+
+
+def _knobs_apart(one: Configuration, other: Configuration) -> int:
+    return sum(one.get(name) != value for name, value in other.items())

@@ -10,7 +10,6 @@ from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_agent.api.context import Context, ContextDep
 from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary, TrialSummary
 from trimtab_agent.errors import SpecError
-from trimtab_agent.run.analysing import analyse_run
 from trimtab_agent.specification import RunSpec
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -102,7 +101,7 @@ def list_trials(
 @router.get("/{run_id}/analysis")
 def analyse(run_id: RunId, context: ContextDep) -> Analysis:
     """Which knobs mattered and how they interact, how stable the best is, and what limits the server."""
-    return analyse_run(context.repository, run_id)
+    return context.analyses.of(run_id)
 
 
 @router.get("/{run_id}/events", response_model=list[records.Event])
