@@ -5,8 +5,8 @@ forest of random trees (scikit-learn) is fitted to the scores; the variance of i
 is divided into what each knob explains alone and what each pair explains beyond that. Only the range that was
 measured counts: the corners of the space that the search never saw would be the forest's own invention.
 
-The marginals are means over `BACKGROUND` random configurations of the measured range, in which one knob, or
-two, are set to each of up to `GRID_VALUES` values.
+The variance and its parts are those over the measured range, every part of which counts alike however the
+search has spread its trials (`marginals.py`). The curves have up to `GRID_VALUES` of the measured values.
 
 The forest is fitted to at most `MOST_TRIALS` trials, drawn at random from a larger run, so that what it takes
 does not grow with the run.
@@ -22,17 +22,16 @@ from numpy.typing import NDArray
 
 from trimtab_tuner.records import Frozen, TrialResult, Value
 from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.understanding.marginals import Marginals, Points
 
 FEWEST_TRIALS = 8
 MOST_TRIALS = 1000
 TREES = 64
 FOLDS = 5
-BACKGROUND = 256
 GRID_VALUES = 8
 PAIRED_KNOBS = 4
 
 Vector = NDArray[np.float64]
-Points = NDArray[np.float32]  # what the trees compute with
 
 
 class CurvePoint(Frozen):
@@ -91,17 +90,15 @@ def importance(space: Space, results: Sequence[TrialResult], *, seed: int = 0) -
     ):
         return None
     forest = _Forest(knobs, verified, scores, seed)
-    total = float(forest.predict(forest.background).var())
+    total = forest.marginals.variance(seed)
     if total <= 0:
         return None
-    alone = [forest.alone(i) for i in range(len(knobs))]
-    own = [float(means.var()) for means, _ in alone]
+    own = [forest.own_variance(i) for i in range(len(knobs))]
     ranked = sorted(range(len(knobs)), key=lambda i: -own[i])
-    found = [_knob_importance(knobs[i], forest.values[i], own[i] / total, *alone[i]) for i in ranked]
+    found = [_knob_importance(knobs[i], forest.values[i], own[i] / total, *forest.curve(i)) for i in ranked]
     pairs = []
     for one, two in itertools.combinations(ranked[:PAIRED_KNOBS], 2):
-        means = forest.together(one, two)
-        beyond = max(0.0, float(means.var()) - own[one] - own[two])
+        beyond = max(0.0, forest.joint_variance(one, two) - own[one] - own[two])
         pairs.append(
             Interaction(
                 knob_one=knobs[one].name,
@@ -109,7 +106,7 @@ def importance(space: Space, results: Sequence[TrialResult], *, seed: int = 0) -
                 share=_share(beyond / total),
                 values_one=forest.values[one],
                 values_two=forest.values[two],
-                scores=tuple(tuple(float(score) for score in row) for row in means),
+                scores=tuple(tuple(float(score) for score in row) for row in forest.map(one, two)),
             )
         )
     pairs.sort(key=lambda pair: -pair.share)
@@ -177,18 +174,10 @@ class _Forest:
         self._knobs = knobs
         measured = [[self._number(k, r.configuration[k.name]) for k in knobs] for r in results]
         points = np.array(measured, dtype=np.float32)
-        self._trees = _trees(points, scores, seed)
+        trees = _trees(points, scores, seed)
+        self.marginals = Marginals(trees, points, [knob.kind == "categorical" for knob in knobs])
         self.r_squared = round(self._out_of_sample(points, scores, seed), 3)
         self.values = [self._measured(k, results) for k in knobs]
-        generator = np.random.default_rng(seed)
-        self.background = np.column_stack(
-            [
-                generator.choice(np.unique(points[:, i]), BACKGROUND)
-                if knob.kind == "categorical"
-                else generator.uniform(points[:, i].min(), points[:, i].max(), BACKGROUND)
-                for i, knob in enumerate(knobs)
-            ]
-        ).astype(np.float32, order="C")
 
     def _measured(self, knob: Knob, results: Sequence[TrialResult]) -> tuple[Value, ...]:
         """The values of a knob that were measured, in order."""
@@ -197,32 +186,26 @@ class _Forest:
         }
         return _spread([by_place[place] for place in sorted(by_place)])
 
-    def predict(self, points: Points) -> Vector:
-        """The forest's scores."""
-        predicted: Vector = _each(self._trees, points).mean(axis=0)
-        return predicted
+    def own_variance(self, knob: int) -> float:
+        """What the forest varies by with a knob, the others being averaged over."""
+        return float(self.marginals.one(knob, self.marginals.points[knob]).mean(axis=0).var())
 
-    def alone(self, knob: int) -> tuple[Vector, Vector]:
+    def joint_variance(self, one: int, two: int) -> float:
+        """What the forest varies by with two knobs, the others being averaged over."""
+        points = self.marginals.points
+        return float(self.marginals.two(one, two, points[one], points[two]).var())
+
+    def curve(self, knob: int) -> tuple[Vector, Vector]:
         """Mean at each value of a knob, and the standard deviation of that mean among the trees."""
-        values = self.values[knob]
-        points = np.repeat(self.background[None], len(values), axis=0)
-        for i, value in enumerate(values):
-            points[i, :, knob] = self._number(self._knobs[knob], value)
-        flat = _each(self._trees, points.reshape(-1, points.shape[2]))
-        by_tree = flat.reshape(len(self._trees), len(values), -1).mean(axis=2)
+        by_tree = self.marginals.one(knob, self._places(knob))
         return by_tree.mean(axis=0), by_tree.std(axis=0)
 
-    def together(self, one: int, two: int) -> Vector:
+    def map(self, one: int, two: int) -> Vector:
         """Mean at each pair of values of two knobs."""
-        rows = []
-        for first in self.values[one]:
-            points = np.repeat(self.background[None], len(self.values[two]), axis=0)
-            points[:, :, one] = self._number(self._knobs[one], first)
-            for j, second in enumerate(self.values[two]):
-                points[j, :, two] = self._number(self._knobs[two], second)
-            flat = self.predict(points.reshape(-1, points.shape[2]))
-            rows.append(flat.reshape(len(self.values[two]), -1).mean(axis=1))
-        return np.array(rows)
+        return self.marginals.two(one, two, self._places(one), self._places(two))
+
+    def _places(self, knob: int) -> Points:
+        return np.array([self._number(self._knobs[knob], v) for v in self.values[knob]], dtype=np.float32)
 
     def _out_of_sample(self, points: Points, scores: Vector, seed: int) -> float:
         """R² of five-fold cross-validation: how far the forest can be believed at all."""
