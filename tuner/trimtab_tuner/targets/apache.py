@@ -14,6 +14,7 @@ from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
 from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, RenderContext, no_comment
+from trimtab_tuner.targets.common_knobs import accept_queue, idle_time, requests_per_connection
 from trimtab_tuner.targets.mime_types import MIME_TYPES
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
@@ -64,17 +65,7 @@ KNOBS = (
         scope="worker",
         help="Connections that a process takes beside its busy threads, for each idle thread.",
     ),
-    Knob(
-        name="ListenBacklog",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=65_535,
-        default=511,
-        unit="connections",
-        resource_weight=0.5,
-        help="Length of the kernel's accept queue (capped by net.core.somaxconn).",
-    ),
+    accept_queue("ListenBacklog", 511),
     Knob(
         name="ListenCoresBucketsRatio",
         kind="ordinal",
@@ -97,26 +88,8 @@ KNOBS = (
         default="on",
         help="Whether files that are not sent by the kernel are mapped into memory or read.",
     ),
-    Knob(
-        name="MaxKeepAliveRequests",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=1_000_000,
-        default=100,
-        unit="requests",
-        help="Requests on one connection before Apache closes it.",
-    ),
-    Knob(
-        name="KeepAliveTimeout",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=86_400,
-        default=5,
-        unit="s",
-        help="Time that a connection may be idle between requests.",
-    ),
+    requests_per_connection("MaxKeepAliveRequests", 100, "Apache"),
+    idle_time("KeepAliveTimeout", 5),
 )
 
 FREE = ("ServerLimit", "ThreadsPerChild", "AsyncRequestWorkerFactor", "EnableSendfile")

@@ -21,6 +21,7 @@ from trimtab_tuner.targets.base import (
     cpus_for_workers,
     no_comment,
 )
+from trimtab_tuner.targets.common_knobs import accept_queue, idle_time
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
 LINE_LIMIT = 199  # the INI parser's default (libinih, INI_MAX_LINE 200) without the line's end
@@ -98,17 +99,7 @@ KNOBS = (
         scope="worker",
         help="Connections accepted in one accept phase; auto balances accepting and working.",
     ),
-    Knob(
-        name="backlog",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=65_535,
-        default=1024,
-        unit="connections",
-        resource_weight=0.5,
-        help="Length of the kernel's accept queue (capped by net.core.somaxconn).",
-    ),
+    accept_queue("backlog", 1024),
     Knob(
         name="sndbuf",
         kind="ordinal",
@@ -226,17 +217,7 @@ KNOBS = (
         default="fixed",
         help="Whether threads are there from the beginning, or are started when none is free.",
     ),
-    Knob(
-        name="keepalive_timeout",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=86_400,
-        default=15,
-        unit="s",
-        needs_restart=False,
-        help="Time that a connection may be idle between requests.",
-    ),
+    idle_time("keepalive_timeout", 15, needs_restart=False),
     Knob(
         name="request_timeout",
         kind="integer",

@@ -13,6 +13,7 @@ from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values
 from trimtab_tuner.targets.base import About, Demands, RenderContext, no_comment
+from trimtab_tuner.targets.common_knobs import accept_queue, idle_time, requests_per_connection
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
@@ -72,37 +73,9 @@ KNOBS = (
         help="Whether what stat(2) says of a file is kept: for a second, until the kernel tells of a change "
         "(inotify), or not at all.",
     ),
-    Knob(
-        name="server.listen-backlog",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=65_535,
-        default=1024,
-        unit="connections",
-        resource_weight=0.5,
-        help="Length of the kernel's accept queue (capped by net.core.somaxconn).",
-    ),
-    Knob(
-        name="server.max-keep-alive-requests",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=1_000_000,
-        default=1000,
-        unit="requests",
-        help="Requests on one connection before lighttpd closes it.",
-    ),
-    Knob(
-        name="server.max-keep-alive-idle",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=86_400,
-        default=5,
-        unit="s",
-        help="Time that a connection may be idle between requests.",
-    ),
+    accept_queue("server.listen-backlog", 1024),
+    requests_per_connection("server.max-keep-alive-requests", 1000, "lighttpd"),
+    idle_time("server.max-keep-alive-idle", 5),
 )
 
 FREE = ("server.max-worker", "server.max-connections", "server.network-backend")

@@ -21,6 +21,7 @@ from trimtab_tuner.targets.base import (
     cpus_for_workers,
     no_comment,
 )
+from trimtab_tuner.targets.common_knobs import accept_queue, idle_time, requests_per_connection
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 from trimtab_tuner.targets.php import NGINX_PARAMETERS
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
@@ -75,17 +76,7 @@ KNOBS = (
         default="off",
         help="Whether each worker has a listening socket of its own, and the kernel spreads connections.",
     ),
-    Knob(
-        name="backlog",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=65_535,
-        default=511,
-        unit="connections",
-        resource_weight=0.5,
-        help="Length of the kernel's accept queue (capped by net.core.somaxconn).",
-    ),
+    accept_queue("backlog", 511),
     Knob(
         name="sendfile",
         kind="categorical",
@@ -137,26 +128,8 @@ KNOBS = (
         scope="worker",
         help="Open files that a worker keeps; 0 keeps none.",
     ),
-    Knob(
-        name="keepalive_requests",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=1_000_000,
-        default=1000,
-        unit="requests",
-        help="Requests on one connection before nginx closes it.",
-    ),
-    Knob(
-        name="keepalive_timeout",
-        kind="integer",
-        scale="log",
-        low=1,
-        high=86_400,
-        default=75,
-        unit="s",
-        help="Time that a connection may be idle between requests.",
-    ),
+    requests_per_connection("keepalive_requests", 1000, "nginx"),
+    idle_time("keepalive_timeout", 75),
 )
 
 FREE = ("worker_processes", "worker_connections", "multi_accept", "sendfile")
