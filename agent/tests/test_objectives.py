@@ -46,6 +46,16 @@ def test_run_under_a_latency_limit_of_its_own_finds_one_by_calibrating(command):
     assert any("mean <= " in event["message"] for event in document["events"])
 
 
+def test_limit_that_nothing_holds_is_named_with_what_came_nearest(command):
+    """Every trial scores 0, so that none is the best: the default is kept, and the sentence says why."""
+    document = tuned(command, "--objective=mat: mean <= 1us")
+    outcome = document["run"]["outcome"]
+    assert outcome["sentence"].startswith("No configuration held mean <= 1us even at the lowest rate")
+    assert "came nearest had mean = " in outcome["sentence"]
+    assert outcome["best"] == outcome["default"]
+    assert not [t for t in document["trials"] if t["purpose"] == "confirmation" and t["block"] > 0]
+
+
 def test_constraint_that_nothing_satisfies_is_named_with_what_to_loosen(command):
     """The run ends without a recommendation, and says why."""
     document = tuned(command, "--set", 'constraints=["rss <= 10kB"]')

@@ -42,6 +42,12 @@ def test_finalists_are_default_best_and_runners_up():
     )
 
 
+def test_where_everything_scores_0_only_the_default_is_a_finalist():
+    """Under `mat`, when the limit is never held: there is nothing to tell apart."""
+    results = [trial(1, 0.0), trial(2, 0.0)]
+    assert (workers(1),) == choose_finalists(results, results[1], DEFAULT, runners_up=1)
+
+
 WIDE = Space(knobs=(SPACE.knobs[0].model_copy(update={"high": 1000}),))
 LEVEL = (workers(1), workers(300), workers(600), workers(900))
 LEVEL_SCORES = confirmed(

@@ -26,13 +26,16 @@ def choose_finalists(
 ) -> tuple[Configuration, ...]:
     """The default, the best, the expert baseline, members of a front and the next best scores, each once.
 
-    Empty if nothing has been verified.
+    Empty if nothing has been verified; the default alone if the best scores 0 (of `mat`: the limit was never
+    held), as then there is nothing to tell apart.
 
     `best` is the strategy's recommendation. The default takes part whatever its own verdict was. `members`
     are what is worth confirming of the front of a run with two objectives.
     """
     if best is None:
         return ()
+    if best.score == 0:
+        return (default,)
     verified = [r for r in results if r.verdict is Verdict.VERIFIED and r.score is not None]
     verified.sort(key=lambda r: -(r.score or 0.0))
     finalists: dict[str, Configuration] = {}

@@ -9,6 +9,7 @@ from trimtab_tuner.confirmation import conclude, describe
 from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
 from trimtab_tuner.records import Configuration, ConfirmedScore, Measurement, TrialResult, Verdict
 from trimtab_tuner.reference import Reference
+from trimtab_tuner.score import parse_objective
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain
 
@@ -68,6 +69,8 @@ def confirmed_outcome(
     sentence = concluded.sentence
     if concluded.recommended is None:
         sentence = f"{sentence} {explain_no_verified(run, history)}"
+    elif best is not None and best.score == 0:
+        sentence = _limit_never_held(run, history)
     if blocks.next_slot is None and len(blocks.whole) < blocks.wanted:
         sentence = (
             f"{sentence} Only {len(blocks.whole)} of the {blocks.wanted} blocks wanted could be measured: "
@@ -193,6 +196,21 @@ def _looser_constraint(run: records.Run, history: History, trials: int) -> str:
     nearest = nearest_miss(parse_limit(text), _measured(history))
     had = f"; the trial that came nearest had {nearest} at its worst rate" if nearest else ""
     return f"Loosen or drop the constraint {text}{had}."
+
+
+def _limit_never_held(run: records.Run, history: History) -> str:
+    """Of a run under `mat` in which every trial broke the limit at its first rate: what came nearest."""
+    _, given = parse_objective(run.objective)
+    limit = given or history.low_load_limit()
+    if limit is None:
+        return "No configuration scored more than 0 Mbps, so the default is kept."
+    at_first = ([min(each, key=lambda m: m.rate_rps)] for each in _measured(history))
+    nearest = nearest_miss(limit, at_first)
+    had = f"; the trial that came nearest had {nearest} there" if nearest else ""
+    return (
+        f"No configuration held {limit.text} even at the lowest rate{had}. So there is nothing to tell "
+        "apart, and the default is kept: give a longer limit, for instance --objective 'mat: p999 <= 20ms'."
+    )
 
 
 def _measured(history: History) -> Iterator[list[Measurement]]:

@@ -98,7 +98,7 @@ class Search:
     def _noise_sentence(self) -> str:
         """How much trials differ on this host, and what the confirmation can tell."""
         reference, repeats = self._history.reference(), self._settings.confirmation_repeats
-        times = f"{reference.measured} measurements of the default"
+        times = f"{reference.measured} measurements of the default" if reference.measured >= 2 else "assumed"
         sentence = f"Trials on this host differ by {reference.noise:.1%} (standard deviation; {times})"
         if reference.drift_per_trial:
             sentence += f", and drifted by {reference.drift_per_trial:+.2%} per trial, which was taken out"

@@ -103,7 +103,7 @@ class Climb:
                 self.measurements.append(record)
                 self._listener.measured(record)
                 if disturbed and self._order.purpose is not records.TrialPurpose.CALIBRATION:
-                    raise Disturbed(f"At {rate_rps:.0f} requests/s {disturbed}.")
+                    raise Disturbed(f"At {bench.clients.level(rate_rps)} {disturbed}.")
                 self.settled = judge_early(bench, self._order, self.measurements, self._rates_left())
                 if self.settled is not None:
                     return

@@ -14,7 +14,7 @@ from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.analysing import analyse_run
 from trimtab_agent.run.history import History
 from trimtab_agent.terminal.report import LEGEND, Row, front_rows, objectives_label, table_rows
-from trimtab_agent.workload_choice import recorded_conditions, workload_label
+from trimtab_agent.workload_choice import recorded_clients, recorded_conditions, workload_label
 
 SHOWN_KNOBS = 8
 SHOWN_ROWS = 40
@@ -74,7 +74,7 @@ def _facts(
         ("target", f"{run.target} {run.target_version}"),
         ("objective", objectives_label(run)),
         ("strategy", f"{run.strategy} (seed {run.seed})"),
-        ("ladder", ", ".join(f"{rate:.0f}" for rate in run.ladder) + " requests/s"),
+        ("ladder", recorded_clients(run.workload_parameters).level(*run.ladder) if run.ladder else ""),
         ("trials", f"{len(trials)}, which took {measured_s / 60:.0f} minutes; the run is {run.state}"),
         ("noise", noise),
     ]

@@ -15,7 +15,7 @@ from trimtab_tuner.space import Space
 
 from trimtab_agent.exporter import verdict, was_refused
 from trimtab_agent.outcome import Front, Outcome, RankedConfiguration
-from trimtab_agent.workload_choice import workload_label
+from trimtab_agent.workload_choice import recorded_clients, workload_label
 
 LEGEND = (
     "rank: finalists that share a number cannot be told apart (Tukey HSD, 95 %); * recommended; score: one "
@@ -98,7 +98,7 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     )
     console.print(f"Host {escape(run.host)}: {run.layout['sentence']}")
     if run.ladder:
-        console.print(f"Ladder: {', '.join(f'{rate:.0f}' for rate in run.ladder)} requests/s")
+        console.print(f"Ladder: {recorded_clients(run.workload_parameters).level(*run.ladder)}")
     rows = table_rows(space, outcome, trials)
     if rows:
         console.print(_ranked_table(space, rows))

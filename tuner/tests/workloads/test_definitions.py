@@ -248,6 +248,7 @@ def test_single_file_is_asked_for_over_the_connections_of_its_source():
     clients = WORKLOADS["single-file"].clients
     assert (clients.loop, clients.connections) == ("closed", (10, 30, 50))
     assert clients.level(30) == "30 connections"
+    assert clients.level(10, 30) == "10, 30 connections"
 
 
 def test_examples_of_the_documentation_are_definitions():

@@ -40,6 +40,7 @@ class Clients(Frozen):
             raise ValueError("arrivals: nobody arrives in a closed loop; expected it to be left out")
         return self
 
-    def level(self, number: float) -> str:
-        """A rung of the ladder in words: a rate, or a number of connections."""
-        return f"{number:.0f} connections" if self.loop == "closed" else f"{number:.0f} requests/s"
+    def level(self, *numbers: float) -> str:
+        """A rung of the ladder in words, or all of them: rates, or numbers of connections."""
+        unit = "connections" if self.loop == "closed" else "requests/s"
+        return f"{', '.join(f'{number:.0f}' for number in numbers)} {unit}"
