@@ -46,7 +46,7 @@ export function App() {
         ) : (
           <LiveProvider>
             <ActionsProvider>
-              <RouterProvider router={router} />
+              <RouterProvider router={router} context={{ queries: client }} />
             </ActionsProvider>
           </LiveProvider>
         )}

@@ -1,12 +1,15 @@
 // Addresses of the pages. Each page but the first is loaded when it is first asked for.
 
+import type { QueryClient } from '@tanstack/react-query';
 import {
-  createRootRoute,
+  createRootRouteWithContext,
   createRoute,
   createRouter,
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
+import { runQuery } from '../hooks/useRun';
+import { trialsQuery } from '../hooks/useTrials';
 import { type NumberListText, numberListText } from '../maths/numberList';
 import { HomePage } from '../pages/home/HomePage';
 import { LIVE_WINDOWS_S, type LiveWindow } from './liveWindows';
@@ -14,7 +17,14 @@ import { NotFound } from './NotFound';
 import { RouteError } from './RouteError';
 import { Shell } from './Shell';
 
-const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+interface RouterContext {
+  queries: QueryClient;
+}
+
+const rootRoute = createRootRouteWithContext<RouterContext>()({
+  component: Shell,
+  notFoundComponent: NotFound,
+});
 
 const homeRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', component: HomePage });
 
@@ -86,6 +96,12 @@ const runRoute = createRoute({
     ),
     ...(Number.isInteger(search.level) ? { level: Number(search.level) } : {}),
   }),
+  // Asked for while the page itself is being loaded.
+  loader: ({ cause, context: { queries }, params: { id } }) => {
+    if (cause !== 'enter') return;
+    void queries.prefetchQuery(runQuery(id));
+    void queries.prefetchQuery(trialsQuery(queries, id));
+  },
   component: lazyRouteComponent(() => import('../pages/run/RunPage'), 'RunPage'),
 });
 
@@ -141,6 +157,7 @@ const routeTree = rootRoute.addChildren([
 
 export const router = createRouter({
   routeTree,
+  context: { queries: undefined as unknown as QueryClient }, // comes with RouterProvider
   defaultErrorComponent: RouteError,
   defaultPreload: 'intent',
   scrollRestoration: true,

@@ -14,7 +14,7 @@ it('shows the chart with its label, and on request its numbers as a table', asyn
       {(label) => <canvas role="img" aria-label={label} />}
     </ChartFigure>,
   );
-  expect(screen.getByRole('img', { name: 'Use of CPU 0' })).toBeVisible();
+  expect(await screen.findByRole('img', { name: 'Use of CPU 0' })).toBeVisible();
   await userEvent.click(screen.getByRole('button', { name: /^Table\s*of Use of CPU 0$/ }));
   const table = screen.getByRole('table', { name: 'Use of CPU 0' });
   expect(within(table).getByRole('rowheader', { name: 'now' })).toBeVisible();

@@ -3,6 +3,7 @@
 import { Button } from '@mantine/core';
 import { IconChartLine, IconTable } from '@tabler/icons-react';
 import { type ReactNode, useId, useState } from 'react';
+import { useIdleTurn } from '../hooks/useIdleTurn';
 import classes from './ChartFigure.module.css';
 import { seriesColour, seriesDash, useChartTheme } from './chartTheme';
 
@@ -42,6 +43,7 @@ const LOWEST_TABLE_PX = 200;
 export function ChartFigure(props: ChartFigureProps) {
   const { label, legend = [], legendShape = 'line', table, height = 200, maxWidth, children } = props;
   const [asTable, setAsTable] = useState(false);
+  const due = useIdleTurn();
   const id = useId();
   return (
     <figure className={classes.figure}>
@@ -79,7 +81,7 @@ export function ChartFigure(props: ChartFigureProps) {
         {asTable ? (
           <DataTable caption={label} table={table()} />
         ) : (
-          <div className={classes.canvas}>{children(label)}</div>
+          <div className={classes.canvas}>{due && children(label)}</div>
         )}
       </div>
     </figure>

@@ -1,12 +1,18 @@
 // Shows an answer of the API, or that it is on its way, or why it did not come.
 
 import { Button, Skeleton } from '@mantine/core';
-import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Message } from './Message';
 
+/** What `useQuery` gives, as far as it is shown. */
+interface Answer<T> {
+  data: T | undefined;
+  error: Error | null;
+  refetch: () => unknown;
+}
+
 interface LoadableProps<T> {
-  query: UseQueryResult<T>;
+  query: Answer<T>;
   /** What is being loaded, for the sentence: "The runs could not be loaded." */
   what: string;
   /** Height of the placeholder in pixels. */
@@ -16,7 +22,7 @@ interface LoadableProps<T> {
 
 export function Loadable<T>({ query, what, height = 120, children }: LoadableProps<T>) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
-  if (query.isError) {
+  if (query.error !== null) {
     return (
       <Message
         tone="bad"

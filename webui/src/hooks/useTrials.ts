@@ -1,4 +1,5 @@
-import { type QueryClient, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useDeferredValue } from 'react';
 import { call } from '../api/call';
 import { listTrials, type TrialSummary } from '../api/generated';
 import { keys } from '../api/keys';
@@ -6,14 +7,20 @@ import { keys } from '../api/keys';
 /** A trial of the list; `pending`: known from the live stream, its measurements have not been read yet. */
 export type KnownTrial = TrialSummary & { pending?: true };
 
-/** The first page comes fast and fills the screen, the others follow. */
-const FIRST_PAGE = 200;
+/** The first page comes fast and fills the table in sight, the others follow. */
+const FIRST_PAGE = 60;
 const LATER_PAGE = 2000;
 
-/** The recorded trials of a run with their measurements, by number. What has been read once is not read again. */
+export const trialsQuery = (client: QueryClient, id: number) =>
+  queryOptions({ queryKey: keys.trials(id), queryFn: () => readTrials(client, id) });
+
+/**
+ * The recorded trials of a run with their measurements, by number. What has been read once is not read again. What
+ * is drawn of them gives way to clicks while more of them arrive.
+ */
 export function useTrials(id: number) {
-  const client = useQueryClient();
-  return useQuery({ queryKey: keys.trials(id), queryFn: () => readTrials(client, id) });
+  const { data, error, isFetched, refetch } = useQuery(trialsQuery(useQueryClient(), id));
+  return { data: useDeferredValue(data), error, isFetched, refetch };
 }
 
 async function readTrials(client: QueryClient, id: number): Promise<KnownTrial[]> {

@@ -28,7 +28,8 @@ export function useWindowedRows(count: number, rowHeight: number, height: number
   );
   if (count <= FEW_ROWS) return { first: 0, end: count, above: 0, below: 0, onScroll };
   const visible = Math.ceil(height / rowHeight);
-  const first = Math.max(0, Math.min(Math.floor(top / rowHeight), count - visible) - SPARE_ROWS);
-  const end = Math.min(count, first + visible + 3 * SPARE_ROWS);
+  const topmost = Math.max(0, Math.min(Math.floor(top / rowHeight), count - visible));
+  const first = Math.max(0, topmost - SPARE_ROWS);
+  const end = Math.min(count, topmost + visible + 2 * SPARE_ROWS);
   return { first, end, above: first * rowHeight, below: (count - end) * rowHeight, onScroll };
 }

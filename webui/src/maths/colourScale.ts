@@ -56,6 +56,17 @@ export function cssColour({ r, g, b }: Rgb): string {
   return `rgb(${r} ${g} ${b})`;
 }
 
+/** More steps than an eye tells apart; the colours of thousands of lines are not worked out one by one. */
+const STEPS = 256;
+const scale: string[] = [];
+
+/** `sequentialColour` as CSS, in 256 steps. */
+export function sequentialCss(position: number): string {
+  const step = Math.round(Math.min(1, Math.max(0, position || 0)) * (STEPS - 1));
+  scale[step] ??= cssColour(sequentialColour(step / (STEPS - 1)));
+  return scale[step];
+}
+
 /** WCAG 2 relative luminance, 0 (black) to 1 (white). */
 export function luminance({ r, g, b }: Rgb): number {
   return 0.2126 * decode(r) + 0.7152 * decode(g) + 0.0722 * decode(b);

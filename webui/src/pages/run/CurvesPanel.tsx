@@ -1,3 +1,4 @@
+import { memo } from 'react';
 import type { TrialSummary } from '../../api/generated';
 import { type Curve, CurveChart } from '../../charts/CurveChart';
 import { Message } from '../../components/Message';
@@ -17,7 +18,7 @@ interface Measured {
 }
 
 /** Goodput over the ladder: the default, the best, the trials looked at, and the one under way. */
-export function CurvesPanel({ standard, best, chosen, underWay }: CurvesPanelProps) {
+export const CurvesPanel = memo(function CurvesPanel({ standard, best, chosen, underWay }: CurvesPanelProps) {
   const named: [string, Measured | null | undefined][] = [
     ['default', standard],
     ['best', best],
@@ -59,4 +60,4 @@ export function CurvesPanel({ standard, best, chosen, underWay }: CurvesPanelPro
       )}
     </Panel>
   );
-}
+});

@@ -36,7 +36,9 @@ const starving: Finding = {
 it('shows what a rule fired on, with its threshold, as a chart and as a table', async () => {
   await renderInApp(<DiagnosisPanel runId={7} findings={[starving]} />);
   expect(
-    screen.getByLabelText(/requests timed out over rate: .*at most 8\.00 %; the rule fires above 2\.00 %/),
+    await screen.findByLabelText(
+      /requests timed out over rate: .*at most 8\.00 %; the rule fires above 2\.00 %/,
+    ),
   ).toBeInTheDocument();
   await userEvent.click(screen.getByRole('button', { name: /of requests timed out over rate/ }));
   expect(screen.getByRole('row', { name: /2\u202f000\sreq\/s 8\.00\s%/ })).toBeInTheDocument();

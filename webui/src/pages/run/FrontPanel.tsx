@@ -1,6 +1,7 @@
 // A run with two objectives: every trial by both, and the configurations that no other beats in both.
 
 import { Table } from '@mantine/core';
+import { memo } from 'react';
 import type { Front, FrontMember, RunDetail, TrialSummary } from '../../api/generated';
 import { type Curve, CurveChart } from '../../charts/CurveChart';
 import { Message } from '../../components/Message';
@@ -17,7 +18,7 @@ interface FrontPanelProps {
   trials: readonly TrialSummary[];
 }
 
-export function FrontPanel({ run, second, trials }: FrontPanelProps) {
+export const FrontPanel = memo(function FrontPanel({ run, second, trials }: FrontPanelProps) {
   const front = run.outcome?.front ?? null;
   const points = trials.flatMap(({ purpose, score, second_score }) =>
     purpose === 'search' && score !== null && second_score !== null ? [{ x: second_score, y: score }] : [],
@@ -48,7 +49,7 @@ export function FrontPanel({ run, second, trials }: FrontPanelProps) {
       {front && <Members run={run} front={front} />}
     </Panel>
   );
-}
+});
 
 function placeOf({ place }: FrontMember, { first, second }: Front): string {
   if (place === 'best-first') return `most ${first.objective}`;

@@ -1,7 +1,7 @@
 // The search as a map: scores over two knobs, in one map or one for each value of a third.
 
 import { Select } from '@mantine/core';
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import type { RunDetail, TrialSummary } from '../../api/generated';
 import { HeatMap } from '../../charts/HeatMap';
 import { VERDICT_SYMBOLS } from '../../charts/heatMapCells';
@@ -36,7 +36,15 @@ interface HeatMapPanelProps {
   onSelect: (trial: number) => void;
 }
 
-export function HeatMapPanel({ run, trials, current, look, selected, onLook, onSelect }: HeatMapPanelProps) {
+export const HeatMapPanel = memo(function HeatMapPanel({
+  run,
+  trials,
+  current,
+  look,
+  selected,
+  onLook,
+  onSelect,
+}: HeatMapPanelProps) {
   const free = useMemo(() => freeKnobs(run.space), [run.space]);
   const axes = useMemo(() => chooseAxes(free, look.x, look.y), [free, look.x, look.y]);
   const search = useMemo(() => trials.filter(({ purpose }) => purpose === 'search'), [trials]);
@@ -126,7 +134,7 @@ export function HeatMapPanel({ run, trials, current, look, selected, onLook, onS
       )}
     </Panel>
   );
-}
+});
 
 const rangeText = ({ range }: HeatMapGrid): string =>
   range ? `, from ${formatMbps(range.low)} to ${formatMbps(range.high)}` : '';

@@ -31,9 +31,8 @@ export function NotesPanel({ run }: { run: RunDetail }) {
         />
         <Textarea
           label="Notes"
-          autosize
-          minRows={2}
-          maxRows={12}
+          rows={2}
+          classNames={{ input: classes.growing }}
           maxLength={10_000}
           value={notes}
           onChange={(event) => setNotes(event.currentTarget.value)}

@@ -1,4 +1,4 @@
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import type { RunDetail, TrialSummary } from '../../api/generated';
 import { ChartFigure } from '../../charts/ChartFigure';
 import { ParallelCoordinates } from '../../charts/ParallelCoordinates';
@@ -23,7 +23,7 @@ const MOST_AXES = 9;
 const MOST_TABLE_ROWS = 200;
 
 /** Which values of all knobs go with high scores. */
-export function ParallelPanel({ run, trials, kept, onBrush }: ParallelPanelProps) {
+export const ParallelPanel = memo(function ParallelPanel({ run, trials, kept, onBrush }: ParallelPanelProps) {
   const search = useMemo(() => trials.filter(({ purpose }) => purpose === 'search'), [trials]);
   const { axes, lines, knobs } = useMemo(() => {
     const varying = varyingKnobs(search.map(({ configuration }) => freePart(configuration, run.space)));
@@ -83,4 +83,4 @@ export function ParallelPanel({ run, trials, kept, onBrush }: ParallelPanelProps
       )}
     </Panel>
   );
-}
+});

@@ -1,9 +1,10 @@
 // A run: how far it is, what it has found, and every trial behind that.
 
 import { getRouteApi } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useCallback, useMemo } from 'react';
 import type { RunDetail } from '../../api/generated';
 import type { RunSearch } from '../../app/router';
+import { Later } from '../../components/Later';
 import { Loadable } from '../../components/Loadable';
 import { Page } from '../../components/Page';
 import { RunStateMark } from '../../components/RunState';
@@ -17,7 +18,7 @@ import { CurvesPanel } from './CurvesPanel';
 import { EventsPanel } from './EventsPanel';
 import { FrontPanel } from './FrontPanel';
 import { freeKnobs, keyTrials, toggled } from './facts';
-import { HeatMapPanel } from './HeatMapPanel';
+import { HeatMapPanel, type MapLook } from './HeatMapPanel';
 import { NotesPanel } from './NotesPanel';
 import { OutcomePanel } from './OutcomePanel';
 import { ParallelPanel } from './ParallelPanel';
@@ -66,11 +67,31 @@ function Loaded({ run }: { run: RunDetail }) {
     [rows, filter, standardScore],
   );
   const keptNumbers = useMemo(() => new Set(kept.map(({ number }) => number)), [kept]);
-  const chosen = numbersIn(search.trial);
-  const look = (change: Partial<RunSearch>) =>
-    navigate({ search: { ...search, ...change }, replace: true, resetScroll: false });
-  const choose = (trial: number) => look({ trial: toggled(chosen, trial) });
-  const setFilter = (text: string) => look({ filter: text || undefined });
+  const { x, y, by, level } = search;
+  const axes = useMemo(() => ({ x, y, by, level }), [x, y, by, level]);
+  const chosen = useMemo(() => numbersIn(search.trial), [search.trial]);
+  const curves = useMemo(() => rows.filter(({ number }) => chosen.includes(number)), [rows, chosen]);
+  // The panels draw anew when what they are given changes, so these stay the same.
+  const change = useCallback(
+    (changed: (search: RunSearch) => Partial<RunSearch>) =>
+      void navigate({
+        search: (before) => ({ ...before, ...changed(before) }),
+        replace: true,
+        resetScroll: false,
+      }),
+    [navigate],
+  );
+  const look = useCallback((look: MapLook) => change(() => look), [change]);
+  const choose = useCallback(
+    (number: number) => change(({ trial }) => ({ trial: toggled(numbersIn(trial), number) })),
+    [change],
+  );
+  const setFilter = useCallback((text: string) => change(() => ({ filter: text || undefined })), [change]);
+  const brush = useCallback(
+    (knob: string, range: Parameters<typeof withRange>[2]) =>
+      change(({ filter = '' }) => ({ filter: withRange(filter, knob, range) || undefined })),
+    [change],
+  );
   return (
     <Page
       title={`Run ${run.id}`}
@@ -89,7 +110,7 @@ function Loaded({ run }: { run: RunDetail }) {
                 run={run}
                 trials={all}
                 current={progress?.phase === 'searching' ? progress.configuration : null}
-                look={search}
+                look={axes}
                 selected={chosen.at(-1)}
                 onLook={look}
                 onSelect={choose}
@@ -97,19 +118,14 @@ function Loaded({ run }: { run: RunDetail }) {
               <CurvesPanel
                 standard={standard}
                 best={best}
-                chosen={rows.filter(({ number }) => chosen.includes(number))}
+                chosen={curves}
                 underWay={progress && ladderSoFar?.trial === progress.trial ? ladderSoFar : null}
               />
             </div>
             {run.second_objective !== null && (
               <FrontPanel run={run} second={run.second_objective} trials={all} />
             )}
-            <ParallelPanel
-              run={run}
-              trials={all}
-              kept={keptNumbers}
-              onBrush={(knob, range) => setFilter(withRange(filterText, knob, range))}
-            />
+            <ParallelPanel run={run} trials={all} kept={keptNumbers} onBrush={brush} />
             <TrialsPanel
               run={run}
               trials={all}
@@ -124,9 +140,11 @@ function Loaded({ run }: { run: RunDetail }) {
           </>
         )}
       </Loadable>
-      <Understanding run={run} enabled={trials.isFetched} />
-      <NotesPanel key={run.id} run={run} />
-      <EventsPanel runId={run.id} />
+      <Later>
+        <Understanding run={run} enabled={trials.isFetched} />
+        <NotesPanel key={run.id} run={run} />
+        <EventsPanel runId={run.id} />
+      </Later>
     </Page>
   );
 }

@@ -1,11 +1,10 @@
 // Every trial as a row that can be sorted by any column, filtered, jumped to, and chosen for the curves. Only the
 // rows in sight are drawn: a run may have ten thousand.
 
-import { Button, NumberInput, Table, TextInput } from '@mantine/core';
+import { NumberInput, Table, TextInput } from '@mantine/core';
 import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react';
 import {
   type Column,
-  createColumnHelper,
   flexRender,
   getCoreRowModel,
   getSortedRowModel,
@@ -13,16 +12,17 @@ import {
   type SortingState,
   useReactTable,
 } from '@tanstack/react-table';
-import { useMemo, useRef, useState } from 'react';
+import { memo, useMemo, useRef, useState } from 'react';
 import type { RunDetail, TrialSummary } from '../../api/generated';
-import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { VerdictMark } from '../../components/RunState';
 import { useWindowedRows } from '../../hooks/useWindowedRows';
-import { formatCount, formatDuration, formatGain, formatMbps } from '../../maths/format';
-import { formatSecond, freeKnobs, gainOver, verdictCounts } from './facts';
+import { formatCount } from '../../maths/format';
+import { freeKnobs, verdictCounts } from './facts';
 import classes from './Run.module.css';
+import { TrialRow } from './TrialRow';
+import { isRight, makeColumns } from './trialColumns';
 
 interface TrialsPanelProps {
   run: RunDetail;
@@ -42,86 +42,7 @@ interface TrialsPanelProps {
 const ROW_PX = 36;
 const BOX_PX = 512;
 
-const column = createColumnHelper<TrialSummary>();
-const seconds = (trial: TrialSummary) =>
-  (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
-
-function makeColumns(knobs: readonly string[], standardScore: number | null, second: string | null) {
-  return [
-    column.accessor('number', {
-      header: 'Trial',
-      cell: ({ row: { original } }) => (
-        <TextLink
-          to="/runs/$id/trials/$number"
-          params={{ id: original.run_id, number: original.number }}
-          size="sm"
-          aria-label={`Trial ${original.number}`}
-        >
-          {original.number}
-        </TextLink>
-      ),
-      meta: { right: true },
-    }),
-    column.accessor('purpose', { header: 'Purpose' }),
-    ...knobs.map((knob) =>
-      column.accessor((trial) => trial.configuration[knob], {
-        id: knob,
-        header: knob,
-        cell: ({ getValue }) => {
-          const value = getValue();
-          return typeof value === 'number' ? formatCount(value) : value;
-        },
-        meta: { right: true },
-      }),
-    ),
-    column.accessor('verdict', {
-      header: 'Verdict',
-      cell: ({ getValue }) => <VerdictMark verdict={getValue()} />,
-    }),
-    column.accessor((trial) => trial.score ?? undefined, {
-      id: 'score',
-      header: 'Score',
-      sortUndefined: 'last',
-      cell: ({ getValue }) => formatMbps(getValue()),
-      meta: { right: true },
-    }),
-    ...(second === null
-      ? []
-      : [
-          column.accessor((trial) => trial.second_score ?? undefined, {
-            id: 'second',
-            header: second,
-            sortUndefined: 'last',
-            cell: ({ getValue }) => formatSecond(second, getValue()),
-            meta: { right: true },
-          }),
-        ]),
-    column.accessor((trial) => gainOver(trial.score, standardScore) ?? undefined, {
-      id: 'gain',
-      header: 'Over default',
-      sortUndefined: 'last',
-      cell: ({ getValue }) => formatGain(getValue()),
-      meta: { right: true },
-    }),
-    column.accessor(seconds, {
-      id: 'took',
-      header: 'Took',
-      cell: ({ getValue }) => formatDuration(getValue()),
-      meta: { right: true },
-    }),
-    column.accessor('reason', {
-      header: 'Reason',
-      enableSorting: false,
-      cell: ({ getValue }) => (
-        <span className={classes.reason} title={getValue()}>
-          {getValue()}
-        </span>
-      ),
-    }),
-  ];
-}
-
-export function TrialsPanel(props: TrialsPanelProps) {
+export const TrialsPanel = memo(function TrialsPanel(props: TrialsPanelProps) {
   const { run, trials, kept, standardScore, chosen, onChoose } = props;
   const [sorting, setSorting] = useState<SortingState>([{ id: 'number', desc: true }]);
   const data = useMemo(() => [...kept], [kept]);
@@ -158,30 +79,19 @@ export function TrialsPanel(props: TrialsPanelProps) {
             aria-label="Table of trials"
             onScroll={drawn.onScroll}
           >
-            <Table stickyHeader verticalSpacing={6} fz="sm" highlightOnHover aria-rowcount={rows.length + 1}>
+            <Table stickyHeader verticalSpacing={6} fz="sm" aria-rowcount={rows.length + 1}>
               <Head table={table} />
               <Table.Tbody>
                 <Spacer height={drawn.above} />
                 {rows.slice(drawn.first, drawn.end).map((row, place) => (
-                  <Table.Tr
+                  <TrialRow
                     key={row.id}
-                    className={classes.row}
-                    aria-rowindex={drawn.first + place + 2}
-                    bg={chosen.includes(row.original.number) ? 'var(--tt-subtle)' : undefined}
-                  >
-                    {row.getVisibleCells().map((cell) => (
-                      <Table.Td key={cell.id} ta={isRight(cell.column) ? 'right' : undefined}>
-                        {flexRender(cell.column.columnDef.cell, cell.getContext())}
-                      </Table.Td>
-                    ))}
-                    <Table.Td className="sticky-end">
-                      <CurveButton
-                        number={row.original.number}
-                        chosen={chosen.includes(row.original.number)}
-                        onChoose={onChoose}
-                      />
-                    </Table.Td>
-                  </Table.Tr>
+                    row={row}
+                    columns={columns}
+                    place={drawn.first + place + 2}
+                    chosen={chosen.includes(row.original.number)}
+                    onChoose={onChoose}
+                  />
                 ))}
                 <Spacer height={drawn.below} />
               </Table.Tbody>
@@ -191,7 +101,7 @@ export function TrialsPanel(props: TrialsPanelProps) {
       )}
     </Panel>
   );
-}
+});
 
 /** Stands for the rows that are not drawn. */
 function Spacer({ height }: { height: number }) {
@@ -200,21 +110,6 @@ function Spacer({ height }: { height: number }) {
       <td style={{ height }} />
     </tr>
   ) : null;
-}
-
-function CurveButton(props: { number: number; chosen: boolean; onChoose: (trial: number) => void }) {
-  const { number, chosen, onChoose } = props;
-  return (
-    <Button
-      size="compact-xs"
-      variant={chosen ? 'filled' : 'default'}
-      aria-pressed={chosen}
-      aria-label={`Show the curve of trial ${number}`}
-      onClick={() => onChoose(number)}
-    >
-      Curve
-    </Button>
-  );
 }
 
 function Head({ table }: { table: TrialTable }) {
@@ -295,9 +190,6 @@ function Tools(props: TrialsPanelProps & { onJump: (number: number) => boolean }
 
 type AnyColumn = Column<TrialSummary, unknown>;
 type TrialTable = ReactTable<TrialSummary>;
-
-const isRight = ({ columnDef }: AnyColumn): boolean =>
-  Boolean((columnDef.meta as { right?: boolean } | undefined)?.right);
 
 function ariaSort(of: AnyColumn): 'ascending' | 'descending' | 'none' | undefined {
   if (!of.getCanSort()) return undefined;
