@@ -4,7 +4,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
-from trimtab_agent.api.schemas import CounterSampleReply
+from trimtab_agent.api.counter_schemas import CounterSampleReply
 from trimtab_agent.counters.cpu import CpuSource
 from trimtab_agent.counters.memory import MemorySource
 from trimtab_agent.counters.network import NetworkSource

@@ -13,18 +13,20 @@ from datetime import datetime
 import httpx
 import pytest
 from live_support import tiny_spec
-from trimtab_agent.api import schemas
+from trimtab_agent.api.counter_schemas import CounterValues
+from trimtab_agent.api.live_schemas import LogLine, MeasurementLine, RunChange
+from trimtab_agent.api.schemas import Progress, TrialLine
 
 # At so short a time anything may time out; what is tested here is not the verdict.
 LENIENT = {"all_files_limit": 1.0, "size_limit": 1.0, "size_over_mean_limit": 1.0, "failures_limit": 1.0}
 RUN = tiny_spec(thresholds=LENIENT).model_dump(mode="json", exclude_defaults=True)
 PAYLOADS = {
-    "sample": schemas.CounterValues,
-    "progress": schemas.Progress,
-    "measurement": schemas.MeasurementLine,
-    "trial": schemas.TrialLine,
-    "run": schemas.RunChange,
-    "log": schemas.LogLine,
+    "sample": CounterValues,
+    "progress": Progress,
+    "measurement": MeasurementLine,
+    "trial": TrialLine,
+    "run": RunChange,
+    "log": LogLine,
 }
 
 

@@ -15,7 +15,8 @@ from fastapi import APIRouter, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from trimtab_agent.api.context import ContextDep
-from trimtab_agent.api.schemas import LivePayload, SamplingRate
+from trimtab_agent.api.counter_schemas import SamplingRate
+from trimtab_agent.api.live_schemas import LivePayload
 
 router = APIRouter(tags=["live"])
 EVENT_ID = re.compile("[0-9]{1,18}")

@@ -9,8 +9,9 @@ from trimtab_db.repository.counters import RETENTION
 from trimtab_agent import __version__
 from trimtab_agent.api.access import COOKIE
 from trimtab_agent.api.context import ContextDep
+from trimtab_agent.api.counter_schemas import CounterSampleReply
 from trimtab_agent.api.samples import as_means, as_stored
-from trimtab_agent.api.schemas import CounterSampleReply, Health, HostReply, SessionRequest
+from trimtab_agent.api.schemas import Health, HostReply, SessionRequest
 from trimtab_agent.errors import SpecError
 
 router = APIRouter(tags=["system"])

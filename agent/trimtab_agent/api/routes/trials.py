@@ -6,9 +6,10 @@ from fastapi import APIRouter, Path, Response
 from trimtab_tuner.verification import Thresholds, verify
 
 from trimtab_agent.api.context import ContextDep
+from trimtab_agent.api.counter_schemas import CounterSampleReply
 from trimtab_agent.api.routes.runs import RunId
 from trimtab_agent.api.samples import as_stored
-from trimtab_agent.api.schemas import CounterSampleReply, RepeatReply, TrialDetail
+from trimtab_agent.api.schemas import RepeatReply, TrialDetail
 from trimtab_agent.run.measuring import for_tuner
 
 router = APIRouter(prefix="/runs/{run_id}/trials/{number}", tags=["trials"])

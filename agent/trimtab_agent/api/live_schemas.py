@@ -1,0 +1,47 @@
+"""Events of the live stream that are nothing else: what has just happened, in a line."""
+
+from trimtab_db.records import RunPhase, RunState, TrialPurpose
+from trimtab_tuner.records import Configuration
+
+from trimtab_agent.api.counter_schemas import CounterValues
+from trimtab_agent.api.schemas import Progress, Reply, TrialLine
+
+
+class RunChange(Reply):
+    """A run has moved to another state or phase."""
+
+    run_id: int
+    state: RunState
+    phase: RunPhase
+
+
+class MeasurementLine(Reply):
+    """One rate has just been measured."""
+
+    run_id: int
+    trial: int
+    purpose: TrialPurpose
+    configuration: Configuration
+    rate_rps: float
+    goodput_mbps: float
+    reply_rate_rps: float
+    timed_out: int
+    generator_limited: bool
+
+
+class LogLine(Reply):
+    """Something worth telling; `run_id` is None when it concerns no run."""
+
+    run_id: int | None
+    level: str
+    message: str
+
+
+class Lost(Reply):
+    """This listener was too slow: so many events have been dropped; what matters can be read again by GET."""
+
+    events: int
+
+
+LivePayload = CounterValues | Progress | TrialLine | MeasurementLine | RunChange | LogLine | Lost
+"""What the live stream carries after `data:`; `follow_live` names the event of each."""
