@@ -3,7 +3,7 @@
 import os
 import tempfile
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -257,7 +257,7 @@ def test_server_too_slow_for_a_ladder_is_told_in_a_sentence():
 
 def test_progress_counts_down_and_never_back():
     """ETA follows the trials left; the fraction only grows; the end is 1."""
-    progress = RunProgress(Broadcaster(), 1, PLAN.estimate(), trials_recorded=0, seconds_before=0.0)
+    progress = RunProgress(Broadcaster(), 1, PLAN.estimate(), [])
     fractions, etas = [], []
 
     def note():
@@ -274,7 +274,7 @@ def test_progress_counts_down_and_never_back():
     assert (progress.data["rate_index"], progress.data["rates"]) == (1, 4)
     progress.expect(RunPhase.SEARCHING, 20)
     note()
-    progress.trial_finished()
+    progress.trial_finished(trial(2, TrialPurpose.SEARCH, DEFAULT, 80.0))
     note()
     progress.enter_phase(RunPhase.CONFIRMING)
     progress.enter_phase(RunPhase.DONE)
@@ -283,6 +283,34 @@ def test_progress_counts_down_and_never_back():
     assert fractions == sorted(fractions)
     assert (fractions[-1], etas[-1]) == (1.0, 0.0)
     assert etas[0] > etas[1] > etas[2]
+
+
+def test_remaining_time_goes_by_what_such_trials_have_taken():
+    """Most of the search is stopped up the ladder, and nothing of the confirmation; also after a resume."""
+
+    def taken(number, duration_s, verdict, purpose=TrialPurpose.SEARCH):
+        score = 80.0 if verdict == "verified" else None
+        made = trial(number, purpose, DEFAULT, score, verdict=verdict)
+        return replace(made, finished_at=NOW + timedelta(seconds=duration_s))
+
+    recorded = [
+        taken(1, 99.0, "verified", TrialPurpose.CALIBRATION),
+        taken(2, 40.0, "verified"),
+        taken(3, 10.0, "stopped-early"),
+        taken(4, 1.0, "aborted"),
+    ]
+    progress = RunProgress(Broadcaster(), 1, PLAN.estimate(), recorded)
+    progress.enter_phase(RunPhase.SEARCHING)
+    progress.expect(RunPhase.CONFIRMING, 4)
+    progress.expect(RunPhase.EXPORTING, 1)
+    progress.expect(RunPhase.SEARCHING, 6)
+    assert progress.data["eta_s"] == 6 * 25.0 + 5 * 40.0
+    progress.trial_started(5, DEFAULT, 4)
+    progress.trial_finished(taken(5, 10.0, "stopped-early"))
+    assert progress.data["eta_s"] == 5 * 20.0 + 5 * 40.0
+    assert progress.data["elapsed_s"] >= 150.0
+    unmeasured = RunProgress(Broadcaster(), 1, PLAN.estimate(), recorded[:1])
+    assert unmeasured.data["eta_s"] == pytest.approx(PLAN.estimate().duration_s, abs=1.5)
 
 
 def test_busy_share_is_that_of_the_cpus_asked_for():

@@ -112,9 +112,7 @@ def test_dead_run_does_not_seem_to_run_beside_the_next_one(runtime):
 
 def test_pause_that_two_threads_end_at_once_is_taken_off_once(monkeypatch):
     """Its time would otherwise count twice, and the run seem shorter than it was."""
-    progress = RunProgress(
-        Broadcaster(), 1, check(RunSpec()).estimate(), trials_recorded=0, seconds_before=0.0
-    )
+    progress = RunProgress(Broadcaster(), 1, check(RunSpec()).estimate(), [])
     progress.pause_changed("yes")
     started = progress._started
     both = threading.Barrier(2)

@@ -86,7 +86,7 @@ class TrialExecutor:
         )
         self._history.record(trial)
         self._announcer.recorded(trial)
-        self._progress.trial_finished()
+        self._progress.trial_finished(trial)
         if trial.verdict == Verdict.ABORTED:
             raise Stopped
         if trial.verdict == Verdict.CRASHED:

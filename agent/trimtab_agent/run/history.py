@@ -46,11 +46,6 @@ class History:
         """The number of the next trial."""
         return self.trials[-1].number + 1 if self.trials else 1
 
-    @property
-    def seconds(self) -> float:
-        """How long all the trials took together."""
-        return sum((t.finished_at - t.started_at).total_seconds() for t in self.trials)
-
     def finished(self, purpose: TrialPurpose) -> list[records.TrialLine]:
         """The trials of that purpose that were not cut short."""
         return [trial for trial in self.trials if _finished(trial, purpose)]

@@ -1,20 +1,42 @@
 """How far a run has come, and when it will end: what the progress bars of terminal and browser show.
 
-The remaining time starts from the tuner's estimate and is corrected by what trials have really taken.  The
-fraction never runs backwards, even when a strategy finds that it needs more trials than it thought.
+The remaining time starts from the tuner's estimate, which is an upper bound, and goes by what the run's
+trials have really taken as soon as there are any: the search by the mean of its trials, of which many are
+stopped up the ladder, confirmation and export by the mean of those that climbed all of it.  The fraction
+never runs backwards, even when a strategy finds that it needs more trials than it thought.
 """
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from trimtab_db.records import RunPhase, RunState
+from trimtab_db import records
+from trimtab_db.records import RunPhase, RunState, TrialPurpose
 from trimtab_tuner.presets import Estimate
-from trimtab_tuner.records import Configuration
+from trimtab_tuner.records import Configuration, Verdict
 
 from trimtab_agent.broadcast import Broadcaster
 
 TIMED_PHASES = ("preparing", "calibrating", "searching", "confirming", "exporting")
+
+
+class Mean:
+    """The mean of what has been added; None of nothing."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self.value: float | None = None
+
+    def add(self, number: float) -> None:
+        """Takes in one more."""
+        self._count += 1
+        before = self.value or 0.0
+        self.value = before + (number - before) / self._count
+
+
+def _duration_s(trial: records.TrialLine) -> float:
+    return (trial.finished_at - trial.started_at).total_seconds()
 
 
 class RunProgress:
@@ -28,22 +50,23 @@ class RunProgress:
         broadcaster: Broadcaster,
         run_id: int,
         estimate: Estimate,
-        *,
-        trials_recorded: int,
-        seconds_before: float,
+        trials: Sequence[records.TrialLine],
     ) -> None:
+        """`trials` are those that the run has recorded so far."""
         self._broadcaster = broadcaster
         self._lock = threading.Lock()  # over what both change
-        self._started = time.monotonic() - seconds_before
+        self._started = time.monotonic() - sum(_duration_s(trial) for trial in trials)
         self._phase_s: dict[str, float] = {phase.phase: phase.duration_s for phase in estimate.breakdown}
-        trials = {phase.phase: phase.trials for phase in estimate.breakdown}
-        self._left = {phase: trials[phase] for phase in ("searching", "confirming", "exporting")}
-        self._trial_s = self._phase_s["searching"] / max(1, trials["searching"])
-        self._measured_s: list[float] = []
+        expected = {phase.phase: phase.trials for phase in estimate.breakdown}
+        self._left = {phase: expected[phase] for phase in ("searching", "confirming", "exporting")}
+        self._estimated_s = self._phase_s["searching"] / max(1, expected["searching"])
+        self._searched, self._climbed = Mean(), Mean()
+        for trial in trials:
+            self._take_in(trial)
         self._trial_started: float | None = None
         self._paused_at: float | None = None
         self._phase_done = 0.0
-        self._recorded = trials_recorded
+        self._recorded = len(trials)
         self._fraction = 0.0
         self.data: dict[str, Any] = {
             "run_id": run_id,
@@ -95,13 +118,12 @@ class RunProgress:
         """The load generator has reported."""
         self._publish(load={name: value for name, value in line.items() if name != "type"})
 
-    def trial_finished(self) -> None:
+    def trial_finished(self, trial: records.TrialLine) -> None:
         """The trial is recorded."""
         phase = self.data["phase"]
-        if self._trial_started is not None and phase in self._left:
-            self._measured_s.append(time.monotonic() - self._trial_started)
-            self._trial_s = sum(self._measured_s) / len(self._measured_s)
+        if phase in self._left:
             self._left[phase] = max(0, self._left[phase] - 1)
+        self._take_in(trial)
         self._trial_started = None
         self._recorded += 1
         self._publish()
@@ -125,6 +147,20 @@ class RunProgress:
         self._left = dict.fromkeys(self._left, 0)
         self._publish(state=state.value)
 
+    def _take_in(self, trial: records.TrialLine) -> None:
+        """Learns from a recorded trial how long such trials take."""
+        if trial.purpose is TrialPurpose.CALIBRATION or trial.verdict == Verdict.ABORTED:
+            return
+        if trial.purpose is TrialPurpose.SEARCH:
+            self._searched.add(_duration_s(trial))
+        if trial.verdict == Verdict.VERIFIED:
+            self._climbed.add(_duration_s(trial))
+
+    def _trial_s(self, phase: str) -> float:
+        """How long a trial of the phase takes, as far as is known."""
+        known = self._searched if phase == RunPhase.SEARCHING else self._climbed
+        return self._estimated_s if known.value is None else known.value
+
     def _remaining_s(self) -> float:
         """Time left: the rest of this phase and all the later ones."""
         if self.data["state"] != RunState.RUNNING.value or self.data["phase"] not in TIMED_PHASES:
@@ -133,11 +169,11 @@ class RunProgress:
         left_s = 0.0
         for later in TIMED_PHASES[TIMED_PHASES.index(phase) :]:
             if later in self._left:
-                whole = self._left[later] * self._trial_s
+                whole = self._left[later] * self._trial_s(later)
             else:
                 whole = self._phase_s[later] * (1 - self._phase_done if later == phase else 1.0)
             if later == phase and self._trial_started is not None:
-                whole -= min(time.monotonic() - self._trial_started, self._trial_s)
+                whole -= min(time.monotonic() - self._trial_started, self._trial_s(later))
             left_s += max(0.0, whole)
         return left_s
 

@@ -127,8 +127,7 @@ class Runner:
                 bench.file_set.total_bytes,
                 two_objectives=run.second_objective is not None,
             ),
-            trials_recorded=len(self._history.trials),
-            seconds_before=self._history.seconds,
+            self._history.trials,
         )
         self._executor = TrialExecutor(bench, self._history, self._announcer, self.progress, pause)
 
