@@ -73,6 +73,16 @@ def test_architecture_decides_which_knobs_are_free():
             "workers = 4: expected 1 where architecture = sped",
         ),
         (
+            {"knobs": {"architecture": KnobSpec(fixed="mt"), "accept_limit": KnobSpec(fixed="auto")}},
+            "knobs.accept_limit",
+            "accept_limit = auto: expected inf where architecture = mt",
+        ),
+        (
+            {"knobs": {"helpers": KnobSpec(fixed=8)}},
+            "knobs.helpers",
+            "helpers = 8: expected 4 where architecture = symped",
+        ),
+        (
             {"knobs": {"workers": KnobSpec(low=8), "max_connections": KnobSpec(high=4)}},
             "knobs",
             "no configuration is possible: workers = 8: expected at most max_connections = 4",

@@ -151,6 +151,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
             space.check(space.default())
         except SpaceError as error:
             raise SpecError(f"knobs.{error.knob}", str(error)) from error
+        space = space.without_idle_constraints()
     if why := space.nothing_to_try():
         raise SpecError("knobs", why)
     definition = with_conditions(

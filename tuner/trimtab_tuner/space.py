@@ -168,6 +168,10 @@ class AtMost(Frozen):
         """The knob to be blamed."""
         return _names(self.smaller)[0]
 
+    def may_break(self, fixed: Configuration) -> bool:
+        """Whether it may still be broken when these values are fixed, which do not break it."""
+        return any(name not in fixed for side in (self.smaller, self.larger) for name in _names(side))
+
     def broken(self, configuration: Configuration) -> str | None:
         """The sentence that says how the configuration breaks it; None if it does not."""
         smaller, larger = (
@@ -206,12 +210,25 @@ class OnlyWith(Frozen):
     above: int | None = None
     among: tuple[Value, ...] = ()
 
+    def may_break(self, fixed: Configuration) -> bool:
+        """Whether it may still be broken when these values are fixed, which do not break it."""
+        if self.knob in fixed and (self.other in fixed or self._leaves(fixed[self.knob])):
+            return False
+        return self.other not in fixed or not self._has(fixed[self.other])
+
+    def _leaves(self, value: Value) -> bool:
+        """Whether the knob may have the value whatever the other's is."""
+        return value == self.otherwise or bool(self.values and value not in self.values)
+
+    def _has(self, other: Value) -> bool:
+        """Whether the other's value is one that leaves the knob free."""
+        above = self.above is not None and isinstance(other, int) and other > self.above
+        return above or other in self.among
+
     def broken(self, configuration: Configuration) -> str | None:
         """The sentence that says how the configuration breaks it; None if it does not."""
         value, other = configuration[self.knob], configuration[self.other]
-        if value == self.otherwise or other in self.among or (self.values and value not in self.values):
-            return None
-        if self.above is not None and isinstance(other, int) and other > self.above:
+        if self._leaves(value) or self._has(other):
             return None
         instead = f"another value, such as {self.otherwise}," if self.values else self.otherwise
         return f"{self.knob} = {value}: expected {instead} where {self.other} = {other}"
@@ -267,6 +284,13 @@ class Space(Frozen):
         except SpaceError:
             return False
         return True
+
+    def without_idle_constraints(self) -> "Space":
+        """The space without the constraints that no configuration of it can break, as each costs at every
+        check; for a space whose fixed values break none.
+        """
+        constraints = tuple(c for c in self.constraints if c.may_break(self.fixed))
+        return self.model_copy(update={"constraints": constraints})
 
     def restrict(
         self,

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trimtab_tuner import affinity
-from trimtab_tuner.space import Space
+from trimtab_tuner.records import Configuration
+from trimtab_tuner.space import OnlyWith, Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError
 
@@ -29,7 +30,15 @@ def configurations(space: Space) -> st.SearchStrategy:
         for knob in space.knobs
     }
     free = space.model_copy(update={"fixed": {}})
-    return st.fixed_dictionaries(values).filter(free.allows)
+
+    def mended(drawn: Configuration) -> Configuration:
+        """With the values that the other knobs leave no choice of: few draws would have them all."""
+        for constraint in space.constraints:
+            if isinstance(constraint, OnlyWith) and constraint.broken(drawn) is not None:
+                drawn = {**drawn, constraint.knob: constraint.otherwise}
+        return drawn
+
+    return st.fixed_dictionaries(values).map(mended).filter(free.allows)
 
 
 def context(directory):

@@ -259,16 +259,41 @@ LIMITED = tuple(name for name in FREE if name not in ("mp", "mt"))
 BALANCED = ("sped", "symped", "shared-symped", "amped", "co-amped", "uring")
 CACHED = tuple(name for name in FREE if name not in ("amped", "co-amped", "uring"))
 BLOCKED = tuple(name for name in FREE if name != "uring")
-MULTIPLIED = tuple(name for name in FREE if name not in ("sped", "amped"))
 # Values that the server refuses to some architectures.
 TAKEN = (
-    OnlyWith(knob="workers", otherwise=1, other="architecture", among=MULTIPLIED),
     OnlyWith(knob="accept_limit", otherwise="inf", other="architecture", among=LIMITED),
     OnlyWith(knob="accept_limit", values=("auto",), otherwise="inf", other="architecture", among=BALANCED),
     OnlyWith(knob="sendfile", values=("off",), otherwise="nonblocking", other="architecture", among=CACHED),
     OnlyWith(
         knob="sendfile", values=("blocking",), otherwise="nonblocking", other="architecture", among=BLOCKED
     ),
+    OnlyWith(
+        knob="events",
+        values=("select", "poll", "io_uring"),
+        otherwise="epoll-et",
+        other="architecture",
+        among=tuple(name for name in FREE if name != "shared-symped"),
+    ),
+)
+# Knobs that only some architectures know; n-copy knows those of the architecture that it copies.
+KNOWN = {
+    "events": ("sped", "symped", "shared-symped", "n-copy", "amped", "co-amped", "smped"),
+    "workers": tuple(name for name in FREE if name not in ("sped", "amped")),
+    "cache_lock": ("shared-symped", "n-copy", "mt", "pipeline", "nm"),
+    "reuseport": ("symped", "shared-symped", "n-copy", "co-amped", "mp", "uring"),
+    "copies": ("shared-symped", "n-copy"),
+    "copy_of": ("n-copy",),
+    "helpers": ("amped", "co-amped"),
+    "forward_bias": ("co-amped",),
+    "readers": ("pipeline", "n-copy"),
+    "poll_delay_us": ("pipeline", "n-copy"),
+    "large_transfer": ("nm",),
+    "thread_pool": ("mt", "n-copy"),
+}
+UNKNOWN = tuple(
+    OnlyWith(knob=knob.name, otherwise=knob.default, other="architecture", among=KNOWN[knob.name])
+    for knob in KNOBS
+    if knob.name in KNOWN
 )
 
 
@@ -305,6 +330,8 @@ class CoreTarget:
                     smaller=("copies", "workers") if architecture == "n-copy" else "workers",
                     larger="max_connections",
                 ),
+                *(() if architecture != "shared-symped" else (AtMost(smaller="copies", larger="workers"),)),
+                *UNKNOWN,
                 *TAKEN,
                 *replica_constraints("affinity"),
             ),
