@@ -58,6 +58,7 @@ def measure(
         cpus=CPUS,
         directory=settings.var,
         name=f"plan-{plan}",
+        leftovers=Leftovers(settings.var / "leftovers.json"),
         addresses=link.server_addresses,
     )
     with service.for_trial(plan, link.receiving_devices, None), Replicas(order, StopSignal()) as server:

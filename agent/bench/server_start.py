@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 from trimtab_agent.children import StopSignal
+from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.programs import find_installed
 from trimtab_agent.settings import Settings
 from trimtab_agent.supervisor import ADDRESS, ServerOrder, TargetServer, free_port
@@ -95,6 +96,7 @@ def main() -> None:
                 cpus=cpus,
                 directory=directory,
                 name="trial-1",
+                leftovers=Leftovers(directory / "leftovers.json"),
             )
             alone, started, stopped = [], [], []
             for _ in range(ROUNDS):

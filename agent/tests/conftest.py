@@ -16,6 +16,7 @@ from trimtab_agent.children import StopSignal
 from trimtab_agent.cli import main
 from trimtab_agent.errors import HostError
 from trimtab_agent.filesets import FileSet
+from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.link import require_links
 from trimtab_agent.programs import find_installed, server_program
 from trimtab_agent.runtime import Runtime, open_runtime
@@ -93,6 +94,7 @@ def server_order(settings: Settings, tmp_path: Path, file_set: FileSet) -> Calla
             cpus=cpus,
             directory=tmp_path,
             name="trial-1",
+            leftovers=Leftovers(tmp_path / "leftovers.json"),
         )
 
     return make

@@ -10,6 +10,7 @@ from trimtab_agent.base_file import read_base
 from trimtab_agent.children import StopSignal
 from trimtab_agent.errors import SpecError
 from trimtab_agent.filesets import FileSet
+from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.programs import find_installed
 from trimtab_agent.specification import KnobSpec, RunSpec, check
 from trimtab_agent.supervisor import ADDRESS, ServerOrder, TargetServer
@@ -104,6 +105,7 @@ def test_file_of_the_debian_package_runs_privately(name, tmp_path):
         cpus=CPUS[:1],
         directory=tmp_path,
         name="trial-1",
+        leftovers=Leftovers(tmp_path / "leftovers.json"),
         base=base.expanded,
     )
     with TargetServer(order, StopSignal()) as server:

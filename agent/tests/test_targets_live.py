@@ -13,8 +13,10 @@ import pytest
 from live_support import wait_until_gone
 from trimtab_agent.children import StopSignal
 from trimtab_agent.errors import BinaryMissing
+from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.load_generator import LoadOrder, drive
 from trimtab_agent.programs import server_program
+from trimtab_agent.run.surroundings import REMOVERS
 from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, TargetServer
 from trimtab_agent.warming import warm
 from trimtab_tuner.targets import TARGETS, php
@@ -172,13 +174,15 @@ STARTS_AND_WAITS = """
 import sys
 from pathlib import Path
 from trimtab_agent.children import StopSignal
+from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.supervisor import ServerOrder, TargetServer
 from trimtab_tuner.targets import TARGETS
 program, root, directory, cpu = sys.argv[1:]
 target = TARGETS["nginx"]
 server = TargetServer(ServerOrder(program=Path(program), target=target,
     configuration={**target.space().default(), "worker_processes": 2}, root=Path(root), cpus=(int(cpu),),
-    directory=Path(directory), name="trial-1"), StopSignal())
+    directory=Path(directory), name="trial-1", leftovers=Leftovers(Path(directory) / "leftovers.json")),
+    StopSignal())
 print(*server.pids, flush=True)
 sys.stdin.read()
 """
@@ -199,6 +203,43 @@ def test_server_does_not_outlive_an_agent_that_was_killed(server_order, tmp_path
         agent.kill()
     assert len(pids) == 3
     wait_until_gone(pids)
+
+
+def test_sockets_of_a_directory_too_deep_for_them_are_cleared_up_after_a_kill(server_order, tmp_path):
+    """They lie under a short path, which nobody would look for without the journal."""
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+    made = server_order("nginx")
+    agent = subprocess.Popen(
+        [sys.executable, "-c", STARTS_AND_WAITS, made.program, made.root, deep, str(CPUS[0])],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with agent:
+        assert agent.stdout is not None
+        pids = [int(pid) for pid in agent.stdout.readline().split()]
+        agent.kill()
+    wait_until_gone(pids)
+    journal = Leftovers(deep / "leftovers.json")
+    ((kind, short),) = journal.entries()
+    assert kind == "directory"
+    assert Path(short).is_dir()
+    assert journal.clear(REMOVERS) == []
+    assert not Path(short).exists()
+    with TargetServer(replace(made, directory=deep), StopSignal()) as server:
+        ((_, short),) = made.leftovers.entries()
+        assert server.stats_socket.parent == Path(short)
+    assert not Path(short).exists()
+    assert made.leftovers.entries() == []
+
+
+def test_nothing_but_such_a_directory_is_taken_away(tmp_path):
+    """A journal that somebody has written into cannot have anything deleted."""
+    journal = Leftovers(tmp_path / "leftovers.json")
+    journal.remember("directory", str(tmp_path))
+    assert journal.clear(REMOVERS) == []
+    assert tmp_path.is_dir()
 
 
 PINNED = {

@@ -8,6 +8,7 @@ import time
 
 import pytest
 from trimtab_agent.children import StopSignal
+from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.load_generator import LoadResult
 from trimtab_agent.run.timeouts import timed_out_reads
 from trimtab_agent.settings import Settings
@@ -95,6 +96,7 @@ def test_requests_that_are_read_too_late_are_told(tmp_path):
         cpus=(0,),
         directory=tmp_path,
         name="server",
+        leftovers=Leftovers(tmp_path / "leftovers.json"),
     )
     with TargetServer(order, StopSignal()) as server:
         before = server.stats()

@@ -20,6 +20,7 @@ from trimtab_tuner.targets.core import CoreTarget
 from trimtab_agent.children import Child, StopSignal, last_line
 from trimtab_agent.errors import BinaryMissing, HostError
 from trimtab_agent.layout import CpuLayout, format_cpus
+from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.programs import find_installed
 from trimtab_agent.supervisor import ServerOrder, TargetServer
 
@@ -126,6 +127,7 @@ def own_server(httpd: Path, layout: CpuLayout, stop: StopSignal) -> Iterator[str
             cpus=layout.server,
             directory=Path(folder),
             name="server",
+            leftovers=Leftovers(Path(folder) / "leftovers.json"),
         )
         with TargetServer(order, stop) as server:
             yield server.url + FILE_PATH

@@ -12,8 +12,8 @@ Apache the parent listens long before a worker answers.
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -26,10 +26,12 @@ from trimtab_tuner.targets import php
 from trimtab_tuner.targets.base import RenderContext, Target
 from trimtab_tuner.targets.own import EDITORS, changed_knobs
 
+from trimtab_agent import short_directory
 from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.affinity.pinning import WorkerPinning, pinning_of
 from trimtab_agent.children import Child, StopSignal, last_line
 from trimtab_agent.errors import HostError
+from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.load_generator import Stopped
 from trimtab_agent.php_pool import PhpPool, PoolFailed
 from trimtab_agent.stats_socket import StatsSocket, StatsSocketError, plain_metrics
@@ -56,7 +58,8 @@ class ServerOrder:
     """What is to be started: `name` names its files in `directory`; `within` goes before its command.
 
     It listens on a free port of `address`, and on the same port of the `addresses`.  `base` is the user's own
-    configuration file with its includes, if the server is to run with that.
+    configuration file with its includes, if the server is to run with that.  `leftovers` is where a directory
+    for sockets is noted if `directory` lies too deep for them.
     """
 
     program: Path
@@ -66,6 +69,7 @@ class ServerOrder:
     cpus: tuple[int, ...]
     directory: Path
     name: str
+    leftovers: Leftovers
     within: tuple[str, ...] = ()
     address: str = ADDRESS
     addresses: tuple[str, ...] = ()
@@ -82,9 +86,8 @@ class TargetServer:
         self._order = order
         self.port = free_port(order.address)
         self.address = order.address
-        self._directory = (
-            Path(tempfile.mkdtemp(prefix="trimtab-")) if self._too_deep() else self._own_directory()
-        )
+        self._short = self._too_deep()
+        self._directory = short_directory.make(order.leftovers) if self._short else self._own_directory()
         try:
             self.stats_socket = self._directory / "stats.sock"
             self._status_page: StatusPage | None = None
@@ -103,7 +106,7 @@ class TargetServer:
             )
         except BaseException:
             self._stop_pool()
-            shutil.rmtree(self._directory, ignore_errors=True)
+            self._remove_directory()
             raise
         self._seen_pids: set[int] = set()
         self._pinning: WorkerPinning | None = None
@@ -146,7 +149,7 @@ class TargetServer:
         """Ends the server with all its processes; its directory goes as well."""
         self.child.stop()
         self._stop_pool()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        self._remove_directory()
 
     def read_stats(self) -> dict[str, Any] | None:
         """The server's own counters as `show stats` has them, with the workers if it tells of them.
@@ -197,6 +200,13 @@ class TargetServer:
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
         return directory
+
+    def _remove_directory(self) -> None:
+        if not self._short:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            return
+        with suppress(OSError):  # then the next start takes it away
+            short_directory.unmake(self._directory, self._order.leftovers)
 
     def _too_deep(self) -> bool:
         path = (self._order.directory / self._order.name / "stats.sock").resolve()

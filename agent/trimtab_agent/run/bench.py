@@ -18,13 +18,17 @@ from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.layout import CpuLayout
+from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.run.disturbance import DisturbanceWatch
 from trimtab_agent.run.surroundings import Surroundings
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """What all trials of a run share. `directory` is the run's log directory."""
+    """What all trials of a run share.
+
+    `directory` is the run's log directory, `leftovers` the journal of what must be taken away after a kill.
+    """
 
     run_id: int
     program: Path
@@ -38,6 +42,7 @@ class Bench:
     clients: Clients
     conditions: Conditions
     directory: Path
+    leftovers: Leftovers
     sampler: Sampler
     stop: StopSignal
     surroundings: Surroundings = field(default_factory=Surroundings)

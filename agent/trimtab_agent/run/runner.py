@@ -31,6 +31,7 @@ from trimtab_agent.errors import TrimtabError
 from trimtab_agent.exporter import export_run
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.layout import CpuLayout
+from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.load_generator import Stopped
 from trimtab_agent.programs import require_built, server_program
 from trimtab_agent.run.announcer import Announcer
@@ -111,6 +112,7 @@ class Runner:
             clients=recorded_clients(run.workload_parameters),
             conditions=recorded_conditions(run.workload_parameters),
             directory=self._paths.log(run_id),
+            leftovers=Leftovers(self._paths.leftovers),
             sampler=sampler,
             stop=stop,
             base=run.base.get("expanded"),

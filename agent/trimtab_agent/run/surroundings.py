@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from trimtab_tuner.workloads.conditions import Conditions, memory_limit_bytes
 from trimtab_tuner.workloads.links import LINKS
 
-from trimtab_agent import link, memory_group
+from trimtab_agent import link, memory_group, short_directory
 from trimtab_agent.errors import RunConflict
 from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.link import MadeLink
@@ -23,7 +23,11 @@ from trimtab_agent.run.paths import VarPaths
 
 log = logging.getLogger(__name__)
 
-REMOVERS = {memory_group.KIND: memory_group.remove, link.KIND: link.remove}
+REMOVERS = {
+    memory_group.KIND: memory_group.remove,
+    link.KIND: link.remove,
+    short_directory.KIND: short_directory.remove,
+}
 
 
 @dataclass(frozen=True)

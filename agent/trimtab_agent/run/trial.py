@@ -162,6 +162,7 @@ class Climb:
                 cpus=bench.layout.server,
                 directory=bench.directory,
                 name=f"trial-{self._order.number}",
+                leftovers=bench.leftovers,
                 base=bench.base,
                 within=() if memory is None else memory.join_command,
                 addresses=() if link is None else link.server_addresses,
