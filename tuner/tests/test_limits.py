@@ -52,16 +52,23 @@ def test_constraint_must_hold_at_every_rate():
     """The sentence names the statistic, its value, the rate and the limit."""
     limits = [parse_limit("p999 <= 20ms"), parse_limit("rss <= 500MB")]
     good = [measured(100, p999_us=5_000, rss=4e8), measured(200, p999_us=20_000, rss=5e8)]
-    assert broken_limit(limits, good) == ""
-    slow = [*good, measured(300, p999_us=35_000, rss=4e8)]
-    assert broken_limit(limits, slow) == "p999 = 35.00 ms at 300 requests/s: expected p999 <= 20ms."
-    large = [measured(100, p999_us=5_000, rss=6e8)]
-    assert broken_limit(limits, large) == "rss = 600.0 MB at 100 requests/s: expected rss <= 500MB."
+    assert broken_limit(limits, good) is None
+    slow = measured(300, p999_us=35_000, rss=4e8)
+    assert broken_limit(limits, [*good, slow]) == (limits[0], slow)
+    said = limits[0].broken_sentence(slow, "300 requests/s")
+    assert said == "p999 = 35.00 ms at 300 requests/s: expected p999 <= 20ms."
+    large = measured(100, p999_us=5_000, rss=6e8)
+    assert broken_limit(limits, [large]) == (limits[1], large)
+    said = limits[1].broken_sentence(large, "10 connections")
+    assert said == "rss = 600.0 MB at 10 connections: expected rss <= 500MB."
 
 
 def test_what_was_not_measured_does_not_pass():
     """Nothing replied means no latency to judge."""
-    assert "was not measured" in broken_limit([parse_limit("p999 <= 20ms")], [measured(100)])
+    limit, nothing = parse_limit("p999 <= 20ms"), measured(100)
+    assert broken_limit([limit], [nothing]) == (limit, nothing)
+    said = limit.broken_sentence(nothing, "100 requests/s")
+    assert said == "p999 <= 20ms: p999 was not measured at 100 requests/s."
 
 
 def test_constraint_in_the_settings_is_checked_when_it_is_given():

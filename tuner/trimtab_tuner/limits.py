@@ -35,6 +35,13 @@ class Limit(Frozen):
         value = self.measured(measurement)
         return value is not None and value <= self.bound
 
+    def broken_sentence(self, measurement: Measurement, level: str) -> str:
+        """How it does not hold at a rung of the ladder, which is in words."""
+        value = self.measured(measurement)
+        if value is None:
+            return f"{self.text}: {self.statistic} was not measured at {level}."
+        return f"{self.statistic} = {_in_words(self.statistic, value)} at {level}: expected {self.text}."
+
 
 def parse_limit(text: str) -> Limit:
     """The limit that a text states; ValueError says what is wrong with it."""
@@ -57,20 +64,15 @@ def parse_limit(text: str) -> Limit:
     return Limit(statistic=statistic, bound=bound, text=f"{statistic} <= {number}{unit}")
 
 
-def broken_limit(limits: Sequence[Limit], measurements: Sequence[Measurement]) -> str:
-    """A sentence about the first limit that does not hold at some rate; empty if all hold at every rate."""
+def broken_limit(
+    limits: Sequence[Limit], measurements: Sequence[Measurement]
+) -> tuple[Limit, Measurement] | None:
+    """The first limit that does not hold at some rate, and what was measured there; None if all hold."""
     for limit in limits:
         for measurement in measurements:
-            value = limit.measured(measurement)
-            if value is None:
-                at = f"at {measurement.rate_rps:.0f} requests/s"
-                return f"{limit.text}: {limit.statistic} was not measured {at}."
-            if value > limit.bound:
-                return (
-                    f"{limit.statistic} = {_in_words(limit.statistic, value)} at {measurement.rate_rps:.0f} "
-                    f"requests/s: expected {limit.text}."
-                )
-    return ""
+            if not limit.holds(measurement):
+                return limit, measurement
+    return None
 
 
 def nearest_miss(limit: Limit, trials: Iterable[Sequence[Measurement]]) -> str:

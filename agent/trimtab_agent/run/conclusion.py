@@ -186,9 +186,9 @@ def _looser_constraint(run: records.Run, history: History, trials: int) -> str:
     if not limits:
         return ""
     broken = Counter(
-        limit.text
+        found[0].text
         for measurements in _measured(history)
-        if (limit := next((x for x in limits if broken_limit([x], measurements)), None)) is not None
+        if (found := broken_limit(limits, measurements)) is not None
     )
     if 2 * broken.total() <= trials:
         return ""

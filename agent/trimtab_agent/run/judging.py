@@ -43,14 +43,16 @@ def judge(bench: Bench, order: TrialOrder, measurements: Sequence[records.Measur
     if order.purpose is records.TrialPurpose.CALIBRATION:
         return Judgement(Verdict.VERIFIED, verification.sentence)
     broken = broken_limit([parse_limit(text) for text in bench.settings.constraints], in_tuner)
-    if broken:
-        return Judgement(Verdict.FAILED_VERIFICATION, broken)
-    limit, second = bench.latency_limit, bench.second_objective
+    if broken is not None:
+        limit, measurement = broken
+        level = bench.clients.level(measurement.rate_rps)
+        return Judgement(Verdict.FAILED_VERIFICATION, limit.broken_sentence(measurement, level))
+    latency, second = bench.latency_limit, bench.second_objective
     return Judgement(
         Verdict.VERIFIED,
         verification.sentence,
-        score=score(bench.objective, in_tuner, limit),
-        second_score=None if second is None else second_score(second, in_tuner, limit),
+        score=score(bench.objective, in_tuner, latency),
+        second_score=None if second is None else second_score(second, in_tuner, latency),
     )
 
 
