@@ -176,6 +176,24 @@ test('every exported file is copied and downloaded as it is, alone and in one ar
   for (const { file_name } of exports) expect(names).toContain(file_name);
 });
 
+test('the palette and its keys do what the buttons of a page do', async ({ page, request }) => {
+  const { id } = await finishedRun(request);
+  await page.goto(`/runs/${id}/export`);
+  await expect(page.getByRole('link', { name: 'Download all' })).toBeVisible();
+  await page.keyboard.press('?');
+  await page.keyboard.type('download all');
+  const downloading = page.waitForEvent('download');
+  await page.keyboard.press('Enter');
+  expect((await downloading).suggestedFilename()).toMatch(/\.zip$/);
+  await page.keyboard.press('u');
+  await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1 })).toBeVisible();
+  await page.keyboard.press('c');
+  await expect(page.getByRole('switch', { name: 'Only differences' })).toBeChecked();
+  await page.keyboard.press('d');
+  await expect(page.getByRole('switch', { name: 'Only differences' })).not.toBeChecked();
+  await expect(page).toHaveURL(/all=true/);
+});
+
 test.describe('a trial that is not there', () => {
   test.use({ expected: [/status of 404/] });
 

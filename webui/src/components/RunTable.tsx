@@ -6,6 +6,7 @@ import { formatCount, formatDuration, formatMbps, formatTime } from '../maths/fo
 import { GainText } from './GainText';
 import { TextLink } from './links';
 import { RunStateMark } from './RunState';
+import classes from './RunTable.module.css';
 
 function durationOf(run: RunSummary): string {
   if (run.finished_at === null) return '–';
@@ -19,7 +20,7 @@ function GainCell({ run: { keeps_default, gain, state } }: { run: RunSummary }) 
 
 export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
   return (
-    <Table.ScrollContainer minWidth={640} type="native">
+    <Table.ScrollContainer minWidth={860} type="native">
       <Table verticalSpacing="xs" highlightOnHover>
         <Table.Thead>
           <Table.Tr>
@@ -37,7 +38,7 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
           {runs.map((run) => (
             <Table.Tr key={run.id}>
               <Table.Td>
-                <TextLink to="/runs/$id" params={{ id: run.id }} fw={600}>
+                <TextLink to="/runs/$id" params={{ id: run.id }} fw={600} className={classes.run}>
                   Run {run.id}
                 </TextLink>
               </Table.Td>

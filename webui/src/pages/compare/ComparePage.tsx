@@ -2,6 +2,7 @@
 
 import { MultiSelect, Switch } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
+import { useActions } from '../../actions/ActionsProvider';
 import type { Comparison } from '../../api/generated';
 import { CurveChart } from '../../charts/CurveChart';
 import { Loadable } from '../../components/Loadable';
@@ -33,6 +34,14 @@ export function ComparePage() {
       replace: true,
       resetScroll: false,
     });
+  const onAll = (on: boolean) => look({ all: on || undefined });
+  useActions([
+    {
+      title: all ? 'Show only what differs' : 'Show also what does not differ',
+      keys: 'd',
+      run: () => void onAll(!all),
+    },
+  ]);
   return (
     <Page
       title="Compare"
@@ -63,7 +72,7 @@ export function ComparePage() {
         <Message title="Choose the runs to compare.">Two or more; one shows its architectures.</Message>
       ) : (
         <Loadable query={comparison} what="The comparison" height={420}>
-          {(data) => <Compared comparison={data} all={all} onAll={(on) => look({ all: on || undefined })} />}
+          {(data) => <Compared comparison={data} all={all} onAll={onAll} />}
         </Loadable>
       )}
     </Page>

@@ -2,8 +2,9 @@
 
 import { Button, SegmentedControl, Table } from '@mantine/core';
 import { IconCircleCheck, IconCircleX, IconDownload, IconFileZip } from '@tabler/icons-react';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { useActions } from '../../actions/ActionsProvider';
 import type { Export } from '../../api/generated';
 import { CopyText } from '../../components/CopyText';
 import { Loadable } from '../../components/Loadable';
@@ -25,16 +26,27 @@ export function ExportPage() {
   const { id } = route.useParams();
   const run = useRun(id);
   const exports = useExports(id);
+  const navigate = useNavigate();
+  const some = exports.data !== undefined && exports.data.length > 0;
+  const archive = `/api/v1/runs/${id}/exports/zip`;
+  useActions([
+    ...(some ? [{ title: 'Download all', run: () => window.location.assign(archive) }] : []),
+    {
+      title: `Back to run ${id}`,
+      keys: 'u',
+      run: () => void navigate({ to: '/runs/$id', params: { id } }),
+    },
+  ]);
   return (
     <Page
       title={`Exports of run ${id}`}
       description={run.data?.outcome?.sentence}
       actions={
         <>
-          {exports.data && exports.data.length > 0 && (
+          {some && (
             <Button
               component="a"
-              href={`/api/v1/runs/${id}/exports/zip`}
+              href={archive}
               download
               variant="default"
               leftSection={<IconFileZip size={16} aria-hidden />}
@@ -170,7 +182,7 @@ function Check({ file }: { file: Export }) {
     <div className={classes.check} data-ok={file.check_ok}>
       <span className={classes.verdict}>
         <Icon size={17} stroke={2} aria-hidden />
-        {file.check_ok ? 'Accepted by the server’s own check' : 'Not accepted by the server’s own check'}
+        {file.check_ok ? 'Accepted by this check' : 'Refused by this check'}
       </span>
       <span className={classes.command}>
         <code>{file.check_command}</code>

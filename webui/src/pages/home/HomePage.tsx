@@ -2,6 +2,7 @@
 
 import { Button } from '@mantine/core';
 import { IconPlayerPlayFilled } from '@tabler/icons-react';
+import { useActions } from '../../actions/ActionsProvider';
 import { Figure, FigureList } from '../../components/Figure';
 import { Loadable } from '../../components/Loadable';
 import { LinkButton, TextLink } from '../../components/links';
@@ -102,6 +103,7 @@ const cpuList = (cpus: readonly number[]) => `CPU ${cpus.join(', ')}`;
 function QuickStart() {
   const estimate = useEstimate(QUICK);
   const start = useStartAndWatch();
+  useActions([{ title: 'Start the quick run', run: () => start.begin(QUICK) }]);
   return (
     <>
       <div className={classes.start}>
@@ -116,7 +118,8 @@ function QuickStart() {
         <span className={classes.hint}>
           {estimate.data && (
             <>
-              At most {formatCount(estimate.data.trials)} trials, {formatDuration(estimate.data.duration_s)}.{' '}
+              {formatCount(estimate.data.trials)} trials, at most {formatDuration(estimate.data.duration_s)}{' '}
+              on a quiet host.{' '}
             </>
           )}
           <TextLink to="/tune" size="sm" underline="always">

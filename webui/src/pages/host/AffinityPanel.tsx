@@ -3,6 +3,7 @@
 import { Button, MultiSelect, NumberInput, SegmentedControl, Table } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { useState } from 'react';
+import { useActions } from '../../actions/ActionsProvider';
 import type { AffinityStatus, Applied, PlanRequest, Topology } from '../../api/generated';
 import { Loadable } from '../../components/Loadable';
 import { Message } from '../../components/Message';
@@ -34,6 +35,8 @@ export function AffinityPanel({ topology }: { topology: Topology }) {
   const preview = usePlan(request, devices.length > 0 || plan === 'none' || plan === 'process');
   const { apply, restore } = useAffinityActions();
   const running = useProgress() !== null;
+  const applicable = !running && preview.data !== undefined && preview.data.settings.length > 0;
+  useActions(applicable ? [{ title: `Apply the plan: ${plan}`, run: () => apply.mutate(request) }] : []);
   const narrow = useMediaQuery('(max-width: 40rem)');
   return (
     <>
@@ -81,11 +84,7 @@ export function AffinityPanel({ topology }: { topology: Topology }) {
             </Loadable>
           )}
           <div className={classes.actions}>
-            <Button
-              disabled={running || !preview.data || preview.data.settings.length === 0}
-              loading={apply.isPending}
-              onClick={() => apply.mutate(request)}
-            >
+            <Button disabled={!applicable} loading={apply.isPending} onClick={() => apply.mutate(request)}>
               Apply
             </Button>
             {running && <span className={classes.dimmed}>Not while a run is going on.</span>}
@@ -122,6 +121,8 @@ function InForce({
   restore: ReturnType<typeof useAffinityActions>['restore'];
 }) {
   const status = useAffinity();
+  const restorable = !running && status.data !== undefined && status.data.settings.length > 0;
+  useActions(restorable ? [{ title: 'Restore everything', run: () => restore.mutate() }] : []);
   return (
     <Panel
       title="In force"
@@ -130,7 +131,7 @@ function InForce({
         <Button
           variant="default"
           size="xs"
-          disabled={running || !status.data || status.data.settings.length === 0}
+          disabled={!restorable}
           loading={restore.isPending}
           onClick={() => restore.mutate()}
         >

@@ -38,7 +38,14 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
             />
           )}
         </FigureList>
-        {measured && <Ranking run={run} ranking={ranking} />}
+        {measured && (
+          <>
+            <Ranking run={run} ranking={ranking} />
+            <p className={classes.dimmed}>
+              Confirmed, interleaved. Those that share a rank cannot be told apart.
+            </p>
+          </>
+        )}
       </Panel>
     );
   }
@@ -81,7 +88,6 @@ function Ranking({
   return (
     <Table.ScrollContainer minWidth={520} type="native" mt="md">
       <Table fz="sm" verticalSpacing={6}>
-        <Table.Caption>Confirmed, interleaved. Those that share a rank cannot be told apart.</Table.Caption>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Rank</Table.Th>

@@ -17,10 +17,12 @@ export function Understanding({ run, enabled }: { run: RunDetail; enabled: boole
       {(data) => (
         <>
           <DiagnosisPanel runId={run.id} findings={data.findings} />
-          <div className={classes.halves}>
-            {data.importance && <ImportancePanel importance={data.importance} />}
-            {data.stability && <StabilityPanel stability={data.stability} run={run} best={data.best} />}
-          </div>
+          {(data.importance || data.stability) && (
+            <div className={classes.halves}>
+              {data.importance && <ImportancePanel importance={data.importance} />}
+              {data.stability && <StabilityPanel stability={data.stability} run={run} best={data.best} />}
+            </div>
+          )}
           {data.notes.map((note) => (
             <Message key={note} title={note} />
           ))}

@@ -25,8 +25,12 @@ export function MeasurementsPanel({ trial, selected, onSelect }: MeasurementsPan
             <Table.Th ta="right">Rate</Table.Th>
             <Table.Th ta="right">Goodput</Table.Th>
             <Table.Th ta="right">Replies</Table.Th>
-            <Table.Th ta="right">Timed out before read</Table.Th>
-            <Table.Th ta="right">Timed out after read</Table.Th>
+            <Table.Th ta="right" className={classes.long}>
+              Timed out before read
+            </Table.Th>
+            <Table.Th ta="right" className={classes.long}>
+              Timed out after read
+            </Table.Th>
             <Table.Th ta="right">Failed</Table.Th>
             <Table.Th ta="right">p50</Table.Th>
             <Table.Th ta="right">p90</Table.Th>

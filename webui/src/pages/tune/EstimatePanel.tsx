@@ -3,6 +3,7 @@
 import { Button, Table } from '@mantine/core';
 import { IconPlayerPlayFilled } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
+import { useActions } from '../../actions/ActionsProvider';
 import { ApiError } from '../../api/call';
 import type { Estimate, RunSpec } from '../../api/generated';
 import { CopyText } from '../../components/CopyText';
@@ -33,9 +34,14 @@ export function EstimatePanel(props: EstimatePanelProps) {
   const start = useStartAndWatch();
   const current = settled && !estimate.isPlaceholderData && !estimate.isFetching;
   const refused = estimate.error instanceof ApiError && estimate.error.status === 422;
+  const startable = !refused && impossible === null && !inTerminal;
+  useActions(startable ? [{ title: 'Start the run', run: () => start.begin(spec) }] : []);
   return (
     <div className={classes.side}>
-      <Panel title="Before you start" description="At most, if every session runs into its timeout.">
+      <Panel
+        title="Before you start"
+        description="At most, if every session runs into its timeout. What a busy host spoils is measured again on top."
+      >
         {refused || impossible ? (
           <Message tone="bad" title="This run cannot work.">
             {impossible ?? estimate.error?.message}
@@ -75,7 +81,7 @@ export function EstimatePanel(props: EstimatePanelProps) {
           mt="md"
           size="md"
           leftSection={<IconPlayerPlayFilled size={16} aria-hidden />}
-          disabled={refused || impossible !== null || inTerminal}
+          disabled={!startable}
           loading={start.isPending}
           onClick={() => start.begin(spec)}
         >
