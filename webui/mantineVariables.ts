@@ -16,7 +16,7 @@ import { cssVariablesResolver, theme } from './src/app/theme.ts';
 const VIRTUAL_ID = 'virtual:mantine-variables.css';
 const RESOLVED_ID = '/@mantine-variables.css';
 
-export function mantineVariablesCss(): string {
+function mantineVariablesCss(): string {
   const merged = mergeMantineTheme(DEFAULT_THEME, theme);
   const base = defaultCssVariablesResolver(merged);
   const own = cssVariablesResolver(merged);

@@ -2,6 +2,7 @@ import { LinkButton } from '../components/links';
 import { Message } from '../components/Message';
 import { Page } from '../components/Page';
 
+/** What an address that leads nowhere shows. */
 export function NotFound() {
   return (
     <Page title="No such page">

@@ -29,7 +29,7 @@ const DARK: ChartTheme = {
 };
 
 /** Line styles that set series apart without colour; in the order of the series. */
-export const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 2], [1, 2]];
+const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [10, 3, 2, 3], [4, 2], [1, 2]];
 
 export const seriesColour = (theme: ChartTheme, index: number): string =>
   theme.series[index % theme.series.length] as string;

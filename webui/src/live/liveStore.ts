@@ -9,7 +9,7 @@ import { type Point, samplesPerPoint, windowPoints } from '../maths/decimate';
 import { RingBuffer } from '../maths/ringBuffer';
 import { columnNames, sampleRow } from './columns';
 
-export const LONGEST_WINDOW_S = 3600;
+const LONGEST_WINDOW_S = 3600;
 /** A chart shows at most so many points. */
 export const MAX_POINTS = 300;
 /** Samples of the stream that are kept to follow a history which arrives after them. */

@@ -4,6 +4,7 @@ import { Message } from '../../components/Message';
 import { ScrollTable } from '../../components/ScrollTable';
 import { differenceRows } from './differences';
 
+/** What is set differently in the runs, or with `all` everything that is set: a row for each property. */
 export function DifferencesTable({ runs, all }: { runs: readonly ComparedRun[]; all: boolean }) {
   const rows = differenceRows(runs, all);
   if (rows.length === 0) return <Message title="Nothing: these runs are alike in everything that is set." />;
