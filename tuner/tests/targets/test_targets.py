@@ -13,7 +13,6 @@ from trimtab_tuner.targets.placement import REPLICA_KNOBS
 CORE = TARGETS["core"]
 DEFAULT = CORE.space().default()
 TUNED = {**DEFAULT, "workers": 3, "max_connections": 4000, "sendfile": "blocking"}
-EVERYTHING = {**TUNED, "accept_limit": 16, "affinity": "process", "sndbuf": 65_536, "backlog": 4096}
 CONTEXT = RenderContext(
     root="/srv/www",
     listen=("127.0.0.1:8000", "127.0.0.1:8001"),
