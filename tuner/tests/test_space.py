@@ -1,12 +1,13 @@
 """Knobs, spaces and hashes."""
 
+import itertools
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from trimtab_tuner.space import AtMost, Knob, Space, SpaceError, configuration_hash
+from trimtab_tuner.space import AtMost, Knob, OnlyWith, Space, SpaceError, configuration_hash
 
 WORKERS = Knob(
     name="workers",
@@ -233,3 +234,33 @@ def test_contradictory_knob_is_refused(fields):
 def test_space_that_leaves_nothing_to_try_says_why(space, said):
     """Nothing free, nothing but the default, or ranges that contradict each other."""
     assert said == space.nothing_to_try()
+
+
+BOUND = Space(
+    knobs=(
+        Knob(name="kind", kind="categorical", choices=("a", "b", "c"), default="a", help=""),
+        Knob(name="mode", kind="categorical", choices=("x", "y", "z"), default="x", help=""),
+        Knob(name="few", kind="integer", low=1, high=4, default=1, help=""),
+        Knob(name="many", kind="integer", low=1, high=4, default=4, help=""),
+    ),
+    constraints=(
+        OnlyWith(knob="mode", otherwise="x", other="kind", among=("a", "b")),
+        OnlyWith(knob="mode", values=("z",), otherwise="x", other="few", above=2),
+        AtMost(smaller="few", larger="many"),
+    ),
+)
+
+
+@given(st.sets(st.sampled_from(["kind", "mode", "few", "many"])), st.data())
+def test_constraints_that_are_left_out_could_not_be_broken(names, data):
+    """Whatever is fixed, as long as it breaks none itself: the same configurations are allowed."""
+    drawn = {knob.name: data.draw(st.sampled_from(knob.values())) for knob in BOUND.knobs}
+    space = BOUND.model_copy(update={"fixed": {name: drawn[name] for name in names}})
+    assume(space.allows(space.default()))
+    fewer = space.without_idle_constraints()
+    every = itertools.product(*(knob.values() for knob in space.free))
+    for values in every:
+        asked = dict(zip((knob.name for knob in space.free), values, strict=True))
+        assert space.allows(asked) == fewer.allows(asked)
+    if len(names) == len(drawn):
+        assert fewer.constraints == ()
