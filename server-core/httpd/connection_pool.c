@@ -14,7 +14,7 @@ struct chunk {
 };
 
 struct connection_pool {
-    size_t bytes, chunk_count;
+    size_t chunk_count;
     atomic_size_t used;
     struct chunk chunks[];
 };
@@ -29,14 +29,8 @@ struct connection_pool *connection_pool_create(size_t connections, unsigned owne
 
     if (pool == MAP_FAILED)
         return NULL;
-    pool->bytes = bytes;
     pool->chunk_count = chunk_count;
     return pool;
-}
-
-void connection_pool_destroy(struct connection_pool *pool)
-{
-    munmap(pool, pool->bytes);
 }
 
 struct connection *connection_pool_take(struct connection_pool *pool, unsigned owner)

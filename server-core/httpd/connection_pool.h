@@ -13,10 +13,11 @@
 
 struct connection_pool;
 
-/* Makes a pool for up to `connections` of `owners` processes. Returns NULL with errno set on failure. */
+/*
+ * Makes a pool for up to `connections` of `owners` processes, which lasts until they have all ended. Returns
+ * NULL with errno set on failure.
+ */
 struct connection_pool *connection_pool_create(size_t connections, unsigned owners);
-
-void connection_pool_destroy(struct connection_pool *pool);
 
 /* Returns a further zeroed chunk of CONNECTIONS_PER_CHUNK for `owner`, or NULL when the pool is used up. */
 struct connection *connection_pool_take(struct connection_pool *pool, unsigned owner);

@@ -93,7 +93,8 @@ int main(int argc, char **argv)
         case 'j':
             json = true;
             break;
-        default:
+        default: /* getopt has said what is wrong */
+            log_line("-h explains the usage");
             free(settings);
             return EXIT_CONFIGURATION;
         }

@@ -202,6 +202,11 @@ def test_select_refuses_more_connections_than_it_can_watch(run: Any) -> None:
     )
 
 
+def test_unknown_option_is_told_where_the_usage_is(run: Any) -> None:
+    """getopt's own sentence does not help on its own."""
+    assert run(None, "-x").stderr.endswith("trimtab-httpd: -h explains the usage\n")
+
+
 def test_help_explains_every_key(run: Any) -> None:
     """The keys are those of the effective configuration."""
     usage = run(None, "-h").stdout
