@@ -4,7 +4,7 @@
 // Dragging along an axis brushes it. Whoever uses the keyboard writes the same range into the filter of the trials.
 
 import { type PointerEvent, useEffect, useRef, useState } from 'react';
-import { sequentialCss } from '../maths/colourScale';
+import { lineCss } from '../maths/colourScale';
 import type { KnobValue } from '../maths/knobDiff';
 import type { ParallelAxis } from '../maths/parallelAxes';
 import { useChartTheme } from './chartTheme';
@@ -66,7 +66,7 @@ export function ParallelCoordinates({ label, axes, lines, height, onBrush }: Par
     context.scale(ratio, ratio);
     context.clearRect(0, 0, width, height);
     const draw = ({ values, colour, kept }: ParallelLine) => {
-      context.strokeStyle = !kept || colour === null ? theme.dimmed : sequentialCss(colour);
+      context.strokeStyle = !kept || colour === null ? theme.dimmed : lineCss(colour, theme.lines);
       context.globalAlpha = kept ? (lines.length > 500 ? 0.35 : 0.75) : 0.06;
       context.setLineDash(colour === null ? [3, 3] : []);
       context.beginPath();

@@ -4,7 +4,10 @@
 // 0.28 to 0.93, so the order survives every kind of colour blindness and a black-and-white print; hue turns from
 // violet over blue and green to yellow for those who see it. Chroma is lowered where sRGB cannot show it.
 
-const LIGHTNESS = [0.28, 0.93] as const;
+/** From the least to the most. */
+export type Lightness = readonly [number, number];
+
+const LIGHTNESS: Lightness = [0.28, 0.93];
 const HUE_DEGREES = [300, 100] as const;
 const CHROMA = 0.16;
 
@@ -39,9 +42,9 @@ function decode(channel: number): number {
 }
 
 /** The colour at `position` (0 = least, 1 = most; values outside are clamped, NaN counts as 0). */
-export function sequentialColour(position: number): Rgb {
+export function sequentialColour(position: number, [least, most]: Lightness = LIGHTNESS): Rgb {
   const t = Math.min(1, Math.max(0, position || 0));
-  const lightness = LIGHTNESS[0] + t * (LIGHTNESS[1] - LIGHTNESS[0]);
+  const lightness = least + t * (most - least);
   const hue = HUE_DEGREES[0] + t * (HUE_DEGREES[1] - HUE_DEGREES[0]);
   let chroma = CHROMA;
   let linear = oklchToLinear(lightness, chroma, hue);
@@ -58,12 +61,14 @@ export function cssColour({ r, g, b }: Rgb): string {
 
 /** More steps than an eye tells apart; the colours of thousands of lines are not worked out one by one. */
 const STEPS = 256;
-const scale: string[] = [];
+const scales = new WeakMap<Lightness, string[]>();
 
-/** `sequentialColour` as CSS, in 256 steps. */
-export function sequentialCss(position: number): string {
+/** The colour of a line as CSS, in 256 steps, no lighter and no darker than can be seen on its background. */
+export function lineCss(position: number, lightness: Lightness): string {
+  const scale = scales.get(lightness) ?? [];
+  scales.set(lightness, scale);
   const step = Math.round(Math.min(1, Math.max(0, position || 0)) * (STEPS - 1));
-  scale[step] ??= cssColour(sequentialColour(step / (STEPS - 1)));
+  scale[step] ??= cssColour(sequentialColour(step / (STEPS - 1), lightness));
   return scale[step];
 }
 
