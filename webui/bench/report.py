@@ -60,7 +60,11 @@ def main() -> None:
     interactive = sorted(times["interactive_ms"])
     live = times["live"]
     print("## Web UI\n")
-    print(f"{TRIALS:,} trials and 24 hours of samples in the database.\n")
+    print(
+        f"{TRIALS:,} trials and 24 hours of samples in the database. "
+        "The Run page is timed from the beginning of the navigation until a click on a trial is answered, "
+        "the Live page by the script time of the main thread per chart redrawn.\n"
+    )
     print("| what | figure | spread | aim |")
     print("| --- | ---: | --- | ---: |")
     print(

@@ -2,7 +2,7 @@
 
 import { Button } from '@mantine/core';
 import { IconChartLine, IconTable } from '@tabler/icons-react';
-import { type ReactNode, useId, useState } from 'react';
+import { memo, type ReactNode, useCallback, useId, useState } from 'react';
 import { useIdleTurn } from '../hooks/useIdleTurn';
 import classes from './ChartFigure.module.css';
 import { seriesColour, seriesDash, useChartTheme } from './chartTheme';
@@ -25,6 +25,8 @@ export interface ChartTable {
 interface ChartFigureProps {
   /** Says what the chart shows, and its main figures, to those who do not see it. */
   label: string;
+  /** What the chart shows, without figures that change; the label when left out. */
+  name?: string;
   legend?: readonly LegendEntry[];
   /** `area`: filled swatches; `line`: swatches with the dashes of the line. */
   legendShape?: 'line' | 'area';
@@ -41,9 +43,19 @@ interface ChartFigureProps {
 const LOWEST_TABLE_PX = 200;
 
 export function ChartFigure(props: ChartFigureProps) {
-  const { label, legend = [], legendShape = 'line', table, height = 200, maxWidth, children } = props;
+  const {
+    label,
+    name = label,
+    legend = [],
+    legendShape = 'line',
+    table,
+    height = 200,
+    maxWidth,
+    children,
+  } = props;
   const [asTable, setAsTable] = useState(false);
   const due = useIdleTurn();
+  const toggle = useCallback(() => setAsTable((before) => !before), []);
   const id = useId();
   return (
     <figure className={classes.figure}>
@@ -57,21 +69,7 @@ export function ChartFigure(props: ChartFigureProps) {
             </li>
           ))}
         </ul>
-        <Button
-          size="compact-xs"
-          variant="subtle"
-          color="gray"
-          className={classes.toggle}
-          leftSection={
-            asTable ? <IconChartLine size={14} aria-hidden /> : <IconTable size={14} aria-hidden />
-          }
-          aria-expanded={asTable}
-          aria-controls={id}
-          onClick={() => setAsTable(!asTable)}
-        >
-          {asTable ? 'Chart' : 'Table'}
-          <span className="visually-hidden"> of {label}</span>
-        </Button>
+        <TableToggle asTable={asTable} name={name} controls={id} onToggle={toggle} />
       </div>
       <div
         id={id}
@@ -88,7 +86,38 @@ export function ChartFigure(props: ChartFigureProps) {
   );
 }
 
-function Swatch({ index, shape }: { index: number; shape: 'line' | 'area' | 'point' }) {
+interface TableToggleProps {
+  asTable: boolean;
+  name: string;
+  controls: string;
+  onToggle: () => void;
+}
+
+// A chart that moves gets a new label and new values every second; this and the swatches stay as they are.
+const TableToggle = memo(function TableToggle({ asTable, name, controls, onToggle }: TableToggleProps) {
+  return (
+    <Button
+      size="compact-xs"
+      variant="subtle"
+      color="gray"
+      className={classes.toggle}
+      leftSection={asTable ? <IconChartLine size={14} aria-hidden /> : <IconTable size={14} aria-hidden />}
+      aria-expanded={asTable}
+      aria-controls={controls}
+      onClick={onToggle}
+    >
+      {asTable ? 'Chart' : 'Table'}
+      <span className="visually-hidden"> of {name}</span>
+    </Button>
+  );
+});
+
+interface SwatchProps {
+  index: number;
+  shape: 'line' | 'area' | 'point';
+}
+
+const Swatch = memo(function Swatch({ index, shape }: SwatchProps) {
   const theme = useChartTheme();
   const colour = seriesColour(theme, index);
   return (
@@ -108,7 +137,7 @@ function Swatch({ index, shape }: { index: number; shape: 'line' | 'area' | 'poi
       )}
     </svg>
   );
-}
+});
 
 function DataTable({ caption, table }: { caption: string; table: ChartTable }) {
   return (

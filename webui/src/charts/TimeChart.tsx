@@ -1,32 +1,35 @@
 // Values over time, the newest at the right edge. Redrawn without animation, and only while it is to be seen.
 
 import type { ChartData, ChartOptions } from 'chart.js';
-import { useMemo, useRef } from 'react';
+import { memo, useMemo, useRef } from 'react';
 import { Line } from 'react-chartjs-2';
 import { useOnScreen } from '../hooks/useOnScreen';
 import type { Mark } from '../live/liveStore';
 import type { Point } from '../maths/decimate';
 import { byteTicks, formatSecondsAgo, tickText, timeTicks } from '../maths/ticks';
+import type { View } from '../panels/view';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, seriesColour, seriesDash, useChartTheme } from './chartTheme';
+import { latestValue, piledUp } from './series';
 import classes from './TimeChart.module.css';
 import { marksToDraw, timeMarks } from './timeMarks';
 
 export interface TimeSeries {
   label: string;
-  points: Point[];
+  /** Its name in the store. */
+  column: string;
+  /** Left out while it has no value. */
+  optional?: boolean;
 }
 
 interface TimeChartProps {
   /** What is shown, for the text alternative. */
   label: string;
+  /** Which part of which rows; the chart keeps the last one while it is not to be seen. */
+  view: View;
+  /** The same array while nothing else is to be shown. */
   series: readonly TimeSeries[];
-  windowSeconds: number;
   format: (value: number) => string;
-  /** What a place on the time axis is called; seconds before now when left out. */
-  formatTime?: (seconds: number) => string;
-  /** Where trials and rates begin. */
-  marks?: readonly Mark[];
   /** Areas on top of each other instead of lines. */
   stacked?: boolean;
   /** Upper end of the axis; by the data when left out. */
@@ -38,11 +41,14 @@ interface TimeChartProps {
   empty?: string;
 }
 
-const NO_MARKS: readonly Mark[] = [];
+interface Drawn {
+  label: string;
+  points: Point[];
+}
+
 const PLUGINS = [timeMarks];
 
-const latest = (points: readonly Point[]): number =>
-  points.findLast(({ y }) => !Number.isNaN(y))?.y ?? Number.NaN;
+const hasValue = ({ points }: Drawn): boolean => points.some(({ y }) => !Number.isNaN(y));
 
 /** The value while `live`, and the last one of that time while not. */
 function useHeld<T>(value: T, live: boolean): T {
@@ -51,68 +57,77 @@ function useHeld<T>(value: T, live: boolean): T {
   return held.current;
 }
 
-export function TimeChart(props: TimeChartProps) {
-  const {
-    label,
-    windowSeconds,
-    format,
-    formatTime = formatSecondsAgo,
-    stacked = false,
-    height = 180,
-  } = props;
-  const { max, bytes = false, empty } = props;
+export function TimeChart({ view, ...look }: TimeChartProps) {
   const box = useRef<HTMLDivElement>(null);
-  const theme = useChartTheme();
-  const { series, marks } = useHeld(
-    { series: props.series, marks: props.marks ?? NO_MARKS },
-    useOnScreen(box),
-  );
-  const options = useMemo(
-    () => chartOptions({ theme, windowSeconds, stacked, max, bytes, format, formatTime }),
-    [theme, windowSeconds, stacked, max, bytes, format, formatTime],
-  );
-  const data = useMemo(() => chartData(series, marks, theme, stacked), [series, marks, theme, stacked]);
-  if (empty && !series.some(({ points }) => points.some(({ y }) => !Number.isNaN(y)))) {
-    return (
-      <div ref={box}>
-        <p className={classes.empty} style={{ minHeight: height }}>
-          {empty}
-        </p>
-      </div>
-    );
-  }
-  const shown = series.map((one) => ({ label: one.label, value: format(latest(one.points)) }));
+  const held = useHeld(view, useOnScreen(box));
   return (
     <div ref={box}>
-      <ChartFigure
-        label={`${label}. Now: ${shown.map((one) => `${one.label} ${one.value}`).join(', ')}.`}
-        legend={shown}
-        legendShape={stacked ? 'area' : 'line'}
-        height={height}
-        table={() => ({
-          columns: ['Time', ...series.map((one) => one.label)],
-          rows: tableRows(series, format, formatTime),
-        })}
-      >
-        {(described) => (
-          <Line aria-label={described} data={data} options={options} plugins={PLUGINS} updateMode="none" />
-        )}
-      </ChartFigure>
+      <Shown {...look} view={held} />
     </div>
   );
 }
 
+const Shown = memo(function Shown(props: TimeChartProps) {
+  const { label, view, format, stacked = false, height = 180, max, bytes = false, empty } = props;
+  const { window, past = false, formatTime = formatSecondsAgo } = view;
+  const theme = useChartTheme();
+  const series = useMemo(
+    () =>
+      props.series
+        .map(({ column, ...one }) => ({ ...one, points: view.store.points(column, view.now, view.window) }))
+        .filter((one) => !one.optional || hasValue(one)),
+    [props.series, view],
+  );
+  const options = useMemo(
+    () => chartOptions({ theme, windowSeconds: window, max, bytes, format, formatTime }),
+    [theme, window, max, bytes, format, formatTime],
+  );
+  const data = useMemo(
+    () => chartData(series, view.marks, theme, stacked),
+    [series, view.marks, theme, stacked],
+  );
+  if (empty && !series.some(hasValue)) {
+    return (
+      <p className={classes.empty} style={{ minHeight: height }}>
+        {empty}
+      </p>
+    );
+  }
+  const shown = series.map((one) => ({ label: one.label, value: format(latestValue(one.points, past)) }));
+  return (
+    <ChartFigure
+      label={`${label}. Now: ${shown.map((one) => `${one.label} ${one.value}`).join(', ')}.`}
+      name={label}
+      legend={shown}
+      legendShape={stacked ? 'area' : 'line'}
+      height={height}
+      table={() => ({
+        columns: ['Time', ...series.map((one) => one.label)],
+        rows: tableRows(series, format, formatTime),
+      })}
+    >
+      {(described) => (
+        <Line aria-label={described} data={data} options={options} plugins={PLUGINS} updateMode="none" />
+      )}
+    </ChartFigure>
+  );
+});
+
 function chartData(
-  series: readonly TimeSeries[],
+  series: readonly Drawn[],
   marks: readonly Mark[],
   theme: ChartTheme,
   stacked: boolean,
 ): ChartData<'line', Point[]> {
+  const points = series.map((one) => one.points);
+  const lines = stacked ? piledUp(points) : points;
   return {
-    datasets: series.map(({ label, points }, index) => ({
+    datasets: series.map(({ label }, index) => ({
       label,
-      timeMarks: marksToDraw(marks, theme),
-      data: points,
+      ...(index === 0 ? { timeMarks: marksToDraw(marks, theme) } : {}),
+      data: lines[index] ?? [],
+      /** The series' own values, which the tooltip tells. */
+      own: points[index],
       borderColor: seriesColour(theme, index),
       backgroundColor: stacked ? seriesColour(theme, index) : 'transparent',
       borderDash: stacked ? [] : seriesDash(index),
@@ -126,7 +141,7 @@ function chartData(
 
 /** Newest first: the newest is what one looks for. */
 function tableRows(
-  series: readonly TimeSeries[],
+  series: readonly Drawn[],
   format: (value: number) => string,
   formatTime: (seconds: number) => string,
 ): string[][] {
@@ -139,7 +154,6 @@ function tableRows(
 interface Look {
   theme: ChartTheme;
   windowSeconds: number;
-  stacked: boolean;
   max: number | undefined;
   bytes: boolean;
   format: (value: number) => string;
@@ -147,7 +161,7 @@ interface Look {
 }
 
 function chartOptions(look: Look): ChartOptions<'line'> {
-  const { theme, windowSeconds, stacked, max, bytes, format, formatTime } = look;
+  const { theme, windowSeconds, max, bytes, format, formatTime } = look;
   return {
     parsing: false,
     normalized: true,
@@ -156,7 +170,10 @@ function chartOptions(look: Look): ChartOptions<'line'> {
       tooltip: {
         callbacks: {
           title: ([first]) => formatTime(first?.parsed.x ?? 0),
-          label: ({ dataset, parsed }) => `${dataset.label}: ${format(parsed.y ?? Number.NaN)}`,
+          label: ({ dataset, dataIndex }) => {
+            const { own } = dataset as { own?: Point[] };
+            return `${dataset.label}: ${format(own?.[dataIndex]?.y ?? Number.NaN)}`;
+          },
         },
       },
     },
@@ -170,11 +187,15 @@ function chartOptions(look: Look): ChartOptions<'line'> {
         afterBuildTicks: (axis) => {
           axis.ticks = timeTicks(windowSeconds).map((value) => ({ value }));
         },
-        ticks: { color: theme.dimmed, maxRotation: 0, callback: (value) => formatTime(Number(value)) },
+        ticks: {
+          color: theme.dimmed,
+          maxRotation: 0,
+          autoSkip: false,
+          callback: (value) => formatTime(Number(value)),
+        },
       },
       y: {
         type: 'linear',
-        stacked,
         beginAtZero: true,
         ...(max === undefined ? {} : { max }),
         grid: { color: theme.grid },
@@ -185,6 +206,8 @@ function chartOptions(look: Look): ChartOptions<'line'> {
         ticks: {
           color: theme.dimmed,
           maxTicksLimit: 5,
+          autoSkip: false,
+          maxRotation: 0,
           callback: (value) => tickText(format(Number(value))),
         },
       },

@@ -1,4 +1,5 @@
-// Vertical lines in charts over time: where trials (solid, with their number) and rates (dashed) begin.
+// Vertical lines in charts over time: where trials (solid, with their number where there is room) and rates (dashed)
+// begin. Many trials get faint lines, each with a clear notch at the top, so that the curves stay readable.
 //
 // The marks come with the first dataset, as they change with the data: Chart.js takes plugins only once, and new
 // options cost more than new data.
@@ -7,28 +8,30 @@ import type { Plugin } from 'chart.js';
 import type { Mark } from '../live/liveStore';
 import type { ChartTheme } from './chartTheme';
 
-/** More marks than this would hide the curves: then only the trials are marked. */
+/** More marks than this would hide the curves: then only trials are marked, and more trials than this faintly. */
 const MOST_MARKS = 40;
-/** Labels closer together than this would overlap. */
-const LABEL_PX = 34;
+/** Between the labels of two trials. */
+const LABEL_GAP_PX = 6;
+const NOTCH_PX = 5;
 
 interface DrawnMarks {
   marks: readonly Mark[];
+  faint: boolean;
   colour: string;
 }
 
-/** The marks that are drawn: all, or only the trials' where there are too many, or none. */
-export function shownMarks(marks: readonly Mark[]): readonly Mark[] {
-  if (marks.length <= MOST_MARKS) return marks;
-  const trials = marks.filter(({ kind }) => kind === 'trial');
-  return trials.length <= MOST_MARKS ? trials : [];
+/** What a dataset carries for `timeMarks`: all marks, or only the trials' where there are many. */
+export function marksToDraw(marks: readonly Mark[], theme: ChartTheme): DrawnMarks {
+  const shown = marks.length <= MOST_MARKS ? marks : marks.filter(({ kind }) => kind === 'trial');
+  return { marks: shown, faint: shown.length > MOST_MARKS, colour: theme.dimmed };
 }
 
-/** What a dataset carries for `timeMarks`. */
-export const marksToDraw = (marks: readonly Mark[], theme: ChartTheme): DrawnMarks => ({
-  marks: shownMarks(marks),
-  colour: theme.dimmed,
-});
+function line(context: CanvasRenderingContext2D, x: number, top: number, bottom: number): void {
+  context.beginPath();
+  context.moveTo(x, top);
+  context.lineTo(x, bottom);
+  context.stroke();
+}
 
 export const timeMarks: Plugin<'line'> = {
   id: 'timeMarks',
@@ -42,20 +45,22 @@ export const timeMarks: Plugin<'line'> = {
     context.fillStyle = drawn.colour;
     context.strokeStyle = drawn.colour;
     context.lineWidth = 1;
-    let labelEnd = Number.NEGATIVE_INFINITY;
+    let [last, labelEnd] = [Number.NaN, Number.NEGATIVE_INFINITY];
     for (const { x, kind, trial } of drawn.marks) {
       const left = Math.round(axis.getPixelForValue(x)) + 0.5;
-      if (left < area.left || left > area.right) continue;
-      context.globalAlpha = kind === 'trial' ? 0.8 : 0.45;
+      if (left < area.left || left > area.right || left === last) continue;
+      last = left;
+      context.globalAlpha = drawn.faint ? 0.25 : kind === 'trial' ? 0.8 : 0.45;
       context.setLineDash(kind === 'trial' ? [] : [2, 3]);
-      context.beginPath();
-      context.moveTo(left, area.top);
-      context.lineTo(left, area.bottom);
-      context.stroke();
-      if (kind !== 'trial' || left < labelEnd || left > area.right - LABEL_PX / 2) continue;
+      line(context, left, area.top, area.bottom);
+      if (kind !== 'trial') continue;
       context.globalAlpha = 1;
-      context.fillText(`#${trial}`, left + 3, area.top + 9);
-      labelEnd = left + LABEL_PX;
+      if (drawn.faint) line(context, left, area.top, area.top + NOTCH_PX);
+      const label = `#${trial}`;
+      const labelRight = left + 3 + context.measureText(label).width;
+      if (left < labelEnd || labelRight > area.right) continue;
+      context.fillText(label, left + 3, area.top + NOTCH_PX + 9);
+      labelEnd = labelRight + LABEL_GAP_PX;
     }
     context.restore();
   },

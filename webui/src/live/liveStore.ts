@@ -31,6 +31,8 @@ export class LiveStore {
   /** The server's workers as of the newest sample of the stream. */
   workers: readonly WorkerCounters[] = [];
   version = 0;
+  /** How often stored samples have taken the place of the rows. */
+  histories = 0;
   private columns = new Map<string, number>();
   private samples: RingBuffer | null = null;
   private readonly recent: CounterValues[] = [];
@@ -67,6 +69,7 @@ export class LiveStore {
   /** Stored samples in order of time: they come before what the stream has brought meanwhile. */
   addHistory(history: readonly CounterValues[]): void {
     this.samples = null;
+    this.histories += 1;
     const newest = history.at(-1)?.time ?? Number.NEGATIVE_INFINITY;
     for (const sample of history) this.push(sample);
     for (const sample of this.recent) if (sample.time > newest) this.push(sample);

@@ -1,3 +1,4 @@
+import { useMemo } from 'react';
 import type { CpuLayout } from '../api/generated';
 import { TimeChart } from '../charts/TimeChart';
 import { Panel } from '../components/Panel';
@@ -17,29 +18,27 @@ function roleOf(cpu: number, layout: CpuLayout | undefined): string {
 }
 
 /** One chart per CPU: where its time goes. A mean over CPUs would hide the one that is full. */
-export function CpuPanels({
-  store,
-  now,
-  window,
-  marks,
-  formatTime,
-  layout,
-}: View & { layout: CpuLayout | undefined }) {
-  return store.cpus.map((cpu) => (
-    <Panel key={cpu} title={`CPU ${cpu}`} description={roleOf(cpu, layout)}>
+export function CpuPanels({ view, layout }: { view: View; layout: CpuLayout | undefined }) {
+  return view.store.cpus.map((cpu) => (
+    <CpuPanel key={cpu} cpu={cpu} view={view} role={roleOf(cpu, layout)} />
+  ));
+}
+
+function CpuPanel({ cpu, view, role }: { cpu: number; view: View; role: string }) {
+  const series = useMemo(
+    () => CPU_STATES.map((state) => ({ label: state, column: cpuColumn(cpu, state) })),
+    [cpu],
+  );
+  return (
+    <Panel title={`CPU ${cpu}`} description={role}>
       <TimeChart
         label={`Use of CPU ${cpu} by state, in percent`}
-        series={CPU_STATES.map((state) => ({
-          label: state,
-          points: store.points(cpuColumn(cpu, state), now, window),
-        }))}
-        windowSeconds={window}
-        marks={marks}
-        formatTime={formatTime}
+        view={view}
+        series={series}
         format={percent}
         stacked
         max={100}
       />
     </Panel>
-  ));
+  );
 }

@@ -132,20 +132,10 @@ const PANELS: readonly PanelSpec[] = [
 ];
 
 /** Counters of the kernel and of the server, one chart a subject. */
-export function HostPanels({ store, now, window, marks, formatTime }: View) {
-  return PANELS.map(({ title, description, label, format, series, empty, bytes }) => (
+export function HostPanels({ view }: { view: View }) {
+  return PANELS.map(({ title, description, ...chart }) => (
     <Panel key={title} title={title} description={description}>
-      <TimeChart
-        label={label}
-        series={series.map((one) => ({ label: one.label, points: store.points(one.column, now, window) }))}
-        windowSeconds={window}
-        marks={marks}
-        formatTime={formatTime}
-        format={format}
-        height={150}
-        empty={empty}
-        bytes={bytes}
-      />
+      <TimeChart {...chart} view={view} height={150} />
     </Panel>
   ));
 }

@@ -1,7 +1,6 @@
-import { TimeChart } from '../charts/TimeChart';
+import { TimeChart, type TimeSeries } from '../charts/TimeChart';
 import { Message } from '../components/Message';
 import { Panel } from '../components/Panel';
-import type { ScalarColumn } from '../live/columns';
 import { formatMicroseconds, formatSi } from '../maths/format';
 import type { View } from './view';
 
@@ -9,13 +8,22 @@ const mbps = (value: number) => formatSi(value * 1e6, 'bps');
 const perSecond = (value: number) => formatSi(value, 'req/s');
 const microseconds = (value: number) => formatMicroseconds(value);
 
+const GOODPUT: readonly TimeSeries[] = [{ label: 'goodput', column: 'goodput' }];
+const REPLIES: readonly TimeSeries[] = [
+  { label: 'replies', column: 'replyRate' },
+  { label: 'offered', column: 'rate' },
+];
+const LATENCIES: readonly TimeSeries[] = [
+  { label: 'p50', column: 'p50', optional: true },
+  { label: 'p90', column: 'p90', optional: true },
+  { label: 'p99', column: 'p99', optional: true },
+  { label: 'p99.9', column: 'p999', optional: true },
+];
+
 /** What the load generator sees: goodput, reply rate and latency, while it drives a rate. */
-export function LoadPanels({ running, ...view }: View & { running: boolean }) {
-  const { store, now, window, marks, formatTime } = view;
-  const points = (column: ScalarColumn) => store.points(column, now, window);
-  const goodput = points('goodput');
-  const chart = { windowSeconds: window, marks, formatTime };
-  if (!goodput.some(({ y }) => !Number.isNaN(y))) {
+export function LoadPanels({ view, running }: { view: View; running: boolean }) {
+  const { store, now, window } = view;
+  if (!store.points('goodput', now, window).some(({ y }) => !Number.isNaN(y))) {
     return (
       <Panel title="Throughput and latency" wide>
         <Message
@@ -28,35 +36,21 @@ export function LoadPanels({ running, ...view }: View & { running: boolean }) {
       </Panel>
     );
   }
-  const latencies = [
-    { label: 'p50', points: points('p50') },
-    { label: 'p90', points: points('p90') },
-    { label: 'p99', points: points('p99') },
-    { label: 'p99.9', points: points('p999') },
-  ].filter((one) => one.points.some(({ y }) => !Number.isNaN(y)));
   return (
     <>
       <Panel title="Goodput" description="Replies completed in time, as the load generator sees them.">
-        <TimeChart
-          {...chart}
-          label="Goodput in bits per second"
-          series={[{ label: 'goodput', points: goodput }]}
-          format={mbps}
-        />
+        <TimeChart view={view} label="Goodput in bits per second" series={GOODPUT} format={mbps} />
       </Panel>
       <Panel title="Reply rate" description="What is offered, and replies of any kind.">
         <TimeChart
-          {...chart}
+          view={view}
           label="Requests offered and replies per second"
-          series={[
-            { label: 'replies', points: points('replyRate') },
-            { label: 'offered', points: points('rate') },
-          ]}
+          series={REPLIES}
           format={perSecond}
         />
       </Panel>
       <Panel title="Latency" description="Of whole replies, from the intended start of the request.">
-        <TimeChart {...chart} label="Latency of replies" series={latencies} format={microseconds} />
+        <TimeChart view={view} label="Latency of replies" series={LATENCIES} format={microseconds} />
       </Panel>
     </>
   );

@@ -9,6 +9,8 @@ export interface View {
   window: number;
   /** Where trials and rates begin. */
   marks: readonly Mark[];
+  /** The time is over: its last values stand however old they are. */
+  past?: true;
   /** What a place on the time axis is called; seconds before now when left out. */
   formatTime?: (seconds: number) => string;
 }

@@ -10,7 +10,7 @@ import { Page } from '../../components/Page';
 import { useHost } from '../../hooks/useHost';
 import { useProgress } from '../../hooks/useProgress';
 import { useStoredSamples } from '../../hooks/useStoredSamples';
-import { useLiveView } from '../../live/useLiveView';
+import { useLiveView, usePause } from '../../live/useLiveView';
 import { CpuPanels } from '../../panels/CpuPanels';
 import { HostPanels } from '../../panels/HostPanels';
 import { LoadPanels } from '../../panels/LoadPanels';
@@ -24,10 +24,9 @@ export function LivePage() {
   const { window = DEFAULT_WINDOW } = route.useSearch();
   const navigate = route.useNavigate();
   const stored = useStoredSamples(window);
-  const host = useHost();
   const progress = useProgress();
-  const { store, now, paused, setPaused } = useLiveView(window);
-  const view = { store, now, window, marks: store.marks(now, window) };
+  const { frozenAt, setPaused } = usePause();
+  const paused = frozenAt !== null;
   const show = (seconds: LiveWindow) =>
     navigate({ search: { window: seconds }, replace: true, resetScroll: false });
   useActions([
@@ -77,21 +76,33 @@ export function LivePage() {
           {stored.error.message}
         </Message>
       )}
-      {Object.entries(store.missing).map(([source, reason]) => (
+      <Charts window={window} frozenAt={frozenAt} running={progress !== null} />
+    </Page>
+  );
+}
+
+/** What moves: apart from the head of the page, which does not. */
+function Charts(props: { window: LiveWindow; frozenAt: number | null; running: boolean }) {
+  const { window, frozenAt, running } = props;
+  const host = useHost();
+  const view = useLiveView(window, frozenAt);
+  return (
+    <>
+      {Object.entries(view.store.missing).map(([source, reason]) => (
         <Message key={source} tone="warn" title={`The counters of "${source}" are missing.`}>
           {reason}
         </Message>
       ))}
-      {Number.isNaN(now) ? (
+      {Number.isNaN(view.now) ? (
         <Message title="Waiting for the first sample.">Samples come once a second.</Message>
       ) : (
         <div className={classes.grid}>
-          <LoadPanels {...view} running={progress !== null} />
-          <CpuPanels {...view} layout={host.data?.layout} />
-          <HostPanels {...view} />
-          <WorkersPanel workers={store.workers} />
+          <LoadPanels view={view} running={running} />
+          <CpuPanels view={view} layout={host.data?.layout} />
+          <HostPanels view={view} />
+          <WorkersPanel workers={view.store.workers} />
         </div>
       )}
-    </Page>
+    </>
   );
 }

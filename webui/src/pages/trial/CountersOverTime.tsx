@@ -35,6 +35,7 @@ function Charts({ run, samples }: { run: RunDetail; samples: readonly CounterSam
     store.addHistory(samples.map(({ values }) => values));
     const window = Math.max(1, Math.ceil(store.span));
     return {
+      past: true as const,
       store,
       now: store.now,
       window,
@@ -44,9 +45,9 @@ function Charts({ run, samples }: { run: RunDetail; samples: readonly CounterSam
   }, [samples]);
   return (
     <section aria-label="Counters over time" className={grid.grid}>
-      <LoadPanels {...view} running={false} />
-      <CpuPanels {...view} layout={run.layout} />
-      <HostPanels {...view} />
+      <LoadPanels view={view} running={false} />
+      <CpuPanels view={view} layout={run.layout} />
+      <HostPanels view={view} />
     </section>
   );
 }
