@@ -1,14 +1,17 @@
 """Workloads on the command line and in a run: by name, from a file, one of the user's own."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 from live_support import tiny_spec
+from rich.console import Console
 from trimtab_agent.children import StopSignal
 from trimtab_agent.errors import FileSetError, SpecError
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.specification import RunSpec, check
+from trimtab_agent.terminal import follow
 from trimtab_agent.workload_choice import all_definitions, find_definition, make_workload, parameters
 from trimtab_tuner.workloads import WORKLOADS
 
@@ -160,8 +163,11 @@ def test_run_records_its_whole_definition(runtime, own):
     assert run.workload_parameters["definition"]["sessions"] == {"kind": "plain", "requests": 5}
 
 
-def test_closed_loop_is_measured_by_connections(runtime, own, listener):
-    """No calibration: the ladder is the numbers of connections, and nothing times out."""
+def test_closed_loop_is_measured_by_connections(runtime, own, listener, monkeypatch):
+    """No calibration: the ladder is the numbers of connections, as progress says, and nothing times out."""
+    monkeypatch.setattr(follow, "PLAIN_INTERVAL_S", 0.0)
+    console = Console(file=io.StringIO(), width=200)
+    follower = follow.Follower(console, runtime.service, runtime.broadcaster)
     (own / "closed.toml").write_text(
         MINE.replace('"mine"', '"closed"') + '[clients]\nloop = "closed"\nconnections = [2, 4]\n'
     )
@@ -173,6 +179,9 @@ def test_closed_loop_is_measured_by_connections(runtime, own, listener):
     assert runtime.repository.run(run_id).ladder == (2, 4)
     trial = runtime.repository.trial(run_id, 1)
     assert [measurement.rate_rps for measurement in trial.measurements] == [2, 4]
+    follower.follow(runtime.repository.run(run_id))
+    assert "4 connections (2/2)" in console.file.getvalue()
+    assert "requests/s" not in console.file.getvalue()
     for measurement in trial.measurements:
         assert measurement.requests.replied > 100
         assert measurement.requests.timed_out_after_read == 0

@@ -26,7 +26,6 @@ from trimtab_db import Repository
 from trimtab_db.errors import DatabaseError, RecordNotFoundError
 from trimtab_db.records import RunState
 from trimtab_tuner.score import Objective
-from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
 
@@ -196,7 +195,7 @@ def tune(
         follower = Follower(console, runtime.service, runtime.broadcaster)
         run_id = runtime.service.start(spec) if resume is None else runtime.service.resume(resume)
         console.print(f"Run {run_id}: {runtime.layout.sentence()}")
-        follower.follow(run_id, Space.model_validate(runtime.repository.run(run_id).space))
+        follower.follow(runtime.repository.run(run_id))
         end = runtime.service.last_end
         if as_json:
             print_json(run_document(runtime.repository, run_id))

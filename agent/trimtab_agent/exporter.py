@@ -25,7 +25,7 @@ from trimtab_tuner.targets.base import Evidence, RenderContext
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.programs import find_installed
-from trimtab_agent.workload_choice import workload_label
+from trimtab_agent.workload_choice import recorded_clients, workload_label
 
 LISTEN = "127.0.0.1:8000"
 CHECK_LIMIT_S = 20.0
@@ -200,7 +200,7 @@ def _evidence(repository: Repository, run: records.Run, outcome: Outcome, best: 
         default_score_mbps=scores.get(configuration_hash(outcome.default)),
         gain=None if is_default else outcome.gain,
         tail=None if is_default else tail_gain(outcome.default, best, compared, tail_rate_rps),
-        tail_rate_rps=tail_rate_rps,
+        tail_at=recorded_clients(run.workload_parameters).level(*run.ladder[:1]),
         knob_gains={}
         if is_default
         else single_knob_gains(Space.model_validate(run.space), best, repository.trial_lines(run.id)),

@@ -3,6 +3,7 @@
 import pytest
 from trimtab_tuner.records import Measurement, SizeClassCounts
 from trimtab_tuner.verification import Thresholds, verify
+from trimtab_tuner.workloads.clients import Clients
 
 PLAIN = Thresholds(confidence=None)
 
@@ -34,7 +35,7 @@ def test_no_timeouts_verify():
     """The ordinary case."""
     verification = verify([measured(size_class(102, 1000), size_class(921_600, 10))], PLAIN)
     assert verification.verified
-    assert verification.sentence == "All verification rules hold at every rate."
+    assert verification.sentence(Clients()) == "All verification rules hold at every rate."
 
 
 def test_timeouts_over_all_files_beyond_a_tenth_fail():
@@ -74,7 +75,18 @@ def test_failed_requests_have_a_rule_of_their_own():
 def test_server_that_reads_nothing_fails():
     """No request read although some were asked: not fair but dead."""
     verification = verify([measured(size_class(102, 0, before=50))], PLAIN)
-    assert verification.sentence == "At 1000 requests/s, the server read none of 50 requests."
+    assert verification.sentence(Clients()) == "At 1000 requests/s, the server read none of 50 requests."
+
+
+def test_in_a_closed_loop_the_sentence_is_of_connections():
+    """There is no rate there: the rungs of the ladder are numbers of connections."""
+    clients = Clients(loop="closed", connections=(1, 64))
+    dead = [measured(size_class(102, 0, before=9), rate=1), measured(size_class(102, 0, before=1), rate=64)]
+    first, second = verify(dead, PLAIN).violations
+    assert first.sentence(clients) == "At 1 connection, the server read none of 9 requests."
+    assert second.sentence(clients) == "At 64 connections, the server read none of 1 request."
+    slow = verify([measured(size_class(102, 100, 90), rate=64)], PLAIN)
+    assert slow.sentence(clients).startswith("At 64 connections, 90.00 % of the requests")
 
 
 def test_every_rate_must_pass():
@@ -84,7 +96,7 @@ def test_every_rate_must_pass():
     verification = verify([good, bad], PLAIN)
     assert not verification.verified
     assert {8000.0} == {violation.rate_rps for violation in verification.violations}
-    assert verification.sentence == (
+    assert verification.sentence(Clients()) == (
         "At 8000 requests/s, 5.20 % of the requests for files of 921600 B (52 of 1000) timed out after "
         "the server had read them; the rule file-size allows 2.00 %. (1 more violation.)"
     )

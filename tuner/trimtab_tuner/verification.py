@@ -33,6 +33,8 @@ from pydantic import Field
 from scipy import special
 
 from trimtab_tuner.records import Frozen, Measurement
+from trimtab_tuner.wording import counted
+from trimtab_tuner.workloads.clients import Clients
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Rule = Literal["all-files", "file-size", "size-over-mean", "failures", "nothing-read"]
@@ -62,11 +64,11 @@ class Violation(Frozen):
     share: float
     limit: float
 
-    @property
-    def sentence(self) -> str:
+    def sentence(self, clients: Clients) -> str:
         """For instance `At 8000 requests/s, 4.2 % of the requests for files of 921600 B timed out: …`."""
+        at = clients.level(self.rate_rps)
         if self.rule == "nothing-read":
-            return f"At {self.rate_rps:.0f} requests/s, the server read none of {self.requests} requests."
+            return f"At {at}, the server read none of {counted(self.requests, 'request')}."
         what = (
             "of all requests"
             if self.size_bytes is None
@@ -74,26 +76,25 @@ class Violation(Frozen):
         )
         outcome = "failed" if self.rule == "failures" else "timed out after the server had read them"
         return (
-            f"At {self.rate_rps:.0f} requests/s, {self.share * 100:.2f} % {what} "
+            f"At {at}, {self.share * 100:.2f} % {what} "
             f"({self.count} of {self.requests}) {outcome}; "
             f"the rule {self.rule} allows {self.limit * 100:.2f} %."
         )
 
 
 class Verification(Frozen):
-    """The outcome; `sentence` says which rule failed worst, or that all held."""
+    """The outcome; `sentence()` says which rule failed worst, or that all held."""
 
     verified: bool
     violations: tuple[Violation, ...]
 
-    @property
-    def sentence(self) -> str:
-        """The violation furthest above its limit, and how many more there are."""
+    def sentence(self, clients: Clients) -> str:
+        """The violation furthest above its limit, and how many more there are; `clients` name the rung."""
         if self.verified:
             return "All verification rules hold at every rate."
         worst = max(self.violations, key=lambda violation: violation.share - violation.limit)
         more = len(self.violations) - 1
-        return worst.sentence + (f" ({more} more violation{'s' if more > 1 else ''}.)" if more else "")
+        return worst.sentence(clients) + (f" ({counted(more, 'more violation')}.)" if more else "")
 
 
 def verify(measurements: Sequence[Measurement], thresholds: Thresholds | None = None) -> Verification:

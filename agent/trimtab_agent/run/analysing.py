@@ -11,12 +11,13 @@ from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvi
 from trimtab_tuner.records import Configuration, TrialResult, Verdict
 from trimtab_tuner.space import Space
 from trimtab_tuner.understanding.analysis import Analysis, analyse
+from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.links import LINKS
 
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.history import as_result
 from trimtab_agent.run.measuring import for_tuner
-from trimtab_agent.workload_choice import recorded_conditions
+from trimtab_agent.workload_choice import recorded_clients, recorded_conditions
 
 MOST_KEPT = 16  # runs that somebody may be looking at
 
@@ -78,15 +79,16 @@ def _evidence(
     Those are the best's latest trial, the trials that differ from it in one knob, and the last trial that
     failed with each way of sending: so a run of thousands of trials is not read whole.
     """
+    clients = recorded_clients(run.workload_parameters)
     looked_at = {
         *{t.configuration.get("sendfile"): t.number for t in trials if _failed(t)}.values(),
         *{t.configuration_hash: t.number for t in trials if _one_knob_apart(t.configuration, best)}.values(),
     }
-    evidence = {t.number: _trial(t) for t in trials}
+    evidence = {t.number: _trial(t, clients) for t in trials}
     whole = repository.trials_numbered(run.id, looked_at)
-    evidence |= {trial.number: _trial_with_rates(trial) for trial in whole}
+    evidence |= {trial.number: _trial_with_rates(trial, clients) for trial in whole}
     own = (t.number for t in reversed(trials) if t.configuration == best)
-    latest = (_trial_with_rates(repository.trial(run.id, number)) for number in own)
+    latest = (_trial_with_rates(repository.trial(run.id, number), clients) for number in own)
     of_best = next((trial for trial in latest if trial.rates), None)
     if of_best is None:
         return None
@@ -114,19 +116,20 @@ def _link_mbps(run: records.Run) -> float | None:
     return None if profile is None else profile.total_mbps
 
 
-def _trial(trial: records.TrialLine) -> TrialEvidence:
+def _trial(trial: records.TrialLine, clients: Clients) -> TrialEvidence:
     return TrialEvidence(
         number=trial.number,
         configuration=trial.configuration,
         verdict=Verdict(trial.verdict),
         score=trial.score,
         rates=(),
+        clients=clients,
     )
 
 
-def _trial_with_rates(trial: records.Trial) -> TrialEvidence:
+def _trial_with_rates(trial: records.Trial, clients: Clients) -> TrialEvidence:
     rates = tuple(_rate(m) for m in sorted(trial.measurements, key=lambda m: m.rate_rps))
-    return replace(_trial(trial), rates=rates)
+    return replace(_trial(trial, clients), rates=rates)
 
 
 def _rate(measurement: records.Measurement) -> RateEvidence:

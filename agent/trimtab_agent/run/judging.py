@@ -39,9 +39,9 @@ def judge(bench: Bench, order: TrialOrder, measurements: Sequence[records.Measur
     in_tuner = [for_tuner(record) for record in measurements]
     verification = verify(in_tuner, bench.settings.thresholds)
     if not verification.verified:
-        return Judgement(Verdict.FAILED_VERIFICATION, verification.sentence)
+        return Judgement(Verdict.FAILED_VERIFICATION, verification.sentence(bench.clients))
     if order.purpose is records.TrialPurpose.CALIBRATION:
-        return Judgement(Verdict.VERIFIED, verification.sentence)
+        return Judgement(Verdict.VERIFIED, verification.sentence(bench.clients))
     broken = broken_limit([parse_limit(text) for text in bench.settings.constraints], in_tuner)
     if broken is not None:
         limit, measurement = broken
@@ -50,7 +50,7 @@ def judge(bench: Bench, order: TrialOrder, measurements: Sequence[records.Measur
     latency, second = bench.latency_limit, bench.second_objective
     return Judgement(
         Verdict.VERIFIED,
-        verification.sentence,
+        verification.sentence(bench.clients),
         score=score(bench.objective, in_tuner, latency),
         second_score=None if second is None else second_score(second, in_tuner, latency),
     )

@@ -11,14 +11,17 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from trimtab_db import records
 from trimtab_db.records import RunState
 from trimtab_tuner.records import Verdict
 from trimtab_tuner.space import Space
+from trimtab_tuner.workloads.clients import Clients
 
 from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.errors import RunNotRunning
 from trimtab_agent.service import TuningService
 from trimtab_agent.terminal.report import describe_configuration
+from trimtab_agent.workload_choice import recorded_clients
 
 PLAIN_INTERVAL_S = 10.0
 WAKE_S = 1.0
@@ -34,6 +37,7 @@ class Follower:
         self._console = console
         self._service = service
         self._space: Space  # comes with the run
+        self._clients: Clients
         self._arrived = threading.Event()
         self._subscription = broadcaster.subscribe(self._arrived.set)
         self._signals = 0
@@ -47,9 +51,10 @@ class Follower:
         """Whether a signal asked for the end."""
         return self._signals > 0
 
-    def follow(self, run_id: int, space: Space) -> None:
+    def follow(self, run: records.Run) -> None:
         """Shows the run, which has just been started, and returns when it has ended."""
-        self._space = space
+        self._space = Space.model_validate(run.space)
+        self._clients = recorded_clients(run.workload_parameters)
         with self._signals_handled(), self._display():
             stopping = False
             while not self._service.wait(0):
@@ -61,7 +66,7 @@ class Follower:
                     stopping = True
                     self._console.print("Stopping: finished trials are kept. Ctrl-C again ends at once.")
                     with suppress(RunNotRunning):  # it has just ended by itself
-                        self._service.stop(run_id)
+                        self._service.stop(run.id)
             for event in self._subscription.drain():
                 self._show(event)
         self._subscription.close()
@@ -143,7 +148,9 @@ class Follower:
             parts.append(f"trial {data['trial']}/{data['trials_expected']}")
             parts.append(describe_configuration(data["configuration"], self._space))
         if data["rate_rps"] is not None:
-            parts.append(f"{data['rate_rps']:.0f} req/s ({data['rate_index'] + 1}/{data['rates']})")
+            parts.append(
+                f"{self._clients.level(data['rate_rps'])} ({data['rate_index'] + 1}/{data['rates']})"
+            )
         if data["best"] is not None:
             parts.append(f"best {data['best']['score']:.1f} Mbps")
         return " · ".join(parts)

@@ -9,6 +9,7 @@ from trimtab_tuner.presets import PRESETS
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.understanding.analysis import Analysis
+from trimtab_tuner.workloads.clients import Clients
 
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.analysing import analyse_run
@@ -52,7 +53,8 @@ def run_markdown(repository: Repository, run_id: int) -> str:
     if outcome is not None and outcome.front is not None:
         parts += ["## Front", "No other configuration is better in both objectives. * recommended"]
         parts.append(_table(*front_rows(space, outcome.front)))
-    parts += list(_understood(analyse_run(repository, run_id)))
+    clients = recorded_clients(run.workload_parameters)
+    parts += list(_understood(analyse_run(repository, run_id), clients))
     return "\n\n".join(parts) + "\n"
 
 
@@ -128,14 +130,14 @@ def _ranked(space: Space, rows: Sequence[Row]) -> str:
     return _table(heads, lines)
 
 
-def _understood(analysis: Analysis) -> Iterator[str]:
+def _understood(analysis: Analysis, clients: Clients) -> Iterator[str]:
     """Diagnosis, importance, interaction and stability, as far as there are any."""
     yield "## Diagnosis"
     if analysis.findings:
         for found in analysis.findings:
             facts = ", ".join(f"{f.name} {f.value:g} {f.unit}".strip() for f in found.facts)
             yield (
-                f"**{found.rule}** (trial {found.trial}, {found.rate_rps:.0f} requests/s). {found.sentence} "
+                f"**{found.rule}** (trial {found.trial}, {clients.level(found.rate_rps)}). {found.sentence} "
                 f"{found.suggestion} Evidence: {facts}. Source: {found.source}"
             )
     else:

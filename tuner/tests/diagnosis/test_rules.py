@@ -3,12 +3,14 @@ server.
 """
 
 import copy
+import dataclasses
 
 import pytest
 from trimtab_tuner.diagnosis import RULES, diagnose
 from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
 from trimtab_tuner.records import SizeClassCounts, Verdict
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.workloads.clients import Clients
 
 SPACE = TARGETS["core"].space()
 BASE = {**SPACE.default(), "workers": 2, "max_connections": 4096}
@@ -210,6 +212,40 @@ def test_missing_counters_silence_the_rules():
         timed_out_after_read=0,
     )
     assert diagnose(run(trial(bare), link_mbps=None)) == ()
+
+
+CONNECTIONS = Clients(loop="closed", connections=(32, 64, 128))
+
+
+@pytest.mark.parametrize(
+    ("replies", "fires"), [((4_000.0, 6_000.0, 6_100.0), True), ((4_000.0, 6_000.0, 8_000.0), False)]
+)
+def test_a_closed_loop_is_saturated_where_more_connections_bring_no_more_replies(replies, fires):
+    """The server never falls behind a load that waits for it; locks that are waited for show all the same."""
+    waiting = {"requests": 64_000.0, "lock_waits": 21_000.0}
+    rates = [
+        rate(float(connections), replies=each, server=waiting)
+        for connections, each in zip(CONNECTIONS.connections, replies, strict=True)
+    ]
+    found = diagnose(run(dataclasses.replace(trial(*rates), clients=CONNECTIONS)))
+    assert [each.rule for each in found] == ["lock-contention"] * fires
+    for each in found:
+        assert (each.chart.x_name, each.chart.x_unit) == ("connections", "")
+        assert [point.x for point in each.chart.series[0].points] == [32, 64, 128]
+
+
+def test_the_lowest_rung_of_a_closed_loop_is_not_called_saturated():
+    """Nothing below it says whether fewer connections would have brought as many replies."""
+    alone = dataclasses.replace(trial(rate(64.0, replies=6_000.0)), clients=CONNECTIONS)
+    assert not alone.saturated(alone.top)
+
+
+def test_a_finding_of_a_closed_loop_speaks_of_connections():
+    """The generator's limit is at a number of connections, not at a rate."""
+    best = dataclasses.replace(trial(rate(64.0, replies=6_000.0, generator_cpu=97.0)), clients=CONNECTIONS)
+    (found,) = diagnose(run(best))
+    assert found.sentence.startswith("At 64 connections the load generator")
+    assert found.facts[-1].unit == "connections"
 
 
 SILENT = {

@@ -41,7 +41,7 @@ def order(name, tuned=None, **changes):
         "default": default,
         "gain": GAIN,
         "tail": TAIL,
-        "tail_rate_rps": 900.0,
+        "tail_at": "900 requests/s",
     }
     own = {name: changes.pop(name) for name in ("base", "expanded", "base_name") if name in changes}
     return ExportOrder(

@@ -46,10 +46,11 @@ def over_rates(
     threshold: float,
     fires: Literal["above", "below"] = "above",
 ) -> EvidenceChart:
-    """A chart over the offered rate; each curve is read from the rates of a trial."""
+    """A chart over the ladder of trials of one run; each curve is read from the rates of a trial."""
+    closed = any(trial.clients.loop == "closed" for trial, _ in curves.values())
     return EvidenceChart(
-        x_name="rate",
-        x_unit="requests/s",
+        x_name="connections" if closed else "rate",
+        x_unit="" if closed else "requests/s",
         y_name=y_name,
         y_unit=y_unit,
         series=tuple(

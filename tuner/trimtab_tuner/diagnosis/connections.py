@@ -157,7 +157,7 @@ def too_few_workers_for_blocking_sendfile(run: RunEvidence) -> Finding | None:
         trial.top,
         sentence=(
             f"With blocking sendfile goodput falls by {fall:.0%} from its peak at "
-            f"{peak.rate_rps:.0f} requests/s: "
+            f"{trial.level(peak)}: "
             "all workers are busy with large transfers."
         ),
         facts={

@@ -66,7 +66,7 @@ def lock_contention(run: RunEvidence) -> Finding | None:
     rate = run.best.top
     idle, iowait = run.server_cpu_mean(rate, "idle"), run.server_cpu_mean(rate, "iowait") or 0.0
     waits = _lock_waits_per_request(rate)
-    if waits is None or idle is None or not rate.saturated or iowait >= LOCK_IDLE:
+    if waits is None or idle is None or not run.best.saturated(rate) or iowait >= LOCK_IDLE:
         return None
     if idle < LOCK_IDLE or waits < LOCK_WAITS_PER_REQUEST:
         return None
@@ -166,7 +166,7 @@ def process_migration(run: RunEvidence) -> Finding | None:
 
 def saturated_rate(run: RunEvidence) -> RateEvidence:
     """The lowest rate of the best trial at which the server was saturated, else the highest."""
-    return next((rate for rate in run.best.rates if rate.saturated), run.best.top)
+    return next((rate for rate in run.best.rates if run.best.saturated(rate)), run.best.top)
 
 
 def _interrupts(cpu: Mapping[str, float]) -> float:

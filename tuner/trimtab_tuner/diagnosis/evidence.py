@@ -12,6 +12,10 @@ from typing import Any
 
 from trimtab_tuner.records import Configuration, SizeClassCounts, Verdict
 from trimtab_tuner.space import Space
+from trimtab_tuner.workloads.clients import Clients
+
+OPEN_LOOP = Clients()
+KEPT_UP = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,26 +50,40 @@ class RateEvidence:
         each = cpu.get("cpus", []) if isinstance(cpu, Mapping) else []
         return [entry for entry in each if entry.get("cpu") in numbers]
 
-    @property
-    def saturated(self) -> bool:
-        """Whether the server could not keep up with what was offered."""
-        return self.reply_rate_rps < 0.95 * self.rate_rps
-
 
 @dataclass(frozen=True, kw_only=True)
 class TrialEvidence:
-    """One trial of a run with its rates in ascending order."""
+    """One trial of a run with its rates in ascending order.
+
+    Where `clients` are a closed loop, numbers of connections take the place of the rates.
+    """
 
     number: int
     configuration: Configuration
     verdict: Verdict
     score: float | None
     rates: tuple[RateEvidence, ...]
+    clients: Clients = OPEN_LOOP
 
     @property
     def top(self) -> RateEvidence:
         """The highest rate."""
         return self.rates[-1]
+
+    def level(self, rate: RateEvidence) -> str:
+        """A rung of the ladder in words."""
+        return self.clients.level(rate.rate_rps)
+
+    def saturated(self, rate: RateEvidence) -> bool:
+        """Whether the server could not keep up with what was offered.
+
+        A closed loop offers no more than is answered; there the server is saturated where it replies hardly
+        more often than to half as many connections. Without such a rung below that is not known.
+        """
+        if self.clients.loop == "open":
+            return rate.reply_rate_rps < KEPT_UP * rate.rate_rps
+        below = [other.reply_rate_rps for other in self.rates if 2 * other.rate_rps <= rate.rate_rps]
+        return bool(below) and KEPT_UP * rate.reply_rate_rps < max(below)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,10 +22,10 @@ def generator_is_the_bottleneck(run: RunEvidence) -> Finding | None:
             run.best,
             rate,
             sentence=(
-                f"At {rate.rate_rps:.0f} requests/s the load generator is at its limit "
+                f"At {run.best.level(rate)} the load generator is at its limit "
                 f"({busy:.0f} % of a CPU): faster configurations cannot show."
             ),
-            facts={"generator CPU": (busy, "%"), "offered": (rate.rate_rps, "1/s")},
+            facts={"generator CPU": (busy, "%"), "offered": (rate.rate_rps, run.best.clients.level_unit)},
             chart=over_rates(
                 "CPU of the generator",
                 "%",

@@ -48,10 +48,10 @@ class Evidence:
 
     `gain` compares it with the default configuration by the interleaved confirmation (None if there was no
     confirmation, or the default itself is exported). `tail` is the change of the 99th percentile of the reply
-    time at `tail_rate_rps`, less than 0 being better. `knob_gains` holds gains measured for single knobs, by
-    name, where the run compared configurations that differ in that knob alone. `trade_off` is a sentence on
-    which one of the front it is, where the run had two objectives. `remeasured` says in words what the
-    exported file itself scored.
+    time at a rung of the ladder (`tail_at`, in words), less than 0 being better. `knob_gains` holds gains
+    measured for single knobs, by name, where the run compared configurations that differ in that knob alone.
+    `trade_off` is a sentence on which one of the front it is, where the run had two objectives. `remeasured`
+    says in words what the exported file itself scored.
     """
 
     run: str
@@ -66,7 +66,7 @@ class Evidence:
     gain: Gain | None = None
     trade_off: str = ""
     tail: Gain | None = None
-    tail_rate_rps: float | None = None
+    tail_at: str = ""
     knob_gains: Mapping[str, Gain] = field(default_factory=dict)
     remeasured: str = ""
 

@@ -40,7 +40,12 @@ class Clients(Frozen):
             raise ValueError("arrivals: nobody arrives in a closed loop; expected it to be left out")
         return self
 
+    @property
+    def level_unit(self) -> str:
+        """What the rungs of the ladder count: rates, or numbers of connections."""
+        return "connections" if self.loop == "closed" else "requests/s"
+
     def level(self, *numbers: float) -> str:
-        """A rung of the ladder in words, or all of them: rates, or numbers of connections."""
-        unit = "connections" if self.loop == "closed" else "requests/s"
+        """A rung of the ladder in words, or all of them."""
+        unit = "connection" if self.loop == "closed" and numbers == (1,) else self.level_unit
         return f"{', '.join(f'{number:.0f}' for number in numbers)} {unit}"
