@@ -36,6 +36,19 @@ def server(order):
         yield running
 
 
+@pytest.mark.skipif(len(CPUS) < 2, reason="there is one CPU")
+def test_workers_can_be_pinned_by_an_agent_that_runs_on_other_cpus(order):
+    """As in every run: the server's check, too, must see the server's CPUs, or it refuses the plan."""
+    os.sched_setaffinity(0, CPUS[-1:])
+    try:
+        with TargetServer(order(workers=1, affinity="process", cpus=CPUS[:1]), StopSignal()) as running:
+            (worker,) = running.pids[1:]
+            assert os.sched_getaffinity(worker) == {CPUS[0]}
+        assert os.sched_getaffinity(0) == {CPUS[-1]}
+    finally:
+        os.sched_setaffinity(0, CPUS)
+
+
 def choices_of_architecture() -> tuple[str, ...]:
     """The architectures that the tuner knows."""
     return next(knob.choices for knob in TARGETS["core"].space().knobs if knob.name == "architecture")

@@ -17,7 +17,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -28,6 +28,26 @@ from trimtab_agent.layout import format_cpus
 
 STOP_GRACE_S = 3.0
 GUARD = (sys.executable, "-I", "-S", guard.__file__)
+
+
+@contextlib.contextmanager
+def borrowed_cpus(name: str, cpus: Sequence[int]) -> Iterator[None]:
+    """What is started meanwhile runs on `cpus`: affinity is per thread and inherited.
+
+    Raises HostError if this process may not use them; `name` is what would have run there.
+    """
+    own_cpus = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, cpus)
+    except OSError as error:
+        raise HostError(
+            f"cannot run {name} on the CPUs {format_cpus(tuple(cpus))}: {error.strerror}; "
+            f"this process may use {format_cpus(tuple(sorted(own_cpus)))}"
+        ) from error
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, own_cpus)
 
 
 class Child:
@@ -54,16 +74,7 @@ class Child:
         self.name = Path(command[0]).name
         self.log = log
         self._guarded = guarded
-        own_cpus = os.sched_getaffinity(0)
-        with log.open("ab") as log_file:
-            try:
-                # Affinity is per thread and inherited: borrow the child's for the moment of the fork.
-                os.sched_setaffinity(0, cpus)
-            except OSError as error:
-                raise HostError(
-                    f"cannot run {self.name} on the CPUs {format_cpus(tuple(cpus))}: {error.strerror}; "
-                    f"this process may use {format_cpus(tuple(sorted(own_cpus)))}"
-                ) from error
+        with log.open("ab") as log_file, borrowed_cpus(self.name, cpus):
             try:
                 self._process = subprocess.Popen(
                     [
@@ -86,8 +97,6 @@ class Child:
                 raise BinaryMissing(
                     f"cannot start {self.name}: {error.strerror}: {error.filename}"
                 ) from error
-            finally:
-                os.sched_setaffinity(0, own_cpus)
         self.pid = self._process.pid
         self.exit_descriptor = -1
         try:

@@ -29,7 +29,7 @@ from trimtab_tuner.targets.own import EDITORS, changed_knobs
 from trimtab_agent import short_directory
 from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.affinity.pinning import WorkerPinning, pinning_of
-from trimtab_agent.children import Child, StopSignal, last_line
+from trimtab_agent.children import Child, StopSignal, borrowed_cpus, last_line
 from trimtab_agent.errors import HostError
 from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.load_generator import Stopped
@@ -281,9 +281,15 @@ class TargetServer:
         order = self._order
         command = order.target.check_command(str(file), str(order.program))
         try:
-            check = subprocess.run(
-                (*self._prefix, *command), capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False
-            )
+            # On the server's CPUs: it refuses to pin workers to those that it could not use itself.
+            with borrowed_cpus(command[0], order.cpus):
+                check = subprocess.run(
+                    (*self._prefix, *command),
+                    capture_output=True,
+                    text=True,
+                    timeout=CHECK_LIMIT_S,
+                    check=False,
+                )
         except subprocess.TimeoutExpired as error:
             raise ServerFailed(
                 f"{command[0]} had not checked {file} after {CHECK_LIMIT_S:.0f} s and was killed"
