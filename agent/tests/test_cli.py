@@ -115,7 +115,7 @@ def trimtab_here(settings, monkeypatch, capfd):
         (["--knob", "workers=1:4", "--knob", "workers=2"], "--knob workers: given more than once"),
         (["--set", "gap_s=0", "--set", "gap_s=1"], "--set gap_s: given more than once"),
         (["--memory", "lots"], "memory = 'lots': expected 'unlimited', 'in-memory'"),
-        (["--resume", "9"], "run 9 does not exist"),
+        (["--resume", "9"], "There is no run 9. `trimtab runs` lists the runs there are."),
         (["--resume", "1", "--budget", "50"], "a run goes on as it was started; --budget cannot change it"),
         (["--resume", "1", "--set", "gap_s=0"], "a run goes on as it was started; --set cannot change it"),
     ],
@@ -134,6 +134,48 @@ def test_bad_input_with_json_is_the_error_body(trimtab_here):
     assert (code, error["code"], error["field"]) == (2, "bad-specification", "preset")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "field", "sentence"),
+    [
+        (("tune", "--sed", "1"), None, "No such option: --sed"),
+        (("tune", "--seed", "one"), "seed", "'--seed'"),
+        (("show", "one"), "run_id", "'RUN'"),
+        (("shows",), None, "No such command 'shows'"),
+    ],
+)
+def test_what_the_parser_refuses_is_the_error_body_too(trimtab_here, arguments, field, sentence):
+    """With --json on standard output, without it for people only; exit code 2 both times."""
+    code, output, errors = trimtab_here(*arguments, "--json")
+    error = json.loads(output)["error"]
+    assert (code, error["code"], error.get("field")) == (2, "bad-usage", field)
+    assert sentence in error["message"]
+    assert sentence in errors
+    code, output, errors = trimtab_here(*arguments)
+    assert (code, output) == (2, "")
+    assert "Usage: trimtab" in errors
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tune", "--objective", "peak", "--objective=sustained"),
+        ("host", "watch", "--interval=1", "--interval=2"),
+        ("runs", "--limit=1", "--limit=1"),
+    ],
+)
+def test_option_with_one_value_is_refused_when_given_twice(trimtab_here, arguments):
+    """The last one does not win without a word."""
+    code, _, errors = trimtab_here(*arguments)
+    assert code == 2
+    assert "given more than once; expected one value" in errors
+
+
+def test_flag_given_twice_is_no_mistake(trimtab_here):
+    """It says the same both times."""
+    code, output, _ = trimtab_here("runs", "--json", "--json")
+    assert (code, json.loads(output)) == (0, [])
+
+
 def test_show_of_an_unknown_run_ends_with_2(trimtab_here):
     """The sentence says how to find the runs there are."""
     code, _, errors = trimtab_here("show", "4")
@@ -143,7 +185,7 @@ def test_show_of_an_unknown_run_ends_with_2(trimtab_here):
 def test_compare_of_an_unknown_run_ends_with_2(trimtab_here):
     """The number is named."""
     code, _, errors = trimtab_here("compare", "4", "5")
-    assert (code, "run 4 does not exist" in errors) == (2, True)
+    assert (code, "There is no run 4." in errors) == (2, True)
 
 
 def test_two_forms_of_a_report_are_refused(trimtab_here):

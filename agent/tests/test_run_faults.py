@@ -7,9 +7,10 @@ import psutil
 import pytest
 from live_support import children_named, start_calibrated, tiny_spec, wait_until_gone
 from sqlalchemy import event
-from trimtab_agent.errors import BinaryMissing, RunConflict, RunNotFound, RunNotRunning, SpecError
+from trimtab_agent.errors import BinaryMissing, RunConflict, RunNotRunning, SpecError
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.settings import Settings
+from trimtab_db.errors import RecordNotFoundError
 from trimtab_db.records import RunState, TrialPurpose
 
 
@@ -155,7 +156,7 @@ def test_second_run_is_refused_while_one_goes_on(runtime, listener):
 
 def test_stopping_what_does_not_run_is_refused(runtime):
     """Unknown runs and idle ones are different mistakes."""
-    with pytest.raises(RunNotFound, match="run 7 does not exist"):
+    with pytest.raises(RecordNotFoundError, match="There is no run 7"):
         runtime.service.stop(7)
     run_id = runtime.service.start(tiny_spec())
     runtime.service.stop(run_id)

@@ -55,6 +55,21 @@ def test_architecture_decides_which_knobs_are_free():
         ({"second_objective": "luck"}, "second_objective", "second_objective = 'luck': expected one of"),
         ({"objective": "peak", "second_objective": "peak"}, "second_objective", "another one"),
         ({"strategy": "luck"}, "strategy", "expected one of surrogate-race"),
+        (
+            {"knobs": {"workers": KnobSpec(fixed=3, low=2)}},
+            "knobs.workers",
+            "workers: fixed, low given together; expected either fixed, or what it may vary in",
+        ),
+        (
+            {"target": "nginx", "settings": {"coarse_grid": {"sendfile": 2, "workers": 3}}},
+            "settings.coarse_grid",
+            "coarse_grid: workers: no such knob; expected one of worker_processes",
+        ),
+        (
+            {"settings": {"ranges": {"threads": {"low": 1, "high": 2}}}},
+            "settings.ranges",
+            "ranges: threads: no such knob; expected one of architecture",
+        ),
         ({"budget_trials": -1}, "budget_trials", "at least 1"),
         ({"settings": {"timeout_s": 0}}, "settings.timeout_s", "timeout_s = 0"),
         ({"settings": {"warmup_s": 9}}, "settings.warmup_s", "expected less than rate_duration_s"),

@@ -15,14 +15,11 @@ error.  Errors are then the API's error body.
 import json
 import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 from pydantic import ValidationError
-from trimtab_db import Repository
 from trimtab_db.errors import DatabaseError, RecordNotFoundError
 from trimtab_db.records import RunState
 from trimtab_tuner.score import Objective
@@ -35,9 +32,11 @@ from trimtab_agent.commands.compare import compare
 from trimtab_agent.commands.host import app as host_app
 from trimtab_agent.commands.load import app as load_app
 from trimtab_agent.commands.options import (
+    EXIT_BAD_INPUT,
     EXIT_FAILED,
     EXIT_INTERRUPTED,
     LARGEST_ID,
+    Commands,
     Json,
     RunId,
     Var,
@@ -48,12 +47,11 @@ from trimtab_agent.commands.options import (
 from trimtab_agent.commands.replay import replay
 from trimtab_agent.commands.targets import targets
 from trimtab_agent.commands.workload import app as workload_app
-from trimtab_agent.errors import HostError, RunNotFound, SpecError, TrimtabError
+from trimtab_agent.errors import HostError, SpecError, TrimtabError
 from trimtab_agent.exporter import export_run, verdict, was_refused
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.runtime import open_repository, open_runtime
-from trimtab_agent.settings import Settings
 from trimtab_agent.specification import KnobSpec, RunSpec
 from trimtab_agent.terminal.documents import print_json, run_document, runs_document
 from trimtab_agent.terminal.follow import Follower
@@ -63,7 +61,7 @@ from trimtab_agent.workload_choice import is_path, make_workload, read_definitio
 
 Value = TypeVar("Value")
 
-app = typer.Typer(
+app = Commands(
     name="trimtab",
     help="Finds the configuration at which a web server performs best on this machine.",
     epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 conflict with another run, 130 interrupted.",
@@ -71,7 +69,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-database_app = typer.Typer(name="db", help="The database.", no_args_is_help=True)
+database_app = Commands(name="db", help="The database.", no_args_is_help=True)
 app.add_typer(database_app)
 app.add_typer(host_app)
 app.add_typer(affinity_app)
@@ -86,14 +84,21 @@ def main() -> None:
     """Runs the command line; every failure that we know of is one sentence and an exit code."""
     logging.basicConfig(format="trimtab: %(message)s", level=logging.WARNING)
     try:
-        app()
+        # Without --json the parser shows its own errors, beside how the command is used, and exits.
+        code = app(standalone_mode="--json" not in sys.argv)
+    except typer.TyperException as error:
+        option = getattr(getattr(error, "param", None), "name", None)
+        _fail(error.format_message(), EXIT_BAD_INPUT, "bad-usage", option)
     except TrimtabError as error:
         _fail(error.sentence, error.exit_code, error.code, getattr(error, "field", None))
+    except RecordNotFoundError as error:
+        _fail(f"{error} `trimtab runs` lists the runs there are.", EXIT_BAD_INPUT, "not-found")
     except DatabaseError as error:
         _fail(str(error), EXIT_FAILED, "database")
+    sys.exit(code or 0)
 
 
-def _fail(sentence: str, exit_code: int, code: str, field: str | None = None) -> None:
+def _fail(sentence: str, exit_code: int, code: str, field: str | None = None) -> NoReturn:
     if "--json" in sys.argv:
         error = {"code": code, "message": sentence, **({"field": field} if field else {})}
         print(json.dumps({"error": error}))
@@ -234,7 +239,7 @@ def show(
     if as_json and markdown:
         raise SpecError("markdown", "--json and --markdown: expected one of the two")
     settings = settings_of(var=var)
-    with _run_found(settings, run_id) as repository:
+    with open_repository(settings) as repository:
         if as_json:
             print_json(run_document(repository, run_id))
         elif markdown:
@@ -258,7 +263,7 @@ def export(
     """Write a run's best configuration for every server, and let each server check its file."""
     settings = settings_of(var=var)
     paths = VarPaths(settings.var.resolve())
-    with _run_found(settings, run_id) as repository:
+    with open_repository(settings) as repository:
         run = repository.run(run_id)
         files = FileSet(paths.file_sets, make_workload(run.workload_parameters, paths.workloads))
         export_run(
@@ -301,17 +306,6 @@ def upgrade(var: Var = None, as_json: Json = False) -> None:
             print_json({"runs": repository.count_runs()})
         else:
             print(f"The database is up to date; it holds {repository.count_runs()} runs.")
-
-
-@contextmanager
-def _run_found(settings: Settings, run_id: int) -> Iterator[Repository]:
-    """The repository, for a command about a run that must exist."""
-    with open_repository(settings) as repository:
-        try:
-            repository.run(run_id)
-        except RecordNotFoundError as error:
-            raise RunNotFound(run_id) from error
-        yield repository
 
 
 def _write_copies(directory: Path, texts: dict[str, str]) -> None:

@@ -2,7 +2,6 @@
 
 TrimtabError                     exit code 1
 ├── SpecError                    exit code 2   what was asked for does not make sense (HTTP 422)
-├── RunNotFound                  exit code 2   no run has that number (HTTP 404)
 ├── RunConflict                  exit code 3   another run is running on this host (HTTP 409)
 ├── RunNotRunning                exit code 3   a run cannot be stopped, because it is not running (HTTP 409)
 ├── RunNotResumable              exit code 3   a run cannot be resumed, because it is finished (HTTP 409)
@@ -32,17 +31,6 @@ class SpecError(TrimtabError):
     def __init__(self, field: str, sentence: str) -> None:
         super().__init__(sentence)
         self.field = field
-
-
-class RunNotFound(TrimtabError):
-    """No run has this number."""
-
-    exit_code = 2
-    code = "run-not-found"
-
-    def __init__(self, run_id: int) -> None:
-        super().__init__(f"run {run_id} does not exist; `trimtab runs` lists the runs there are")
-        self.run_id = run_id
 
 
 class RunConflict(TrimtabError):

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_db import Repository, records
-from trimtab_db.errors import RecordNotFoundError
 from trimtab_db.records import RunState, TrialPurpose
 from trimtab_tuner.presets import Estimate
 
@@ -33,7 +32,7 @@ from trimtab_agent import __version__
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.errors import HostError, RunNotFound, RunNotResumable, RunNotRunning, TrialNotRepeatable
+from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.php_pool import php_program
 from trimtab_agent.programs import require_built, server_program
@@ -97,9 +96,9 @@ class TuningService:
     def resume(self, run_id: int) -> int:
         """Goes on with a run that has not reached its end, or that is paused; returns its number.
 
-        Raises RunNotFound, RunNotResumable, and what `start` raises.
+        Raises RecordNotFoundError, RunNotResumable, and what `start` raises.
         """
-        self._existing(run_id)
+        self._repository.run(run_id)
         with self._guard:
             if self._run_id == run_id and self._pause is not None and self._pause.requested:
                 self._go_on()
@@ -120,9 +119,9 @@ class TuningService:
     def stop(self, run_id: int) -> None:
         """Asks a run to stop, and returns at once; its state changes when its children have ended.
 
-        Raises RunNotFound, RunNotRunning.
+        Raises RecordNotFoundError, RunNotRunning.
         """
-        self._existing(run_id)
+        self._repository.run(run_id)
         with self._guard:
             if self._run_id != run_id or self._stop is None:
                 raise RunNotRunning(run_id)
@@ -132,9 +131,9 @@ class TuningService:
     def pause(self, run_id: int) -> None:
         """Asks a run to pause, and returns at once; it does when its present trial has finished.
 
-        Raises RunNotFound, RunNotRunning, also when it has been asked to stop.
+        Raises RecordNotFoundError, RunNotRunning, also when it has been asked to stop.
         """
-        self._existing(run_id)
+        self._repository.run(run_id)
         with self._guard:
             if self._run_id != run_id or self._stop is None or self._pause is None or self._runner is None:
                 raise RunNotRunning(run_id)
@@ -148,9 +147,9 @@ class TuningService:
     def repeat(self, run_id: int, number: int) -> int:
         """Measures the configuration of a trial once more, in the background; the run's number.
 
-        Raises RunNotFound, TrialNotRepeatable, RunConflict while a run is going on, RecordNotFoundError.
+        Raises RecordNotFoundError, TrialNotRepeatable, RunConflict while a run is going on.
         """
-        self._existing(run_id)
+        self._repository.run(run_id)
         trial = self._repository.trial(run_id, number)
         if trial.purpose is TrialPurpose.CALIBRATION:
             raise TrialNotRepeatable(number)
@@ -201,12 +200,6 @@ class TuningService:
                 self._stop.request()
             self._go_on()
         self.wait()
-
-    def _existing(self, run_id: int) -> records.Run:
-        try:
-            return self._repository.run(run_id)
-        except RecordNotFoundError as error:
-            raise RunNotFound(run_id) from error
 
     def _create(self, plan: Plan) -> records.Run:
         spec, settings = plan.spec, plan.settings

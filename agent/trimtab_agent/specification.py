@@ -143,6 +143,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
         space = _begun_with(space, target, base, cpus)
     if definition.dynamic is not None:
         space = with_pool(space)
+    _refuse_unknown_knobs(space, spec)
     space = settings.apply_ranges(_narrowed(space, spec))
     if base is not None:
         _refuse_included(space, target, base, cpus)
@@ -247,8 +248,24 @@ def _architecture(spec: RunSpec) -> str:
     return asked if isinstance(asked, str) else "symped"
 
 
+def _refuse_unknown_knobs(space: Space, spec: RunSpec) -> None:
+    """Of what is asked for; a preset's settings are for all targets, and may name what this one lacks."""
+    for setting in ("coarse_grid", "ranges"):
+        for name in spec.settings.get(setting, {}):
+            try:
+                space.knob(name)
+            except SpaceError as error:
+                raise SpecError(f"settings.{setting}", f"{setting}: {error}") from error
+
+
 def _narrowed(space: Space, spec: RunSpec) -> Space:
     for name, knob in spec.knobs.items():
+        given = knob.model_dump(exclude_none=True)
+        if knob.fixed is not None and len(given) > 1:
+            raise SpecError(
+                f"knobs.{name}",
+                f"{name}: {', '.join(given)} given together; expected either fixed, or what it may vary in",
+            )
         try:
             if knob.fixed is not None:
                 space = space.fix(name, knob.fixed)

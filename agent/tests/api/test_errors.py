@@ -27,8 +27,8 @@ def error_of(response) -> dict[str, str | None]:
         ("GET", "/api/v1/runs/4711/events", 404, "not-found"),
         ("GET", "/api/v1/runs/4711/exports", 404, "not-found"),
         ("GET", "/api/v1/runs/4711/exports/nginx/download", 404, "not-found"),
-        ("POST", "/api/v1/runs/4711/stop", 404, "run-not-found"),
-        ("POST", "/api/v1/runs/4711/resume", 404, "run-not-found"),
+        ("POST", "/api/v1/runs/4711/stop", 404, "not-found"),
+        ("POST", "/api/v1/runs/4711/resume", 404, "not-found"),
         ("GET", "/api/v1/targets/nothing/space", 404, "not-found"),
         ("DELETE", "/api/v1/runs", 405, "method-not-allowed"),
         ("POST", "/api/v1/health", 405, "method-not-allowed"),
@@ -42,6 +42,14 @@ def test_refused_request_has_status_and_code(empty_daemon, method, path, status,
     """Also a browser, which would rather have a page, gets the error from the API."""
     response = empty_daemon.client.request(method, path, headers={"Accept": "text/html"})
     assert (response.status_code, error_of(response)["code"]) == (status, code)
+
+
+def test_unknown_run_is_told_in_one_sentence(empty_daemon):
+    """Whatever was wanted of it, and without advice for another place than this."""
+    path = "/api/v1/runs/4711"
+    posts = [empty_daemon.client.post(f"{path}/{verb}") for verb in ("stop", "resume", "pause")]
+    told = [error_of(response)["message"] for response in (empty_daemon.client.get(path), *posts)]
+    assert set(told) == {"There is no run 4711."}
 
 
 def test_method_that_is_not_allowed_comes_with_those_that_are(empty_daemon):

@@ -20,7 +20,6 @@ from trimtab_agent.api.schemas import Error, ErrorBody
 
 STATUS_OF_AGENT_ERROR: Mapping[type[agent.TrimtabError], int] = {
     agent.SpecError: 422,
-    agent.RunNotFound: 404,
     agent.RunConflict: 409,
     agent.RunNotRunning: 409,
     agent.RunNotResumable: 409,

@@ -17,13 +17,13 @@ from trimtab_tuner.affinity import PlanName
 from trimtab_agent.affinity.balancers import ban_interrupts, irqbalance_socket, unban_interrupts
 from trimtab_agent.affinity.journal import Applied
 from trimtab_agent.affinity.service import AffinityService
-from trimtab_agent.commands.options import EXIT_FAILED, Json, Var, settings_of
+from trimtab_agent.commands.options import EXIT_FAILED, Commands, Json, Var, settings_of
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.layout import process_layout
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.documents import print_json
 
-app = typer.Typer(
+app = Commands(
     name="affinity", help="Which CPU serves which worker and which receive queue.", no_args_is_help=True
 )
 

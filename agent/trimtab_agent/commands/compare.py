@@ -7,14 +7,12 @@ import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from trimtab_db.errors import RecordNotFoundError
 from trimtab_tuner.confirmation import describe
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 
 from trimtab_agent.commands.options import LARGEST_ID, Json, Var, console_for, settings_of
 from trimtab_agent.comparison import ComparedRun, Comparison, compare_runs
-from trimtab_agent.errors import RunNotFound
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.documents import print_json
 
@@ -35,10 +33,7 @@ def compare(
     defaults: dict[int, Configuration] = {}
     with open_repository(settings_of(var=var)) as repository:
         for run_id in runs:
-            try:
-                defaults[run_id] = Space.model_validate(repository.run(run_id).space).default()
-            except RecordNotFoundError as error:
-                raise RunNotFound(run_id) from error
+            defaults[run_id] = Space.model_validate(repository.run(run_id).space).default()
         comparison = compare_runs(repository, runs)
     if as_json:
         print_json(comparison.model_dump(mode="json"))

@@ -5,14 +5,14 @@ from dataclasses import asdict
 import typer
 
 from trimtab_agent.affinity.balancers import balancers
-from trimtab_agent.commands.options import Json, console_for, settings_of
+from trimtab_agent.commands.options import Commands, Json, console_for, settings_of
 from trimtab_agent.host import describe_host
 from trimtab_agent.layout import format_cpus, process_layout
 from trimtab_agent.terminal.documents import print_json
 from trimtab_agent.terminal.host_watch import watch_host
 from trimtab_agent.topology import NetworkDevice, read_topology
 
-app = typer.Typer(name="host", help="This machine.", no_args_is_help=True)
+app = Commands(name="host", help="This machine.", no_args_is_help=True)
 
 
 @app.command()

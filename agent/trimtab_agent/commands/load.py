@@ -10,13 +10,13 @@ from rich.table import Table
 
 from trimtab_agent.agreement import Agreement, Comparison, compare, own_server
 from trimtab_agent.children import StopSignal
-from trimtab_agent.commands.options import Json, Var, console_for, settings_of
+from trimtab_agent.commands.options import Commands, Json, Var, console_for, settings_of
 from trimtab_agent.errors import SpecError
 from trimtab_agent.layout import format_cpus, process_layout
 from trimtab_agent.programs import require_built
 from trimtab_agent.terminal.documents import print_json
 
-app = typer.Typer(name="load", help="The load generator.", no_args_is_help=True)
+app = Commands(name="load", help="The load generator.", no_args_is_help=True)
 
 
 @app.callback()

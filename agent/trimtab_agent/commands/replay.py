@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from trimtab_db.errors import RecordNotFoundError
 from trimtab_db.records import TrialPurpose
 from trimtab_tuner.replay.replaying import SurfaceSummary, geometric_mean, learnt_from, summarise
 from trimtab_tuner.replay.surfaces import (
@@ -25,7 +24,7 @@ from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import DEFAULT_STRATEGY, STRATEGIES
 
 from trimtab_agent.commands.options import Json, Var, console_for, settings_of
-from trimtab_agent.errors import HostError, RunNotFound, SpecError
+from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.run.history import as_result
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.documents import print_json
@@ -91,10 +90,7 @@ def replay(
 
 def _recorded(run_id: int, var: Path | None) -> dict[str, Any]:
     with open_repository(settings_of(var=var)) as repository:
-        try:
-            run = repository.run(run_id)
-        except RecordNotFoundError as error:
-            raise RunNotFound(run_id) from error
+        run = repository.run(run_id)
         trials = [t for t in repository.trial_lines(run_id) if t.purpose is TrialPurpose.SEARCH]
     record = surface_record(
         f"run-{run_id}",

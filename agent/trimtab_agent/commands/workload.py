@@ -27,7 +27,7 @@ from trimtab_tuner.workloads.learnt import LearntWorkload
 from trimtab_tuner.workloads.learnt_page import learnt_page
 
 from trimtab_agent.children import StopSignal
-from trimtab_agent.commands.options import EXIT_INTERRUPTED, Json, Var, console_for, settings_of
+from trimtab_agent.commands.options import EXIT_INTERRUPTED, Commands, Json, Var, console_for, settings_of
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.filesets import FileSet
 from trimtab_agent.load_generator import Stopped
@@ -47,7 +47,7 @@ from trimtab_agent.workload_choice import (
 )
 from trimtab_agent.workload_facts import WorkloadFacts, workload_facts
 
-app = typer.Typer(name="workload", help="What clients ask for.", no_args_is_help=True)
+app = Commands(name="workload", help="What clients ask for.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a workload, or the path of a TOML file.")]
 Directories = Annotated[
