@@ -1,6 +1,7 @@
 """Every server that can be tuned, for real: started, loaded, stopped, and nothing left of it."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from trimtab_agent.children import StopSignal
 from trimtab_agent.errors import BinaryMissing
 from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.load_generator import LoadOrder, drive
-from trimtab_agent.programs import server_program
+from trimtab_agent.programs import server_program, version_of
 from trimtab_agent.run.surroundings import REMOVERS
 from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, TargetServer
 from trimtab_agent.warming import warm
@@ -294,3 +295,9 @@ def test_worker_that_somebody_moved_is_named_and_one_that_came_anew_is_pinned(se
         server.workers_moved()
         (new,) = fresh - {first, third}
         assert os.sched_getaffinity(new) == {CPUS[1]}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_server_says_its_version(settings, name):
+    """A run is recorded with it."""
+    assert re.fullmatch(r"\d+(\.\d+)+", version_of(server_program(TARGETS[name], settings.httpd_path)))

@@ -29,7 +29,7 @@ class GoodputPoint(BaseModel):
 class ComparedRun(BaseModel):
     """A run with its winner: the configuration of its outcome, else the best of its search.
 
-    `scores_mbps` are of the winner's verified trials in the confirmation; where there was none, of all its
+    `scores_mbps` are those of the winner that the outcome was judged by; where nothing was confirmed, all its
     verified ones. The score by which the search chose it is the luckiest of many, and would flatter it.
     `rank` is shared by runs whose winners cannot be told apart, None where there is nothing to tell by.
     """
@@ -104,9 +104,14 @@ def _compared(repository: Repository, summary: records.RunSummary) -> ComparedRu
         best = max(scores, key=lambda line: line.score).configuration
     trials = () if best is None else repository.trials_with(run.id, configuration_hash(best))
     verified = [trial for trial in trials if trial.score is not None]
-    # Block 0 is of a repeat that somebody asked for.
-    in_blocks = [t for t in verified if t.purpose is records.TrialPurpose.CONFIRMATION and t.block > 0]
-    verified = in_blocks or verified
+    told = {
+        score
+        for ranked in outcome.get("ranking", ())
+        if ranked["configuration"] == best
+        for score in ranked["scores_mbps"]
+    }
+    confirming = [t for t in verified if t.purpose is records.TrialPurpose.CONFIRMATION and t.score in told]
+    verified = confirming or verified
     return ComparedRun(
         id=run.id,
         host=run.host,

@@ -1,6 +1,8 @@
-"""Where the programs are that the agent starts, and what to say when one is not there."""
+"""Where the programs are that the agent starts, which version, and what to say when one is not there."""
 
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 from trimtab_tuner.targets.base import Target
@@ -23,6 +25,20 @@ def server_program(target: Target, httpd: Path) -> Path:
             "installs it"
         )
     return found
+
+
+def version_of(program: Path) -> str:
+    """The version a server says it has, such as 1.22.1; "unknown" if it says none.
+
+    Raises BinaryMissing if it does not run.
+    """
+    option = "-v" if program.name in PACKAGES else "-V"
+    try:
+        said = subprocess.run([program, option], capture_output=True, text=True, check=False, timeout=10)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BinaryMissing(f"{program} does not say its version: {error}") from error
+    found = re.search(r"\d+(\.\d+)+", said.stdout + said.stderr)  # nginx says it on standard error
+    return found[0] if found else "unknown"
 
 
 def require_built(path: Path) -> Path:

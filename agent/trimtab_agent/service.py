@@ -28,14 +28,13 @@ from trimtab_db import Repository, records
 from trimtab_db.records import RunState, TrialPurpose
 from trimtab_tuner.presets import Estimate
 
-from trimtab_agent import __version__
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.layout import CpuLayout
 from trimtab_agent.php_pool import php_program
-from trimtab_agent.programs import require_built, server_program
+from trimtab_agent.programs import require_built, server_program, version_of
 from trimtab_agent.run.ending_early import interrupt_dead_runs
 from trimtab_agent.run.lock import RunLock
 from trimtab_agent.run.paths import VarPaths
@@ -84,12 +83,12 @@ class TuningService:
         """
         plan = check(spec, self.own_workloads)
         require_surroundings(plan.definition.conditions)
-        server_program(plan.target, self._settings.httpd_path)
+        version = version_of(server_program(plan.target, self._settings.httpd_path))
         if plan.definition.dynamic is not None:
             php_program()
         require_built(self._settings.load_path)
         with self._guard, self._alone() as lock:
-            run = self._create(plan)
+            run = self._create(plan, version)
             self._launch(run.id, lock)
             return run.id
 
@@ -201,12 +200,12 @@ class TuningService:
             self._go_on()
         self.wait()
 
-    def _create(self, plan: Plan) -> records.Run:
+    def _create(self, plan: Plan, version: str) -> records.Run:
         spec, settings = plan.spec, plan.settings
         return self._repository.create_run(
             records.NewRun(
                 host_id=self._host_id,
-                target_id=self._repository.register_target(plan.target.name, __version__),
+                target_id=self._repository.register_target(plan.target.name, version),
                 workload_id=self._repository.register_workload(
                     plan.definition.name,
                     parameters(plan.definition, settings.time_scale),

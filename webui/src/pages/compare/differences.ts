@@ -18,8 +18,7 @@ const ABOUT: readonly [string, (run: ComparedRun) => string][] = [
   ['Preset', (run) => run.preset],
   ['Strategy', (run) => run.strategy],
   ['Host', (run) => run.host],
-  // What is kept with a target is the version of the program that tuned it.
-  ['Trimtab', (run) => run.target_version],
+  ['Version', (run) => run.target_version],
   ['State', (run) => run.state],
   ['Trials', (run) => String(run.trials)],
   ['Ladder', (run) => run.ladder.map((rate) => formatRate(rate)).join(', ')],

@@ -17,7 +17,7 @@ export function EvidencePanel({ run, outcome }: { run: RunDetail; outcome: Outco
   return (
     <Panel
       title="Evidence"
-      description={`${run.target} under ${run.workload}, ${run.objective}, on ${run.host} by Trimtab ${run.target_version}; ${formatTime(run.started_at)}. It holds for this host and this workload.`}
+      description={`${run.target} ${run.target_version} under ${run.workload}, ${run.objective}, on ${run.host}; ${formatTime(run.started_at)}. It holds for this host and this workload.`}
       actions={
         <TextLink to="/runs/$id" params={{ id: run.id }} size="sm">
           All of run {run.id}
