@@ -187,13 +187,19 @@ def test_refaults_have_the_same_name_before_linux_5_9():
 
 
 def test_switches_and_moves_of_processes_are_told():
-    """Voluntary switches are waits, involuntary ones preemptions; another CPU than before is a move."""
+    """Voluntary switches are waits, involuntary ones preemptions; another CPU than before is a move.
+
+    A process that has done next to nothing, as a master does, has not been moved away from any work.
+    """
     status = "Name:\tx\nvoluntary_ctxt_switches:\t{}\nnonvoluntary_ctxt_switches:\t{}\n"
-    stat = "1 (x) S 1 2 2 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 100 1000000 25 " + "0 " * 14 + "{} 0 0"
-    earlier = {1: process.parse(stat.format(0), status.format(100, 7))}
-    later = {1: process.parse(stat.format(1), status.format(300, 27))}
+    stat = "1 (x) S 1 2 2 0 -1 4194560 0 0 0 0 {} 0 0 0 20 0 1 0 100 1000000 25 " + "0 " * 14 + "{} 0 0"
+    worker = [process.parse(stat.format(9 * n, n), status.format(100 + 200 * n, 7 + 20 * n)) for n in (0, 1)]
+    master = [process.parse(stat.format(n, n), status.format(0, 0)) for n in (0, 1)]
+    pairs = zip(worker, master, strict=True)
+    earlier, later = ({1: one, 2: other} for one, other in pairs)
     values = process.ProcessSource().values(earlier, later, 2.0)
-    assert (values["waited_per_s"], values["preempted_per_s"], values["moved"]) == (100.0, 10.0, 1)
+    assert (values["waited_per_s"], values["preempted_per_s"]) == (100.0, 10.0)
+    assert (values["processes"], values["busy"], values["moved"]) == (2, 1, 1)
 
 
 def test_pressure_is_the_share_of_the_interval():

@@ -12,6 +12,7 @@ from trimtab_agent.counters.source import Values
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+BUSY_PERCENT = 1.0  # a master that only watches its workers uses less
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,11 @@ class ProcessReading:
     last_cpu: int | None
     waited: int | None
     preempted: int | None
+
+    @property
+    def ticks(self) -> int:
+        """Ticks on a CPU, in either mode."""
+        return self.user_ticks + self.system_ticks
 
 
 def parse(stat: str, status: str = "") -> ProcessReading:
@@ -80,8 +86,8 @@ class ProcessSource:
     ) -> Values:
         """Sums over the processes: CPU in percent of one CPU, resident bytes, faults and switches per second.
 
-        `moved` is how many of them last ran on another CPU than before. What the kernel does not tell is left
-        out.
+        `busy` is how many of them worked, and `moved` how many of those last ran on another CPU than before.
+        What the kernel does not tell is left out.
         """
         pairs = [(earlier[pid], reading) for pid, reading in later.items() if pid in earlier]
 
@@ -104,5 +110,8 @@ class ProcessSource:
         }
         values |= {f"{name}_per_s": rate(name) for name in ("waited", "preempted") if told(name)}
         if told("last_cpu"):
-            values["moved"] = sum(a.last_cpu != b.last_cpu for a, b in pairs)
+            least = BUSY_PERCENT / 100 * TICKS_PER_S * interval_s
+            busy = [(a, b) for a, b in pairs if b.ticks - a.ticks >= least]
+            values["busy"] = len(busy)
+            values["moved"] = sum(a.last_cpu != b.last_cpu for a, b in busy)
         return values

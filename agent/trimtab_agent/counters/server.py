@@ -114,7 +114,6 @@ class WorkersSource:
 
     def _ticks(self, pid: int) -> float | None:
         try:
-            reading = parse_process((self._proc / str(pid) / "stat").read_text())
+            return parse_process((self._proc / str(pid) / "stat").read_text()).ticks
         except OSError:
             return None
-        return reading.user_ticks + reading.system_ticks

@@ -48,7 +48,7 @@ COUNTERS = {
     "paging": {"read_kib_per_s": 12.0, "swapped_in_pages_per_s": 0.0, "file_refaults_per_s": 0.0},
     "memory": {"page_cache_bytes": 3_203_162_112},
     "network": {"listen_overflows_per_s": 0.0, "passive_opens_per_s": 1_846.4},
-    "server_processes": {"processes": 2, "resident_bytes": 17_772_544, "moved": 0},
+    "server_processes": {"processes": 2, "busy": 2, "resident_bytes": 17_772_544, "moved": 0},
 }
 SERVER = {"requests": 64_000.0, "lock_waits": 12.0}
 
@@ -151,7 +151,9 @@ FIRING = {
     "lock-contention": run(
         trial(rate(replies=6_000.0, server={"requests": 64_000.0, "lock_waits": 21_000.0}))
     ),
-    "context-switch-overhead": run(trial(rate(cpu__context_switches_per_s=90_000.0, cpu0=BUSY, cpu1=BUSY))),
+    "context-switch-overhead": run(
+        trial(rate(replies=6_000.0, cpu__context_switches_per_s=90_000.0, cpu0=BUSY, cpu1=BUSY))
+    ),
     "process-migration": run(
         trial(*(rate(r, server_processes__moved=2) for r in (2_000.0, 4_000.0, 8_000.0)))
     ),
@@ -188,6 +190,16 @@ def test_a_healthy_rate_stays_on_the_other_side_of_the_threshold():
     (found,) = diagnose(run(trial(rate(4_000.0), rate(network__listen_overflows_per_s=310.0))))
     (curve,) = found.chart.series
     assert [point.y >= found.chart.threshold for point in curve.points] == [False, True]
+
+
+def test_the_cache_of_a_memory_group_counts_and_not_the_host_s():
+    """The host has gigabytes of file cache, and does not feel it when a small group loses its files."""
+    before, after = rate(), rate()
+    before.counters["memory_group"] = {"file_bytes": 65_478_656, "file_refaults_per_s": 290.0}
+    after.counters["memory_group"] = {"file_bytes": 27_688_960, "file_refaults_per_s": 2_700.0}
+    (found,) = diagnose(run(trial(before), trial(after, number=2, score=390.0, workers=100)))
+    assert found.rule == "footprint-evicts-file-cache"
+    assert "shrinks by 36 MiB" in found.sentence
 
 
 def test_there_is_a_firing_example_for_every_rule():
@@ -263,7 +275,12 @@ SILENT = {
             trial(max_connections=16_384, verdict=Verdict.FAILED_VERIFICATION),
         ),
     ),
-    "accept-queue-overflow": (run(trial(rate(network__listen_overflows_per_s=10.0))),),
+    "accept-queue-overflow": (
+        run(trial(rate(network__listen_overflows_per_s=10.0))),
+        run(  # it was another server's queue
+            trial(rate(network__listen_overflows_per_s=310.0, server={**SERVER, "connections_accepted": 100}))
+        ),
+    ),
     "large-file-starvation": (  # all sizes time out alike
         run(trial(rate(classes=tuple(size_class(s, 1000, 60) for s in (1, 2, 3, 4))))),
     ),
@@ -291,17 +308,13 @@ SILENT = {
     "lock-contention": (  # locks are waited for, but no CPU idles
         run(trial(rate(replies=6_000.0, server={"requests": 1.0, "lock_waits": 9.0}, cpu0=BUSY, cpu1=BUSY))),
     ),
-    "context-switch-overhead": (  # many switches, and time left for them
-        run(trial(rate(cpu__context_switches_per_s=90_000.0))),
+    "context-switch-overhead": (
+        run(trial(rate(replies=6_000.0, cpu__context_switches_per_s=90_000.0))),  # time is left for them
+        run(trial(rate(cpu__context_switches_per_s=90_000.0, cpu0=BUSY, cpu1=BUSY))),  # it keeps up
     ),
     "process-migration": (  # more processes than CPUs
         run(
-            trial(
-                *(
-                    rate(r, server_processes__processes=8, server_processes__moved=8)
-                    for r in (1_000.0, 8_000.0)
-                )
-            )
+            trial(*(rate(r, server_processes__busy=8, server_processes__moved=8) for r in (1_000.0, 8_000.0)))
         ),
     ),
 }

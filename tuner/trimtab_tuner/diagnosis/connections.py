@@ -9,6 +9,7 @@ CEILING_GAIN = 0.03
 STARVING_SHARE = 0.02
 STARVING_FACTOR = 3.0
 OVERFLOW_SHARE = 0.01
+OWN_SHARE = 0.5
 LARGE_SHARE = 0.25
 TAIL_FALL = 0.2
 
@@ -112,11 +113,18 @@ def large_file_starvation(run: RunEvidence) -> Finding | None:
 
 
 def accept_queue_overflow(run: RunEvidence) -> Finding | None:
-    """The kernel's accept queue overflowed: connections came faster than the server took them."""
+    """The kernel's accept queue overflowed: connections came faster than the server took them.
+
+    The kernel counts for all servers of the host. Where most of its connections were not this server's, that
+    is no evidence of this one.
+    """
     rate = run.best.top
     overflows = rate.counter("network", "listen_overflows_per_s")
     opens = rate.counter("network", "passive_opens_per_s") or 0.0
     if overflows is None or overflows <= 0 or overflows < OVERFLOW_SHARE * (opens + overflows):
+        return None
+    accepted = rate.server.get("connections_accepted")
+    if accepted is not None and accepted < OWN_SHARE * opens * rate.duration_s:
         return None
     return finding(
         "accept-queue-overflow",

@@ -9,6 +9,7 @@ IOWAIT_BUSY = 10.0
 MORE_READS = 1.1
 LESS_CACHE = 0.98
 SWAPPED_PAGES_PER_S = 10.0
+PAGE_KIB = 4.0
 
 
 def disk_wait(run: RunEvidence) -> Finding | None:
@@ -41,7 +42,7 @@ def disk_wait(run: RunEvidence) -> Finding | None:
 
 def footprint_evicts_file_cache(run: RunEvidence) -> Finding | None:
     """With more workers, and nothing else changed, there is less file cache, more is read, and no more comes
-    out.
+    out. In a memory group its own cache counts: the host's hardly changes when a small group loses its files.
     """
     best = run.best
     workers = run.value("workers")
@@ -113,14 +114,25 @@ def swapping(run: RunEvidence) -> Finding | None:
 
 
 def _cache_mib(rate: RateEvidence) -> float | None:
-    cache = rate.counter("memory", "page_cache_bytes")
-    return None if cache is None else cache / 2**20
+    cached = _cache_bytes(rate)
+    return None if cached is None else cached / 2**20
+
+
+def _cache_bytes(rate: RateEvidence) -> float | None:
+    """The file cache that the server has: its memory group's where it is in one, else the host's."""
+    own = rate.counter("memory_group", "file_bytes")
+    return rate.counter("memory", "page_cache_bytes") if own is None else own
+
+
+def _reads(rate: RateEvidence) -> float | None:
+    """KiB/s read from disk: by the memory group, as pages that it had to read again, else by the host."""
+    again = rate.counter("memory_group", "file_refaults_per_s")
+    return rate.counter("paging", "read_kib_per_s") if again is None else PAGE_KIB * again
 
 
 def _cache(trial: TrialEvidence) -> tuple[float, float] | None:
     """Bytes of file cache and KiB/s read from disk at a trial's highest rate."""
     if not trial.rates:
         return None
-    cache = trial.top.counter("memory", "page_cache_bytes")
-    reads = trial.top.counter("paging", "read_kib_per_s")
-    return None if cache is None or reads is None else (cache, reads)
+    cached, reads = _cache_bytes(trial.top), _reads(trial.top)
+    return None if cached is None or reads is None else (cached, reads)
