@@ -86,9 +86,9 @@ def _evidence(
     }
     evidence = {t.number: _trial(t, clients) for t in trials}
     whole = repository.trials_numbered(run.id, looked_at)
-    evidence |= {trial.number: _trial_with_rates(trial, clients) for trial in whole}
+    evidence |= {trial.number: trial_evidence(trial, clients) for trial in whole}
     own = (t.number for t in reversed(trials) if t.configuration == best)
-    latest = (_trial_with_rates(repository.trial(run.id, number), clients) for number in own)
+    latest = (trial_evidence(repository.trial(run.id, number), clients) for number in own)
     of_best = next((trial for trial in latest if trial.rates), None)
     if of_best is None:
         return None
@@ -127,7 +127,8 @@ def _trial(trial: records.TrialLine, clients: Clients) -> TrialEvidence:
     )
 
 
-def _trial_with_rates(trial: records.Trial, clients: Clients) -> TrialEvidence:
+def trial_evidence(trial: records.Trial, clients: Clients) -> TrialEvidence:
+    """A recorded trial as the rules of diagnosis look at it."""
     rates = tuple(_rate(m) for m in sorted(trial.measurements, key=lambda m: m.rate_rps))
     return replace(_trial(trial, clients), rates=rates)
 

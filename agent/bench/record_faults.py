@@ -1,0 +1,282 @@
+"""Brings a real server into a fault and out of it again, and keeps what was counted: for diagnosis' tests.
+
+Each case of fault_cases.py has two configurations, surroundings or loads: the fault, and the fault mended.
+Both are measured as a trial of a run is, with the same server, generator and counters. What the rules of
+diagnosis read of it is written to tuner/tests/diagnosis/recordings/NAME.json if the rule fires on the one and
+keeps silent on the other; what else goes on in the machine is part of the recording.
+
+    record_faults.py [NAME…]
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fault_cases import CASES, Case, Side
+from trimtab_agent.affinity.service import AffinityService
+from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.children import StopSignal
+from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.filesets import FileSet
+from trimtab_agent.host import describe_host
+from trimtab_agent.layout import CpuLayout, format_cpus, pin_this_process, process_layout
+from trimtab_agent.leftovers import Leftovers
+from trimtab_agent.run.analysing import trial_evidence
+from trimtab_agent.run.bench import Bench, TrialOrder
+from trimtab_agent.run.paths import VarPaths
+from trimtab_agent.run.surroundings import Surroundings, surroundings
+from trimtab_agent.run.trial import TrialListener, run_trial
+from trimtab_agent.settings import Settings
+from trimtab_agent.workload_choice import find_definition, make_workload, parameters, sized, with_conditions
+from trimtab_db import open_database, sqlite_url
+from trimtab_db.records import TrialPurpose
+from trimtab_tuner.diagnosis import diagnose
+from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
+from trimtab_tuner.presets import PRESETS, override
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.workloads.links import LINKS
+
+RECORDINGS = Path(__file__).resolve().parents[2] / "tuner/tests/diagnosis/recordings"
+TARGET = TARGETS["core"]
+LAYOUT = process_layout()
+STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+# What the rules read of the counters, by source.
+READ = {
+    "paging": ("read_kib_per_s", "swapped_in_pages_per_s"),
+    "memory": ("page_cache_bytes",),
+    "memory_group": ("file_bytes", "file_refaults_per_s"),
+    "network": ("listen_overflows_per_s", "passive_opens_per_s"),
+    "server_processes": ("processes", "busy", "moved"),
+}
+READ_OF_SERVER = ("connections_accepted", "requests", "lock_waits")
+
+
+def main() -> None:
+    """Records the faults that are named, or all; exits with 1 if a rule did not do what it should."""
+    named = sys.argv[1:] or list(CASES)
+    pin_this_process(LAYOUT.generator)
+    RECORDINGS.mkdir(exist_ok=True)
+    failed = [name for name in named if not record(name, CASES[name])]
+    if failed:
+        sys.exit(f"not recorded as it should be: {', '.join(failed)}")
+
+
+def record(name: str, case: Case) -> bool:
+    """Measures both sides of a case and writes them; whether the rule tells one from the other."""
+    sides = {"fault": case.fault, "mended": case.mended}
+    said = {name: measure(case, side) for name, side in sides.items() if side is not None}
+    rules = {side: [found.rule for found in diagnose(run)] for side, run in said.items()}
+    if case.fault is None:
+        good = not rules["mended"]
+    else:
+        good = name in rules["fault"] and name not in rules["mended"]
+    for side, run in said.items():
+        print(f"{name}, {side}: {rules[side] or 'nothing found'}")
+        for trial in run.trials:
+            print(f"  trial {trial.number}: {trial.verdict.value}, score {trial.score}", flush=True)
+            for rate in trial.rates:
+                print(f"    {in_short(run, rate)}")
+    document = {
+        "recorded": sentence(name, case),
+        **{side: run_document(run) for side, run in said.items()},
+    }
+    if good:
+        (RECORDINGS / f"{name}.json").write_text(in_lines(document) + "\n")
+    return good
+
+
+def sentence(name: str, case: Case) -> str:
+    """How it was recorded."""
+    layout = case.layout or LAYOUT
+    return (
+        f"agent/bench/record_faults.py {name}, {datetime.now(UTC):%Y-%m-%d}: server on CPU "
+        f"{format_cpus(layout.server)}, generator on CPU {format_cpus(layout.generator)} of "
+        f"{os.cpu_count()}, nice {os.getpriority(os.PRIO_PROCESS, 0)}, Linux {os.uname().release}, other "
+        f"programs on all of them. {case.how}"
+    )
+
+
+def measure(case: Case, side: Side) -> RunEvidence:
+    """Measures every configuration of one side of a case."""
+    layout = case.layout or LAYOUT
+    with made_bench(case, side, layout) as bench:
+        trials = tuple(
+            measure_trial(bench, number, {**case.configuration, **changes}, case, side)
+            for number, changes in enumerate(side.configurations, 1)
+        )
+    best = max(trials, key=lambda trial: trial.score or 0.0) if side.best is None else trials[side.best]
+    profile = LINKS.get(case.link)
+    return RunEvidence(
+        space=TARGET.space(),
+        best=best,
+        trials=trials,
+        server_cpus=layout.server,
+        link_mbps=None if profile is None else profile.total_mbps,
+    )
+
+
+@contextmanager
+def made_bench(case: Case, side: Side, layout: CpuLayout) -> Iterator[Bench]:
+    """What the trials share, in a `var` of its own."""
+    definition = with_conditions(
+        sized(find_definition(case.workload, None), case.directories),
+        link=case.link,
+        memory=case.memory,
+        start=side.start,
+    )
+    clients = definition.clients.model_copy(update=case.clients)
+    agent, stop = Settings(), StopSignal()
+    with ExitStack() as made:
+        # Not under /tmp, which may be memory: files must come from a disk.
+        var = agent.var.resolve()
+        var.mkdir(exist_ok=True)
+        directory = Path(made.enter_context(tempfile.TemporaryDirectory(dir=var)))
+        paths = VarPaths(directory)
+        repository = open_database(sqlite_url(directory / "trimtab.db"))
+        made.callback(repository.close)
+        files = FileSet(var / "filesets", make_workload(parameters(definition, case.time_scale)))
+        files.prepare(lambda done, total: None, stop)
+        files.read_into_page_cache(stop)
+        around: Surroundings = made.enter_context(
+            surroundings(definition.conditions, files.total_bytes, paths)
+        )
+        if side.prepare is not None:
+            side.prepare(around)
+        sampler = Sampler(repository, repository.register_host(describe_host()), Broadcaster())
+        sampler.watch_memory_group(around.memory)
+        yield Bench(
+            run_id=1,
+            program=agent.httpd_path,
+            load=agent.load_path,
+            target=TARGET,
+            settings=override(PRESETS["quick"].settings, {"timeout_s": case.timeout_s, **PERMISSIVE}),
+            objective="condensed-area",
+            seed=1,
+            layout=layout,
+            file_set=files,
+            clients=clients,
+            conditions=definition.conditions,
+            directory=directory,
+            leftovers=Leftovers(paths.leftovers),
+            sampler=sampler,
+            stop=stop,
+            surroundings=around,
+            affinity=AffinityService(repository, layout, agent),
+        )
+
+
+# Whether a server may be recommended is not what is asked here.
+PERMISSIVE = {
+    "thresholds": {"all_files_limit": 1, "size_limit": 1, "size_over_mean_limit": 1, "failures_limit": 1}
+}
+
+
+def measure_trial(
+    bench: Bench, number: int, configuration: Mapping[str, Any], case: Case, side: Side
+) -> TrialEvidence:
+    """One trial up the ladder of its side."""
+    rates_rps = side.rates_rps or case.rates_rps
+    order = TrialOrder(
+        number=number,
+        purpose=TrialPurpose.SEARCH,
+        configuration={**TARGET.space(str(configuration["architecture"])).default(), **configuration},
+        rates_rps=rates_rps,
+        rates_expected=len(rates_rps),
+        duration_s=case.duration_s,
+        warmup_s=case.warmup_s,
+    )
+    listener = TrialListener(
+        rate_started=lambda rate: None, load_progress=lambda line: None, measured=lambda record: None
+    )
+    trial = run_trial(bench, order, listener)
+    if not trial.measurements:
+        sys.exit(f"{trial.verdict}: {trial.reason}")
+    return trial_evidence(trial, bench.clients)
+
+
+def run_document(run: RunEvidence) -> dict[str, Any]:
+    """A run as it is kept: configurations as far as they differ from the default."""
+    default = run.space.default()
+    return {
+        "server_cpus": run.server_cpus,
+        "link_mbps": run.link_mbps,
+        "best": run.best.number,
+        "trials": [
+            {
+                "number": trial.number,
+                "configuration": {k: v for k, v in trial.configuration.items() if default.get(k) != v},
+                "verdict": trial.verdict.value,
+                "score": trial.score,
+                "rates": [rate_document(rate) for rate in trial.rates],
+            }
+            for trial in run.trials
+        ],
+    }
+
+
+def in_lines(document: Mapping[str, Any]) -> str:
+    """JSON with a line for each rate: short, and a difference between two recordings still shows."""
+    text = json.dumps(document)
+    return (
+        text.replace(', "fault":', ',\n"fault":')
+        .replace(', "mended":', ',\n"mended":')
+        .replace('{"rate_rps"', '\n{"rate_rps"')
+    )
+
+
+def rate_document(rate: RateEvidence) -> dict[str, Any]:
+    """A rate as it is kept: what the rules read."""
+    counters, cpu = rate.counters, rate.counters["cpu"]
+    kept = {
+        source: {name: counters[source][name] for name in names if name in counters[source]}
+        for source, names in READ.items()
+        if source in counters
+    }
+    kept["cpu"] = {
+        "total": {state: cpu["total"][state] for state in STATES},
+        "cpus": [{name: each[name] for name in ("cpu", *STATES)} for each in cpu["cpus"]],
+        "context_switches_per_s": cpu["context_switches_per_s"],
+    }
+    plain = {
+        field.name: getattr(rate, field.name)
+        for field in dataclasses.fields(rate)
+        if field.name not in ("size_classes", "counters", "server")
+    }
+    return {
+        **plain,
+        # The fields of SizeClassCounts in order.
+        "size_classes": [list(each.model_dump().values()) for each in rate.size_classes],
+        "counters": kept,
+        "server": {name: rate.server[name] for name in READ_OF_SERVER if name in rate.server},
+    }
+
+
+def in_short(run: RunEvidence, rate: RateEvidence) -> str:
+    """A rate in one line, to see why a rule fires or does not."""
+    cpus = "; ".join(
+        f"{each['cpu']:.0f}: "
+        + " ".join(f"{state} {each[state]:.0f}" for state in STATES if each[state] >= 1)
+        for each in rate.counters["cpu"]["cpus"]
+    )
+    counted = {source: rate.counters.get(source, {}) for source in READ}
+    named = {name: counted[source].get(name) for source, names in READ.items() for name in names}
+    return (
+        f"{rate.rate_rps:.0f}/s: replies {rate.reply_rate_rps:.0f}, {rate.goodput_mbps:.0f} Mbps, late "
+        f"{rate.timed_out_after_read}+{rate.timed_out_before_read}/{rate.asked}, generator "
+        f"{rate.generator_cpu or 0:.0f} %{' LIMITED' if rate.generator_limited else ''}; CPU {cpus}; "
+        f"switches {rate.counter('cpu', 'context_switches_per_s')}; {named}; "
+        f"{ {name: rate.server.get(name) for name in READ_OF_SERVER} }"
+    )
+
+
+if __name__ == "__main__":
+    main()

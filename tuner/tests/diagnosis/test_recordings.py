@@ -1,0 +1,98 @@
+"""Every rule that this machine can be brought to need fires on a recording of the fault itself.
+
+The recordings are counters of the real server under real load (agent/bench/record_faults.py), in the fault
+and with it mended; each says how it was made. For the rules of NOT_RECORDED there is none, for the reason
+given there: those are known only from a healthy rate altered by hand (test_rules.py).
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from trimtab_tuner.diagnosis import RULES, diagnose
+from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
+from trimtab_tuner.records import SizeClassCounts, Verdict
+from trimtab_tuner.targets import TARGETS
+
+PLACE = Path(__file__).parent / "recordings"
+SPACE = TARGETS["core"].space()
+FAULTS = sorted(path.stem for path in PLACE.glob("*.json") if path.stem != "healthy")
+
+NOT_RECORDED = {
+    "swapping": "the machine has no swap",
+    "disk-wait": "its disk is fast: with 13 MB/s read the CPU waited for 6 % at saturation, 11 % below it",
+    "lock-contention": (
+        "two threads on one CPU meet at a lock only when one is preempted inside: at 1 % of the requests"
+    ),
+    "interrupts-on-one-cpu": (
+        "other programs took half of the CPU that all packets went to, and had their own on the other CPUs"
+    ),
+    "context-switch-overhead": (
+        "other programs took half of the server's CPU: with 1,000 threads and 4.9 switches per reply "
+        "37 % were system time"
+    ),
+}
+
+
+def recorded(name, side):
+    """What was counted in a fault, or with it mended."""
+    run = json.loads((PLACE / f"{name}.json").read_text())[side]
+    trials = tuple(
+        TrialEvidence(
+            number=trial["number"],
+            configuration={**SPACE.default(), **trial["configuration"]},
+            verdict=Verdict(trial["verdict"]),
+            score=trial["score"],
+            rates=tuple(recorded_rate(rate) for rate in trial["rates"]),
+        )
+        for trial in run["trials"]
+    )
+    return RunEvidence(
+        space=SPACE,
+        best=next(trial for trial in trials if trial.number == run["best"]),
+        trials=trials,
+        server_cpus=tuple(run["server_cpus"]),
+        link_mbps=run["link_mbps"],
+    )
+
+
+def recorded_rate(rate):
+    """One rate of a recording."""
+    names = SizeClassCounts.model_fields
+    classes = tuple(
+        SizeClassCounts(**dict(zip(names, counts, strict=True))) for counts in rate["size_classes"]
+    )
+    return RateEvidence(**{**rate, "size_classes": classes})
+
+
+@pytest.mark.parametrize("rule", FAULTS)
+def test_rule_fires_on_its_fault(rule):
+    """It may not be alone: an overloaded server shows several symptoms, and so does a busy machine."""
+    assert rule in [found.rule for found in diagnose(recorded(rule, "fault"))]
+
+
+@pytest.mark.parametrize("rule", FAULTS)
+def test_rule_is_silent_once_the_fault_is_mended(rule):
+    """The same server and load, but for what the fault is."""
+    assert rule not in [found.rule for found in diagnose(recorded(rule, "mended"))]
+
+
+def test_nothing_is_found_in_a_healthy_server():
+    """Far below what it can serve, on a machine that is busy otherwise."""
+    assert diagnose(recorded("healthy", "mended")) == ()
+
+
+def test_recording_says_how_it_was_made():
+    """First of all, with date and CPUs."""
+    for path in PLACE.glob("*.json"):
+        first, *_ = json.loads(path.read_text()).items()
+        assert first[0] == "recorded"
+        assert "record_faults.py" in first[1]
+        assert "server on CPU" in first[1]
+
+
+def test_every_rule_has_a_recording_or_a_reason_why_not():
+    """Rules are named after their functions."""
+    rules = {rule.__name__.replace("_", "-") for rule in RULES}
+    assert rules == {*FAULTS, *NOT_RECORDED}
+    assert not NOT_RECORDED.keys() & set(FAULTS)
