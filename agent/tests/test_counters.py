@@ -1,10 +1,12 @@
 """Counters from recorded kernel text, and from this machine."""
 
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from trimtab_agent.counters import cpu, devices, memory, network, paging, pressure, process, softirqs
+from trimtab_agent.counters.server import ServerSource, WorkersSource
 from trimtab_agent.counters.source import CounterSet
 
 STAT = """cpu  100 0 50 800 10 0 20 0 0 0
@@ -241,3 +243,27 @@ def test_this_machines_cpu_time_adds_up():
     assert all(
         sum(v for k, v in c.items() if k != "cpu") == pytest.approx(100, abs=0.1) for c in values["cpus"]
     )
+
+
+def test_two_readers_do_not_mix_up_the_workers_of_the_server():
+    """A trial and the sampler read at their own times; each finds the workers of its own reading."""
+    worker = {"worker": 0, "pid": 1, "requests": 5}
+    answers = [{"total": {}, "workers": [worker]}, None]
+    server = ServerSource()
+    server.watch(lambda: answers.pop(0))
+    others = []
+
+    class Between:
+        """Stands between the two sources, where the other reader takes its turn."""
+
+        name = "between"
+
+        def read(self):
+            """Has the other reader ask the server, which no longer answers."""
+            other = threading.Thread(target=lambda: others.append(server.read()))
+            other.start()
+            other.join()
+
+    readings = CounterSet([server, Between(), WorkersSource(server)]).take().readings
+    assert others == [None]
+    assert readings["server_workers"][0]["requests"] == 5

@@ -87,7 +87,7 @@ def test_trial_that_cannot_matter_is_stopped_with_its_reason(runtime):
     assert stopped.estimated_score < leader
     assert "it could have reached at most" in stopped.reason
     messages = [event.message for event in runtime.repository.events(run_id)]
-    assert "Stopping early has saved 1 rates of the search." in messages
+    assert "Stopping early has saved 1 rate of the search." in messages
 
 
 def test_trial_that_has_lost_its_verification_is_stopped_with_its_reason(runtime):

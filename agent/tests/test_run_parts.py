@@ -22,6 +22,7 @@ from trimtab_agent.run.quiet import busy_percent
 from trimtab_agent.run.remeasuring import judged, not_driven, text_to_run, with_remeasured
 from trimtab_agent.run.trade_off import finalists_of_front, run_front
 from trimtab_agent.specification import RunSpec, check
+from trimtab_agent.terminal.report import remark_on_ranks, table_rows
 from trimtab_db.records import RunPhase, RunState, Trial, TrialLine, TrialPurpose
 from trimtab_tuner.exports import Check
 from trimtab_tuner.ladder import Calibration, CalibrationError
@@ -193,7 +194,7 @@ def test_unfinished_run_without_a_verified_trial_says_why():
     failed = trial(1, TrialPurpose.SEARCH, DEFAULT, None, "failed-verification", reason="All timed out.")
     outcome = unfinished_outcome(recorded_run(), None, history_of([failed]), unmeasured)
     assert outcome.best is None
-    assert "Nothing has been verified so far. 1 of 1 trials: failed-verification" in outcome.sentence
+    assert "Nothing has been verified so far. 1 of 1 trial: failed-verification" in outcome.sentence
     assert "--knob max_connections" in outcome.sentence
 
 
@@ -403,6 +404,33 @@ def test_configuration_right_after_the_file_tells_a_changed_machine(score, agree
     again = judged(outcome, other, SimpleNamespace(text=""), driven, beside)
     assert (again.agrees, again.score_mbps) == (agrees, 80.0)
     assert said in again.sentence
+
+
+@pytest.mark.parametrize(("other_scores", "said"), [((140, 110, 130), True), ((140, 141, 139), False)])
+def test_better_rank_than_the_recommended_one_is_explained(other_scores, said):
+    """Tukey's test sees another rank before the pairs within the blocks show a gain."""
+    other = {**DEFAULT, "workers": 4}
+    trials = confirmation([(100, score) for score in other_scores], other)
+    outcome = concluded((DEFAULT, other), trials, repeats=3)
+    rows = table_rows(SPACE, outcome, trials)
+    assert {row.trial.configuration["workers"]: row.ranked.rank for row in rows} == {
+        4: 1,
+        DEFAULT["workers"]: 2,
+    }
+    assert (outcome.best == DEFAULT) is said
+    assert ("a better rank alone is not enough" in remark_on_ranks(rows)) is said
+    assert remark_on_ranks(table_rows(SPACE, None, trials)) == ""
+
+
+def test_two_confirmed_trials_that_differ_make_no_interval_to_compare_with():
+    """It would reach from next to nothing to more than any server sends."""
+    other = {**DEFAULT, "workers": 4}
+    outcome = concluded((DEFAULT, other), confirmation([(80, 10), (81, 1_000)], other), repeats=2)
+    again = judged(
+        outcome, other, SimpleNamespace(text=""), trial(10, TrialPurpose.CONFIRMATION, other, 99.0)
+    )
+    assert (again.agrees, again.low_mbps, again.high_mbps) == (None, None, None)
+    assert "99.0 Mbps (trial 10); too few confirmed trials for an interval" in again.sentence
 
 
 def test_single_confirmed_trial_has_no_interval_to_compare_with():

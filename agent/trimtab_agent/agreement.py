@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from trimtab_tuner.targets.core import CoreTarget
+from trimtab_tuner.wording import counted
 
 from trimtab_agent.children import Child, StopSignal, last_line
 from trimtab_agent.errors import BinaryMissing, HostError
@@ -106,7 +107,7 @@ def compare(comparison: Comparison, say: Callable[[str], None]) -> list[Agreemen
         "httperf",
     )
     return [
-        Agreement(f"closed, {comparison.connections} connections", "wrk", 0.03, *closed),
+        Agreement(f"closed, {counted(comparison.connections, 'connection')}", "wrk", 0.03, *closed),
         Agreement(f"open, {rate_rps:.0f} requests/s", "httperf", 0.01, *opened),
     ]
 

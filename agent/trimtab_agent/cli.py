@@ -25,6 +25,7 @@ from trimtab_db.records import RunState
 from trimtab_tuner.score import Objective
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.wording import counted
 
 from trimtab_agent import __version__
 from trimtab_agent.commands.affinity import app as affinity_app
@@ -305,7 +306,7 @@ def upgrade(var: Var = None, as_json: Json = False) -> None:
         if as_json:
             print_json({"runs": repository.count_runs()})
         else:
-            print(f"The database is up to date; it holds {repository.count_runs()} runs.")
+            print(f"The database is up to date; it holds {counted(repository.count_runs(), 'run')}.")
 
 
 def _write_copies(directory: Path, texts: dict[str, str]) -> None:

@@ -6,6 +6,7 @@ from trimtab_tuner.records import Configuration
 from trimtab_tuner.second_objective import Axis
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.understanding.stability import Kind
+from trimtab_tuner.wording import counted
 
 
 class Found(BaseModel):
@@ -83,7 +84,7 @@ class Front(Found):
         if member is None:
             return f"It lies beside the front of {pair}: another configuration is better in both."
         return (
-            f"Of the {len(self.members)} configurations that no other beats in both {pair}, it is "
+            f"Of the {counted(len(self.members), 'configuration')} that no other beats in both {pair}, it is "
             f"{self.place_of(member)} ({member.score_mbps:.1f} {self.first.unit}, "
             f"{member.second_score:.4g} {self.second.unit})."
         )

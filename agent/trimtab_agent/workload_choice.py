@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads import WORKLOADS, Workload
 from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.conditions import Conditions
@@ -141,8 +142,7 @@ def save_learnt(name: str, model: dict[str, Any], page: str, own: Path) -> Path:
         definition,
         LEARNT_DEFINITION.format(
             name=name,
-            sessions=facts["sessions"],
-            requests=facts["requests"],
+            learnt=", ".join(counted(facts[f"{noun}s"], noun) for noun in ("session", "request", "file")),
             model=model_name,
             files=facts["files"],
             file_set_bytes=facts["file_set_bytes"],
@@ -155,7 +155,7 @@ def save_learnt(name: str, model: dict[str, Any], page: str, own: Path) -> Path:
 LEARNT_DEFINITION = """\
 # Written by `trimtab workload learn`; {name}.md beside it says what was learnt.
 name = "{name}"
-help = "Learnt from an access log: {sessions} sessions, {requests} requests, {files} files."
+help = "Learnt from an access log: {learnt}."
 
 [learnt]
 model = "{model}"

@@ -152,4 +152,19 @@ def test_prediction_interval_holds_the_next_score_as_often_as_it_says():
     assert 0.935 <= held / 2000 <= 0.965
     assert 0.935 <= beside_held / 2000 <= 0.965
     assert prediction_interval([100.0]) is None
+    assert prediction_interval([10.0, 1_000.0]) is None  # else from 0.0 to beyond any number
+    assert prediction_interval([100.0, 105.0]) is None  # 60 to 174
+    assert prediction_interval([100.0, 101.0]) is not None
     assert prediction_interval([0.0, 0.0, 100.0]) is None
+
+
+def test_gain_of_too_few_repeats_is_told_without_its_interval():
+    """An interval wider than what it is of says nothing; one that shows a gain, or narrows it down, does."""
+    assert str(paired_gain([100, 100], [101, 130])) == "+14.6 % (too few repeats for an interval)"
+    assert "95 % interval" in str(paired_gain([100, 100], [101, 102]))
+    doubled = paired_gain([100, 100, 100], [150, 200, 290])
+    assert doubled.significant is False
+    assert "too few repeats" in str(doubled)
+    tenfold = paired_gain([100, 100, 100], [800, 1_000, 1_300])
+    assert tenfold.significant
+    assert "95 % interval" in str(tenfold)

@@ -14,6 +14,7 @@ from trimtab_tuner.records import Configuration, ConfirmedScore, Frozen, TrialRe
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain, RankGroup, paired_gain, tukey_groups
 from trimtab_tuner.understanding.stability import Kind, Stability, stability
+from trimtab_tuner.wording import counted
 
 
 def choose_finalists(
@@ -181,7 +182,7 @@ def conclude(
         sentence = f"{name} is {_in_words(chosen.gain)}."
     else:
         sentence = (
-            f"{name} passed verification in {chosen.verified_blocks} of {len(blocks)} blocks "
+            f"{name} passed verification in {chosen.verified_blocks} of {counted(len(blocks), 'block')} "
             "and the default in none, so that no gain can be stated."
         )
     sentence += why
@@ -274,12 +275,12 @@ def _why_default(best: Challenger, default: Configuration, default_blocks: int, 
     if best.verified_blocks < max(default_blocks, blocks // 2 + 1):
         return (
             f"No gain over the default: {name} passed verification in {best.verified_blocks} "
-            f"of {blocks} blocks, the default in {default_blocks}."
+            f"of {counted(blocks, 'block')}, the default in {default_blocks}."
         )
     if best.gain is None:
         return (
             f"No gain over the default can be stated: {name} passed verification in {best.verified_blocks} "
-            f"of {blocks} blocks and the default in {default_blocks}, but never both in the same."
+            f"of {counted(blocks, 'block')} and the default in {default_blocks}, but never both in the same."
         )
     return (
         f"No significant gain over the default: the best other configuration, {name}, measured {best.gain}."

@@ -29,10 +29,16 @@ class Gain(Frozen):
     def __str__(self) -> str:
         """For instance `+23.4 % (95 % interval +20.1 to +26.8 %)`."""
         text = f"{self.gain * 100:+.1f} %"
-        if self.low is None or self.high is None:
+        if self.low is None or self.high is None or self._says_nothing:
             return f"{text} (too few repeats for an interval)"
         bounds = f"{self.low * 100:+.1f} to {self.high * 100:+.1f} %"
         return f"{text} ({self.confidence * 100:.3g} % interval {bounds})"
+
+    @property
+    def _says_nothing(self) -> bool:
+        """Whether the interval neither shows a gain nor narrows it down."""
+        low, high = self.low or 0.0, self.high or 0.0
+        return not self.significant and _too_wide(1 + low, 1 + high, 1 + self.gain)
 
 
 def paired_gain(
@@ -74,8 +80,9 @@ def prediction_interval(
     """Where one more score of the same kind is expected, by the t interval of the scores' logarithms.
 
     With `beside`, a score that was measured next to the one expected, the interval lies round that one: what
-    has changed since the others were measured then cancels. None with fewer than two scores greater than 0:
-    they say nothing about a spread.
+    has changed since the others were measured then cancels. None where the interval would be wider than the
+    score in its middle, as that of two scores easily is, and with fewer than two scores greater than 0: they
+    say nothing about a spread.
     """
     logs = np.log([score for score in scores if score > 0])
     if logs.size < 2:
@@ -83,7 +90,13 @@ def prediction_interval(
     middle, weight = (float(logs.mean()), 1 / logs.size) if beside is None else (math.log(beside), 1.0)
     spread = float(logs.std(ddof=1)) * math.sqrt(1 + weight)
     margin = float(special.stdtrit(logs.size - 1, (1 + confidence) / 2)) * spread
-    return math.exp(middle - margin), math.exp(middle + margin)
+    low, high = math.exp(middle - margin), math.exp(middle + margin)
+    return None if _too_wide(low, high, math.exp(middle)) else (low, high)
+
+
+def _too_wide(low: float, high: float, middle: float) -> bool:
+    """Whether an interval is wider than what lies in its middle, so that it tells nothing of it."""
+    return high - low > middle
 
 
 class RankGroup(Frozen):

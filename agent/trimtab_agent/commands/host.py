@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 import typer
+from trimtab_tuner.wording import counted
 
 from trimtab_agent.affinity.balancers import balancers
 from trimtab_agent.commands.options import Commands, Json, console_for, settings_of
@@ -31,7 +32,7 @@ def show(as_json: Json = False) -> None:
             }
         )
         return
-    print(f"{machine.name}: {machine.cpu_model}, {machine.cpus} CPUs, Linux {machine.kernel}")
+    print(f"{machine.name}: {machine.cpu_model}, {counted(machine.cpus, 'CPU')}, Linux {machine.kernel}")
     print(f"Memory: {machine.memory_bytes / 2**30:.1f} GiB")
     for cpu in topology.cpus:
         siblings = [other for other in cpu.siblings if other != cpu.cpu]

@@ -22,6 +22,7 @@ from trimtab_tuner.replay.surfaces import (
 )
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import DEFAULT_STRATEGY, STRATEGIES
+from trimtab_tuner.wording import counted
 
 from trimtab_agent.commands.options import Json, Var, console_for, settings_of
 from trimtab_agent.errors import HostError, SpecError
@@ -125,7 +126,7 @@ def _document(summary: SurfaceSummary) -> dict[str, Any]:
 def _print(
     console: Console, strategy: str, budget: int, noise: float, summaries: list[SurfaceSummary]
 ) -> None:
-    table = Table(title=f"{strategy} on {len(summaries)} recorded surfaces", title_justify="left")
+    table = Table(title=f"{strategy} on {counted(len(summaries), 'recorded surface')}", title_justify="left")
     table.add_column("surface")
     for heading in ("configurations", "to 5 %", "to 2 %", "to 1 %", "random", "ratio", "failed", "regret"):
         table.add_column(heading, justify="right")
@@ -144,5 +145,6 @@ def _print(
     regret = fmean(regret for s in summaries for regret in s.regrets)
     console.print(
         f"Trials to within 1 % of the best: {ratio:.2f} of what random choice needs (geometric mean). "
-        f"Regret of what it recommends after {budget} trials with {noise:g} % noise: {regret:.1%} on average."
+        f"Regret of what it recommends after {counted(budget, 'trial')} with {noise:g} % noise: "
+        f"{regret:.1%} on average."
     )

@@ -19,6 +19,7 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads import definition_text
 from trimtab_tuner.workloads.definition import NAME_PATTERN, Definition
 from trimtab_tuner.workloads.file_sets import Specweb99Files
@@ -123,7 +124,7 @@ def build_workload(
     if as_json:
         print_json(document)
     else:
-        print(f"{document['files']} files, {_size(files.total_bytes)}, in {files.root}")
+        print(f"{counted(len(files.files), 'file')}, {_size(files.total_bytes)}, in {files.root}")
         print(f"Session log: {files.sessions}")
 
 
@@ -198,9 +199,11 @@ def _print_facts(definition: Definition, facts: WorkloadFacts) -> None:
     print()
     size = _size(facts.file_set_bytes)
     if isinstance(definition.files, Specweb99Files):
-        size += f" in {definition.files.directories} directories (a run takes their number from its settings)"
-    print(f"File set            {facts.files} files, {size}")
-    print(f"Log                 {facts.sessions} sessions, {facts.requests} requests, then from its start")
+        directories = counted(definition.files.directories, "directory", "directories")
+        size += f" in {directories} (a run takes their number from its settings)"
+    print(f"File set            {counted(facts.files, 'file')}, {size}")
+    requests = counted(facts.requests, "request")
+    print(f"Log                 {counted(facts.sessions, 'session')}, {requests}, then from its start")
     print(
         f"Session             {facts.mean_session_length:.2f} requests, "
         f"{facts.mean_session_pause_s:.2f} s of pauses"

@@ -2,6 +2,7 @@
 servers what their status pages tell (docs/targets.md).
 """
 
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,14 @@ class ServerSource:
 
     def __init__(self) -> None:
         self._read_stats: ReadStats | None = None
-        self.workers: tuple[dict[str, Any], ...] = ()
+        # The sampler and a trial read at their own times: neither may find what the other has read.
+        self._own = threading.local()
+
+    @property
+    def workers(self) -> tuple[dict[str, Any], ...]:
+        """What this thread's last reading said of each worker."""
+        workers: tuple[dict[str, Any], ...] = getattr(self._own, "workers", ())
+        return workers
 
     def watch(self, read_stats: ReadStats | None) -> None:
         """From now on reads this server's counters; nothing when None."""
@@ -47,11 +55,11 @@ class ServerSource:
         `workers` then holds what the same reading said of each worker.
         """
         read_stats = self._read_stats
-        self.workers = ()
+        self._own.workers = ()
         document = read_stats() if read_stats is not None else None
         if document is None:
             return None
-        self.workers = tuple(document.get("workers", ()))
+        self._own.workers = tuple(document.get("workers", ()))
         return plain_metrics(document["total"])
 
     def values(self, earlier: dict[str, float], later: dict[str, float], interval_s: float) -> Values:

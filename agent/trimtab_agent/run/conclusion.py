@@ -12,6 +12,7 @@ from trimtab_tuner.reference import Reference
 from trimtab_tuner.score import parse_objective
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.statistics import Gain
+from trimtab_tuner.wording import counted
 
 from trimtab_agent.outcome import Outcome, RankedConfiguration
 from trimtab_agent.run.history import History, as_result
@@ -73,9 +74,9 @@ def confirmed_outcome(
         sentence = _limit_never_held(run, history)
     if blocks.next_slot is None and len(blocks.whole) < blocks.wanted:
         sentence = (
-            f"{sentence} Only {len(blocks.whole)} of the {blocks.wanted} blocks wanted could be measured: "
-            f"{len(blocks.spoilt)} were spoilt, because the host was busy with something else or the load "
-            "generator was the limit."
+            f"{sentence} Only {len(blocks.whole)} of the {counted(blocks.wanted, 'block')} wanted could be "
+            f"measured: {counted(len(blocks.spoilt), 'was', 'were')} spoilt, because the host was busy with "
+            "something else or the load generator was the limit."
         )
     return Outcome(
         sentence=sentence,
@@ -174,9 +175,8 @@ def explain_no_verified(run: records.Run, history: History) -> str:
     verdict, count = Counter(trial.verdict for trial in judged).most_common(1)[0]
     example = next(trial for trial in judged if trial.verdict == verdict)
     advice = _looser_constraint(run, history, len(judged)) or ADVICE.get(Verdict(verdict), "")
-    sentence = (
-        f"{count} of {len(judged)} trials: {verdict}, for instance trial {example.number}: {example.reason}"
-    )
+    of_all = f"{count} of {counted(len(judged), 'trial')}"
+    sentence = f"{of_all}: {verdict}, for instance trial {example.number}: {example.reason}"
     return f"{sentence} {advice}".strip()
 
 

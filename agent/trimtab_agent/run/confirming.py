@@ -15,6 +15,7 @@ from trimtab_tuner.records import Configuration, TrialResult, Verdict
 from trimtab_tuner.reference import repeats_needed
 from trimtab_tuner.space import Space, configuration_hash
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.wording import counted
 
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.conclusion import confirmed_outcome
@@ -64,8 +65,8 @@ class Confirmation:
         if blocks.next_slot is None:
             return outcome
         sentence = (
-            f"The run ended after {len(blocks.whole)} of the {blocks.wanted} blocks of its confirmation, "
-            f"which say so far: {outcome.sentence} Not confirmed."
+            f"The run ended after {len(blocks.whole)} of the {counted(blocks.wanted, 'block')} of its "
+            f"confirmation, which say so far: {outcome.sentence} Not confirmed."
         )
         return outcome.model_copy(update={"confirmed": False, "sentence": sentence})
 

@@ -17,6 +17,7 @@ from trimtab_tuner.second_objective import axis
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import make_strategy
 from trimtab_tuner.strategies.base import Strategy
+from trimtab_tuner.wording import counted
 
 from trimtab_agent.run.announcer import Announcer
 from trimtab_agent.run.executor import TrialExecutor
@@ -75,7 +76,7 @@ class Search:
             self._tell(progress)
         announcer.note("info", self._noise_sentence())
         if saved := self._history.rates_saved(ladder):
-            announcer.note("info", f"Stopping early has saved {saved} rates of the search.")
+            announcer.note("info", f"Stopping early has saved {counted(saved, 'rate')} of the search.")
 
     @property
     def _one_objective(self) -> bool:

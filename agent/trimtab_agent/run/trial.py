@@ -18,6 +18,7 @@ from trimtab_tuner.affinity import cpus_of_replicas, plan_of, steers_queues
 from trimtab_tuner.records import Verdict
 from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.targets.placement import placement_of, replicas_of
+from trimtab_tuner.wording import counted as in_words
 
 from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.errors import FileSetError
@@ -212,7 +213,7 @@ class Climb:
             explain_by_missing_files(bench.file_set)
         lost = server.workers_lost()
         if lost:
-            raise WorkerDied(f"{server.name} lost {lost} worker process{'es' * (lost > 1)}")
+            raise WorkerDied(f"{server.name} lost {in_words(lost, 'worker process', 'worker processes')}")
         if moved := server.workers_moved():
             raise Disturbed("; ".join(moved))
         return measurement_record(

@@ -9,6 +9,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+from trimtab_tuner.wording import counted
 
 from trimtab_agent.counters.host import host_counters
 from trimtab_agent.counters.source import Values
@@ -72,5 +73,5 @@ def _view(sample: Values, height: int) -> Group:
         cpus.add_row(name, *(f"{shares[state]:.1f}" if state in shares else "–" for state in STATES))
     notes = [f"{name} is missing: {reason}" for name, reason in sample["missing"].items()]
     if len(rows) > room:
-        notes.append(f"… and {len(rows) - room} more CPUs; --json prints all")
+        notes.append(f"… and {counted(len(rows) - room, 'more CPU')}; --json prints all")
     return Group(summary, cpus, Text("\n".join(notes)))

@@ -9,12 +9,20 @@ from trimtab_tuner.presets import PRESETS
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.understanding.analysis import Analysis
+from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.clients import Clients
 
 from trimtab_agent.outcome import Outcome
 from trimtab_agent.run.analysing import analyse_run
 from trimtab_agent.run.history import History
-from trimtab_agent.terminal.report import LEGEND, Row, front_rows, objectives_label, table_rows
+from trimtab_agent.terminal.report import (
+    LEGEND,
+    Row,
+    front_rows,
+    objectives_label,
+    remark_on_ranks,
+    table_rows,
+)
 from trimtab_agent.workload_choice import recorded_clients, recorded_conditions, workload_label
 
 SHOWN_KNOBS = 8
@@ -50,6 +58,7 @@ def run_markdown(repository: Repository, run_id: int) -> str:
     rows = table_rows(space, outcome, trials)
     if rows:
         parts += ["## Configurations, best first", _ranked(space, rows), LEGEND + "."]
+        parts += [remark] if (remark := remark_on_ranks(rows)) else []
     if outcome is not None and outcome.front is not None:
         parts += ["## Front", "No other configuration is better in both objectives. * recommended"]
         parts.append(_table(*front_rows(space, outcome.front)))
@@ -63,6 +72,7 @@ def _facts(
 ) -> list[tuple[str, str]]:
     """Where and how it was measured, for how long, and how sure a single trial is."""
     host = repository.host(run.host_id)
+    cpus = counted(host.cpus, "CPU")
     reference = History(repository, run.id).reference()
     noise = (
         f"{reference.noise:.1%} (standard deviation of a trial, by {reference.measured} of the default)"
@@ -70,14 +80,19 @@ def _facts(
         else f"{reference.noise:.1%} (assumed: the default has {reference.measured} scores in the search)"
     )
     measured_s = sum((trial.finished_at - trial.started_at).total_seconds() for trial in trials)
+    whole_minutes = round(measured_s / 60)
+    took = counted(whole_minutes, "minute") if whole_minutes else counted(round(measured_s), "second")
     return [
-        ("host", f"{host.cpu_model}, {host.cpus} CPUs, {host.memory_bytes / 2**30:.1f} GiB, {host.kernel}"),
+        (
+            "host",
+            f"{host.cpu_model}, {cpus}, {host.memory_bytes / 2**30:.1f} GiB, {host.kernel}",
+        ),
         ("layout", str(run.layout["sentence"])),
         ("target", f"{run.target} {run.target_version}"),
         ("objective", objectives_label(run)),
         ("strategy", f"{run.strategy} (seed {run.seed})"),
         ("ladder", recorded_clients(run.workload_parameters).level(*run.ladder) if run.ladder else ""),
-        ("trials", f"{len(trials)}, which took {measured_s / 60:.0f} minutes; the run is {run.state}"),
+        ("trials", f"{len(trials)}, which took {took}; the run is {run.state}"),
         ("noise", noise),
     ]
 

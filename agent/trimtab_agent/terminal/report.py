@@ -12,6 +12,7 @@ from trimtab_db import Repository, records
 from trimtab_db.records import RunState, TrialPurpose
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
+from trimtab_tuner.wording import counted
 
 from trimtab_agent.exporter import verdict, was_refused
 from trimtab_agent.outcome import Front, Outcome, RankedConfiguration
@@ -20,6 +21,10 @@ from trimtab_agent.workload_choice import recorded_clients, workload_label
 LEGEND = (
     "rank: finalists that share a number cannot be told apart (Tukey HSD, 95 %); * recommended; score: one "
     "trial of the search; confirmed: mean of the interleaved repeats; late: timed out at the highest rate"
+)
+PASSED_OVER = (
+    "Rank and gain are two tests: ranks compare means over all repeats, while what is recommended in place "
+    "of the default needs a significant gain within the blocks, so a better rank alone is not enough."
 )
 STATE_STYLE = {
     RunState.RUNNING: "cyan",
@@ -75,6 +80,12 @@ def table_rows(space: Space, outcome: Outcome | None, trials: Sequence[records.T
     return sorted(rows, key=_place)
 
 
+def remark_on_ranks(rows: Sequence[Row]) -> str:
+    """Why something with a better rank than the recommended configuration is not; empty where nothing has."""
+    ranks = {row.is_best: row.ranked.rank for row in reversed(rows) if row.ranked and row.ranked.rank}
+    return PASSED_OVER if ranks.get(False, 1) < ranks.get(True, 1) else ""
+
+
 def _place(row: Row) -> tuple[bool, int, float, float, int]:
     """Finalists first, by rank and mean; then by the search's score; what was not verified last."""
     rank = row.ranked.rank if row.ranked is not None else None
@@ -103,6 +114,8 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     if rows:
         console.print(_ranked_table(space, rows))
         console.print(LEGEND)
+        if remark := remark_on_ranks(rows):
+            console.print(remark)
     if outcome is not None and outcome.front is not None:
         console.print(_front_table(space, outcome.front))
     for line in _conclusion(run, outcome, trials):
@@ -203,9 +216,8 @@ def _conclusion(
     if run.error:
         lines.append(f"[red]{escape(run.error)}[/red]")
     if run.finished_at is not None:
-        lines.append(
-            f"{len(trials)} trials; took {_minutes((run.finished_at - run.started_at).total_seconds())}"
-        )
+        took = _minutes((run.finished_at - run.started_at).total_seconds())
+        lines.append(f"{counted(len(trials), 'trial')}; took {took}")
     if run.state in (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED):
         lines.append(f"Resume with: trimtab tune --resume {run.id}")
     return lines

@@ -4,6 +4,7 @@ from trimtab_tuner.exports import replicas
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets.placement import replicas_of
+from trimtab_tuner.wording import counted
 
 _SETTINGS = (
     "Those that were tuned or differ from the default. *Scope* says what a value counts for. An effect of "
@@ -34,7 +35,7 @@ def readme(order: ExportOrder) -> ExportFile:
 
 def _summary(order: ExportOrder) -> str:
     evidence = order.evidence
-    where = f"Measured on {evidence.date} on {evidence.host}, in {evidence.trials} trials"
+    where = f"Measured on {evidence.date} on {evidence.host}, in {counted(evidence.trials, 'trial')}"
     lines = [
         f"{where} of the workload `{evidence.workload}`. Objective: {evidence.objective}.\n",
         "Results hold for this machine and this workload.\n",
@@ -52,7 +53,7 @@ def _summary(order: ExportOrder) -> str:
             f"{compared} (means of the confirmation, in which both took turns).\n"
         )
     if evidence.gain is not None:
-        lines.append(f"Throughput: {evidence.gain}, {evidence.gain.blocks} blocks.\n")
+        lines.append(f"Throughput: {evidence.gain}, {counted(evidence.gain.blocks, 'block')}.\n")
     else:
         lines.append("No gain over the default is claimed.\n")
     if evidence.tail is not None:

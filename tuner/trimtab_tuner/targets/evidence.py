@@ -10,6 +10,7 @@ from trimtab_tuner.confirmation import describe
 from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.base import Demands, Evidence
+from trimtab_tuner.wording import counted
 
 MOST_NAMED = 4  # settings that a comment names one by one
 
@@ -42,7 +43,7 @@ def header(server: str, start: str, evidence: Evidence) -> str:
     """The top of the file: for what server, how to start it, where the values come from."""
     sentences = [
         f"Configuration for {server}, found by Trimtab. Start: {start}",
-        f"Run {evidence.run} of {evidence.date} on {evidence.host}, {evidence.trials} trials.",
+        f"Run {evidence.run} of {evidence.date} on {evidence.host}, {counted(evidence.trials, 'trial')}.",
         f"Workload {evidence.workload}, objective {evidence.objective}.",
     ]
     if evidence.trade_off:
@@ -54,7 +55,7 @@ def header(server: str, start: str, evidence: Evidence) -> str:
         )
     if evidence.gain is not None:
         sentences.append(
-            f"Gain over the default configuration: {evidence.gain}, {evidence.gain.blocks} blocks."
+            f"Gain over the default configuration: {evidence.gain}, {counted(evidence.gain.blocks, 'block')}."
         )
     else:
         sentences.append("No gain over the default configuration is claimed.")

@@ -29,8 +29,8 @@ async def follow_live(
     """Events `sample`, `progress`, `trial`, `measurement`, `run`, `log` and `lost`, named in `event:`.
 
     `data:` holds, in this order, CounterValues, Progress, TrialLine, MeasurementLine, RunChange, LogLine,
-    Lost. A listener that comes back with `Last-Event-ID` gets what it missed, as far as that is still kept;
-    then everyone gets the present progress, if a run goes on, at once.
+    Lost. Everyone gets the present progress at once, if a run goes on; a listener that comes back with
+    `Last-Event-ID` also what it missed, as far as that is still kept.
     """
     loop = asyncio.get_running_loop()
     arrived = asyncio.Event()
@@ -42,13 +42,16 @@ async def follow_live(
 
     seen = int(last_event_id) if last_event_id is not None and EVENT_ID.fullmatch(last_event_id) else None
     subscription = context.broadcaster.subscribe(wake, after_id=seen)
+    # Asked for before what has arrived is taken, so that nothing older than it comes after it.
+    progress = context.service.progress()
     closing = asyncio.create_task(context.closing.wait())
     lost = 0
     try:
-        for missed in subscription.drain():
-            yield _event(missed.name, missed.data, missed.id)
-        if (progress := context.service.progress()) is not None:
+        missed = subscription.drain()
+        if progress is not None and not any(event.name == "progress" for event in missed):
             yield _event("progress", progress)
+        for event in missed:
+            yield _event(event.name, event.data, event.id)
         while not context.closing.is_set():
             arrival = asyncio.create_task(arrived.wait())
             try:
