@@ -71,6 +71,25 @@ def test_generator_that_gives_out_first_is_reported():
     assert calibration.saturation_rps == 5000
 
 
+def test_generator_that_gives_out_where_the_server_had_failed_does_not_end_the_calibration():
+    """2,560 is not followed by a healthy generator; driven again the generator gives out too."""
+    calibration = Calibration(start_rate_rps=1000)
+    rates = []
+    while (rate := calibration.next_rate()) is not None:
+        rates.append(rate)
+        calibration.tell(
+            Measurement(
+                rate_rps=rate,
+                goodput_mbps=1,
+                reply_rate_rps=min(rate, 2000),
+                generator_limited=rates.count(2560) == 2 and rate == 2560,
+            )
+        )
+    assert not calibration.generator_limited
+    assert len(rates) == 6  # two refinements between 1,600 and 2,560
+    assert calibration.saturation_rps == 2000
+
+
 def test_server_that_answers_nothing_is_an_error():
     """No reply at the very first rate means that there is nothing to calibrate."""
     with pytest.raises(CalibrationError, match="answered no request at 1000 requests per second"):

@@ -2,7 +2,8 @@
 
 The calibration raises the offered rate geometrically until the replies no longer follow it, then narrows the
 knee down. The first rate that is not followed is driven once more before it counts: a host that was busy with
-something else for a second would otherwise set the ladder of the whole run, far below the knee. It is a state
+something else for a second would otherwise set the ladder of the whole run, far below the knee. A generator
+that gives out where the server has already been seen not to follow says nothing new. It is a state
 machine without clock or network: the caller drives each `next_rate()` for a second or two and tells what was
 measured.
 
@@ -78,14 +79,11 @@ class Calibration:
                 "expected it to answer some, is it running and does it serve the workload's files?"
             )
         self.steps += 1
-        if measurement.generator_limited:
-            self.generator_limited = True
-            if not self._reply_rates or replies > max(self._reply_rates):
-                self._reply_rates.append(replies)
-            return
         bracketed = self._followed > 0.0 and math.isfinite(self._lost)
         self._reply_rates.append(replies)
-        if replies >= FOLLOWS * rate:
+        if measurement.generator_limited and self._doubted is None and math.isinf(self._lost):
+            self.generator_limited = True
+        elif replies >= FOLLOWS * rate and not measurement.generator_limited:
             self._followed = max(self._followed, rate)
             self._doubted = None
         elif math.isinf(self._lost) and self._doubted is None:
