@@ -1,5 +1,6 @@
 """The live stream over real connections: order, gaps, slow listeners, heartbeat, the daemon's end."""
 
+import itertools
 import json
 import os
 import signal
@@ -37,6 +38,10 @@ def live(client: httpx.Client, **headers: str) -> Iterator[Iterator[dict[str, st
         yield events()
 
 
+def _is_progress(event: dict[str, str]) -> bool:
+    return event["event"] == "progress"
+
+
 def await_listeners(daemon, count: int) -> None:
     """Waits until so many listeners are subscribed: what is published then reaches them."""
     ready = threading.Event()
@@ -71,6 +76,24 @@ def test_listener_that_comes_back_gets_what_it_missed(daemon):
         daemon.context.broadcaster.publish("log", {"message": str(index)})
     with live(daemon.client, **{"Last-Event-ID": "2"}) as events:
         assert [next(events)["id"], next(events)["id"]] == ["3", "4"]
+
+
+def test_present_progress_never_comes_before_an_older_one(daemon, monkeypatch):
+    """However much happens while a listener is taken in: a bar that it draws does not run backwards."""
+    steps = [{"fraction": 0.1}, {"fraction": 0.2}]
+
+    def progress():
+        """A run that gets on while it is asked how far it has come."""
+        for step in steps:
+            daemon.context.broadcaster.publish("progress", step)
+        return steps[-1]
+
+    monkeypatch.setattr(daemon.context.service, "progress", progress)
+    with live(daemon.client) as events:
+        await_listeners(daemon, 1)
+        daemon.context.broadcaster.publish("log", {"message": "after"})
+        told = [json.loads(event["data"]) for event in itertools.takewhile(_is_progress, events)]
+    assert told == steps
 
 
 @pytest.mark.parametrize("nonsense", ["x1", "-1", "9" * 5000])
