@@ -264,3 +264,20 @@ def test_constraints_that_are_left_out_could_not_be_broken(names, data):
         assert space.allows(asked) == fewer.allows(asked)
     if len(names) == len(drawn):
         assert fewer.constraints == ()
+
+
+@given(st.data())
+def test_settled_configuration_meets_every_condition_and_keeps_what_it_may(data):
+    """Knobs that the others leave no choice get their only value; a configuration that is allowed stays."""
+    drawn = {knob.name: data.draw(st.sampled_from(knob.values())) for knob in BOUND.knobs}
+    settled = BOUND.settled(drawn)
+    broken = [c for c in BOUND.constraints if isinstance(c, OnlyWith) and c.broken(settled)]
+    assert not broken
+    if BOUND.allows(drawn):
+        assert settled == drawn
+
+
+def test_settling_leaves_what_the_user_has_fixed():
+    """It is refused elsewhere, not changed here."""
+    fixed = BOUND.fix("mode", "y")
+    assert fixed.settled({**fixed.default(), "kind": "c"})["mode"] == "y"

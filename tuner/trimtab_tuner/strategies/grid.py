@@ -51,4 +51,5 @@ class Grid(Search):
         values = [knob.grid(size)[:size] for knob, size in zip(free, sizes, strict=True)]
         names = [knob.name for knob in free]
         points = ({**self.default, **dict(zip(names, v, strict=True))} for v in itertools.product(*values))
-        return [point for point in points if self.space.allows(point)]
+        settled = {self.key(point): point for point in map(self.space.settled, points)}
+        return [point for point in settled.values() if self.space.allows(point)]

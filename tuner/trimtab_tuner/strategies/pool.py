@@ -86,19 +86,19 @@ class Pool:
         return np.vstack([self.spread, near])
 
     def configuration(self, point: Points) -> Configuration:
-        """The configuration at a point, values rounded as the knobs round them."""
+        """The configuration at a point: values rounded as the knobs round them, conditions settled."""
         values = {
             knob.name: knob.choices[int(value)] if knob.kind == "categorical" else knob.at(float(value))
             for knob, value in zip(self._knobs, point, strict=True)
         }
-        return {**self._default, **values}
+        return self._space.settled({**self._default, **values})
 
     def configuration_of(self, candidates: Points, index: int) -> Configuration:
         """The configuration of a row of `candidates`."""
         return self.configuration(candidates[index]) if self.every is None else self.every[index]
 
     def draw(self, generator: np.random.Generator) -> Configuration:
-        """A random configuration, uniform on each knob's scale; it may break a constraint."""
+        """A random configuration, uniform on each knob's scale; it may break a constraint between knobs."""
         point = generator.random(len(self._knobs))
         return self.configuration(np.where(self.categorical, np.floor(point * self._counts), point))
 
@@ -114,4 +114,9 @@ class Pool:
         from scipy.stats import qmc  # takes a second to load, which most commands need not pay
 
         spread = qmc.Sobol(len(self._knobs), rng=self._seed).random(SPREAD)
-        return np.where(self.categorical, np.floor(spread * self._counts), spread)
+        points = np.where(self.categorical, np.floor(spread * self._counts), spread)
+        return (
+            self.points([self.configuration(point) for point in points])
+            if self._space.constraints
+            else points
+        )

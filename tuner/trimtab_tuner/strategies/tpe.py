@@ -85,7 +85,7 @@ class Tpe(Search):
             else knob.at(trial.params[knob.name])
             for knob in self.space.free
         }
-        return {**self.default, **chosen}
+        return self.space.settled({**self.default, **chosen})
 
     def _new_study(self) -> Any:  # noqa: ANN401 - Optuna is imported late
         return self._optuna.create_study(direction="maximize")

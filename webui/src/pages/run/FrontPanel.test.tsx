@@ -51,6 +51,6 @@ it('shows each member of the front with both figures, its place and whether it i
 
 it('shows the trials by both objectives while there is no front yet', async () => {
   await renderInApp(<FrontPanel run={run()} second="p999" trials={trials} />);
-  expect(screen.getByLabelText(/^Trials by p999 and condensed-area/)).toBeInTheDocument();
+  await screen.findByLabelText(/^Trials by p999 and condensed-area/); // charts are made when the page is idle
   expect(screen.queryByRole('table')).toBeNull();
 });
