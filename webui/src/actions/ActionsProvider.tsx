@@ -2,7 +2,17 @@
 //
 // Single keys can be switched off in the palette (WCAG 2.1.4): speech input would set them off by accident.
 
-import { createContext, type ReactNode, use, useEffect, useId, useMemo, useRef, useState } from 'react';
+import {
+  createContext,
+  type ReactNode,
+  use,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { type Action, isWriting, KeySequence } from './actions';
 
 interface Actions {
@@ -60,8 +70,9 @@ export function useActionList(): Actions {
 export function useActions(list: readonly Action[]): void {
   const context = use(ActionsContext);
   const id = useId();
-  useEffect(() => {
+  // Before the page is painted: whoever sees it can use its keys.
+  useLayoutEffect(() => {
     context?.register(id, list);
   });
-  useEffect(() => () => context?.remove(id), [context, id]);
+  useLayoutEffect(() => () => context?.remove(id), [context, id]);
 }

@@ -2,18 +2,13 @@
 // click never waits for more than one.
 
 import { useEffect, useState } from 'react';
+import { whenIdle } from './whenIdle';
 
 /** A busy page gives the next turn all the same after so many milliseconds. */
 const LONGEST_WAIT_MS = 300;
 
 const waiting = new Set<() => void>();
 let scheduled = false;
-
-// Not every browser says when it is idle.
-const whenIdle = (turn: () => void) =>
-  'requestIdleCallback' in globalThis
-    ? requestIdleCallback(turn, { timeout: LONGEST_WAIT_MS })
-    : setTimeout(turn, 0);
 
 function schedule(): void {
   if (scheduled || waiting.size === 0) return;
@@ -25,7 +20,7 @@ function schedule(): void {
     waiting.delete(first);
     first();
     schedule();
-  });
+  }, LONGEST_WAIT_MS);
 }
 
 /** False at first, true from this component's turn on. */

@@ -3,13 +3,15 @@ import { useDeferredValue } from 'react';
 import { call } from '../api/call';
 import { listTrials, type TrialSummary } from '../api/generated';
 import { keys } from '../api/keys';
+import { whenIdle } from './whenIdle';
 
 /** A trial of the list; `pending`: known from the live stream, its measurements have not been read yet. */
 export type KnownTrial = TrialSummary & { pending?: true };
 
-/** The first page comes fast and fills the table in sight, the others follow. */
+/** The first page comes fast and fills the table in sight, the others follow once that can be used. */
 const FIRST_PAGE = 60;
 const LATER_PAGE = 2000;
+const LONGEST_WAIT_MS = 2000;
 
 export const trialsQuery = (client: QueryClient, id: number) =>
   queryOptions({ queryKey: keys.trials(id), queryFn: () => readTrials(client, id) });
@@ -33,5 +35,6 @@ async function readTrials(client: QueryClient, id: number): Promise<KnownTrial[]
     read = [...read, ...page];
     if (page.length < limit) return read;
     client.setQueryData(keys.trials(id), read);
+    await new Promise<void>((resolve) => whenIdle(resolve, LONGEST_WAIT_MS));
   }
 }
