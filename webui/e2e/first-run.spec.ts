@@ -36,7 +36,7 @@ test('a run is set up and watched until its outcome', async ({ page, request }) 
   const map = page.getByRole('img', { name: /^Map of scores .*: [1-9]\d* cells/ });
   await expect(map.first()).toBeVisible({ timeout: 45_000 });
   await page.reload();
-  await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1 })).toBeVisible();
+  await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1, exact: true })).toBeVisible();
   await expect(map.first()).toBeVisible();
   await expect(page.getByRole('progressbar')).toBeVisible();
   await inspect(page, 'run-searching');

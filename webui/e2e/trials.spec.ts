@@ -186,7 +186,7 @@ test('the palette and its keys do what the buttons of a page do', async ({ page,
   await page.keyboard.press('Enter');
   expect((await downloading).suggestedFilename()).toMatch(/\.zip$/);
   await page.keyboard.press('u');
-  await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1 })).toBeVisible();
+  await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1, exact: true })).toBeVisible();
   await page.keyboard.press('c');
   await expect(page.getByRole('switch', { name: 'Only differences' })).toBeChecked();
   await page.keyboard.press('d');
@@ -202,6 +202,6 @@ test.describe('a trial that is not there', () => {
     await page.goto(`/runs/${id}/trials/9999`);
     await expect(page.getByRole('alert')).toContainText('9999');
     await page.getByRole('link', { name: `Back to run ${id}` }).click();
-    await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1 })).toBeVisible();
+    await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1, exact: true })).toBeVisible();
   });
 });
