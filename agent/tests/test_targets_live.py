@@ -18,7 +18,7 @@ from trimtab_agent.leftovers import Leftovers
 from trimtab_agent.load_generator import LoadOrder, drive
 from trimtab_agent.programs import server_program, version_of
 from trimtab_agent.run.surroundings import REMOVERS
-from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, TargetServer
+from trimtab_agent.supervisor import ADDRESS, ConfigurationRejected, ServerFailed, ServerOrder, TargetServer
 from trimtab_agent.warming import warm
 from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.workloads.dynamic import PAGE_PATH, PAGE_SCRIPT
@@ -189,11 +189,10 @@ sys.stdin.read()
 """
 
 
-def test_server_does_not_outlive_an_agent_that_was_killed(server_order, tmp_path):
-    """Not the master alone: the workers of a killed master would go on serving."""
-    made = server_order("nginx")
+def pids_left_by_killed_agent(made: ServerOrder, directory: Path) -> list[int]:
+    """Those of a server whose agent is killed as soon as it has started it in `directory`."""
     agent = subprocess.Popen(
-        [sys.executable, "-c", STARTS_AND_WAITS, made.program, made.root, tmp_path, str(CPUS[0])],
+        [sys.executable, "-c", STARTS_AND_WAITS, made.program, made.root, directory, str(CPUS[0])],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -202,6 +201,12 @@ def test_server_does_not_outlive_an_agent_that_was_killed(server_order, tmp_path
         assert agent.stdout is not None
         pids = [int(pid) for pid in agent.stdout.readline().split()]
         agent.kill()
+    return pids
+
+
+def test_server_does_not_outlive_an_agent_that_was_killed(server_order, tmp_path):
+    """Not the master alone: the workers of a killed master would go on serving."""
+    pids = pids_left_by_killed_agent(server_order("nginx"), tmp_path)
     assert len(pids) == 3
     wait_until_gone(pids)
 
@@ -211,16 +216,7 @@ def test_sockets_of_a_directory_too_deep_for_them_are_cleared_up_after_a_kill(se
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
     made = server_order("nginx")
-    agent = subprocess.Popen(
-        [sys.executable, "-c", STARTS_AND_WAITS, made.program, made.root, deep, str(CPUS[0])],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with agent:
-        assert agent.stdout is not None
-        pids = [int(pid) for pid in agent.stdout.readline().split()]
-        agent.kill()
+    pids = pids_left_by_killed_agent(made, deep)
     wait_until_gone(pids)
     journal = Leftovers(deep / "leftovers.json")
     ((kind, short),) = journal.entries()
