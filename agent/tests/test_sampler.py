@@ -86,6 +86,39 @@ def test_ten_samples_a_second_are_taken_while_somebody_wants_them(repository):
     assert len(in_order) == len(set(in_order)) >= len(fine)
 
 
+def test_what_another_thread_is_writing_can_be_read_after_a_write(repository, monkeypatch):
+    """A page that asks for the last seconds while a batch is being written must not miss that batch."""
+    host_id = repository.register_host(describe_host())
+    begun = datetime.now(UTC)
+    monkeypatch.setattr(sampler, "WRITE_EVERY_S", 0.0)
+    sampling = sampler.Sampler(repository, host_id, Broadcaster(), interval_s=0.01)
+    writing, go_on = threading.Event(), threading.Event()
+    add = repository.add_counter_samples
+
+    def add_slowly(samples: list[CounterSample]) -> None:
+        if samples:
+            writing.set()
+            go_on.wait()
+        add(samples)
+
+    monkeypatch.setattr(repository, "add_counter_samples", add_slowly)
+    sampling.start()
+    writing.wait()
+    counts: list[int] = []
+
+    def write_and_read() -> None:
+        sampling.write()
+        counts.append(len(repository.counter_samples(host_id, begun)))
+
+    reader = threading.Thread(target=write_and_read)
+    reader.start()
+    reader.join(0.5)
+    go_on.set()
+    reader.join()
+    sampling.stop()
+    assert counts[0] > 0
+
+
 def test_trial_says_how_often_it_is_sampled(repository):
     """The faster of what a trial and what somebody else wants counts."""
     sampling = sampler.Sampler(repository, 1, Broadcaster())

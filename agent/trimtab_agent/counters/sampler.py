@@ -72,6 +72,7 @@ class Sampler:
         self._load: Values | None = None
         self._batch: list[CounterSample] = []
         self._batch_lock = threading.Lock()
+        self._write_lock = threading.Lock()
         self._tens = StepMeans(10)
         self._minutes = StepMeans(60, without_lists=True)
         self._failing = False
@@ -178,23 +179,27 @@ class Sampler:
             self._batch += [each for each in (record, ten, minute) if each is not None]
 
     def write(self) -> None:
-        """Writes the samples that still wait for their batch to fill; a run that ends wants its last ones."""
-        self._write_due = time.monotonic() + WRITE_EVERY_S
-        with self._batch_lock:
-            batch, self._batch = self._batch, []
-        try:
-            self._repository.add_counter_samples(batch)
-            self._failing = False
-            if time.monotonic() >= self._prune_due:
-                self._repository.prune_counter_samples(self._host_id, self._largest_bytes)
-                self._prune_due = time.monotonic() + PRUNE_EVERY_S
-        except DatabaseError as error:
-            if not self._failing:
-                message = f"Counters are not being recorded: {error}"
-                self._broadcaster.publish(
-                    "log", {"run_id": self._run_id, "level": "warning", "message": message}
-                )
-            self._failing = True
+        """Writes the samples that still wait for their batch to fill; a run that ends wants its last ones.
+
+        Every sample taken before the call can be read after it, also those that another thread was writing.
+        """
+        with self._write_lock:
+            self._write_due = time.monotonic() + WRITE_EVERY_S
+            with self._batch_lock:
+                batch, self._batch = self._batch, []
+            try:
+                self._repository.add_counter_samples(batch)
+                self._failing = False
+                if time.monotonic() >= self._prune_due:
+                    self._repository.prune_counter_samples(self._host_id, self._largest_bytes)
+                    self._prune_due = time.monotonic() + PRUNE_EVERY_S
+            except DatabaseError as error:
+                if not self._failing:
+                    message = f"Counters are not being recorded: {error}"
+                    self._broadcaster.publish(
+                        "log", {"run_id": self._run_id, "level": "warning", "message": message}
+                    )
+                self._failing = True
 
 
 def _load_of(sample: Values) -> Values:
