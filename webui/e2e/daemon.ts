@@ -83,6 +83,11 @@ export class Wire {
 
   async mend(): Promise<void> {
     this.server = createServer((near) => {
+      // It was on its way when the wire was cut.
+      if (this.server === null) {
+        near.destroy();
+        return;
+      }
       const far = connect(this.to, '127.0.0.1');
       near.on('data', (data) => this.requests.push(...data.toString('latin1').split(/(?=^GET )/m)));
       for (const end of [near, far]) {

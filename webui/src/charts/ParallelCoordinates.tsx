@@ -142,12 +142,14 @@ export function ParallelCoordinates({ label, axes, lines, height, onBrush }: Par
         setBrush({ axis, from: y, to: y });
       }}
       onPointerMove={(event) => brush && setBrush({ ...brush, to: place(event).y })}
-      onPointerUp={() => {
+      onPointerUp={(event) => {
         if (!brush) return;
         const axis = axes[brush.axis];
         const positionOf = (y: number) => 1 - (y - MARGIN.top) / span;
-        if (axis && Math.abs(brush.to - brush.from) < SHORTEST_BRUSH_PX) onBrush(axis.name, null);
-        else if (axis) onBrush(axis.name, axis.within(positionOf(brush.from), positionOf(brush.to)));
+        // Not where the brush was drawn last, which a quick hand leaves behind.
+        const { y } = place(event);
+        if (axis && Math.abs(y - brush.from) < SHORTEST_BRUSH_PX) onBrush(axis.name, null);
+        else if (axis) onBrush(axis.name, axis.within(positionOf(brush.from), positionOf(y)));
         setBrush(null);
       }}
       onPointerCancel={() => setBrush(null)}
