@@ -22,7 +22,7 @@ from trimtab_agent.run.quiet import busy_percent
 from trimtab_agent.run.remeasuring import judged, not_driven, text_to_run, with_remeasured
 from trimtab_agent.run.trade_off import finalists_of_front, run_front
 from trimtab_agent.specification import RunSpec, check
-from trimtab_agent.terminal.report import remark_on_ranks, table_rows
+from trimtab_agent.terminal.report import table_rows
 from trimtab_db.records import RunPhase, RunState, Trial, TrialLine, TrialPurpose
 from trimtab_tuner.exports import Check
 from trimtab_tuner.ladder import Calibration, CalibrationError
@@ -418,8 +418,7 @@ def test_better_rank_than_the_recommended_one_is_explained(other_scores, said):
         DEFAULT["workers"]: 2,
     }
     assert (outcome.best == DEFAULT) is said
-    assert ("a better rank alone is not enough" in remark_on_ranks(rows)) is said
-    assert remark_on_ranks(table_rows(SPACE, None, trials)) == ""
+    assert ("a better rank alone is not enough" in outcome.remark_on_ranks) is said
 
 
 def test_two_confirmed_trials_that_differ_make_no_interval_to_compare_with():

@@ -7,6 +7,7 @@ whatever the ladder, so the best of each architecture is told with both.
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from trimtab_db import Repository, records
@@ -14,7 +15,7 @@ from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.statistics import Gain, tukey_groups
 
-from trimtab_agent.workload_choice import workload_label
+from trimtab_agent.workload_choice import recorded_clients, workload_label
 
 
 class GoodputPoint(BaseModel):
@@ -32,6 +33,7 @@ class ComparedRun(BaseModel):
     `scores_mbps` are those of the winner that the outcome was judged by; where nothing was confirmed, all its
     verified ones. The score by which the search chose it is the luckiest of many, and would flatter it.
     `rank` is shared by runs whose winners cannot be told apart, None where there is nothing to tell by.
+    Where `loop` is `closed`, numbers of connections take the place of rates.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -47,6 +49,7 @@ class ComparedRun(BaseModel):
     second_objective: str | None
     state: records.RunState
     tags: tuple[str, ...]
+    loop: Literal["open", "closed"]
     ladder: tuple[float, ...]
     trials: int
     confirmed: bool
@@ -124,6 +127,7 @@ def _compared(repository: Repository, summary: records.RunSummary) -> ComparedRu
         second_objective=run.second_objective,
         state=run.state,
         tags=run.tags,
+        loop=recorded_clients(run.workload_parameters).loop,
         ladder=run.ladder,
         trials=summary.trials,
         confirmed=bool(outcome.get("confirmed")),

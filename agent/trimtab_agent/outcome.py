@@ -1,12 +1,17 @@
 """What a run found, as the runner records it in `run.outcome` and as the API and the command line show it."""
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, computed_field
 from trimtab_tuner.pareto import Place
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.second_objective import Axis
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.understanding.stability import Kind
 from trimtab_tuner.wording import counted
+
+PASSED_OVER = (
+    "Rank and gain are two tests: ranks compare means over all repeats, while what is recommended in place "
+    "of the default needs a significant gain within the blocks, so a better rank alone is not enough."
+)
 
 
 class Found(BaseModel):
@@ -126,3 +131,11 @@ class Outcome(Found):
     verdicts: dict[str, int]
     front: Front | None = None
     remeasured: Remeasured | None = None
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated properties
+    @property
+    def remark_on_ranks(self) -> str:
+        """Why something with a better rank than `best` is not recommended; empty where nothing has one."""
+        own = next((one.rank for one in self.ranking if one.configuration == self.best), None)
+        first = min((one.rank for one in self.ranking if one.rank is not None), default=None)
+        return PASSED_OVER if own is not None and first is not None and first < own else ""

@@ -120,6 +120,13 @@ test.describe('an address that leads nowhere', () => {
   test.use({ expected: [/status of 404/] });
 
   test('says so in words', async ({ page }) => {
+    // What of an address cannot be meant is as if it were not there.
+    await page.goto('/compare?runs=1,x');
+    await expect(
+      page.getByText(/^(Choose the runs to compare|There has been no run yet)\.$/).first(),
+    ).toBeVisible();
+    await page.goto('/live?window=7');
+    await expect(page.getByRole('radio', { name: '5 min', exact: true })).toBeChecked();
     await page.goto('/runs/9999');
     await expect(page.getByRole('alert')).toContainText('run 9999');
     await page.goto('/no/such/page');

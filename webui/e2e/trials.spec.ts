@@ -28,6 +28,7 @@ test('trials are filtered, and the filter is in the address', async ({ page, req
     'aria-sort',
     /ending/,
   );
+  await expect(page).toHaveURL(/sort=-?score/);
   const jump = page.getByRole('textbox', { name: 'Jump to the trial with this number' });
   await jump.fill('99');
   await jump.press('Enter');

@@ -4,7 +4,7 @@ What a source reads is written up where it is read (`trimtab_agent.counters`). U
 """
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -78,10 +78,14 @@ class ServerWorkers(Reply):
 
 
 class LoadSample(LoadProgress):
-    """What the load generator last reported, and for which rate of which trial."""
+    """What the load generator last reported, and for which rate of which trial.
+
+    Where `loop` is `closed`, `rate_rps` is the number of connections.
+    """
 
     run_id: int | None
     trial: int | None
+    loop: Literal["open", "closed"] = "open"
     rate_rps: float
 
 

@@ -218,9 +218,13 @@ class RunNotes(BaseModel):
 
 
 class RunDetail(RunSummary):
-    """A run with everything but its trials. `ladder` is empty until the calibration has fixed it."""
+    """A run with everything but its trials. `ladder` is empty until the calibration has fixed it.
+
+    Where `loop` is `closed`, numbers of connections take the place of rates in it and in all measurements.
+    """
 
     workload_parameters: dict[str, Any]
+    loop: Literal["open", "closed"]
     space: Space
     settings: dict[str, Any]
     layout: CpuLayout

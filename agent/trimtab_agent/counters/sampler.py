@@ -121,11 +121,15 @@ class Sampler:
         """Samples from now on include this group; none when None."""
         self._memory_group.watch(group)
 
-    def load_progressed(self, rate_rps: float, line: Mapping[str, Any]) -> None:
-        """The load generator drives `rate_rps` and has reported `line`; the next sample tells it too."""
+    def load_progressed(self, loop: str, rate_rps: float, line: Mapping[str, Any]) -> None:
+        """The load generator drives `rate_rps` and has reported `line`; the next sample tells it too.
+
+        In a closed `loop` the number of connections takes the place of the rate.
+        """
         self._load = {
             "run_id": self._run_id,
             "trial": self._trial_number,
+            "loop": loop,
             "rate_rps": rate_rps,
             **{name: value for name, value in line.items() if name != "type"},
         }

@@ -199,7 +199,7 @@ class Climb:
         bench = self._bench
 
         def progressed(line: dict[str, Any]) -> None:
-            bench.sampler.load_progressed(rate_rps, line)
+            bench.sampler.load_progressed(bench.clients.loop, rate_rps, line)
             self._listener.load_progress(line)
 
         stats_before, counters_before = server.stats(), bench.sampler.snapshot()

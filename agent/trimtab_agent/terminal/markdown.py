@@ -20,7 +20,6 @@ from trimtab_agent.terminal.report import (
     Row,
     front_rows,
     objectives_label,
-    remark_on_ranks,
     table_rows,
 )
 from trimtab_agent.workload_choice import recorded_clients, recorded_conditions, workload_label
@@ -58,7 +57,7 @@ def run_markdown(repository: Repository, run_id: int) -> str:
     rows = table_rows(space, outcome, trials)
     if rows:
         parts += ["## Configurations, best first", _ranked(space, rows), LEGEND + "."]
-        parts += [remark] if (remark := remark_on_ranks(rows)) else []
+        parts += [outcome.remark_on_ranks] if outcome is not None and outcome.remark_on_ranks else []
     if outcome is not None and outcome.front is not None:
         parts += ["## Front", "No other configuration is better in both objectives. * recommended"]
         parts.append(_table(*front_rows(space, outcome.front)))

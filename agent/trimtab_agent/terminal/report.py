@@ -22,10 +22,6 @@ LEGEND = (
     "rank: finalists that share a number cannot be told apart (Tukey HSD, 95 %); * recommended; score: one "
     "trial of the search; confirmed: mean of the interleaved repeats; late: timed out at the highest rate"
 )
-PASSED_OVER = (
-    "Rank and gain are two tests: ranks compare means over all repeats, while what is recommended in place "
-    "of the default needs a significant gain within the blocks, so a better rank alone is not enough."
-)
 STATE_STYLE = {
     RunState.RUNNING: "cyan",
     RunState.FINISHED: "green",
@@ -80,12 +76,6 @@ def table_rows(space: Space, outcome: Outcome | None, trials: Sequence[records.T
     return sorted(rows, key=_place)
 
 
-def remark_on_ranks(rows: Sequence[Row]) -> str:
-    """Why something with a better rank than the recommended configuration is not; empty where nothing has."""
-    ranks = {row.is_best: row.ranked.rank for row in reversed(rows) if row.ranked and row.ranked.rank}
-    return PASSED_OVER if ranks.get(False, 1) < ranks.get(True, 1) else ""
-
-
 def _place(row: Row) -> tuple[bool, int, float, float, int]:
     """Finalists first, by rank and mean; then by the search's score; what was not verified last."""
     rank = row.ranked.rank if row.ranked is not None else None
@@ -114,8 +104,8 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     if rows:
         console.print(_ranked_table(space, rows))
         console.print(LEGEND)
-        if remark := remark_on_ranks(rows):
-            console.print(remark)
+        if outcome is not None and outcome.remark_on_ranks:
+            console.print(outcome.remark_on_ranks)
     if outcome is not None and outcome.front is not None:
         console.print(_front_table(space, outcome.front))
     for line in _conclusion(run, outcome, trials):

@@ -21,6 +21,11 @@ interface RouterContext {
   queries: QueryClient;
 }
 
+// What an address says and a page does not understand is named here as undefined: left out, it would reach the page.
+
+const wholeFrom = (least: number, value: unknown): number | undefined =>
+  Number.isInteger(Number(value)) && Number(value) >= least ? Number(value) : undefined;
+
 const rootRoute = createRootRouteWithContext<RouterContext>()({
   component: Shell,
   notFoundComponent: NotFound,
@@ -31,10 +36,9 @@ const homeRoute = createRoute({ getParentRoute: () => rootRoute, path: '/', comp
 const liveRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/live',
-  validateSearch: (search: Record<string, unknown>): { window?: LiveWindow } => {
-    const window = LIVE_WINDOWS_S.find((seconds) => seconds === Number(search.window));
-    return window === undefined ? {} : { window };
-  },
+  validateSearch: (search: Record<string, unknown>): { window?: LiveWindow | undefined } => ({
+    window: LIVE_WINDOWS_S.find((seconds) => seconds === Number(search.window)),
+  }),
   component: lazyRouteComponent(() => import('../pages/live/LivePage'), 'LivePage'),
 });
 
@@ -47,34 +51,28 @@ const tuneRoute = createRoute({
 const runsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/runs',
-  validateSearch: (search: Record<string, unknown>): { page?: number } => {
-    const page = Number(search.page);
-    return Number.isInteger(page) && page > 1 ? { page } : {};
-  },
+  validateSearch: (search: Record<string, unknown>): { page?: number | undefined } => ({
+    page: wholeFrom(2, search.page),
+  }),
   component: lazyRouteComponent(() => import('../pages/runs/RunsPage'), 'RunsPage'),
 });
 
 /**
  * What of a run is looked at: trials (`3`, or `3,7` for several), the knobs on the axes of the heat map, the knob
- * that has a map for each of its values, the level of the search, and the filter of the trials.
+ * that has a map for each of its values, the level of the search, and the filter and the order of the trials.
  */
 export interface RunSearch {
   trial?: NumberListText;
-  x?: string;
-  y?: string;
-  by?: string;
-  level?: number;
-  filter?: string;
+  x?: string | undefined;
+  y?: string | undefined;
+  by?: string | undefined;
+  level?: number | undefined;
+  filter?: string | undefined;
+  sort?: string | undefined;
 }
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
-
-/** The list of numbers called `name`, where there is one. */
-function listIn<Name extends string>(search: Record<string, unknown>, name: Name) {
-  const list = numberListText(search[name]);
-  return (list === undefined ? {} : { [name]: list }) as { [Key in Name]?: NumberListText };
-}
 
 const runId = (text: string): number => {
   const id = Number(text);
@@ -87,14 +85,13 @@ const runRoute = createRoute({
   path: '/runs/$id',
   params: { parse: ({ id }) => ({ id: runId(id) }), stringify: ({ id }) => ({ id: String(id) }) },
   validateSearch: (search: Record<string, unknown>): RunSearch => ({
-    ...listIn(search, 'trial'),
-    ...Object.fromEntries(
-      (['x', 'y', 'by', 'filter'] as const).flatMap((name) => {
-        const value = text(search[name]);
-        return value === undefined ? [] : [[name, value]];
-      }),
-    ),
-    ...(Number.isInteger(search.level) ? { level: Number(search.level) } : {}),
+    trial: numberListText(search.trial),
+    x: text(search.x),
+    y: text(search.y),
+    by: text(search.by),
+    level: wholeFrom(1, search.level),
+    filter: text(search.filter),
+    sort: text(search.sort),
   }),
   // Asked for while the page itself is being loaded.
   loader: ({ cause, context: { queries }, params: { id } }) => {
@@ -112,10 +109,9 @@ const trialRoute = createRoute({
     parse: ({ id, number }) => ({ id: runId(id), number: runId(number) }),
     stringify: ({ id, number }) => ({ id: String(id), number: String(number) }),
   },
-  validateSearch: (search: Record<string, unknown>): { rate?: number } => {
-    const rate = Number(search.rate);
-    return Number.isInteger(rate) && rate >= 1 ? { rate } : {};
-  },
+  validateSearch: (search: Record<string, unknown>): { rate?: number | undefined } => ({
+    rate: wholeFrom(1, search.rate),
+  }),
   component: lazyRouteComponent(() => import('../pages/trial/TrialPage'), 'TrialPage'),
 });
 
@@ -130,9 +126,11 @@ const exportRoute = createRoute({
 const compareRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/compare',
-  validateSearch: (search: Record<string, unknown>): { runs?: NumberListText; all?: boolean } => ({
-    ...listIn(search, 'runs'),
-    ...(search.all === true ? { all: true } : {}),
+  validateSearch: (
+    search: Record<string, unknown>,
+  ): { runs?: NumberListText; all?: boolean | undefined } => ({
+    runs: numberListText(search.runs),
+    all: search.all === true || undefined,
   }),
   component: lazyRouteComponent(() => import('../pages/compare/ComparePage'), 'ComparePage'),
 });

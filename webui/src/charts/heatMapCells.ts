@@ -119,8 +119,11 @@ export const cellMarks: Plugin<'matrix'> = {
         context.globalAlpha = 1;
       }
       if (!cell.current && cell.selected) strokeInside(context, box, 3, []);
-      if (box.width < NARROW_PX) return;
-      context.font = `600 ${cell.text.length === 1 ? 16 : box.width < SMALL_PX ? 10 : 12}px 'Inter Variable', system-ui, sans-serif`;
+      // A score that does not fit is told by the tooltip; why there is none is always to be seen.
+      const isSymbol = cell.text.length === 1;
+      if (!isSymbol && box.width < NARROW_PX) return;
+      const size = isSymbol ? Math.min(16, box.width) : box.width < SMALL_PX ? 10 : 12;
+      context.font = `600 ${size}px 'Inter Variable', system-ui, sans-serif`;
       context.fillStyle = cell.textColour;
       context.fillText(cell.text, box.x + box.width / 2, box.y + box.height / 2);
     });

@@ -29,6 +29,8 @@ const scaled = (value: unknown, factor: number) => (typeof value === 'number' ? 
 const SCALARS = {
   trial: (sample) => sample.load?.trial,
   rate: (sample) => sample.load?.rate_rps,
+  // A closed loop offers what is answered.
+  offered: (sample) => (sample.load?.loop === 'closed' ? undefined : sample.load?.rate_rps),
   goodput: (sample) => sample.load?.goodput_mbps,
   replyRate: (sample) => sample.load?.reply_rate_rps,
   p50: (sample) => sample.load?.reply_p50_us,

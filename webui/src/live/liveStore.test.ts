@@ -47,13 +47,20 @@ describe('LiveStore', () => {
     expect(store.points('cpu0.user', 100, 60)).toEqual([{ x: 0, y: 25 }]);
   });
 
-  const loaded = (time: number, trial: number, rate_rps: number) =>
-    at(time, { load: { ...loadProgress({ goodput_mbps: 700 }), run_id: 1, trial, rate_rps } });
+  const loaded = (time: number, trial: number, rate_rps: number, loop: 'open' | 'closed' = 'open') =>
+    at(time, { load: { ...loadProgress({ goodput_mbps: 700 }), run_id: 1, trial, loop, rate_rps } });
 
   it('draws the load while there is one, and a gap while there is none', () => {
     const store = new LiveStore();
     store.addHistory([at(100), loaded(101, 1, 1000), at(102)]);
     expect(store.points('goodput', 102, 60).map(({ y }) => y)).toEqual([Number.NaN, 700, Number.NaN]);
+  });
+
+  it('draws what is offered, which a closed loop leaves to the server', () => {
+    const store = new LiveStore();
+    store.addHistory([loaded(101, 1, 1000), loaded(102, 2, 64, 'closed')]);
+    expect(store.points('offered', 102, 60).map(({ y }) => y)).toEqual([1000, Number.NaN]);
+    expect(store.points('goodput', 102, 60).map(({ y }) => y)).toEqual([700, 700]);
   });
 
   it('marks where trials and rates begin', () => {

@@ -11,7 +11,7 @@ const microseconds = (value: number) => formatMicroseconds(value);
 const GOODPUT: readonly TimeSeries[] = [{ label: 'goodput', column: 'goodput' }];
 const REPLIES: readonly TimeSeries[] = [
   { label: 'replies', column: 'replyRate' },
-  { label: 'offered', column: 'rate' },
+  { label: 'offered', column: 'offered', optional: true },
 ];
 const LATENCIES: readonly TimeSeries[] = [
   { label: 'p50', column: 'p50', optional: true },

@@ -286,6 +286,7 @@ export function run(change: Partial<RunDetail> = {}): RunDetail {
     gain: null,
     keeps_default: false,
     workload_parameters: {},
+    loop: 'open',
     space,
     settings: {},
     layout: { server: [0], generator: [1] },
@@ -363,6 +364,7 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
     verdicts: { verified: 24 },
     front: null,
     remeasured: null,
+    remark_on_ranks: '',
     ...change,
   };
 }

@@ -11,6 +11,7 @@ from trimtab_agent.api.context import Context, ContextDep
 from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary, TrialSummary
 from trimtab_agent.errors import SpecError
 from trimtab_agent.specification import RunSpec
+from trimtab_agent.workload_choice import recorded_clients
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 
@@ -125,6 +126,11 @@ def _summary(summary: records.RunSummary) -> dict[str, object]:
 def _detail(context: Context, run_id: int) -> RunDetail:
     progress = context.service.progress()
     going_on = progress is not None and progress["run_id"] == run_id
+    summary = context.repository.run_summary(run_id)
     return RunDetail.model_validate(
-        {**_summary(context.repository.run_summary(run_id)), "progress": progress if going_on else None}
+        {
+            **_summary(summary),
+            "loop": recorded_clients(summary.run.workload_parameters).loop,
+            "progress": progress if going_on else None,
+        }
     )

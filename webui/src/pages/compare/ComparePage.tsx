@@ -11,8 +11,9 @@ import { Page } from '../../components/Page';
 import { Panel } from '../../components/Panel';
 import { useCompare } from '../../hooks/useCompare';
 import { useRuns } from '../../hooks/useRuns';
-import { formatMbps, formatRate } from '../../maths/format';
+import { formatMbps } from '../../maths/format';
 import { type NumberListText, numbersIn, textOf } from '../../maths/numberList';
+import { rungsOf } from '../../maths/rungs';
 import { ArchitecturesPanel } from './ArchitecturesPanel';
 import classes from './Compare.module.css';
 import { DifferencesTable } from './DifferencesTable';
@@ -86,6 +87,7 @@ interface ComparedProps {
 }
 
 function Compared({ comparison, all, onAll }: ComparedProps) {
+  const rungs = rungsOf(...comparison.runs.map(({ loop }) => loop));
   const curves = comparison.runs.flatMap((run, style) =>
     run.curve.length === 0
       ? []
@@ -106,15 +108,18 @@ function Compared({ comparison, all, onAll }: ComparedProps) {
       )}
       <div className={classes.columns}>
         <ScoresPanel runs={comparison.runs} />
-        <Panel title="Goodput over offered rate" description="Of each run’s winner, the mean of its trials.">
+        <Panel
+          title={`Goodput over ${rungs.over}`}
+          description="Of each run’s winner, the mean of its trials."
+        >
           {curves.length === 0 ? (
             <Message title="None of these runs has a verified trial." />
           ) : (
             <CurveChart
-              label="Goodput over offered rate"
-              xName="Rate"
+              label={`Goodput over ${rungs.over}`}
+              xName={rungs.name}
               curves={curves}
-              formatX={(rate) => formatRate(rate)}
+              formatX={rungs.format}
               formatY={(goodput) => formatMbps(goodput)}
               height={300}
             />

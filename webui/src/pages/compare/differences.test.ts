@@ -14,6 +14,7 @@ const compared = (change: Partial<ComparedRun>): ComparedRun => ({
   second_objective: null,
   state: 'finished',
   tags: [],
+  loop: 'open',
   ladder: [1000],
   trials: 9,
   confirmed: true,

@@ -1,7 +1,7 @@
 // What runs are made of, as rows with one text for each run. Pure.
 
 import type { ComparedRun } from '../../api/generated';
-import { formatRate } from '../../maths/format';
+import { rungsOf } from '../../maths/rungs';
 
 export interface DifferenceRow {
   name: string;
@@ -21,7 +21,7 @@ const ABOUT: readonly [string, (run: ComparedRun) => string][] = [
   ['Version', (run) => run.target_version],
   ['State', (run) => run.state],
   ['Trials', (run) => String(run.trials)],
-  ['Ladder', (run) => run.ladder.map((rate) => formatRate(rate)).join(', ')],
+  ['Ladder', (run) => run.ladder.map(rungsOf(run.loop).format).join(', ')],
   ['Tags', (run) => run.tags.join(', ') || '–'],
 ];
 

@@ -4,9 +4,11 @@ import { type Curve, CurveChart } from '../../charts/CurveChart';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import type { LadderSoFar } from '../../live/applyEvent';
-import { formatMbps, formatRate } from '../../maths/format';
+import { formatMbps } from '../../maths/format';
+import type { Rungs } from '../../maths/rungs';
 
 interface CurvesPanelProps {
+  rungs: Rungs;
   standard: TrialSummary | undefined;
   best: TrialSummary | undefined;
   chosen: readonly TrialSummary[];
@@ -18,7 +20,8 @@ interface Measured {
 }
 
 /** Goodput over the ladder: the default, the best, the trials looked at, and the one under way. */
-export const CurvesPanel = memo(function CurvesPanel({ standard, best, chosen, underWay }: CurvesPanelProps) {
+export const CurvesPanel = memo(function CurvesPanel(props: CurvesPanelProps) {
+  const { rungs, standard, best, chosen, underWay } = props;
   const named: [string, Measured | null | undefined][] = [
     ['default', standard],
     ['best', best],
@@ -43,17 +46,17 @@ export const CurvesPanel = memo(function CurvesPanel({ standard, best, chosen, u
   );
   return (
     <Panel
-      title="Goodput over offered rate"
+      title={`Goodput over ${rungs.over}`}
       description="Choose trials in the table or on the map to compare them."
     >
       {curves.length === 0 ? (
         <Message title="Nothing has been measured yet.">The curves begin with the first trial.</Message>
       ) : (
         <CurveChart
-          label="Goodput over offered rate"
-          xName="Rate"
+          label={`Goodput over ${rungs.over}`}
+          xName={rungs.name}
           curves={curves}
-          formatX={(rate) => formatRate(rate)}
+          formatX={rungs.format}
           formatY={(goodput) => formatMbps(goodput)}
           height={320}
         />

@@ -34,7 +34,7 @@ const starving: Finding = {
 };
 
 it('shows what a rule fired on, with its threshold, as a chart and as a table', async () => {
-  await renderInApp(<DiagnosisPanel runId={7} findings={[starving]} />);
+  await renderInApp(<DiagnosisPanel run={{ id: 7, loop: 'open' }} findings={[starving]} />);
   expect(
     await screen.findByLabelText(
       /requests timed out over rate: .*at most 8\.00 %; the rule fires above 2\.00 %/,
@@ -42,4 +42,13 @@ it('shows what a rule fired on, with its threshold, as a chart and as a table', 
   ).toBeInTheDocument();
   await userEvent.click(screen.getByRole('button', { name: /of requests timed out over rate/ }));
   expect(screen.getByRole('row', { name: /2\u202f000\sreq\/s 8\.00\s%/ })).toBeInTheDocument();
+});
+
+it('speaks of connections where a closed loop was driven', async () => {
+  const { chart } = starving;
+  const closed = { ...starving, chart: { ...chart, x_name: 'connections', x_unit: '' }, rate_rps: 64 };
+  await renderInApp(<DiagnosisPanel run={{ id: 7, loop: 'closed' }} findings={[closed]} />);
+  expect(await screen.findByText(/at 64\sconnections; rule/)).toBeVisible();
+  await userEvent.click(screen.getByRole('button', { name: /of requests timed out over connections/ }));
+  expect(screen.getByRole('row', { name: /2\u202f000\sconnections 8\.00\s%/ })).toBeInTheDocument();
 });

@@ -1,22 +1,22 @@
 import { IconBulb } from '@tabler/icons-react';
-import type { EvidenceChart, Fact, Finding } from '../../api/generated';
+import type { EvidenceChart, Fact, Finding, RunDetail } from '../../api/generated';
 import { CurveChart } from '../../charts/CurveChart';
 import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { ShareBar } from '../../components/ShareBar';
-import {
-  formatBytes,
-  formatCount,
-  formatMbps,
-  formatMicroseconds,
-  formatNumber,
-  formatRate,
-} from '../../maths/format';
+import { formatBytes, formatCount, formatMbps, formatMicroseconds, formatNumber } from '../../maths/format';
+import { type Rungs, rungsOf } from '../../maths/rungs';
 import classes from './Run.module.css';
 
+interface DiagnosisPanelProps {
+  run: Pick<RunDetail, 'id' | 'loop'>;
+  findings: readonly Finding[];
+}
+
 /** One card for each rule that fits the counters of the best configuration: what, what to do, and the evidence. */
-export function DiagnosisPanel({ runId, findings }: { runId: number; findings: readonly Finding[] }) {
+export function DiagnosisPanel({ run, findings }: DiagnosisPanelProps) {
+  const rungs = rungsOf(run.loop);
   return (
     <Panel
       title="Diagnosis"
@@ -52,17 +52,17 @@ export function DiagnosisPanel({ runId, findings }: { runId: number; findings: r
                   </div>
                 ))}
               </dl>
-              <Evidence chart={finding.chart} />
+              <Evidence chart={finding.chart} rungs={rungs} />
               <p className={classes.dimmed}>
                 <TextLink
                   to="/runs/$id/trials/$number"
-                  params={{ id: runId, number: finding.trial }}
+                  params={{ id: run.id, number: finding.trial }}
                   size="sm"
                   underline="always"
                 >
                   Trial {finding.trial}
                 </TextLink>{' '}
-                at {formatRate(finding.rate_rps)}; rule <code>{finding.rule}</code>, after {finding.source}.
+                at {rungs.format(finding.rate_rps)}; rule <code>{finding.rule}</code>, after {finding.source}.
               </p>
             </li>
           ))}
@@ -73,7 +73,7 @@ export function DiagnosisPanel({ runId, findings }: { runId: number; findings: r
 }
 
 /** What the rule looked at, with the bound at which it fires. */
-function Evidence({ chart }: { chart: EvidenceChart }) {
+function Evidence({ chart, rungs }: { chart: EvidenceChart; rungs: Rungs }) {
   const { x_name, y_name, y_unit, series, threshold, fires } = chart;
   const inUnit = (value: number) => valueText(value, y_unit);
   return (
@@ -81,7 +81,7 @@ function Evidence({ chart }: { chart: EvidenceChart }) {
       label={`${y_name} over ${x_name}`}
       xName={x_name}
       curves={series.map(({ name, points }, style) => ({ label: name, points, style }))}
-      formatX={x_name === 'rate' ? (rate) => formatRate(rate) : formatCount}
+      formatX={x_name === 'rate' || x_name === 'connections' ? rungs.format : formatCount}
       formatY={inUnit}
       height={170}
       threshold={{ label: `the rule fires ${fires} ${inUnit(threshold)}`, value: threshold }}

@@ -15,12 +15,14 @@ it('while the search goes on, says the best so far and that it has no interval y
 });
 
 it('at the end shows the sentence, the interval and the ranking', async () => {
-  await renderInApp(<OutcomePanel run={run({ outcome: outcome() })} standard={trial(1)} best={best} />);
+  const ended = run({ outcome: outcome({ remark_on_ranks: 'Rank and gain are two tests.' }) });
+  await renderInApp(<OutcomePanel run={ended} standard={trial(1)} best={best} />);
   expect(screen.getByText('workers=4 gains 23 % over the default.')).toBeVisible();
   expect(screen.getAllByText('95 % interval +20.0 % to +26.0 %')).toHaveLength(2);
   const rows = within(screen.getByRole('table')).getAllByRole('row');
   expect(rows[1]).toHaveTextContent('3 of 4');
   expect(rows[2]).toHaveTextContent('(default)');
+  expect(screen.getByText(/Rank and gain are two tests\./)).toBeVisible();
 });
 
 it('says so when a gain could be chance or was not confirmed', async () => {

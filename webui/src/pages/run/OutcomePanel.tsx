@@ -19,7 +19,7 @@ interface OutcomePanelProps {
 
 export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
   if (run.outcome) {
-    const { confirmed, default: original, ranking } = run.outcome;
+    const { confirmed, default: original, ranking, remark_on_ranks: remark } = run.outcome;
     const isDefault = run.outcome.best !== null && sameConfiguration(run.outcome.best, original);
     const measured = ranking.some(({ scores_mbps }) => scores_mbps.length > 0);
     return (
@@ -42,7 +42,7 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
           <>
             <Ranking run={run} ranking={ranking} />
             <p className={classes.dimmed}>
-              Confirmed, interleaved. Those that share a rank cannot be told apart.
+              Confirmed, interleaved. Those that share a rank cannot be told apart. {remark}
             </p>
           </>
         )}

@@ -8,8 +8,8 @@ import {
   formatMbps,
   formatMicroseconds,
   formatPercent,
-  formatRate,
 } from '../../maths/format';
+import type { Rungs } from '../../maths/rungs';
 import classes from './Run.module.css';
 
 const PHASES: Record<Progress['phase'], string> = {
@@ -22,7 +22,7 @@ const PHASES: Record<Progress['phase'], string> = {
 };
 
 /** How far a running run is, and what is being measured this second. */
-export function ProgressPanel({ progress }: { progress: Progress }) {
+export function ProgressPanel({ progress, rungs }: { progress: Progress; rungs: Rungs }) {
   const {
     phase,
     fraction,
@@ -58,8 +58,8 @@ export function ProgressPanel({ progress }: { progress: Progress }) {
             value={trial === null ? '–' : `${formatCount(trial)} of about ${formatCount(trials_expected)}`}
           />
           <Figure
-            label="Rate"
-            value={rate_rps === null ? '–' : formatRate(rate_rps)}
+            label={rungs.name}
+            value={rate_rps === null ? '–' : rungs.format(rate_rps)}
             detail={
               rate_index === null || rates === 0 ? undefined : `${rate_index + 1} of ${rates} in the ladder`
             }

@@ -14,6 +14,7 @@ import { useRun } from '../../hooks/useRun';
 import { useTrials } from '../../hooks/useTrials';
 import { formatTime } from '../../maths/format';
 import { numbersIn } from '../../maths/numberList';
+import { rungsOf } from '../../maths/rungs';
 import { CurvesPanel } from './CurvesPanel';
 import { EventsPanel } from './EventsPanel';
 import { FrontPanel } from './FrontPanel';
@@ -54,6 +55,7 @@ function Loaded({ run }: { run: RunDetail }) {
   const live = useProgress();
   // A repeat of a trial goes on in a run that has ended.
   const progress = live?.run_id === run.id ? live : run.state === 'running' ? run.progress : null;
+  const rungs = rungsOf(run.loop);
   const rows = useMemo(() => trials.data ?? [], [trials.data]);
   const { standard, best } = useMemo(
     () => keyTrials(rows, run.space, run.outcome),
@@ -87,6 +89,7 @@ function Loaded({ run }: { run: RunDetail }) {
     [change],
   );
   const setFilter = useCallback((text: string) => change(() => ({ filter: text || undefined })), [change]);
+  const setSort = useCallback((sort: string | undefined) => change(() => ({ sort })), [change]);
   const brush = useCallback(
     (knob: string, range: Parameters<typeof withRange>[2]) =>
       change(({ filter = '' }) => ({ filter: withRange(filter, knob, range) || undefined })),
@@ -100,7 +103,7 @@ function Loaded({ run }: { run: RunDetail }) {
       actions={<RunActions run={run} progress={progress} />}
     >
       <TroubleMessage run={run} />
-      {progress && <ProgressPanel progress={progress} />}
+      {progress && <ProgressPanel progress={progress} rungs={rungs} />}
       <OutcomePanel run={run} standard={standard} best={best} />
       <Loadable query={trials} what="The trials" height={420}>
         {(all) => (
@@ -116,6 +119,7 @@ function Loaded({ run }: { run: RunDetail }) {
                 onSelect={choose}
               />
               <CurvesPanel
+                rungs={rungs}
                 standard={standard}
                 best={best}
                 chosen={curves}
@@ -134,6 +138,8 @@ function Loaded({ run }: { run: RunDetail }) {
               filterError={filter.error}
               standardScore={standardScore}
               chosen={chosen}
+              sort={search.sort}
+              onSort={setSort}
               onFilter={setFilter}
               onChoose={choose}
             />

@@ -1,5 +1,6 @@
 import { screen, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
+import { useState } from 'react';
 import { expect, it, vi } from 'vitest';
 import { defaultConfiguration, run, trial } from '../../test/records';
 import { renderInApp } from '../../test/render';
@@ -19,6 +20,8 @@ const shown = {
   filterError: null,
   standardScore: 500,
   chosen: [],
+  sort: undefined,
+  onSort: vi.fn(),
   onFilter: vi.fn(),
   onChoose: vi.fn(),
 };
@@ -29,8 +32,13 @@ const numbers = () =>
     .slice(1)
     .map((row) => within(row).getAllByRole('cell')[0]?.textContent);
 
+function Sortable() {
+  const [sort, setSort] = useState<string>();
+  return <TrialsPanel {...shown} sort={sort} onSort={setSort} />;
+}
+
 it('lists trials newest first and sorts by score, those without one last', async () => {
-  await renderInApp(<TrialsPanel {...shown} />);
+  await renderInApp(<Sortable />);
   expect(numbers()).toEqual(['3', '2', '1']);
   await userEvent.click(screen.getByRole('button', { name: 'Score' }));
   expect(screen.getByRole('columnheader', { name: 'Score' })).toHaveAttribute('aria-sort', 'descending');

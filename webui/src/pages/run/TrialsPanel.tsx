@@ -6,13 +6,15 @@ import { IconArrowDown, IconArrowsSort, IconArrowUp } from '@tabler/icons-react'
 import {
   type Column,
   flexRender,
+  functionalUpdate,
   getCoreRowModel,
   getSortedRowModel,
   type Table as ReactTable,
   type SortingState,
+  type Updater,
   useReactTable,
 } from '@tanstack/react-table';
-import { memo, useMemo, useRef, useState } from 'react';
+import { memo, useCallback, useMemo, useRef, useState } from 'react';
 import type { RunDetail, TrialSummary } from '../../api/generated';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
@@ -35,16 +37,30 @@ interface TrialsPanelProps {
   standardScore: number | null;
   /** Numbers of the trials whose curves are shown. */
   chosen: readonly number[];
+  /** The column that the table is sorted by, after `-` where it descends; the newest trial first when left out. */
+  sort: string | undefined;
+  onSort: (sort: string | undefined) => void;
   onFilter: (filter: string) => void;
   onChoose: (trial: number) => void;
 }
+
+const sortingOf = (sort = '-number'): SortingState => [
+  { id: sort.replace(/^-/, ''), desc: sort.startsWith('-') },
+];
 
 const ROW_PX = 36;
 const BOX_PX = 512;
 
 export const TrialsPanel = memo(function TrialsPanel(props: TrialsPanelProps) {
-  const { run, trials, kept, standardScore, chosen, onChoose } = props;
-  const [sorting, setSorting] = useState<SortingState>([{ id: 'number', desc: true }]);
+  const { run, trials, kept, standardScore, chosen, sort, onSort, onChoose } = props;
+  const sorting = useMemo(() => sortingOf(sort), [sort]);
+  const setSorting = useCallback(
+    (change: Updater<SortingState>) => {
+      const [first] = functionalUpdate(change, sorting);
+      onSort(first && `${first.desc ? '-' : ''}${first.id}`);
+    },
+    [sorting, onSort],
+  );
   const data = useMemo(() => [...kept], [kept]);
   const columns = useMemo(
     () => makeColumns(freeKnobs(run.space), standardScore, run.second_objective),

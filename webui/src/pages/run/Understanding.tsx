@@ -16,7 +16,7 @@ export function Understanding({ run, enabled }: { run: RunDetail; enabled: boole
     <Loadable query={analysis} what="The analysis" height={160}>
       {(data) => (
         <>
-          <DiagnosisPanel runId={run.id} findings={data.findings} />
+          <DiagnosisPanel run={run} findings={data.findings} />
           {(data.importance || data.stability) && (
             <div className={classes.halves}>
               {data.importance && <ImportancePanel importance={data.importance} />}

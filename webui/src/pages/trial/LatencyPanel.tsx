@@ -1,9 +1,10 @@
-// Where the time goes: percentiles of connecting, of the first byte, of the whole reply; and how they grow with the rate.
+// Where the time goes: percentiles of connecting, of the first byte, of the whole reply; and how they grow with the load.
 
 import type { Latency, Measurement } from '../../api/generated';
 import { type Curve, CurveChart } from '../../charts/CurveChart';
 import { Panel } from '../../components/Panel';
-import { formatMicroseconds, formatRate } from '../../maths/format';
+import { formatMicroseconds } from '../../maths/format';
+import type { Rungs } from '../../maths/rungs';
 import classes from './Trial.module.css';
 
 const PERCENTILES = [
@@ -26,13 +27,13 @@ const points = (latency: Latency) =>
     return y === null || y <= 0 ? [] : [{ x, y }];
   });
 
-export function LatencyPanel({
-  measurements,
-  selected,
-}: {
+interface LatencyPanelProps {
+  rungs: Rungs;
   measurements: Measurement[];
   selected: Measurement;
-}) {
+}
+
+export function LatencyPanel({ rungs, measurements, selected }: LatencyPanelProps) {
   const stages = STAGES.map(
     ({ label, of }, style): Curve => ({ label, style, points: points(of(selected)) }),
   );
@@ -50,10 +51,10 @@ export function LatencyPanel({
   return (
     <Panel
       title="Latency by percentile"
-      description={`By percentile at ${formatRate(selected.rate_rps)}, and over the rates.`}
+      description={`By percentile at ${rungs.format(selected.rate_rps)}, and over ${rungs.over}.`}
     >
       <CurveChart
-        label={`Latency by percentile at ${formatRate(selected.rate_rps)}`}
+        label={`Latency by percentile at ${rungs.format(selected.rate_rps)}`}
         xName="Percentile"
         curves={seen}
         formatX={(x) => PERCENTILES[x]?.name ?? ''}
@@ -64,12 +65,12 @@ export function LatencyPanel({
       />
       {measurements.length > 1 && (
         <div className={classes.second}>
-          <h3 className={classes.chartTitle}>Whole replies over the rates</h3>
+          <h3 className={classes.chartTitle}>Whole replies over {rungs.over}</h3>
           <CurveChart
-            label="Latency of whole replies over offered rate"
-            xName="Rate"
+            label={`Latency of whole replies over ${rungs.over}`}
+            xName={rungs.name}
             curves={overRates.filter((curve) => curve.points.length > 0)}
-            formatX={(rate) => formatRate(rate)}
+            formatX={rungs.format}
             formatY={formatMicroseconds}
             height={230}
             logarithmic

@@ -4,16 +4,18 @@ import { Button, Table } from '@mantine/core';
 import type { Measurement, TrialDetail } from '../../api/generated';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
-import { formatCount, formatMbps, formatMicroseconds, formatPercent, formatRate } from '../../maths/format';
+import { formatCount, formatMbps, formatMicroseconds, formatPercent } from '../../maths/format';
+import type { Rungs } from '../../maths/rungs';
 import classes from './Trial.module.css';
 
 interface MeasurementsPanelProps {
+  rungs: Rungs;
   trial: TrialDetail;
   selected: number;
   onSelect: (number: number) => void;
 }
 
-export function MeasurementsPanel({ trial, selected, onSelect }: MeasurementsPanelProps) {
+export function MeasurementsPanel({ rungs, trial, selected, onSelect }: MeasurementsPanelProps) {
   return (
     <Panel
       title="Measurements"
@@ -22,7 +24,7 @@ export function MeasurementsPanel({ trial, selected, onSelect }: MeasurementsPan
       <ScrollTable label="Measurements by rate">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th ta="right">Rate</Table.Th>
+            <Table.Th ta="right">{rungs.name}</Table.Th>
             <Table.Th ta="right">Goodput</Table.Th>
             <Table.Th ta="right">Replies</Table.Th>
             <Table.Th ta="right" className={classes.long}>
@@ -48,7 +50,7 @@ export function MeasurementsPanel({ trial, selected, onSelect }: MeasurementsPan
               key={measurement.number}
               bg={measurement.number === selected ? 'var(--tt-subtle)' : undefined}
             >
-              <Table.Td ta="right">{formatRate(measurement.rate_rps)}</Table.Td>
+              <Table.Td ta="right">{rungs.format(measurement.rate_rps)}</Table.Td>
               <Table.Td ta="right">{formatMbps(measurement.goodput_mbps)}</Table.Td>
               <Table.Td ta="right">{withShare(measurement.requests.replied, measurement)}</Table.Td>
               <Table.Td ta="right">
@@ -68,7 +70,7 @@ export function MeasurementsPanel({ trial, selected, onSelect }: MeasurementsPan
                   size="compact-xs"
                   variant={measurement.number === selected ? 'filled' : 'default'}
                   aria-pressed={measurement.number === selected}
-                  aria-label={`Details of ${formatRate(measurement.rate_rps)}`}
+                  aria-label={`Details of ${rungs.format(measurement.rate_rps)}`}
                   onClick={() => onSelect(measurement.number)}
                 >
                   Details

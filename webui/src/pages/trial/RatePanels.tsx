@@ -6,16 +6,17 @@ import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { ShareBar } from '../../components/ShareBar';
 import { WorkersTable } from '../../components/WorkersTable';
-import { formatNumber, formatRate } from '../../maths/format';
+import { formatNumber } from '../../maths/format';
+import type { Rungs } from '../../maths/rungs';
 import { flatCounters } from './flatCounters';
 import classes from './Trial.module.css';
 
 const STATES = ['user', 'nice', 'system', 'irq', 'softirq', 'iowait', 'steal', 'idle'] as const;
 
-export function RatePanels({ measurement }: { measurement: Measurement }) {
+export function RatePanels({ measurement, rungs }: { measurement: Measurement; rungs: Rungs }) {
   const counters = measurement.counters as Partial<CounterValues>;
   const workers = counters.server_workers?.workers ?? [];
-  const rate = formatRate(measurement.rate_rps);
+  const rate = rungs.format(measurement.rate_rps);
   return (
     <>
       <div className={classes.columns}>

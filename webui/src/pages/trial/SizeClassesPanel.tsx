@@ -5,17 +5,24 @@ import type { Measurement, TrialDetail } from '../../api/generated';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { ShareBar } from '../../components/ShareBar';
-import { formatBytes, formatCount, formatPercent, formatRate } from '../../maths/format';
+import { formatBytes, formatCount, formatPercent } from '../../maths/format';
+import type { Rungs } from '../../maths/rungs';
 import { sizeClassRows } from './sizeClasses';
 import classes from './Trial.module.css';
 
-export function SizeClassesPanel({ trial, measurement }: { trial: TrialDetail; measurement: Measurement }) {
+interface SizeClassesPanelProps {
+  rungs: Rungs;
+  trial: TrialDetail;
+  measurement: Measurement;
+}
+
+export function SizeClassesPanel({ rungs, trial, measurement }: SizeClassesPanelProps) {
   const { rows, all, limit, allLimit } = sizeClassRows(trial, measurement);
   const scale = Math.max(2 * limit, ...rows.map(({ share }) => share));
   return (
     <Panel
       title="Timeouts by file size"
-      description={`At ${formatRate(measurement.rate_rps)}: of the requests the server had read. The mark is the limit for each size, ${formatPercent(limit, 1)}.`}
+      description={`At ${rungs.format(measurement.rate_rps)}: of the requests the server had read. The mark is the limit for each size, ${formatPercent(limit, 1)}.`}
     >
       <ScrollTable label="Timeouts by file size">
         <Table.Thead>

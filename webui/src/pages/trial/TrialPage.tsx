@@ -15,6 +15,7 @@ import { useRun } from '../../hooks/useRun';
 import { useRepeatTrial } from '../../hooks/useRunActions';
 import { useTrial } from '../../hooks/useTrial';
 import { formatDuration, formatMbps, formatTime } from '../../maths/format';
+import { rungsOf } from '../../maths/rungs';
 import { formatSecond, levelName } from '../run/facts';
 import { ConfigurationPanel } from './ConfigurationPanel';
 import { CountersOverTime } from './CountersOverTime';
@@ -66,6 +67,7 @@ function scoresOf({ second_objective: second }: RunDetail, { score, second_score
 function Loaded({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
   const { rate } = route.useSearch();
   const navigate = route.useNavigate();
+  const rungs = rungsOf(run.loop);
   const selected =
     trial.measurements.find(({ number }) => number === rate) ?? worstMeasurement(trial) ?? null;
   const took = (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
@@ -90,15 +92,16 @@ function Loaded({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
       ) : (
         <>
           <MeasurementsPanel
+            rungs={rungs}
             trial={trial}
             selected={selected.number}
             onSelect={(number) => navigate({ search: { rate: number }, replace: true, resetScroll: false })}
           />
           <div className={classes.columns}>
-            <SizeClassesPanel trial={trial} measurement={selected} />
-            <LatencyPanel measurements={trial.measurements} selected={selected} />
+            <SizeClassesPanel rungs={rungs} trial={trial} measurement={selected} />
+            <LatencyPanel rungs={rungs} measurements={trial.measurements} selected={selected} />
           </div>
-          <RatePanels measurement={selected} />
+          <RatePanels measurement={selected} rungs={rungs} />
         </>
       )}
       <CountersOverTime run={run} trial={trial} />

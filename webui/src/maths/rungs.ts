@@ -1,0 +1,34 @@
+// What the rungs of a ladder count: offered rates in an open loop, numbers of connections in a closed one, which
+// take the place of the rates in everything the API tells.
+
+import { formatCount, formatRate } from './format';
+
+export type Loop = 'open' | 'closed';
+
+export interface Rungs {
+  /** The name of one, for an axis or the head of a column. */
+  name: string;
+  /** What a curve over all of them is over. */
+  over: string;
+  format(rung: number | null | undefined): string;
+}
+
+const OPEN: Rungs = { name: 'Rate', over: 'offered rate', format: formatRate };
+
+const CLOSED: Rungs = {
+  name: 'Connections',
+  over: 'connections',
+  format: (rung) => `${formatCount(rung)}\u00a0${rung === 1 ? 'connection' : 'connections'}`,
+};
+
+const EITHER: Rungs = {
+  name: 'Rate or connections',
+  over: 'offered rate or connections',
+  format: formatCount,
+};
+
+/** What they are where all these are shown together; also of none. */
+export function rungsOf(...loops: Loop[]): Rungs {
+  if (!loops.includes('closed')) return OPEN;
+  return loops.includes('open') ? EITHER : CLOSED;
+}
