@@ -86,6 +86,7 @@ export function CurveChart(props: CurveChartProps) {
           color: theme.dimmed,
           maxTicksLimit: 5,
           maxRotation: 0,
+          autoSkipPadding: 16,
           callback: (value) => tickText(formatX(Number(value))),
         },
       },

@@ -28,7 +28,7 @@ const starving: Finding = {
   },
   suggestion: 'Admit fewer connections.',
   knob: 'max_connections',
-  source: 'Harji 2010',
+  source: 'Harji 2010, section 3.12.',
   trial: 3,
   rate_rps: 2000,
 };
@@ -42,13 +42,16 @@ it('shows what a rule fired on, with its threshold, as a chart and as a table', 
   ).toBeInTheDocument();
   await userEvent.click(screen.getByRole('button', { name: /of requests timed out over rate/ }));
   expect(screen.getByRole('row', { name: /2\u202f000\sreq\/s 8\.00\s%/ })).toBeInTheDocument();
+  expect(screen.getByText(/after Harji 2010, section 3\.12\.$/)).toBeVisible();
 });
 
 it('speaks of connections where a closed loop was driven', async () => {
   const { chart } = starving;
-  const closed = { ...starving, chart: { ...chart, x_name: 'connections', x_unit: '' }, rate_rps: 64 };
+  const facts = [{ name: 'offered', value: 50, unit: 'connections' }];
+  const closed = { ...starving, facts, chart: { ...chart, x_name: 'connections', x_unit: '' }, rate_rps: 64 };
   await renderInApp(<DiagnosisPanel run={{ id: 7, loop: 'closed' }} findings={[closed]} />);
   expect(await screen.findByText(/at 64\sconnections; rule/)).toBeVisible();
+  expect(screen.getByText(/^50\sconnections$/)).toBeVisible();
   await userEvent.click(screen.getByRole('button', { name: /of requests timed out over connections/ }));
   expect(screen.getByRole('row', { name: /2\u202f000\sconnections 8\.00\s%/ })).toBeInTheDocument();
 });

@@ -62,7 +62,7 @@ export function DiagnosisPanel({ run, findings }: DiagnosisPanelProps) {
                 >
                   Trial {finding.trial}
                 </TextLink>{' '}
-                at {rungs.format(finding.rate_rps)}; rule <code>{finding.rule}</code>, after {finding.source}.
+                at {rungs.format(finding.rate_rps)}; rule <code>{finding.rule}</code>, after {finding.source}
               </p>
             </li>
           ))}
@@ -95,5 +95,7 @@ function valueText(value: number, unit: string): string {
   if (unit === 'Mbps') return formatMbps(value);
   if (unit === 'B' || unit === 'By') return formatBytes(value);
   if (unit === 'us' || unit === 'µs') return formatMicroseconds(value);
+  if (unit === 'requests/s') return rungsOf('open').format(value);
+  if (unit === 'connections') return rungsOf('closed').format(value);
   return `${formatNumber(value)} ${unit}`.trimEnd();
 }
