@@ -61,6 +61,7 @@ def recorded_run(second_objective=None, **settings):
         settings={**PLAN.settings.model_dump(mode="json"), **settings},
         objective="condensed-area",
         second_objective=second_objective,
+        workload_parameters={},
     )
 
 
@@ -71,6 +72,7 @@ def history_of(trials):
         goodput_curves=lambda _: {},
         proposals_of=lambda _: [],
         trials_of=lambda _, after, limit: [t for t in trials if t.number > after][:limit],
+        trial=lambda _, number: next(t for t in trials if t.number == number),
     )
     return History(recorded, 1)
 
@@ -113,6 +115,23 @@ def test_clear_winner_is_recommended_with_its_gain():
     assert [(r.rank, r.is_default) for r in outcome.ranking] == [(1, False), (2, True)]
     assert outcome.ranking[0].scores_mbps == (120, 122, 119, 121)
     assert outcome.verdicts == {"verified": 8}
+
+
+@pytest.mark.parametrize(("replies_rps", "said"), [(1990.0, True), (1500.0, False)])
+def test_winner_that_answers_everything_is_said_to_be_faster_than_the_ladder(replies_rps, said):
+    """The ladder is made from what the default can do: what is beyond its last rate nobody has seen."""
+    other = {**DEFAULT, "workers": 4}
+    last = SimpleNamespace(rate_rps=2000.0, reply_rate_rps=replies_rps)
+    trials = [
+        replace(
+            t, measurements=(SimpleNamespace(rate_rps=1000.0, reply_rate_rps=1000.0, goodput_mbps=1), last)
+        )
+        for t in confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
+    ]
+    outcome = concluded((DEFAULT, other), trials)
+    assert ("2000 requests/s, this configuration answers all" in outcome.remark_on_ladder) is said
+    unmeasured = confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
+    assert concluded((DEFAULT, other), unmeasured).remark_on_ladder == ""
 
 
 def test_no_significant_gain_keeps_the_default():

@@ -120,6 +120,8 @@ class Outcome(Found):
     best of the search so far. `gain` is that of the best finalist over the default, None when the
     confirmation was not reached. `verdicts` counts the run's trials by verdict. `front` is None for a run
     with one objective. `remeasured` is what the exported file scored, None when the run has not come to that.
+    `remark_on_ladder` says that `best` answered all that was offered even at the highest rate, so that more
+    is in it than the ladder shows; empty where it did not.
     """
 
     sentence: str
@@ -131,6 +133,7 @@ class Outcome(Found):
     verdicts: dict[str, int]
     front: Front | None = None
     remeasured: Remeasured | None = None
+    remark_on_ladder: str = ""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated properties
     @property

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from trimtab_db import records
 from trimtab_tuner.blocks import Blocks
 from trimtab_tuner.confirmation import conclude, describe
+from trimtab_tuner.diagnosis.evidence import KEPT_UP
 from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
 from trimtab_tuner.records import Configuration, ConfirmedScore, Measurement, TrialResult, Verdict
 from trimtab_tuner.reference import Reference
@@ -18,6 +19,7 @@ from trimtab_agent.outcome import Outcome, RankedConfiguration
 from trimtab_agent.run.history import History, as_result
 from trimtab_agent.run.measuring import for_tuner
 from trimtab_agent.run.trade_off import run_front
+from trimtab_agent.workload_choice import recorded_clients
 
 ADVICE = {
     Verdict.FAILED_VERIFICATION: (
@@ -87,6 +89,7 @@ def confirmed_outcome(
         ranking=tuple(ranking),
         verdicts=verdict_counts(trials),
         front=run_front(run, concluded.recommended, trials),
+        remark_on_ladder=_remark_on_ladder(run, concluded.recommended, history),
     )
 
 
@@ -143,6 +146,29 @@ def unfinished_outcome(
         ranking=(),
         verdicts=verdict_counts(history.trials),
         front=run_front(run, None if best is None else best.configuration, history.trials),
+        remark_on_ladder=_remark_on_ladder(run, None if best is None else best.configuration, history),
+    )
+
+
+def _remark_on_ladder(run: records.Run, best: Configuration | None, history: History) -> str:
+    """That the ladder ends below what `best` can do; empty where it does not, and in a closed loop, which has
+    no end of this kind.
+
+    The ladder is made from what the default can do. Where another is faster than its last rate, how much
+    faster is not seen, nor which of several that are.
+    """
+    clients = recorded_clients(run.workload_parameters)
+    trial = None if best is None else history.latest(best)
+    if trial is None or not trial.measurements or clients.loop == "closed":
+        return ""
+    top = max(trial.measurements, key=lambda measurement: measurement.rate_rps)
+    if top.reply_rate_rps < KEPT_UP * top.rate_rps:
+        return ""
+    return (
+        f"Even at the highest rate of the ladder, {clients.level(top.rate_rps)}, this configuration answers "
+        "all that is offered: it may be faster than the ladder shows, and others as fast cannot be told from "
+        "it. Tune again with its exported file as the base (--base FILE): from there the calibration goes "
+        "higher."
     )
 
 

@@ -8,7 +8,7 @@ from trimtab_db import Repository, records
 from trimtab_db.records import TrialPurpose
 from trimtab_tuner.early_stop import Climb, Leader, find_leader
 from trimtab_tuner.limits import Limit
-from trimtab_tuner.records import Proposal, TrialResult, Verdict
+from trimtab_tuner.records import Configuration, Proposal, TrialResult, Verdict
 from trimtab_tuner.reference import (
     Reference,
     judge_reference,
@@ -116,6 +116,12 @@ class History:
         while page := self._repository.trials_of(self._run_id, after=after, limit=PAGE_TRIALS):
             yield from (trial for trial in page if _finished(trial, TrialPurpose.SEARCH))
             after = page[-1].number
+
+    def latest(self, configuration: Configuration) -> records.Trial | None:
+        """The last verified trial of a configuration with all it measured; None where there is none."""
+        own = (t for t in reversed(self.trials) if t.score is not None and t.configuration == configuration)
+        line = next(own, None)
+        return None if line is None else self._repository.trial(self._run_id, line.number)
 
     def low_load_limit(self) -> Limit | None:
         """The latency limit that the calibration suggests, by its lowest rate with replies, if any."""

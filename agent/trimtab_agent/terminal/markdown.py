@@ -44,7 +44,9 @@ def run_markdown(repository: Repository, run_id: int) -> str:
     ]
     if outcome is not None:
         counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
-        parts += ["## Outcome", outcome.sentence, f"Trials of search and confirmation: {counts or 'none'}."]
+        parts += ["## Outcome", outcome.sentence]
+        parts += [outcome.remark_on_ladder] if outcome.remark_on_ladder else []
+        parts.append(f"Trials of search and confirmation: {counts or 'none'}.")
     if outcome is not None and outcome.best is not None:
         default, best = outcome.default, outcome.best
         parts += ["## Configuration to use" if outcome.confirmed else "## Best so far, not confirmed"]

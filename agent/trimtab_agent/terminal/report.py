@@ -199,6 +199,7 @@ def _conclusion(
     lines = []
     if outcome is not None:
         lines.append(f"[bold]{escape(outcome.sentence)}[/bold]")
+        lines += [escape(outcome.remark_on_ladder)] if outcome.remark_on_ladder else []
         counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
         lines.append(f"Trials of search and confirmation: {counts or 'none'}")
     elif not trials:

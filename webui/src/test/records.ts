@@ -364,6 +364,7 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
     verdicts: { verified: 24 },
     front: null,
     remeasured: null,
+    remark_on_ladder: '',
     remark_on_ranks: '',
     ...change,
   };

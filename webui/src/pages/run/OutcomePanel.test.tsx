@@ -15,7 +15,12 @@ it('while the search goes on, says the best so far and that it has no interval y
 });
 
 it('at the end shows the sentence, the interval and the ranking', async () => {
-  const ended = run({ outcome: outcome({ remark_on_ranks: 'Rank and gain are two tests.' }) });
+  const ended = run({
+    outcome: outcome({
+      remark_on_ranks: 'Rank and gain are two tests.',
+      remark_on_ladder: 'It may be faster.',
+    }),
+  });
   await renderInApp(<OutcomePanel run={ended} standard={trial(1)} best={best} />);
   expect(screen.getByText('workers=4 gains 23 % over the default.')).toBeVisible();
   expect(screen.getAllByText('95 % interval +20.0 % to +26.0 %')).toHaveLength(2);
@@ -23,6 +28,7 @@ it('at the end shows the sentence, the interval and the ranking', async () => {
   expect(rows[1]).toHaveTextContent('3 of 4');
   expect(rows[2]).toHaveTextContent('(default)');
   expect(screen.getByText(/Rank and gain are two tests\./)).toBeVisible();
+  expect(screen.getByText('It may be faster.')).toBeVisible();
 });
 
 it('says so when a gain could be chance or was not confirmed', async () => {

@@ -5,6 +5,7 @@ import type { RunDetail, TrialSummary } from '../../api/generated';
 import { Figure, FigureList } from '../../components/Figure';
 import { GainText } from '../../components/GainText';
 import { KnobChips } from '../../components/KnobChips';
+import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { formatGain, formatMbps } from '../../maths/format';
 import { describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
@@ -19,7 +20,8 @@ interface OutcomePanelProps {
 
 export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
   if (run.outcome) {
-    const { confirmed, default: original, ranking, remark_on_ranks: remark } = run.outcome;
+    const { confirmed, default: original, ranking } = run.outcome;
+    const { remark_on_ranks: onRanks, remark_on_ladder: onLadder } = run.outcome;
     const isDefault = run.outcome.best !== null && sameConfiguration(run.outcome.best, original);
     const measured = ranking.some(({ scores_mbps }) => scores_mbps.length > 0);
     return (
@@ -38,11 +40,12 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
             />
           )}
         </FigureList>
+        {onLadder && <Message title="The ladder ends below what it can do.">{onLadder}</Message>}
         {measured && (
           <>
             <Ranking run={run} ranking={ranking} />
             <p className={classes.dimmed}>
-              Confirmed, interleaved. Those that share a rank cannot be told apart. {remark}
+              Confirmed, interleaved. Those that share a rank cannot be told apart. {onRanks}
             </p>
           </>
         )}
