@@ -154,7 +154,7 @@ bench: setup .build/packages-bench ## measure speed and memory against peers, in
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
 	@mv .build/benchmarks.md docs/benchmarks.md
 
-bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick against grid; three to four hours; writes docs/whole-runs.md
+bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick against grid; three hours; writes docs/whole-runs.md
 	@$(BIN)/python agent/bench/tuning_runs.py > .build/whole-runs.md
 	@mv .build/whole-runs.md docs/whole-runs.md
 

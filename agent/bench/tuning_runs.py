@@ -5,11 +5,10 @@ A/A: the default and the same with another keep-alive timeout, which changes not
 claimed difference is wrong.  A/B: connections are the limit (clients' pauses see to that), and one
 configuration admits 5 % fewer; not to tell them apart is wrong.  Quick against grid: the best of a `quick`
 run and the best of an exhaustive grid, which drives every configuration of the preset's grid up the whole of
-the same ladder, repeated in turns.  Where the ladder ends below what that best can do, many are as good as it
-on this ladder: then both once more from the exported file, from which the calibration goes higher.
+the same ladder, repeated in turns.
 
-Takes three to four hours.  TRIMTAB_AA, TRIMTAB_AB and TRIMTAB_GRIDS in the environment set how many runs
-there are of each (40, 10, 1).
+Takes three hours.  TRIMTAB_AA, TRIMTAB_AB and TRIMTAB_GRIDS in the environment set how many runs there are
+of each (40, 10, 1).
 """
 
 import os
@@ -23,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_agent.outcome import Outcome
-from trimtab_agent.run.paths import VarPaths
 from trimtab_agent.runtime import Runtime, open_runtime
 from trimtab_agent.settings import Settings
 from trimtab_agent.specification import KnobSpec, RunSpec
@@ -111,9 +109,8 @@ def _print_slowed(runtime: Runtime, folder: Path) -> None:
     )
 
 
-def _print_quick_against_grid(runtime: Runtime, seed: int, base: Path | None = None) -> None:
-    spec = RunSpec(preset="quick", seed=seed, base=None if base is None else str(base))
-    quick, quick_s = _finished(runtime, spec)
+def _print_quick_against_grid(runtime: Runtime, seed: int) -> None:
+    quick, quick_s = _finished(runtime, RunSpec(preset="quick", seed=seed))
     ladder = runtime.repository.run(quick).ladder
     settings = {
         "strategy": "grid",
@@ -121,7 +118,7 @@ def _print_quick_against_grid(runtime: Runtime, seed: int, base: Path | None = N
         "early_stopping": False,
         "confirmation_repeats": 0,
     }
-    grid = runtime.service.start(spec.model_copy(update={"settings": settings}))
+    grid = runtime.service.start(RunSpec(preset="quick", seed=seed, settings=settings))
     runtime.service.stop(grid)
     runtime.service.wait()
     runtime.repository.set_run_ladder(grid, ladder)
@@ -135,17 +132,12 @@ def _print_quick_against_grid(runtime: Runtime, seed: int, base: Path | None = N
     pairs = _measured_in_turns(runtime, (quick, grid), bests)
     gain = paired_gain([of_grid for _, of_grid in pairs], [of_quick for of_quick, _ in pairs])
     print(
-        f"Quick against the exhaustive grid (seed {seed}{', from its exported file' if base else ''}, up to "
-        f"{ladder[-1]:.0f} requests/s): {quick_s / 60:.1f} against "
+        f"Quick against the exhaustive grid (seed {seed}): {quick_s / 60:.1f} against "
         f"{grid_s / 60:.1f} minutes for {len(cells)} trials "
         f"({quick_s / grid_s:.0%}); what quick found is {gain} of the grid's best, by "
         f"{len(pairs)} repeats in turns.\n",
         flush=True,
     )
-    outcome = Outcome.model_validate(runtime.repository.run(quick).outcome)
-    if base is None and outcome.remark_on_ladder:
-        exported = VarPaths(runtime.settings.var).exports(quick) / "trimtab-httpd.ini"
-        _print_quick_against_grid(runtime, seed, exported)
 
 
 def _measured_in_turns(

@@ -12,7 +12,7 @@ from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.cpu import CpuReading
 from trimtab_agent.errors import HostError, RunConflict
 from trimtab_agent.exporter import check_file, single_knob_gains, tail_gain
-from trimtab_agent.run.calibrating import ladder_from
+from trimtab_agent.run.calibrating import ladder_from, recorded_calibration
 from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
 from trimtab_agent.run.confirming import blocks_of
 from trimtab_agent.run.history import History, as_result
@@ -26,6 +26,7 @@ from trimtab_agent.terminal.report import table_rows
 from trimtab_db.records import RunPhase, RunState, Trial, TrialLine, TrialPurpose
 from trimtab_tuner.exports import Check
 from trimtab_tuner.ladder import Calibration, CalibrationError
+from trimtab_tuner.limits import LATENCIES
 from trimtab_tuner.records import Measurement
 from trimtab_tuner.reference import Reference
 from trimtab_tuner.space import configuration_hash
@@ -51,6 +52,20 @@ def trial(number, purpose, configuration, score, verdict="verified", block=0, re
         server_config="",
         started_at=NOW,
         finished_at=NOW,
+    )
+
+
+def measured(rate_rps, replies_rps, cpu_share=0.5):
+    """What a calibration and a remark look at in a measurement."""
+    return SimpleNamespace(
+        rate_rps=rate_rps,
+        goodput_mbps=1.0,
+        reply_rate_rps=replies_rps,
+        size_classes=(),
+        generator_limited=False,
+        reply_latency=SimpleNamespace(**{f"{name}_us": None for name in LATENCIES}),
+        counters={},
+        health={"cpu_share": cpu_share},
     )
 
 
@@ -121,15 +136,16 @@ def test_clear_winner_is_recommended_with_its_gain():
 def test_winner_that_answers_everything_is_said_to_be_faster_than_the_ladder(replies_rps, said):
     """The ladder is made from what the default can do: what is beyond its last rate nobody has seen."""
     other = {**DEFAULT, "workers": 4}
-    last = SimpleNamespace(rate_rps=2000.0, reply_rate_rps=replies_rps)
-    trials = [
-        replace(
-            t, measurements=(SimpleNamespace(rate_rps=1000.0, reply_rate_rps=1000.0, goodput_mbps=1), last)
-        )
-        for t in confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
-    ]
+    ladder = (measured(1000.0, 1000.0), measured(2000.0, replies_rps))
+    blocks = confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
+    trials = [replace(each, measurements=ladder) for each in blocks]
     outcome = concluded((DEFAULT, other), trials)
     assert ("2000 requests/s, this configuration answers all" in outcome.remark_on_ladder) is said
+    assert ("Tune again with its exported file" in outcome.remark_on_ladder) is said
+    calibrated = trial(1, TrialPurpose.CALIBRATION, DEFAULT, None)
+    full = replace(calibrated, measurements=(measured(2000.0, 2000.0, cpu_share=0.97),))
+    limited = concluded((DEFAULT, other), [full, *trials])
+    assert ("give it more CPUs" in limited.remark_on_ladder) is said
     unmeasured = confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
     assert concluded((DEFAULT, other), unmeasured).remark_on_ladder == ""
 
@@ -264,7 +280,17 @@ def test_ladder_ends_where_the_generator_gave_out():
     calibration.tell(Measurement(rate_rps=1000, goodput_mbps=1, reply_rate_rps=1000))
     calibration.tell(Measurement(rate_rps=1600, goodput_mbps=1, reply_rate_rps=1500, generator_limited=True))
     assert calibration.next_rate() is None
-    assert ladder_from(calibration, 4)[-1] == pytest.approx(1500, abs=1)
+    assert ladder_from(calibration, 4)[-1] == pytest.approx(0.9 * 1500, abs=1)
+
+
+@pytest.mark.parametrize(("cpu_share", "limited"), [(0.97, True), (0.93, False)])
+def test_full_generator_is_not_taken_for_a_saturated_server(cpu_share, limited):
+    """It offered 85,899 requests/s at 99 % of a CPU, was not late, and half of them were answered."""
+    calibrated = trial(1, TrialPurpose.CALIBRATION, DEFAULT, None)
+    both = (measured(2_000.0, 2_000.0), measured(3_200.0, 1_500.0, cpu_share=cpu_share))
+    calibration = recorded_calibration(PLAN.settings, history_of([replace(calibrated, measurements=both)]))
+    assert calibration.generator_limited is limited
+    assert (calibration.next_rate() is None) is limited
 
 
 def test_server_too_slow_for_a_ladder_is_told_in_a_sentence():

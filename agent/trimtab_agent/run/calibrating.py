@@ -7,12 +7,17 @@ from trimtab_db.records import TrialPurpose
 from trimtab_tuner.ladder import Calibration, CalibrationError, make_ladder
 from trimtab_tuner.limits import Limit
 from trimtab_tuner.presets import Settings
-from trimtab_tuner.records import Configuration, Verdict
+from trimtab_tuner.records import Configuration, Measurement, Verdict
 from trimtab_tuner.score import LOW_LOAD_FACTOR
 
 from trimtab_agent.run.bench import TrialOrder
 from trimtab_agent.run.history import History
 from trimtab_agent.run.measuring import for_tuner
+
+GENERATOR_FULL = 0.95
+"""A generator that uses so much of a CPU has no more to give, whether it has fallen behind already or not."""
+GENERATOR_SPARE = 0.9
+"""What it has just managed once it will not manage in every trial: the ladder ends at this share of it."""
 
 # Carries out a trial, telling a listener of every rate measured.
 CarryOut = Callable[[TrialOrder, Callable[[records.Measurement], None]], records.Trial]
@@ -37,7 +42,7 @@ def calibrate(
             yield rate_rps
 
     def measured(record: records.Measurement) -> None:
-        calibration.tell(for_tuner(record))
+        calibration.tell(as_calibration(record))
         on_step(calibration.steps, max(1, calibration.expected_steps))
 
     step_s = settings.calibration_step_s
@@ -66,8 +71,15 @@ def recorded_calibration(settings: Settings, history: History) -> Calibration | 
         return None
     calibration = Calibration(start_rate_rps=settings.calibration_start_rps)
     for record in trials[-1].measurements:
-        calibration.tell(for_tuner(record))
+        calibration.tell(as_calibration(record))
     return calibration
+
+
+def as_calibration(record: records.Measurement) -> Measurement:
+    """A measurement as the calibration takes it in: what a full generator measures is not the server."""
+    measurement = for_tuner(record)
+    full = record.health.get("cpu_share", 0.0) >= GENERATOR_FULL
+    return measurement.model_copy(update={"generator_limited": True}) if full else measurement
 
 
 def limit_sentence(limit: Limit) -> str:
@@ -76,7 +88,7 @@ def limit_sentence(limit: Limit) -> str:
 
 
 def ladder_from(calibration: Calibration, points: int) -> tuple[float, ...]:
-    """The ladder for a run; where the generator gave out before the server, it ends at what was offered.
+    """The ladder for a run; where the generator gave out before the server, it ends just below that.
 
     Higher rates would measure the generator.  Raises CalibrationError if the rates are too low for one.
     """
@@ -84,7 +96,7 @@ def ladder_from(calibration: Calibration, points: int) -> tuple[float, ...]:
     try:
         ladder = make_ladder(saturation_rps, points)
         if calibration.generator_limited:
-            ladder = make_ladder(saturation_rps * saturation_rps / ladder[-1], points)
+            ladder = make_ladder(GENERATOR_SPARE * saturation_rps * saturation_rps / ladder[-1], points)
     except ValueError as error:
         raise CalibrationError(f"the default configuration could not be calibrated: {error}") from error
     return ladder
@@ -96,7 +108,7 @@ def calibration_sentence(calibration: Calibration, ladder: tuple[float, ...]) ->
     if calibration.generator_limited:
         return (
             f"The load generator gave out before the server, at {calibration.saturation_rps:.0f} requests/s: "
-            f"the ladder {rates} requests/s ends there, and faster configurations cannot show by how much."
+            f"the ladder {rates} requests/s ends below, and faster configurations cannot show by how much."
         )
     return (
         f"The default configuration saturates at {calibration.saturation_rps:.0f} requests/s; "

@@ -8,6 +8,7 @@ from trimtab_tuner.blocks import Blocks
 from trimtab_tuner.confirmation import conclude, describe
 from trimtab_tuner.diagnosis.evidence import KEPT_UP
 from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
+from trimtab_tuner.presets import Settings
 from trimtab_tuner.records import Configuration, ConfirmedScore, Measurement, TrialResult, Verdict
 from trimtab_tuner.reference import Reference
 from trimtab_tuner.score import parse_objective
@@ -16,6 +17,7 @@ from trimtab_tuner.statistics import Gain
 from trimtab_tuner.wording import counted
 
 from trimtab_agent.outcome import Outcome, RankedConfiguration
+from trimtab_agent.run.calibrating import recorded_calibration
 from trimtab_agent.run.history import History, as_result
 from trimtab_agent.run.measuring import for_tuner
 from trimtab_agent.run.trade_off import run_front
@@ -164,11 +166,14 @@ def _remark_on_ladder(run: records.Run, best: Configuration | None, history: His
     top = max(trial.measurements, key=lambda measurement: measurement.rate_rps)
     if top.reply_rate_rps < KEPT_UP * top.rate_rps:
         return ""
+    calibration = recorded_calibration(Settings.model_validate(run.settings), history)
+    advice = "Tune again with its exported file as the base (--base FILE): there the calibration goes higher."
+    if calibration is not None and calibration.generator_limited:
+        advice = "More the load generator could not offer: give it more CPUs, or tune for fewer server CPUs."
     return (
         f"Even at the highest rate of the ladder, {clients.level(top.rate_rps)}, this configuration answers "
         "all that is offered: it may be faster than the ladder shows, and others as fast cannot be told from "
-        "it. Tune again with its exported file as the base (--base FILE): from there the calibration goes "
-        "higher."
+        f"it. {advice}"
     )
 
 
