@@ -40,7 +40,11 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
             />
           )}
         </FigureList>
-        {onLadder && <Message title="The ladder ends below what it can do.">{onLadder}</Message>}
+        {onLadder && (
+          <div className={classes.remark}>
+            <Message title="The ladder ends below what it can do.">{onLadder}</Message>
+          </div>
+        )}
         {measured && (
           <>
             <Ranking run={run} ranking={ranking} />
