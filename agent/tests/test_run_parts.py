@@ -13,7 +13,7 @@ from trimtab_agent.counters.cpu import CpuReading
 from trimtab_agent.errors import HostError, RunConflict
 from trimtab_agent.exporter import check_file, single_knob_gains, tail_gain
 from trimtab_agent.run.calibrating import ladder_from, recorded_calibration
-from trimtab_agent.run.conclusion import confirmed_outcome, unfinished_outcome
+from trimtab_agent.run.conclusion import confirmed_outcome, remark_on_ladder, unfinished_outcome
 from trimtab_agent.run.confirming import blocks_of
 from trimtab_agent.run.history import History, as_result
 from trimtab_agent.run.lock import RunLock
@@ -139,15 +139,15 @@ def test_winner_that_answers_everything_is_said_to_be_faster_than_the_ladder(rep
     ladder = (measured(1000.0, 1000.0), measured(2000.0, replies_rps))
     blocks = confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
     trials = [replace(each, measurements=ladder) for each in blocks]
-    outcome = concluded((DEFAULT, other), trials)
-    assert ("2000 requests/s, this configuration answers all" in outcome.remark_on_ladder) is said
-    assert ("Tune again with its exported file" in outcome.remark_on_ladder) is said
+    remark = remark_on_ladder(recorded_run(), other, history_of(trials))
+    assert ("2000 requests/s, this configuration answers all" in remark) is said
+    assert ("Tune again with its exported file" in remark) is said
     calibrated = trial(1, TrialPurpose.CALIBRATION, DEFAULT, None)
     full = replace(calibrated, measurements=(measured(2000.0, 2000.0, cpu_share=0.97),))
-    limited = concluded((DEFAULT, other), [full, *trials])
-    assert ("give it more CPUs" in limited.remark_on_ladder) is said
-    unmeasured = confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
-    assert concluded((DEFAULT, other), unmeasured).remark_on_ladder == ""
+    limited = remark_on_ladder(recorded_run(), other, history_of([full, *trials]))
+    assert ("give it more CPUs" in limited) is said
+    assert remark_on_ladder(recorded_run(), other, history_of(blocks)) == ""
+    assert concluded((DEFAULT, other), trials).remark_on_ladder == ""  # nothing has been exported yet
 
 
 def test_no_significant_gain_keeps_the_default():

@@ -121,7 +121,7 @@ class Outcome(Found):
     confirmation was not reached. `verdicts` counts the run's trials by verdict. `front` is None for a run
     with one objective. `remeasured` is what the exported file scored, None when the run has not come to that.
     `remark_on_ladder` says that `best` answered all that was offered even at the highest rate, so that more
-    is in it than the ladder shows; empty where it did not.
+    is in it than the ladder shows; empty where it did not, and before it has been exported.
     """
 
     sentence: str

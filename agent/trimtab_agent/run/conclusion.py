@@ -91,7 +91,6 @@ def confirmed_outcome(
         ranking=tuple(ranking),
         verdicts=verdict_counts(trials),
         front=run_front(run, concluded.recommended, trials),
-        remark_on_ladder=_remark_on_ladder(run, concluded.recommended, history),
     )
 
 
@@ -148,19 +147,17 @@ def unfinished_outcome(
         ranking=(),
         verdicts=verdict_counts(history.trials),
         front=run_front(run, None if best is None else best.configuration, history.trials),
-        remark_on_ladder=_remark_on_ladder(run, None if best is None else best.configuration, history),
     )
 
 
-def _remark_on_ladder(run: records.Run, best: Configuration | None, history: History) -> str:
-    """That the ladder ends below what `best` can do; empty where it does not, and in a closed loop, which has
-    no end of this kind.
+def remark_on_ladder(run: records.Run, best: Configuration, history: History) -> str:
+    """That the ladder ends below what `best`, which has been exported, can do; empty where it does not.
 
     The ladder is made from what the default can do. Where another is faster than its last rate, how much
-    faster is not seen, nor which of several that are.
+    faster is not seen, nor which of several that are. A closed loop has no end of this kind.
     """
     clients = recorded_clients(run.workload_parameters)
-    trial = None if best is None else history.latest(best)
+    trial = history.latest(best)
     if trial is None or not trial.measurements or clients.loop == "closed":
         return ""
     top = max(trial.measurements, key=lambda measurement: measurement.rate_rps)

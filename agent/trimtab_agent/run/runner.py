@@ -43,6 +43,7 @@ from trimtab_agent.run.calibrating import (
     limit_sentence,
     recorded_calibration,
 )
+from trimtab_agent.run.conclusion import remark_on_ladder
 from trimtab_agent.run.confirming import Confirmation
 from trimtab_agent.run.disturbance import DisturbanceWatch
 from trimtab_agent.run.ending_early import early_outcome
@@ -224,7 +225,10 @@ class Runner:
         if outcome.best is not None:
             self._export()
             exports = self._repository.exports(self._run.id)
-            outcome, said = remeasure(self._run, outcome, outcome.best, exports, ladder, self._executor)
+            best = outcome.best
+            outcome, said = remeasure(self._run, outcome, best, exports, ladder, self._executor)
+            remark = remark_on_ladder(self._run, best, self._history)
+            outcome = outcome.model_copy(update={"remark_on_ladder": remark})
             self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
             self._export()
             self._announcer.note("info", said)
