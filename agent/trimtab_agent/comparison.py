@@ -7,13 +7,13 @@ whatever the ladder, so the best of each architecture is told with both.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 from trimtab_db import Repository, records
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.statistics import Gain, tukey_groups
+from trimtab_tuner.workloads.clients import Loop
 
 from trimtab_agent.workload_choice import recorded_clients, workload_label
 
@@ -49,7 +49,7 @@ class ComparedRun(BaseModel):
     second_objective: str | None
     state: records.RunState
     tags: tuple[str, ...]
-    loop: Literal["open", "closed"]
+    loop: Loop
     ladder: tuple[float, ...]
     trials: int
     confirmed: bool

@@ -4,9 +4,10 @@ What a source reads is written up where it is read (`trimtab_agent.counters`). U
 """
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+from trimtab_tuner.workloads.clients import Loop
 
 from trimtab_agent.api.schemas import LoadProgress, Reply
 
@@ -85,7 +86,7 @@ class LoadSample(LoadProgress):
 
     run_id: int | None
     trial: int | None
-    loop: Literal["open", "closed"] = "open"
+    loop: Loop = "open"
     rate_rps: float
 
 

@@ -20,6 +20,7 @@ from trimtab_tuner.records import Configuration, Verdict
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.verification import Thresholds, Violation
+from trimtab_tuner.workloads.clients import Loop
 from trimtab_tuner.workloads.definition import Definition
 
 from trimtab_agent.outcome import Outcome
@@ -224,7 +225,7 @@ class RunDetail(RunSummary):
     """
 
     workload_parameters: dict[str, Any]
-    loop: Literal["open", "closed"]
+    loop: Loop
     space: Space
     settings: dict[str, Any]
     layout: CpuLayout

@@ -17,6 +17,7 @@ from typing import Any
 from trimtab_db.errors import DatabaseError
 from trimtab_db.records import CounterSample
 from trimtab_db.repository import Repository
+from trimtab_tuner.workloads.clients import Loop
 
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.host import host_sources
@@ -121,7 +122,7 @@ class Sampler:
         """Samples from now on include this group; none when None."""
         self._memory_group.watch(group)
 
-    def load_progressed(self, loop: str, rate_rps: float, line: Mapping[str, Any]) -> None:
+    def load_progressed(self, loop: Loop, rate_rps: float, line: Mapping[str, Any]) -> None:
         """The load generator drives `rate_rps` and has reported `line`; the next sample tells it too.
 
         In a closed `loop` the number of connections takes the place of the rate.

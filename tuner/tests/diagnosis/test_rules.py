@@ -166,7 +166,7 @@ def test_rule_fires_alone_on_what_it_is_for(name):
     (found,) = diagnose(FIRING[name])
     assert found.rule == name
     assert found.facts
-    assert all([found.sentence.endswith("."), found.source, found.suggestion.endswith(".")])
+    assert all(text.endswith(".") for text in (found.sentence, found.source, found.suggestion))
     assert found.knob is None or found.knob in {knob.name for knob in SPACE.knobs} | {"cache_lock"}
     assert found.trial in {t.number for t in FIRING[name].trials}
 

@@ -17,12 +17,13 @@ from pydantic import Field, model_validator
 from trimtab_tuner.records import Frozen
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Loop = Literal["open", "closed"]
 
 
 class Clients(Frozen):
     """The `[clients]` table of a definition."""
 
-    loop: Literal["open", "closed"] = "open"
+    loop: Loop = "open"
     connections: Annotated[tuple[Annotated[int, Field(ge=1, le=50_000)], ...], Field(max_length=64)] = ()
     arrivals: Literal["deterministic", "poisson"] = "deterministic"
     conditional_share: Share = 0.0

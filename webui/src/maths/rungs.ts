@@ -1,9 +1,8 @@
 // What the rungs of a ladder count: offered rates in an open loop, numbers of connections in a closed one, which
 // take the place of the rates in everything the API tells.
 
+import type { RunDetail } from '../api/generated';
 import { formatCount, formatRate } from './format';
-
-export type Loop = 'open' | 'closed';
 
 export interface Rungs {
   /** The name of one, for an axis or the head of a column. */
@@ -28,7 +27,7 @@ const EITHER: Rungs = {
 };
 
 /** What they are where all these are shown together; also of none. */
-export function rungsOf(...loops: Loop[]): Rungs {
+export function rungsOf(...loops: RunDetail['loop'][]): Rungs {
   if (!loops.includes('closed')) return OPEN;
   return loops.includes('open') ? EITHER : CLOSED;
 }
