@@ -115,6 +115,29 @@ def test_two_openers_at_once_make_one_schema(sqlite_file):
     assert outcomes == ["opened"] * 4
 
 
+def test_opener_waits_for_one_who_is_making_the_file(sqlite_file):
+    """SQLite itself does not wait where the write-ahead log is switched on."""
+    holder = sqlite3.connect(sqlite_file, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    outcomes: list[object] = []
+
+    def open_and_close() -> None:
+        try:
+            open_database(sqlite_url(sqlite_file)).close()
+            outcomes.append("opened")
+        except Exception as error:
+            outcomes.append(error)
+
+    opener = threading.Thread(target=open_and_close)
+    opener.start()
+    opener.join(0.3)
+    assert outcomes == []
+    holder.execute("ROLLBACK")
+    holder.close()
+    opener.join()
+    assert outcomes == ["opened"]
+
+
 def test_write_that_waits_too_long_says_the_database_is_locked(sqlite_file, make_run, monkeypatch):
     """The sentence names the file; afterwards everything works again."""
     monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)

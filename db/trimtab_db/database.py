@@ -12,6 +12,8 @@ lose the last ones, never the consistency of the file (sqlite.org/wal.html).
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,7 @@ from trimtab_db.errors import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+BUSY_PAUSE_S = 0.01
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
@@ -78,8 +81,7 @@ class Database:
     def _prepare(self) -> None:
         if self.engine.dialect.name == "sqlite":
             with self.engine.connect() as connection:
-                journal = connection.connection.dbapi_connection.execute("PRAGMA journal_mode = WAL")  # type: ignore[union-attr]
-                mode = journal.fetchone()[0]
+                mode = _switch_to_wal(connection.connection.dbapi_connection)
             if mode != "wal":
                 raise DatabaseUnavailableError(
                     f"{self.location} cannot keep a write-ahead log (journal mode {mode}): "
@@ -113,6 +115,22 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - 
     connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _switch_to_wal(connection: Any) -> str:  # noqa: ANN401 - the driver's own connection
+    """Switches to the write-ahead log; the journal mode that the file has then.
+
+    Of two that switch at once SQLite refuses one, whatever the busy timeout: each would wait for the other.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            return str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() >= deadline:
+                raise
+        time.sleep(BUSY_PAUSE_S)
 
 
 def _begin_sqlite(connection: Connection) -> None:

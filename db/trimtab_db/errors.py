@@ -70,6 +70,8 @@ def translated(location: str) -> Iterator[None]:
         ) from error
     except exc.DBAPIError as error:
         raise _sentence(location, error.orig) from error
+    except sqlite3.Error as error:  # of what is asked of the driver itself
+        raise _sentence(location, error) from error
 
 
 def _sentence(location: str, cause: BaseException | None) -> DatabaseError:
