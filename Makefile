@@ -132,7 +132,7 @@ test-python: .build/packages-test setup
 	@$(BIN)/pytest -q agent/tests # one after the other: they measure
 
 test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
-	@TRIMTAB_KILLS=50 $(BIN)/pytest -q agent/tests/test_kill.py
+	@TRIMTAB_KILLS=50 $(BIN)/pytest -q agent/tests/study/test_kill.py
 
 test-webui: setup
 	@cd webui && npm run --silent test

@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 import pytest
-from trimtab_agent.exporter import NOT_CHECKED
+from trimtab_agent.results.exporting import NOT_CHECKED
 
 ROOT = Path(__file__).resolve().parents[1]
 URL = "http://127.0.0.1:8080"

@@ -21,13 +21,13 @@ import tempfile
 from pathlib import Path
 
 from trimtab_agent.affinity.service import AffinityService
-from trimtab_agent.children import StopSignal
-from trimtab_agent.layout import CpuLayout
-from trimtab_agent.leftovers import Leftovers
-from trimtab_agent.link import MadeLink, made_link
-from trimtab_agent.replicas import Replicas
-from trimtab_agent.settings import Settings
-from trimtab_agent.supervisor import ServerOrder
+from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.station.leftovers import Leftovers
+from trimtab_agent.station.link import MadeLink, made_link
+from trimtab_agent.station.server.replicas import Replicas
+from trimtab_agent.station.server.target_server import ServerOrder
+from trimtab_agent.stopping import StopSignal
 from trimtab_db import open_database
 from trimtab_tuner.affinity import PLANS, PlanName
 from trimtab_tuner.targets import TARGETS
@@ -44,7 +44,12 @@ PROFILE = LINKS["eight-gigabit"].model_copy(update={"subnets": 2, "clients_per_s
 
 
 def measure(
-    plan: PlanName, link: MadeLink, service: AffinityService, settings: Settings, root: Path, seconds: float
+    plan: PlanName,
+    link: MadeLink,
+    service: AffinityService,
+    settings: AgentSettings,
+    root: Path,
+    seconds: float,
 ) -> float:
     """Replies a second under one plan."""
     target = TARGETS["core"]
@@ -88,7 +93,7 @@ def main() -> None:
     options = parser.parse_args()
     rates: dict[PlanName, list[float]] = {plan: [] for plan in PLANS}
     with tempfile.TemporaryDirectory() as temporary:
-        settings = Settings(var=Path(temporary))
+        settings = AgentSettings(var=Path(temporary))
         root = settings.var / "root"
         root.mkdir()
         (root / FILE[1:]).write_bytes(file_content(FILE, 8192))

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from trimtab_agent.layout import CpuLayout
-from trimtab_agent.run.surroundings import Surroundings
+from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.station.conditions import Surroundings
 from trimtab_tuner.records import Configuration
 from trimtab_tuner.workloads.conditions import Memory, Start
 

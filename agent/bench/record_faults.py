@@ -24,19 +24,19 @@ from typing import Any
 from fault_cases import CASES, Case, Side
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.children import StopSignal
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.filesets import FileSet
-from trimtab_agent.host import describe_host
-from trimtab_agent.layout import CpuLayout, format_cpus, pin_this_process, process_layout
-from trimtab_agent.leftovers import Leftovers
-from trimtab_agent.run.analysing import trial_evidence
-from trimtab_agent.run.bench import Bench, TrialOrder
-from trimtab_agent.run.paths import VarPaths
-from trimtab_agent.run.surroundings import Surroundings, surroundings
-from trimtab_agent.run.trial import TrialListener, run_trial
-from trimtab_agent.settings import Settings
-from trimtab_agent.workload_choice import find_definition, make_workload, parameters, sized, with_conditions
+from trimtab_agent.host.cpu_layout import CpuLayout, format_cpus, pin_this_process, process_layout
+from trimtab_agent.host.identity import describe_host
+from trimtab_agent.paths import VarPaths
+from trimtab_agent.results.analysis import trial_evidence
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.station.climb import TrialListener, run_trial
+from trimtab_agent.station.conditions import Surroundings, surroundings
+from trimtab_agent.station.file_set import FileSet
+from trimtab_agent.station.leftovers import Leftovers
+from trimtab_agent.stopping import StopSignal
+from trimtab_agent.study.bench import Bench, TrialOrder
+from trimtab_agent.workloads.choice import find_definition, make_workload, parameters, sized, with_conditions
 from trimtab_db import open_database, sqlite_url
 from trimtab_db.records import TrialPurpose
 from trimtab_tuner.diagnosis import diagnose
@@ -134,7 +134,7 @@ def made_bench(case: Case, side: Side, layout: CpuLayout) -> Iterator[Bench]:
         start=side.start,
     )
     clients = definition.clients.model_copy(update=case.clients)
-    agent, stop = Settings(), StopSignal()
+    agent, stop = AgentSettings(), StopSignal()
     with ExitStack() as made:
         # Not under /tmp, which may be memory: files must come from a disk.
         var = agent.var.resolve()

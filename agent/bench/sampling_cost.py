@@ -26,7 +26,7 @@ from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.host import host_counters
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.counters.thinning import StepMeans
-from trimtab_agent.host import describe_host
+from trimtab_agent.host.identity import describe_host
 from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_db.records import CounterSample
 

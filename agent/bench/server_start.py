@@ -14,12 +14,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from trimtab_agent.children import StopSignal
-from trimtab_agent.leftovers import Leftovers
-from trimtab_agent.programs import find_installed
-from trimtab_agent.settings import Settings
-from trimtab_agent.supervisor import ADDRESS, ServerOrder, TargetServer, free_port
-from trimtab_agent.unprivileged import command_prefix, hand_over
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.station.leftovers import Leftovers
+from trimtab_agent.station.processes.programs import find_installed
+from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
+from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, TargetServer, free_port
+from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, Target
 
@@ -85,7 +85,7 @@ def main() -> None:
         root.mkdir()
         (root / "index.html").write_text("hello\n")
         for name, target in TARGETS.items():
-            program = Settings().httpd_path if name == "core" else find_installed(target.program)
+            program = AgentSettings().httpd_path if name == "core" else find_installed(target.program)
             if program is None:
                 continue
             order = ServerOrder(

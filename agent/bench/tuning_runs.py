@@ -21,10 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trimtab_agent.outcome import Outcome
+from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import Runtime, open_runtime
-from trimtab_agent.settings import Settings
-from trimtab_agent.specification import KnobSpec, RunSpec
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.study.specification import KnobSpec, RunSpec
 from trimtab_db.records import RunState, TrialPurpose
 from trimtab_tuner.statistics import Gain, paired_gain
 
@@ -67,7 +67,7 @@ def main() -> None:
     """Prints the section; a part that fails does not take the others with it, and is told in the end."""
     print(INTRODUCTION, flush=True)
     failed = 0
-    with tempfile.TemporaryDirectory() as folder, open_runtime(Settings(var=Path(folder))) as runtime:
+    with tempfile.TemporaryDirectory() as folder, open_runtime(AgentSettings(var=Path(folder))) as runtime:
         parts: list[Callable[[], None]] = [
             *([partial(_print_equal, runtime, Path(folder))] if AA_RUNS else []),
             *([partial(_print_slowed, runtime, Path(folder))] if AB_RUNS else []),

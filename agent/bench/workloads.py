@@ -16,14 +16,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from trimtab_agent.children import StopSignal
 from trimtab_agent.errors import HostError
-from trimtab_agent.filesets import FileSet
-from trimtab_agent.leftovers import Leftovers
-from trimtab_agent.log_reading import read_logs
-from trimtab_agent.memory_group import memory_group
-from trimtab_agent.warming import read_in_group
-from trimtab_agent.workload_choice import make_workload, parameters, sized
+from trimtab_agent.station.file_set import FileSet
+from trimtab_agent.station.leftovers import Leftovers
+from trimtab_agent.station.memory_group import memory_group
+from trimtab_agent.station.warming import read_in_group
+from trimtab_agent.stopping import StopSignal
+from trimtab_agent.workloads.choice import make_workload, parameters, sized
+from trimtab_agent.workloads.log_reading import read_logs
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.conditions import memory_limit_bytes
 from trimtab_tuner.workloads.learning import Learner

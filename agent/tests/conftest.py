@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 import traces
 from live_support import Listener, Tune, specweb99
-from trimtab_agent.children import StopSignal
-from trimtab_agent.cli import main
 from trimtab_agent.errors import HostError
-from trimtab_agent.filesets import FileSet
-from trimtab_agent.leftovers import Leftovers
-from trimtab_agent.link import require_links
-from trimtab_agent.programs import find_installed, server_program
 from trimtab_agent.runtime import Runtime, open_runtime
-from trimtab_agent.settings import Settings
-from trimtab_agent.supervisor import ServerOrder
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.station.file_set import FileSet
+from trimtab_agent.station.leftovers import Leftovers
+from trimtab_agent.station.link import require_links
+from trimtab_agent.station.processes.programs import find_installed, server_program
+from trimtab_agent.station.server.target_server import ServerOrder
+from trimtab_agent.stopping import StopSignal
+from trimtab_agent.terminal.main import main
 from trimtab_tuner.records import Value
 from trimtab_tuner.targets import TARGETS
 
@@ -53,9 +53,9 @@ def nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 
 @pytest.fixture(scope="session")
-def programs() -> Settings:
+def programs() -> AgentSettings:
     """The settings of a checkout; fails if the C programs have not been built."""
-    settings = Settings()
+    settings = AgentSettings()
     for program in (settings.httpd_path, settings.load_path):
         if not program.is_file():
             pytest.fail(f"{program} is not built; run `make build` first")
@@ -71,13 +71,13 @@ def file_set(tmp_path_factory: pytest.TempPathFactory) -> FileSet:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, programs: Settings) -> Settings:
+def settings(tmp_path: Path, programs: AgentSettings) -> AgentSettings:
     """Settings with a `var` of the test's own."""
-    return Settings(var=tmp_path / "var", httpd_path=programs.httpd_path, load_path=programs.load_path)
+    return AgentSettings(var=tmp_path / "var", httpd_path=programs.httpd_path, load_path=programs.load_path)
 
 
 @pytest.fixture
-def server_order(settings: Settings, tmp_path: Path, file_set: FileSet) -> Callable[..., ServerOrder]:
+def server_order(settings: AgentSettings, tmp_path: Path, file_set: FileSet) -> Callable[..., ServerOrder]:
     """Makes orders for a server of any target, with some knobs changed from the default."""
 
     def make(
@@ -110,7 +110,7 @@ def links() -> None:
 
 
 @pytest.fixture
-def runtime(settings: Settings) -> Iterator[Runtime]:
+def runtime(settings: AgentSettings) -> Iterator[Runtime]:
     """Everything that runs experiments; whatever goes on at the end of the test is stopped."""
     with open_runtime(settings) as parts:
         yield parts
@@ -123,7 +123,7 @@ def listener(runtime: Runtime) -> Listener:
 
 
 @pytest.fixture
-def trimtab(settings: Settings) -> Iterator[Callable[..., Tune]]:
+def trimtab(settings: AgentSettings) -> Iterator[Callable[..., Tune]]:
     """Starts commands of the command line; those that still run at the end of the test are killed."""
     started: list[Tune] = []
 
@@ -141,7 +141,7 @@ def trimtab(settings: Settings) -> Iterator[Callable[..., Tune]]:
 
 @pytest.fixture
 def command(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    settings: AgentSettings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
     """Carries out a command of the command line in this process: exit code, output, errors."""
     for name in ("var", "httpd_path", "load_path"):

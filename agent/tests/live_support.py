@@ -13,9 +13,9 @@ from typing import Any
 import psutil
 from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.runtime import Runtime
-from trimtab_agent.settings import Settings
-from trimtab_agent.specification import KnobSpec, RunSpec
-from trimtab_agent.workload_choice import make_workload, parameters, sized
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.workloads.choice import make_workload, parameters, sized
 from trimtab_tuner.workloads import WORKLOADS, Workload
 
 WAIT_S = 60.0
@@ -132,7 +132,7 @@ def wait_until_gone(pids: list[int]) -> None:
 class Tune:
     """`trimtab tune` (or another command) as a process of its own, its output read line by line."""
 
-    def __init__(self, settings: Settings, *arguments: str) -> None:
+    def __init__(self, settings: AgentSettings, *arguments: str) -> None:
         environment = {
             **os.environ,
             "TRIMTAB_VAR": str(settings.var),
@@ -141,7 +141,7 @@ class Tune:
             "PYTHONUNBUFFERED": "1",
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from trimtab_agent.cli import main; main()", *arguments],
+            [sys.executable, "-c", "from trimtab_agent.terminal.main import main; main()", *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -1,8 +1,8 @@
 """What earlier versions have left behind still opens, is shown, and goes on.
 
-`assets/var-0.1.0.tar.xz` is the `var` of the version before trials became jobs, as it was left: run 1 is a whole
-quick run, run 2 was killed (kill -9) in its search, run 3 in its confirmation, while a plan that somebody had
-applied by hand was in force. Its file sets are left out: they are made again.
+`assets/var-0.1.0.tar.xz` is the `var` of the version before trials became jobs, as it was left: run 1 is a
+whole quick run, run 2 was killed (kill -9) in its search, run 3 in its confirmation, while a plan that
+somebody had applied by hand was in force. Its file sets are left out: they are made again.
 """
 
 import json

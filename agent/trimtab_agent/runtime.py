@@ -15,14 +15,14 @@ from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import HostError, RunConflict
-from trimtab_agent.host import describe_host
-from trimtab_agent.layout import CpuLayout, pin_this_process, process_layout
-from trimtab_agent.run.ending_early import interrupt_dead_runs
-from trimtab_agent.run.lock import RunLock
-from trimtab_agent.run.paths import VarPaths
-from trimtab_agent.run.surroundings import clear_leftovers_of_dead_runs
-from trimtab_agent.service import TuningService
-from trimtab_agent.settings import Settings
+from trimtab_agent.host.cpu_layout import CpuLayout, pin_this_process, process_layout
+from trimtab_agent.host.identity import describe_host
+from trimtab_agent.host.lock import RunLock
+from trimtab_agent.paths import VarPaths
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.station.conditions import clear_leftovers_of_dead_runs
+from trimtab_agent.study.ending_early import interrupt_dead_runs
+from trimtab_agent.study.runs import RunService
 
 log = logging.getLogger(__name__)
 
@@ -31,18 +31,18 @@ log = logging.getLogger(__name__)
 class Runtime:
     """The parts; `host_id` is this machine's record."""
 
-    settings: Settings
+    settings: AgentSettings
     repository: Repository
     broadcaster: Broadcaster
     sampler: Sampler
-    service: TuningService
+    service: RunService
     affinity: AffinityService
     host_id: int
     layout: CpuLayout
 
 
 @contextmanager
-def open_repository(settings: Settings) -> Iterator[Repository]:
+def open_repository(settings: AgentSettings) -> Iterator[Repository]:
     """The database, made or brought up to date if need be, and with no run in it that only seems to go on.
 
     Raises HostError, DatabaseError.
@@ -74,7 +74,7 @@ def _mark_interrupted(repository: Repository, lock_path: Path) -> None:
 
 
 @contextmanager
-def open_runtime(settings: Settings) -> Iterator[Runtime]:
+def open_runtime(settings: AgentSettings) -> Iterator[Runtime]:
     """Pins this process to the generator's CPUs and starts to sample; at the end stops what is running, and
     gives the process its CPUs back.
 
@@ -91,7 +91,7 @@ def open_runtime(settings: Settings) -> Iterator[Runtime]:
         # Milliseconds: fewer than a thousand events a second happen, so the clock stays ahead of the numbers.
         broadcaster = Broadcaster(first_id=int(time.time() * 1000))
         sampler = Sampler(repository, host_id, broadcaster, largest_bytes=settings.counters_mib * 2**20)
-        service = TuningService(
+        service = RunService(
             settings=settings,
             repository=repository,
             broadcaster=broadcaster,

@@ -1,8 +1,8 @@
 """The daemon's and the command line's settings: environment variables that begin with TRIMTAB_.
 
-Options of the command line are given to `Settings(...)` by name and go before the environment. A checkout
-needs no setting at all: the programs are where `make build` puts them, and what running leaves behind goes
-to `var/`.
+Options of the command line are given to `AgentSettings(...)` by name and go before the environment. A
+checkout needs no setting at all: the programs are where `make build` puts them, and what running leaves
+behind goes to `var/`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 SHORTEST_TOKEN = 16
 
 
-class Settings(BaseSettings):
+class AgentSettings(BaseSettings):
     """All settings; `docs/architecture.md` lists them for users."""
 
     model_config = SettingsConfigDict(

@@ -13,7 +13,7 @@ from typing import Any
 
 import report
 import servers
-from trimtab_agent.stats_socket import StatsSocket
+from trimtab_agent.station.server.stats_socket import StatsSocket
 
 POLICIES = ("1", "10", "100", "inf", "auto")
 ROUNDS = 5

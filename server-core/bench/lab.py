@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import servers
-from trimtab_agent.stats_socket import StatsSocket, plain_metrics
-from trimtab_agent.workload_choice import sized
+from trimtab_agent.station.server.stats_socket import StatsSocket, plain_metrics
+from trimtab_agent.workloads.choice import sized
 from trimtab_tuner.records import Measurement, SizeClassCounts
 from trimtab_tuner.verification import Thresholds, Verification, verify
 from trimtab_tuner.workloads import WORKLOADS

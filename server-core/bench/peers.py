@@ -21,7 +21,7 @@ from pathlib import Path
 
 import report
 import servers
-from trimtab_agent.workload_choice import sized
+from trimtab_agent.workloads.choice import sized
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.content import file_content
 from trimtab_tuner.workloads.drawn import DrawnWorkload

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import report
 import servers
-from trimtab_agent.stats_socket import StatsSocket
+from trimtab_agent.station.server.stats_socket import StatsSocket
 
 ROUNDS = 9
 ROUND_S = 3

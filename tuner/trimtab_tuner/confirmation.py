@@ -76,7 +76,7 @@ class Challenger(Frozen):
     gain: Gain | None
 
 
-class Outcome(Frozen):
+class ConfirmationResult(Frozen):
     """What a run has found.
 
     `recommended` is the configuration to use: the default, unless another is significantly better. `gain` is
@@ -101,7 +101,7 @@ def conclude(
     *,
     confidence: float = 0.95,
     best: Configuration | None = None,
-) -> Outcome:
+) -> ConfirmationResult:
     """The outcome of a confirmation of finalists in the order of `choose_finalists`, the default first.
 
     `results` are the search's, which show how stable each finalist is.
@@ -119,7 +119,7 @@ def conclude(
     resource-intensive is recommended, and of equals the one with more neighbours within 2 %.
     """
     if not finalists:
-        return Outcome(
+        return ConfirmationResult(
             recommended=None,
             is_default=False,
             gain=None,
@@ -138,7 +138,7 @@ def conclude(
             return _keep_default(
                 default, "The default was the best of the search; it has not been confirmed."
             )
-        return Outcome(
+        return ConfirmationResult(
             recommended=winner,
             is_default=False,
             gain=None,
@@ -186,7 +186,7 @@ def conclude(
             "and the default in none, so that no gain can be stated."
         )
     sentence += why
-    return Outcome(
+    return ConfirmationResult(
         recommended=chosen.configuration,
         is_default=False,
         gain=chosen.gain,
@@ -248,8 +248,8 @@ def _keep_default(
     gain: Gain | None = None,
     challengers: tuple[Challenger, ...] = (),
     groups: tuple[RankGroup, ...] = (),
-) -> Outcome:
-    return Outcome(
+) -> ConfirmationResult:
+    return ConfirmationResult(
         recommended=default,
         is_default=True,
         gain=gain,

@@ -1,7 +1,7 @@
 """Named bundles of settings, and what a run with them will take.
 
-`Settings` is everything about a run that is not the target, the workload or the space. A `Preset` names one
-set of them; `Preset.settings` can be overridden field by field with `override`.
+`RunSettings` is everything about a run that is not the target, the workload or the space. A `Preset` names
+one set of them; `Preset.settings` can be overridden field by field with `override`.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ class Range(Frozen):
     high: int
 
 
-class Settings(Frozen):
+class RunSettings(Frozen):
     """How a run is carried out. Times in seconds, as the field names say.
 
     Think times of the workload are multiplied by `time_scale`; `timeout_s` should shrink with it, as the
@@ -85,7 +85,7 @@ class Settings(Frozen):
         return tuple(parse_limit(text).text for text in constraints)
 
     @model_validator(mode="after")
-    def _consistent(self) -> "Settings":
+    def _consistent(self) -> "RunSettings":
         if self.warmup_s >= self.rate_duration_s:
             raise ValueError(
                 f"warmup_s = {self.warmup_s}: expected less than rate_duration_s = {self.rate_duration_s}"
@@ -109,7 +109,7 @@ class Preset(Frozen):
 
     name: Literal["quick", "standard", "thorough", "thesis"]
     help: str
-    settings: Settings
+    settings: RunSettings
 
 
 class PhaseEstimate(Frozen):
@@ -128,17 +128,17 @@ class Estimate(Frozen):
     breakdown: tuple[PhaseEstimate, ...]
 
 
-def override(settings: Settings, changes: Mapping[str, object]) -> Settings:
+def override(settings: RunSettings, changes: Mapping[str, object]) -> RunSettings:
     """The settings with some fields replaced; SettingsError names the first bad field, its value and why."""
     try:
-        return Settings.model_validate({**settings.model_dump(), **changes})
+        return RunSettings.model_validate({**settings.model_dump(), **changes})
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         if not field:
             raise SettingsError("warmup_s", first["msg"].removeprefix("Value error, ")) from error
         if first["type"] == "extra_forbidden":
-            model = Thresholds if field.startswith("thresholds.") else Settings
+            model = Thresholds if field.startswith("thresholds.") else RunSettings
             known = ", ".join(model.model_fields)
             raise SettingsError(field, f"{field}: no such setting; expected one of {known}") from error
         if first["type"] == "value_error":
@@ -148,7 +148,7 @@ def override(settings: Settings, changes: Mapping[str, object]) -> Settings:
 
 
 def estimate(
-    settings: Settings, space: Space, file_set_bytes: float | None = None, *, two_objectives: bool = False
+    settings: RunSettings, space: Space, file_set_bytes: float | None = None, *, two_objectives: bool = False
 ) -> Estimate:
     """What a run takes: an upper estimate in which every rate drains for its whole timeout, and none is
     saved by stopping early.
@@ -211,7 +211,7 @@ def _ranges(*, workers: tuple[int, int], connections: tuple[int, int]) -> dict[s
     }
 
 
-_QUICK = Settings(
+_QUICK = RunSettings(
     directories=10,
     time_scale=0.1,
     timeout_s=1.0,

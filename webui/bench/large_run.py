@@ -13,7 +13,7 @@ from pathlib import Path
 
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.host import describe_host
+from trimtab_agent.host.identity import describe_host
 from trimtab_db import Repository, open_database, records, sqlite_url
 from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.targets import TARGETS

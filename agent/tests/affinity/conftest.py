@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from trimtab_agent.affinity.journal import AffinityJournal
 from trimtab_agent.affinity.os_settings import DirectAccess
-from trimtab_agent.host import describe_host
+from trimtab_agent.host.identity import describe_host
 from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_db.records import NewRun
 

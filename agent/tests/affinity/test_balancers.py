@@ -19,7 +19,7 @@ from trimtab_agent.affinity.balancers import (
     irqbalance_socket,
     unban_interrupts,
 )
-from trimtab_agent.commands import affinity
+from trimtab_agent.terminal.commands import affinity
 
 IN_A_NAMESPACE = """
 mount --make-rprivate /

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from trimtab_agent.run.lock import RunLock
-from trimtab_agent.run.paths import VarPaths
+from trimtab_agent.host.lock import RunLock
+from trimtab_agent.paths import VarPaths
 
 STEERING = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
 writable = pytest.mark.skipif(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from live_support import start_calibrated
-from trimtab_agent.specification import KnobSpec
+from trimtab_agent.study.specification import KnobSpec
 from trimtab_db.records import RunState, TrialPurpose
 
 STEERING = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")

@@ -19,12 +19,12 @@ from trimtab_agent.api.context import Context
 from trimtab_agent.api.serve import DaemonServer, listen
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.host import describe_host
-from trimtab_agent.layout import CpuLayout
-from trimtab_agent.outcome import Outcome, RankedConfiguration
-from trimtab_agent.run.analysing import Analyses
-from trimtab_agent.service import TuningService
-from trimtab_agent.settings import Settings
+from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.host.identity import describe_host
+from trimtab_agent.results.analysis import Analyses
+from trimtab_agent.results.outcome import Outcome, RankedConfiguration
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.study.runs import RunService
 from trimtab_db import Repository, open_database, records
 from trimtab_tuner.space import configuration_hash
 from trimtab_tuner.statistics import Gain
@@ -43,7 +43,7 @@ class Daemon:
     app: FastAPI
     context: Context
     sampler: Sampler
-    settings: Settings
+    settings: AgentSettings
     server: DaemonServer
     thread: threading.Thread
 
@@ -62,13 +62,13 @@ def launch(directory: Path, **changes: object) -> Daemon:
     """Starts a daemon that keeps its files in `directory`."""
     var = directory / "var"
     var.mkdir(exist_ok=True)
-    settings = Settings(**{"port": 0, "var": var, "webui": directory / "dist", **changes})
+    settings = AgentSettings(**{"port": 0, "var": var, "webui": directory / "dist", **changes})
     repository = open_database(settings.database)
     broadcaster = Broadcaster()
     host_id = repository.register_host(describe_host())
     layout = CpuLayout(server=(0,), generator=(1,))
     sampler = Sampler(repository, host_id, broadcaster)
-    service = TuningService(
+    service = RunService(
         settings=settings,
         repository=repository,
         broadcaster=broadcaster,

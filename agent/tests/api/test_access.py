@@ -2,7 +2,7 @@
 
 import pytest
 from trimtab_agent.errors import HostError
-from trimtab_agent.settings import Settings
+from trimtab_agent.settings import AgentSettings
 
 TOKEN = "0123456789abcdef" * 2
 
@@ -107,22 +107,22 @@ def test_browser_exchanges_the_token_for_a_cookie_no_script_can_read(start_daemo
 def test_daemon_that_others_can_reach_needs_a_token(host, tmp_path):
     """The sentence names the address and what to set."""
     with pytest.raises(HostError, match=f"{host} can be reached from other machines: set TRIMTAB_TOKEN"):
-        Settings(host=host).access_token()
-    assert Settings(host=host, without_token=True).access_token() is None
+        AgentSettings(host=host).access_token()
+    assert AgentSettings(host=host, without_token=True).access_token() is None
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
-    assert Settings(host=host, token_file=file).access_token() == TOKEN
+    assert AgentSettings(host=host, token_file=file).access_token() == TOKEN
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
 def test_loopback_needs_no_token(host):
     """Whoever can reach it could start a daemon himself."""
-    assert Settings(host=host).access_token() is None
+    assert AgentSettings(host=host).access_token() is None
 
 
 def test_short_or_missing_token_is_refused(tmp_path):
     """A token is a secret of some length; a file that cannot be read is named."""
     with pytest.raises(HostError, match="the token has 6 characters: expected at least 16"):
-        Settings(token="x" * 6).access_token()
+        AgentSettings(token="x" * 6).access_token()
     with pytest.raises(HostError, match=r"the token file .*/none cannot be read"):
-        Settings(token_file=tmp_path / "none").access_token()
+        AgentSettings(token_file=tmp_path / "none").access_token()

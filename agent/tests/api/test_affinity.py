@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from trimtab_agent.run.lock import RunLock
+from trimtab_agent.host.lock import RunLock
 
 STEERING = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
 PLAN = {"plan": "interrupt", "devices": ["lo"], "cpus": [0]}

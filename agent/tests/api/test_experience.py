@@ -1,6 +1,6 @@
 """What a run learns from earlier ones."""
 
-from trimtab_agent.run.experience import earlier_runs
+from trimtab_agent.study.earlier_runs import earlier_runs
 from trimtab_tuner.strategies import make_strategy
 from trimtab_tuner.strategies.experience import likeness
 

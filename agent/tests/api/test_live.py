@@ -15,7 +15,7 @@ import httpx
 import pytest
 from fastapi import routing
 
-COMMAND = [sys.executable, "-c", "from trimtab_agent.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from trimtab_agent.terminal.main import main; main()"]
 
 
 @contextmanager

@@ -4,10 +4,10 @@ import os
 from dataclasses import replace
 
 import pytest
-from trimtab_agent.run import analysing
-from trimtab_agent.run.analysing import analyse_run
-from trimtab_agent.run.lock import RunLock
-from trimtab_agent.run.paths import VarPaths
+from trimtab_agent.host.lock import RunLock
+from trimtab_agent.paths import VarPaths
+from trimtab_agent.results import analysis as analysing
+from trimtab_agent.results.analysis import analyse_run
 from trimtab_db.records import CounterSample, RunState
 
 

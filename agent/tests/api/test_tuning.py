@@ -16,7 +16,7 @@ from live_support import tiny_spec
 from trimtab_agent.api.counter_schemas import CounterValues
 from trimtab_agent.api.live_schemas import LogLine, MeasurementLine, RunChange
 from trimtab_agent.api.schemas import Progress, TrialLine
-from trimtab_agent.run import disturbance
+from trimtab_agent.station import disturbance
 
 # At so short a time anything may time out; what is tested here is not the verdict.
 LENIENT = {"all_files_limit": 1.0, "size_limit": 1.0, "size_over_mean_limit": 1.0, "failures_limit": 1.0}

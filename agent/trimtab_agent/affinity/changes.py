@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from trimtab_tuner.affinity import QueuePlacement, ReceiveQueue, format_mask
 
 from trimtab_agent.affinity.journal import Change
-from trimtab_agent.topology import Topology
+from trimtab_agent.host.topology import Topology
 
 
 def changes_of(placements: Sequence[QueuePlacement], topology: Topology) -> tuple[Change, ...]:

@@ -25,11 +25,11 @@ from trimtab_agent.affinity.journal import AffinityJournal, Applied, Restored
 from trimtab_agent.affinity.os_settings import DirectAccess, SettingRefused
 from trimtab_agent.errors import RunConflict, SpecError
 from trimtab_agent.helper.client import HelperAccess
-from trimtab_agent.layout import CpuLayout
-from trimtab_agent.run.lock import RunLock
-from trimtab_agent.run.paths import VarPaths
-from trimtab_agent.settings import Settings
-from trimtab_agent.topology import Topology, read_topology
+from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.host.lock import RunLock
+from trimtab_agent.host.topology import Topology, read_topology
+from trimtab_agent.paths import VarPaths
+from trimtab_agent.settings import AgentSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class AffinityStatus:
 class AffinityService:
     """Affinity plans on this host; masks go through the privileged helper where one is named."""
 
-    def __init__(self, repository: Repository, layout: CpuLayout, settings: Settings) -> None:
+    def __init__(self, repository: Repository, layout: CpuLayout, settings: AgentSettings) -> None:
         self._layout = layout
         self._lock_path = VarPaths(settings.var).lock
         self._sysfs = settings.sysfs

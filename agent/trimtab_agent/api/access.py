@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
-from trimtab_agent.settings import Settings
+from trimtab_agent.settings import AgentSettings
 
 COOKIE = "trimtab_session"
 SESSIONS_KEPT = 256
@@ -40,8 +40,8 @@ class AccessDenied(Exception):
 class Access:
     """The three checks for one daemon; `port` is the one it really listens on."""
 
-    def __init__(self, settings: Settings, port: int) -> None:
-        """Raises `HostError` if the settings would leave the daemon open (`Settings.access_token`)."""
+    def __init__(self, settings: AgentSettings, port: int) -> None:
+        """Raises `HostError` if the settings would leave the daemon open (`AgentSettings.access_token`)."""
         self._token = settings.access_token()
         self._sessions: deque[str] = deque(maxlen=SESSIONS_KEPT)
         own = settings.host if ":" not in settings.host else f"[{settings.host}]"

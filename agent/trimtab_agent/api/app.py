@@ -6,11 +6,11 @@ from fastapi.routing import APIRoute
 from trimtab_agent import __version__
 from trimtab_agent.api.context import Context
 from trimtab_agent.api.errors import add_error_handlers
-from trimtab_agent.api.guard import Guard
+from trimtab_agent.api.gate import Gate
 from trimtab_agent.api.routes import affinity, catalogue, compare, exports, live, runs, system, trials
 from trimtab_agent.api.schemas import ErrorBody
 from trimtab_agent.api.site import make_site
-from trimtab_agent.settings import Settings
+from trimtab_agent.settings import AgentSettings
 
 
 def make_api() -> FastAPI:
@@ -38,12 +38,12 @@ def make_api() -> FastAPI:
     return app
 
 
-def create_app(settings: Settings, context: Context) -> FastAPI:
+def create_app(settings: AgentSettings, context: Context) -> FastAPI:
     """The whole application: the API at work on `context`, guarded, with the web UI at every other
     address."""
     app = make_api()
     app.state.context = context
-    app.add_middleware(Guard, access=context.access)
+    app.add_middleware(Gate, access=context.access)
     # The default and not a mount: a mount at `/` would answer 404 where a route wants to answer 405.
     app.router.default = make_site(settings.webui)
     return app

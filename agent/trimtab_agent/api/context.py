@@ -11,16 +11,16 @@ from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.api.access import Access
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.layout import CpuLayout
-from trimtab_agent.run.analysing import Analyses
-from trimtab_agent.service import TuningService
+from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.results.analysis import Analyses
+from trimtab_agent.study.runs import RunService
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
     """`host_id` is the record of the machine the daemon runs on; `closing` is set when it is about to end."""
 
-    service: TuningService
+    service: RunService
     affinity: AffinityService
     repository: Repository
     broadcaster: Broadcaster

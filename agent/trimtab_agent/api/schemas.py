@@ -23,7 +23,7 @@ from trimtab_tuner.verification import Thresholds, Violation
 from trimtab_tuner.workloads.clients import Loop
 from trimtab_tuner.workloads.definition import Definition
 
-from trimtab_agent.outcome import Outcome
+from trimtab_agent.results.outcome import Outcome
 
 
 class Reply(BaseModel):

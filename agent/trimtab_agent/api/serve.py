@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from uvicorn.server import HANDLED_SIGNALS
 
 from trimtab_agent.errors import HostError
-from trimtab_agent.settings import Settings
+from trimtab_agent.settings import AgentSettings
 
 GRACE_S = 5
 _ADVICE = {
@@ -23,7 +23,7 @@ _ADVICE = {
 }
 
 
-def listen(settings: Settings) -> socket.socket:
+def listen(settings: AgentSettings) -> socket.socket:
     """A listening socket on the configured address; raises `HostError` if it cannot be had.
 
     Made before the application, which has to know the port for its check of Host headers.

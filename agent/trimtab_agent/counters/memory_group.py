@@ -1,7 +1,7 @@
 """The server's memory control group, while it has one: what it holds, and what is read back too soon."""
 
 from trimtab_agent.counters.source import Values
-from trimtab_agent.memory_group import GroupReading, MemoryGroup
+from trimtab_agent.station.memory_group import GroupReading, MemoryGroup
 
 
 class MemoryGroupSource:

@@ -26,7 +26,7 @@ from trimtab_agent.counters.process import ProcessSource
 from trimtab_agent.counters.server import ReadStats, ServerSource, WorkersSource
 from trimtab_agent.counters.source import CounterSet, Snapshot, Values
 from trimtab_agent.counters.thinning import StepMeans
-from trimtab_agent.memory_group import MemoryGroup
+from trimtab_agent.station.memory_group import MemoryGroup
 
 WRITE_EVERY_S = 10.0
 # With a hundred workers these would be most of the database; each measurement keeps its own.

@@ -10,7 +10,7 @@ from typing import Any
 from trimtab_agent.counters.process import TICKS_PER_S
 from trimtab_agent.counters.process import parse as parse_process
 from trimtab_agent.counters.source import Values
-from trimtab_agent.stats_socket import plain_metrics
+from trimtab_agent.station.server.stats_socket import plain_metrics
 
 # Of these the present value counts; all others only ever grow, and are shown per second.
 GAUGES = {

@@ -19,9 +19,9 @@ from trimtab_tuner.workloads.clients import Clients
 
 from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.errors import RunNotRunning
-from trimtab_agent.service import TuningService
+from trimtab_agent.study.runs import RunService
 from trimtab_agent.terminal.report import describe_configuration
-from trimtab_agent.workload_choice import recorded_clients
+from trimtab_agent.workloads.choice import recorded_clients
 
 PLAIN_INTERVAL_S = 10.0
 WAKE_S = 1.0
@@ -33,7 +33,7 @@ class Follower:
     Made before the run is started, so that it misses nothing of it.
     """
 
-    def __init__(self, console: Console, service: TuningService, broadcaster: Broadcaster) -> None:
+    def __init__(self, console: Console, service: RunService, broadcaster: Broadcaster) -> None:
         self._console = console
         self._service = service
         self._space: Space  # comes with the run

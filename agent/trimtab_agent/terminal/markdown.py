@@ -12,9 +12,9 @@ from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.clients import Clients
 
-from trimtab_agent.outcome import Outcome
-from trimtab_agent.run.analysing import analyse_run
-from trimtab_agent.run.history import History
+from trimtab_agent.results.analysis import analyse_run
+from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.study.history import History
 from trimtab_agent.terminal.report import (
     LEGEND,
     Row,
@@ -22,7 +22,7 @@ from trimtab_agent.terminal.report import (
     objectives_label,
     table_rows,
 )
-from trimtab_agent.workload_choice import recorded_clients, recorded_conditions, workload_label
+from trimtab_agent.workloads.choice import recorded_clients, recorded_conditions, workload_label
 
 SHOWN_KNOBS = 8
 SHOWN_ROWS = 40

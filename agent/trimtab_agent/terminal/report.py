@@ -14,9 +14,9 @@ from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 from trimtab_tuner.wording import counted
 
-from trimtab_agent.exporter import verdict, was_refused
-from trimtab_agent.outcome import Front, Outcome, RankedConfiguration
-from trimtab_agent.workload_choice import recorded_clients, workload_label
+from trimtab_agent.results.exporting import verdict, was_refused
+from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration
+from trimtab_agent.workloads.choice import recorded_clients, workload_label
 
 LEGEND = (
     "rank: finalists that share a number cannot be told apart (Tukey HSD, 95 %); * recommended; score: one "

@@ -7,8 +7,8 @@ recorded table, which has no default, lifts that). Given the same seed and the s
 proposes the same configurations; it never proposes a configuration twice, except knowingly with
 `Proposal.repeat`.
 
-`Search` keeps the books: budget, trials told, proposals in flight, the tally of every configuration, the
-best. A strategy inherits it and writes `_propose`.
+`BaseStrategy` keeps the books: budget, trials told, proposals in flight, the tally of every configuration,
+the best. A strategy inherits it and writes `_propose`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -104,7 +104,7 @@ class Tally:
         return sum(self.scores) / len(self.scores)
 
 
-class Search:
+class BaseStrategy:
     """The books of a strategy; see the module's docstring."""
 
     def __init__(self, space: Space, options: Options) -> None:

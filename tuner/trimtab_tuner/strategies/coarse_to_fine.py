@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from trimtab_tuner.records import Configuration, Proposal, TrialResult, Value
 from trimtab_tuner.space import ListedSpace, Space
-from trimtab_tuner.strategies.base import Options, Search
+from trimtab_tuner.strategies.base import BaseStrategy, Options
 from trimtab_tuner.strategies.pool import CATEGORY_SPAN, Pool
 
 COARSE_SHARE = 0.4
@@ -52,7 +52,7 @@ _STEP_NAMES = {1: "one step", 2: "half a step", 3: "a quarter of a step"}
 Positions = NDArray[np.float64]
 
 
-class CoarseToFine(Search):
+class CoarseToFine(BaseStrategy):
     """The strategy; see the module's docstring, and `strategies.base` for the contract."""
 
     def __init__(self, space: Space, options: Options) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trimtab_tuner.records import Proposal
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import Options, Search
+from trimtab_tuner.strategies.base import BaseStrategy, Options
 from trimtab_tuner.strategies.pool import Pool
 from trimtab_tuner.strategies.surrogate import LINEAR_ALGEBRA
 
@@ -28,7 +28,7 @@ LIKELIHOOD_SLOPE = 1e-3
 Vector = NDArray[np.float64]
 
 
-class GaussianProcess(Search):
+class GaussianProcess(BaseStrategy):
     """The strategy; see the module's docstring, and `strategies.base` for the contract."""
 
     def __init__(self, space: Space, options: Options) -> None:

@@ -12,12 +12,12 @@ import numpy as np
 
 from trimtab_tuner.records import Configuration, Proposal
 from trimtab_tuner.space import ListedSpace, Space
-from trimtab_tuner.strategies.base import Options, Search
+from trimtab_tuner.strategies.base import BaseStrategy, Options
 
 GRID_VALUES = 8
 
 
-class Grid(Search):
+class Grid(BaseStrategy):
     """The strategy; see the module's docstring, and `strategies.base` for the contract."""
 
     def __init__(self, space: Space, options: Options) -> None:

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from trimtab_tuner.records import Configuration, Proposal, Value
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import Key, Options, Search, Tally
+from trimtab_tuner.strategies.base import BaseStrategy, Key, Options, Tally
 from trimtab_tuner.strategies.pool import Pool
 
 FIRST_STEP = 0.25
@@ -28,7 +28,7 @@ MOST_REPEATS = 3
 TRIES = 50
 
 
-class HillClimb(Search):
+class HillClimb(BaseStrategy):
     """The strategy; see the module's docstring, and `strategies.base` for the contract.
 
     Where the climb stands is found by replaying it over the tallies at every ask, so that it is a function of

@@ -16,14 +16,14 @@ from scipy.special import ndtri
 
 from trimtab_tuner.records import Configuration, Proposal
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import Options, Search, Tally
+from trimtab_tuner.strategies.base import BaseStrategy, Options, Tally
 from trimtab_tuner.strategies.pool import Pool
 
 FIELD_SHARE = 0.6
 CONFIDENCE = 0.9
 
 
-class Race(Search):
+class Race(BaseStrategy):
     """The strategy; see the module's docstring, and `strategies.base` for the contract."""
 
     def __init__(self, space: Space, options: Options) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 
 from trimtab_tuner.records import Proposal
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import Options, Search
+from trimtab_tuner.strategies.base import BaseStrategy, Options
 from trimtab_tuner.strategies.pool import Pool
 
 TRIES = 200
 
 
-class RandomSearch(Search):
+class RandomSearch(BaseStrategy):
     """The strategy; see `strategies.base` for the contract."""
 
     def __init__(self, space: Space, options: Options) -> None:

@@ -26,7 +26,7 @@ from scipy.special import log_ndtr, ndtr
 
 from trimtab_tuner.records import Proposal, TrialResult
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import Key, Options, Search, Tally
+from trimtab_tuner.strategies.base import BaseStrategy, Key, Options, Tally
 from trimtab_tuner.strategies.experience import likeness
 from trimtab_tuner.strategies.pool import Points, Pool
 from trimtab_tuner.strategies.surrogate import Observations, Prediction, Surrogate, Vector
@@ -39,7 +39,7 @@ STILL_POSSIBLE = 0.02
 NOISY_TIES = 0.5
 
 
-class SurrogateRace(Search):
+class SurrogateRace(BaseStrategy):
     """The strategy; see the module's docstring, and `strategies.base` for the contract."""
 
     def __init__(self, space: Space, options: Options) -> None:

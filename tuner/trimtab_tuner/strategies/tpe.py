@@ -11,14 +11,14 @@ from typing import Any
 
 from trimtab_tuner.records import Configuration, Proposal, TrialResult
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import FAILURES, Options, Search
+from trimtab_tuner.strategies.base import FAILURES, BaseStrategy, Options
 from trimtab_tuner.strategies.pool import Pool
 
 STARTUP_TRIALS = 5
 TRIES = 20
 
 
-class Tpe(Search):
+class Tpe(BaseStrategy):
     """The strategy; see the module's docstring, and `strategies.base` for the contract."""
 
     def __init__(self, space: Space, options: Options) -> None:

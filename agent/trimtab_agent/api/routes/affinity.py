@@ -9,7 +9,7 @@ from trimtab_tuner.affinity import PlanName
 from trimtab_agent.affinity.journal import Restored
 from trimtab_agent.affinity.service import AffinityStatus, PlannedAffinity
 from trimtab_agent.api.context import ContextDep
-from trimtab_agent.topology import Topology
+from trimtab_agent.host.topology import Topology
 
 router = APIRouter(tags=["host"])
 

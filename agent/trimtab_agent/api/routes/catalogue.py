@@ -17,9 +17,9 @@ from trimtab_tuner.workloads.links import LINKS
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.schemas import Condition, ConditionsReply, Named, WorkloadReply
 from trimtab_agent.errors import HostError
-from trimtab_agent.run.surroundings import require_surroundings
-from trimtab_agent.workload_choice import all_definitions, find_definition, make_workload, parameters
-from trimtab_agent.workload_facts import WorkloadFacts, workload_facts
+from trimtab_agent.station.conditions import require_surroundings
+from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload, parameters
+from trimtab_agent.workloads.facts import WorkloadFacts, workload_facts
 
 router = APIRouter(tags=["catalogue"])
 

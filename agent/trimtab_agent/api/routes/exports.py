@@ -13,8 +13,8 @@ from trimtab_tuner.exports import format_help
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.routes.runs import RunId
 from trimtab_agent.api.schemas import Export
-from trimtab_agent.export_diff import diffs
-from trimtab_agent.exporter import verdict
+from trimtab_agent.results.export_diff import diffs
+from trimtab_agent.results.exporting import verdict
 
 router = APIRouter(prefix="/runs/{run_id}/exports", tags=["exports"])
 

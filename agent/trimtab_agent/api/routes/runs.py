@@ -10,8 +10,8 @@ from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_agent.api.context import Context, ContextDep
 from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary, TrialSummary
 from trimtab_agent.errors import SpecError
-from trimtab_agent.specification import RunSpec
-from trimtab_agent.workload_choice import recorded_clients
+from trimtab_agent.study.specification import RunSpec
+from trimtab_agent.workloads.choice import recorded_clients
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 

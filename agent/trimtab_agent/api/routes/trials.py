@@ -10,7 +10,7 @@ from trimtab_agent.api.counter_schemas import CounterSampleReply
 from trimtab_agent.api.routes.runs import RunId
 from trimtab_agent.api.samples import as_stored
 from trimtab_agent.api.schemas import RepeatReply, TrialDetail
-from trimtab_agent.run.measuring import for_tuner
+from trimtab_agent.station.measuring import for_tuner
 
 router = APIRouter(prefix="/runs/{run_id}/trials/{number}", tags=["trials"])
 

@@ -3,7 +3,7 @@
 import { MultiSelect, Switch } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useActions } from '../../actions/ActionsProvider';
-import type { Comparison } from '../../api/generated';
+import type { RunComparison } from '../../api/generated';
 import { CurveChart } from '../../charts/CurveChart';
 import { Loadable } from '../../components/Loadable';
 import { Message } from '../../components/Message';
@@ -81,7 +81,7 @@ export function ComparePage() {
 }
 
 interface ComparedProps {
-  comparison: Comparison;
+  comparison: RunComparison;
   all: boolean;
   onAll: (all: boolean) => void;
 }

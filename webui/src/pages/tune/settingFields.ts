@@ -1,6 +1,6 @@
 // The settings of a preset that the form lets one change, with what they mean.
 
-import type { Settings, Thresholds } from '../../api/generated';
+import type { RunSettings, Thresholds } from '../../api/generated';
 
 /** Numbers. */
 export const NUMBER_SETTINGS = [
@@ -57,7 +57,7 @@ export const NUMBER_SETTINGS = [
     unit: 's',
     help: 'Time per rate while calibrating.',
   },
-] as const satisfies readonly { name: keyof Settings; label: string; unit: string; help: string }[];
+] as const satisfies readonly { name: keyof RunSettings; label: string; unit: string; help: string }[];
 
 export type SettingName = (typeof NUMBER_SETTINGS)[number]['name'];
 
@@ -83,7 +83,7 @@ export const SWITCH_SETTINGS = [
     label: 'Restart between rates',
     help: 'Every rate meets a fresh server, as in the thesis; takes longer.',
   },
-] as const satisfies readonly { name: keyof Settings; label: string; help: string }[];
+] as const satisfies readonly { name: keyof RunSettings; label: string; help: string }[];
 
 export type SwitchName = (typeof SWITCH_SETTINGS)[number]['name'];
 

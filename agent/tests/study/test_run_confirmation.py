@@ -1,0 +1,98 @@
+"""Confirmations that are spoilt, cut short or killed: what is measured again, and what is said of them."""
+
+from dataclasses import replace
+
+from live_support import start_calibrated
+from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.runtime import open_repository
+from trimtab_agent.station.climb import run_trial
+from trimtab_db.records import RunState, TrialPurpose
+
+
+def with_verdicts(monkeypatch, judge):
+    """Trials are carried out for real, again where this machine has spoilt them; then `judge(order)` may say
+    that something has."""
+
+    def spoilt(bench, order, told):
+        for _ in range(5):
+            trial = run_trial(bench, order, told)
+            if trial.verdict not in {"disturbed", "generator-limited"}:
+                break
+        verdict = judge(order)
+        return trial if verdict is None else replace(trial, verdict=verdict, score=None, reason="test")
+
+    monkeypatch.setattr("trimtab_agent.study.executor.run_trial", spoilt)
+
+
+def confirmed_slots(runtime, run_id):
+    """Block, configuration and verdict of each trial in the blocks of the confirmation."""
+    trials = [t for t in runtime.repository.trials_of(run_id) if t.purpose is TrialPurpose.CONFIRMATION]
+    return [(t.block, t.configuration_hash, t.verdict) for t in trials if t.block > 0]
+
+
+def test_block_that_was_spoilt_is_made_up_for(runtime, monkeypatch):
+    """A further block takes its place, and only whole blocks are ranked."""
+    spoilt = []
+
+    def judge(order):
+        if order.block == 1 and (not spoilt or order.configuration == spoilt[0]):
+            spoilt.append(order.configuration)
+            return "disturbed"
+        return None
+
+    with_verdicts(monkeypatch, judge)
+    run_id = start_calibrated(runtime, confirmation_repeats=2, runners_up=1)
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert run.state is RunState.FINISHED
+    ranking = Outcome.model_validate(run.outcome).ranking
+    slots = confirmed_slots(runtime, run_id)
+    assert len(spoilt) == 2
+    assert {block for block, _, _ in slots} >= {1, 2, 3}
+    whole = len({block for block, _, _ in slots}) - 1
+    assert [len(ranked.scores_mbps) for ranked in ranking] == [whole] * len(ranking)
+
+
+def test_run_stopped_in_its_confirmation_tells_what_its_blocks_say_so_far(runtime, listener, monkeypatch):
+    """With two blocks there is an interval, and still no confirmation; going on repeats no slot."""
+    with_verdicts(monkeypatch, lambda order: None)
+    run_id = start_calibrated(runtime, confirmation_repeats=3, runners_up=1)
+    listener.wait_for("trial", lambda data: data["block"] == 3)
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    outcome = Outcome.model_validate(runtime.repository.run(run_id).outcome)
+    assert not outcome.confirmed
+    assert outcome.sentence.startswith("The run ended after 2 of the 3 blocks of its confirmation")
+    assert outcome.gain is not None
+    assert outcome.gain.blocks == 2
+    runtime.service.resume(run_id)
+    runtime.service.wait()
+    assert Outcome.model_validate(runtime.repository.run(run_id).outcome).confirmed
+    done = [(b, c) for b, c, verdict in confirmed_slots(runtime, run_id) if verdict == "verified"]
+    assert len(done) == len(set(done)) == 3 * len(outcome.ranking)
+
+
+def test_dead_run_has_the_outcome_of_what_it_had_found(runtime, listener):
+    """A kill -9 loses nothing that can be told."""
+    run_id = start_calibrated(runtime)
+    listener.wait_for("trial", lambda data: data["purpose"] == "search" and data["verdict"] == "verified")
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    said = runtime.repository.run(run_id).outcome
+    runtime.repository.set_run_outcome(run_id, {})
+    runtime.repository.set_run_state(run_id, RunState.RUNNING)  # as a kill leaves it
+    with open_repository(runtime.settings) as repository:
+        run = repository.run(run_id)
+    assert (run.state, run.outcome) == (RunState.INTERRUPTED, said)
+
+
+def test_run_stopped_after_its_conclusion_keeps_it(runtime, listener):
+    """What was confirmed stays confirmed when only the exported file is still to be measured."""
+    run_id = start_calibrated(runtime, confirmation_repeats=2, runners_up=1)
+    listener.wait_for("progress", lambda data: data["phase"] == "exporting" and data["trial"] is not None)
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert run.state is RunState.STOPPED
+    outcome = Outcome.model_validate(run.outcome)
+    assert (outcome.confirmed, outcome.remeasured) == (True, None)

@@ -1,0 +1,163 @@
+"""Starting, pausing, stopping and resuming when two things happen at once, or a start fails half-way."""
+
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from live_support import start_calibrated, tiny_spec
+from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning
+from trimtab_agent.host.lock import RunLock
+from trimtab_agent.stopping import PauseSwitch
+from trimtab_agent.study import progress as progress_module
+from trimtab_agent.study.progress import RunProgress
+from trimtab_agent.study.specification import RunSpec, check
+from trimtab_db.records import RunState, TrialPurpose
+
+
+def open_descriptors():
+    """How many files this process has open."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def stopped_run(runtime):
+    """A run that was stopped at once."""
+    run_id = runtime.service.start(tiny_spec())
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    return run_id
+
+
+def test_run_that_is_about_to_stop_cannot_be_paused(runtime, listener):
+    """A pause would only make it wait for a second stop."""
+    run_id = start_calibrated(runtime)
+    listener.wait_for_rate(trial=1)
+    runtime.service.stop(run_id)
+    with pytest.raises(RunNotRunning, match=f"run {run_id} is about to stop, so it cannot be paused"):
+        runtime.service.pause(run_id)
+    runtime.service.wait()
+    assert runtime.repository.run(run_id).state is RunState.STOPPED
+
+
+def test_pause_is_told_before_the_run_can_begin_it(runtime, listener, monkeypatch):
+    """Told afterwards, `requested` could take the place of the runner's `yes`, and stay."""
+    told = []
+    request = PauseSwitch.request
+    monkeypatch.setattr(
+        PauseSwitch,
+        "request",
+        lambda switch: (told.append(runtime.service.progress()["pause"]), request(switch)),
+    )
+    run_id = start_calibrated(runtime)
+    listener.wait_for_rate(trial=1)
+    runtime.service.pause(run_id)
+    assert told == ["requested"]
+    listener.wait_for("progress", lambda data: data["pause"] == "yes")
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+
+
+def test_run_that_finishes_while_its_resume_is_asked_for_stays_finished(runtime, monkeypatch):
+    """What counts is what it is once nobody else can change it."""
+    run_id = stopped_run(runtime)
+
+    def lock_when_it_has_finished(path):
+        lock = RunLock(path)
+        runtime.repository.set_run_state(run_id, RunState.FINISHED)
+        return lock
+
+    monkeypatch.setattr("trimtab_agent.study.runs.RunLock", lock_when_it_has_finished)
+    with pytest.raises(RunNotResumable, match=f"run {run_id} is finished"):
+        runtime.service.resume(run_id)
+    assert runtime.repository.run(run_id).state is RunState.FINISHED
+
+
+def test_run_that_cannot_be_started_has_failed_and_says_why(runtime, monkeypatch):
+    """It neither seems to run nor keeps anybody from running, nor leaves a descriptor open."""
+    with monkeypatch.context() as broken:
+        broken.setattr("trimtab_agent.study.runs.Study", Mock(side_effect=HostError("no room for a run")))
+        with pytest.raises(HostError):
+            runtime.service.start(tiny_spec())  # opens what the database keeps open
+        before = open_descriptors()
+        with pytest.raises(HostError, match="no room for a run"):
+            runtime.service.start(tiny_spec())
+        assert open_descriptors() == before
+    run = runtime.repository.runs()[0].run
+    assert (run.state, run.error) == (RunState.FAILED, "no room for a run")
+    stopped_run(runtime)
+
+
+def test_run_without_a_thread_has_failed_and_leaves_the_service_free(runtime, monkeypatch):
+    """The kernel's limit of threads is a sentence; the next run starts."""
+    run_id = stopped_run(runtime)
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError("can't start new thread")))
+        with pytest.raises(HostError, match=f"run {run_id} gets no thread to run in"):
+            runtime.service.resume(run_id)
+    assert runtime.repository.run(run_id).state is RunState.FAILED
+    assert runtime.service.progress() is None
+    stopped_run(runtime)
+
+
+def test_dead_run_does_not_seem_to_run_beside_the_next_one(runtime):
+    """Whoever holds the lock is alone: what the database calls running is dead."""
+    run_id = stopped_run(runtime)
+    runtime.repository.set_run_state(run_id, RunState.RUNNING)  # as a database that was full leaves it
+    stopped_run(runtime)
+    assert runtime.repository.run(run_id).state is RunState.INTERRUPTED
+
+
+def test_pause_that_two_threads_end_at_once_is_taken_off_once(monkeypatch):
+    """Its time would otherwise count twice, and the run seem shorter than it was."""
+    progress = RunProgress(Broadcaster(), 1, check(RunSpec()).estimate(), [])
+    progress.pause_changed("yes")
+    started = progress._started
+    both = threading.Barrier(2)
+    now = time.monotonic()
+
+    def meet_there():
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.5)
+        return now + 100.0
+
+    monkeypatch.setattr(progress_module.time, "monotonic", meet_there)
+    threads = [threading.Thread(target=progress.pause_changed, args=("no",)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert progress._started - started == pytest.approx(100.0, abs=5.0)
+
+
+def test_calibration_that_was_recorded_is_not_carried_out_again(runtime, listener):
+    """A kill between the calibration and its ladder costs nothing that was measured."""
+    run_id = runtime.service.start(tiny_spec())
+    listener.wait_for("trial", lambda data: data["purpose"] == "calibration")
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    ladder = runtime.repository.run(run_id).ladder
+    runtime.repository.set_run_ladder(run_id, ())
+    runtime.service.resume(run_id)
+    listener.wait_for("trial", lambda data: data["purpose"] == "search")
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    assert runtime.repository.run(run_id).ladder == ladder
+    trials = runtime.repository.trials_of(run_id)
+    assert [t.purpose for t in trials].count(TrialPurpose.CALIBRATION) == 1
+
+
+def test_end_that_cannot_be_summed_up_is_a_failure_with_a_sentence(runtime, listener, monkeypatch):
+    """Whatever goes wrong at the end, whoever waits for the run hears of it."""
+    monkeypatch.setattr(
+        "trimtab_agent.study.study.early_outcome", Mock(side_effect=ValueError("no such thing"))
+    )
+    run_id = start_calibrated(runtime)
+    listener.wait_for_rate(trial=1)
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    end = runtime.service.last_end
+    assert (end.run_id, end.state) == (run_id, RunState.FAILED)
+    assert end.error == "internal error: ValueError: no such thing"

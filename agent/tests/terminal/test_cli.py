@@ -1,0 +1,298 @@
+"""The command line as a process: exit codes, signals, what is printed."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+from live_support import Tune, tiny_options, wait_until_gone
+from trimtab_agent.runtime import open_repository
+from trimtab_agent.terminal.main import main
+from trimtab_db.records import RunState
+
+# Slow enough to be met in the middle, and no longer than needed to get there.
+SLOW = {"rate_duration_s": 5.0, "calibration_step_s": 5.0}
+
+
+def state_of(settings, run_id):
+    """The recorded state of a run."""
+    with open_repository(settings) as repository:
+        return repository.run(run_id).state
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_stops_the_run_and_leaves_no_children(trimtab, settings, number):
+    """Ctrl-C and SIGTERM: exit code 130, children gone, the run stopped and resumable."""
+    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command.wait_for_line("calibrating, ETA")
+    children = command.descendants()
+    command.process.send_signal(number)
+    code, output = command.finish()
+    assert code == 130
+    assert "Stopping: finished trials are kept" in output
+    assert "Resume with: trimtab tune --resume 1" in output
+    wait_until_gone(children)
+    assert state_of(settings, 1) is RunState.STOPPED
+
+
+def test_second_ctrl_c_ends_at_once(trimtab, settings):
+    """Whoever cannot wait is not made to; the kernel ends the children."""
+    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command.wait_for_line("calibrating, ETA")
+    children = command.descendants()
+    os.kill(command.process.pid, signal.SIGSTOP)  # so that both arrive before the first has had its effect
+    command.process.send_signal(signal.SIGINT)
+    command.process.send_signal(signal.SIGTERM)
+    os.kill(command.process.pid, signal.SIGCONT)
+    code, _ = command.finish()
+    assert code in (-signal.SIGINT, -signal.SIGTERM)
+    wait_until_gone(children)
+    assert state_of(settings, 1) is RunState.INTERRUPTED
+
+
+def test_killed_tune_leaves_no_children_and_an_interrupted_run_that_resumes(trimtab, settings):
+    """kill -9 of the agent: its children die with it, its run is found `interrupted` and goes on."""
+    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command.wait_for_line("calibrating, ETA")
+    children = command.descendants()
+    command.process.kill()
+    command.process.wait()
+    wait_until_gone(children)
+    listed: Tune = trimtab("runs", "--json")
+    code, output = listed.finish()
+    (line,) = json.loads(output)
+    assert (code, line["state"]) == (0, "interrupted")
+    resumed: Tune = trimtab("tune", "--resume", "1")
+    resumed.wait_for_line("calibrating, ETA")
+    resumed.process.send_signal(signal.SIGINT)
+    assert resumed.finish()[0] == 130
+
+
+def test_second_tune_is_a_conflict_that_names_the_run(trimtab):
+    """Exit code 3, from another process as well."""
+    first: Tune = trimtab("tune", *tiny_options(**SLOW))
+    first.wait_for_line("calibrating, ETA")
+    code, output = trimtab("tune", *tiny_options()).finish()
+    assert code == 3
+    assert f"run 1 is running on this host (process {first.process.pid})" in output
+    first.process.send_signal(signal.SIGINT)
+    first.finish()
+
+
+@pytest.fixture
+def trimtab_here(settings, monkeypatch, capfd):
+    """The command line in this process, for what ends before anything has been started."""
+    monkeypatch.setenv("TRIMTAB_VAR", str(settings.var))
+    allowed = os.sched_getaffinity(0)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["trimtab", *arguments])
+        with pytest.raises(SystemExit) as end:
+            main()
+        captured = capfd.readouterr()
+        return end.value.code, captured.out, captured.err
+
+    yield run
+    os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--preset", "fast"], "preset = 'fast': expected one of quick, standard"),
+        (["--budget", "0"], "budget_trials = 0: too small for one trial"),
+        (["--seed", "-1"], "seed = -1: "),
+        (["--set", "directories=0"], "directories = 0: "),
+        (["--set", "directory=3"], "directory: no such setting"),
+        (["--knob", "workers=5:2"], "workers: low 5 is above high 2"),
+        (["--knob", "workers=two"], "workers = 'two': expected an integer from 1"),
+        (["--knob", "threads=5"], "threads"),
+        (["--knob", "workers"], "--knob workers: expected NAME=LOW:HIGH"),
+        (["--knob", "workers=1:4", "--knob", "workers=2"], "--knob workers: given more than once"),
+        (["--set", "gap_s=0", "--set", "gap_s=1"], "--set gap_s: given more than once"),
+        (["--memory", "lots"], "memory = 'lots': expected 'unlimited', 'in-memory'"),
+        (["--resume", "9"], "There is no run 9. `trimtab runs` lists the runs there are."),
+        (["--resume", "1", "--budget", "50"], "a run goes on as it was started; --budget cannot change it"),
+        (["--resume", "1", "--set", "gap_s=0"], "a run goes on as it was started; --set cannot change it"),
+    ],
+)
+def test_bad_input_is_named_and_ends_with_2(trimtab_here, options, sentence):
+    """Every mistake names the offending thing and what was expected."""
+    code, _, errors = trimtab_here("tune", *options)
+    assert (code, errors.startswith("trimtab: ")) == (2, True)
+    assert sentence in errors
+
+
+def test_bad_input_with_json_is_the_error_body(trimtab_here):
+    """Programs get the API's shape."""
+    code, output, _ = trimtab_here("tune", "--preset", "fast", "--json")
+    error = json.loads(output)["error"]
+    assert (code, error["code"], error["field"]) == (2, "bad-specification", "preset")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "sentence"),
+    [
+        (("tune", "--sed", "1"), None, "No such option: --sed"),
+        (("tune", "--seed", "one"), "seed", "'--seed'"),
+        (("show", "one"), "run_id", "'RUN'"),
+        (("shows",), None, "No such command 'shows'"),
+    ],
+)
+def test_what_the_parser_refuses_is_the_error_body_too(trimtab_here, arguments, field, sentence):
+    """With --json on standard output, without it for people only; exit code 2 both times."""
+    code, output, errors = trimtab_here(*arguments, "--json")
+    error = json.loads(output)["error"]
+    assert (code, error["code"], error.get("field")) == (2, "bad-usage", field)
+    assert sentence in error["message"]
+    assert sentence in errors
+    code, output, errors = trimtab_here(*arguments)
+    assert (code, output) == (2, "")
+    assert "Usage: trimtab" in errors
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tune", "--objective", "peak", "--objective=sustained"),
+        ("host", "watch", "--interval=1", "--interval=2"),
+        ("runs", "--limit=1", "--limit=1"),
+    ],
+)
+def test_option_with_one_value_is_refused_when_given_twice(trimtab_here, arguments):
+    """The last one does not win without a word."""
+    code, _, errors = trimtab_here(*arguments)
+    assert code == 2
+    assert "given more than once; expected one value" in errors
+
+
+def test_flag_given_twice_is_no_mistake(trimtab_here):
+    """It says the same both times."""
+    code, output, _ = trimtab_here("runs", "--json", "--json")
+    assert (code, json.loads(output)) == (0, [])
+
+
+def test_show_of_an_unknown_run_ends_with_2(trimtab_here):
+    """The sentence says how to find the runs there are."""
+    code, _, errors = trimtab_here("show", "4")
+    assert (code, "`trimtab runs` lists the runs" in errors) == (2, True)
+
+
+def test_compare_of_an_unknown_run_ends_with_2(trimtab_here):
+    """The number is named."""
+    code, _, errors = trimtab_here("compare", "4", "5")
+    assert (code, "There is no run 4." in errors) == (2, True)
+
+
+def test_two_forms_of_a_report_are_refused(trimtab_here):
+    """Neither is left out without a word."""
+    code, _, errors = trimtab_here("show", "1", "--json", "--markdown")
+    assert (code, "expected one of the two" in errors) == (2, True)
+
+
+@pytest.mark.parametrize("options", [("show",), ("tune", "--resume")])
+def test_number_beyond_any_database_is_bad_input(trimtab_here, options):
+    """And no traceback."""
+    code, _, errors = trimtab_here(*options, "99999999999999999999")
+    assert (code, "Traceback" in errors) == (2, False)
+
+
+def test_read_only_database_is_named(trimtab_here, monkeypatch, settings):
+    """The sentence names the file; nothing is started."""
+    assert trimtab_here("db", "upgrade")[0] == 0
+    monkeypatch.setenv("TRIMTAB_DATABASE_URL", f"sqlite:///file:{settings.var}/trimtab.db?mode=ro&uri=true")
+    code, _, errors = trimtab_here("tune", *tiny_options())
+    assert (code, "trimtab.db" in errors, "is read-only" in errors) == (1, True, True)
+
+
+def test_daemons_port_in_use_is_named(trimtab_here):
+    """Two daemons cannot have one port."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, _, errors = trimtab_here("up", "--port", str(port))
+    assert (code, f"port {port} on 127.0.0.1 cannot be listened on" in errors) == (1, True)
+    assert "choose another port with --port" in errors
+
+
+def test_address_of_another_machine_is_refused_by_what_was_expected(trimtab_here):
+    """Another port would not help."""
+    code, _, errors = trimtab_here("up", "--host", "192.0.2.1", "--port", "0")
+    assert code == 1
+    assert "Cannot assign requested address; expected an address of this machine" in errors
+    assert "--port" not in errors
+
+
+def test_daemon_starts_answers_and_ends_on_sigterm(trimtab):
+    """`trimtab up` says where it is, and ends cleanly."""
+    daemon: Tune = trimtab("up", "--port", "0")
+    line = daemon.wait_for_line("Trimtab is at http://")
+    url = line.split()[3].rstrip(",")
+    assert httpx.get(f"{url}/api/v1/health").json()["status"] == "ok"
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.finish()[0] == 0
+
+
+def test_host_describes_cpus_and_layout(trimtab_here):
+    """Machine-readable, with the division of the CPUs."""
+    code, output, _ = trimtab_here("host", "show", "--json")
+    document = json.loads(output)
+    assert (code, document["cpus"]) == (0, os.cpu_count())
+    assert document["layout"]["server"]
+
+
+def test_run_is_shown_and_exported_from_the_database(trimtab_here, tmp_path):
+    """One tiny run through `tune --json`, `show` and `export`."""
+    code, output, errors = trimtab_here("tune", "--json", *tiny_options(budget_trials=1))
+    assert code == 0, errors
+    document = json.loads(output)
+    assert document["run"]["state"] == "finished"
+    assert "100 % done" in errors
+    shown = " ".join(trimtab_here("show", "1")[1].split())  # lines are wrapped
+    assert document["run"]["outcome"]["sentence"] in shown
+    assert "(default)" in shown
+    document_lines = trimtab_here("show", "1", "--markdown")[1].splitlines()
+    assert document_lines[0] == "# Run 1: core under specweb99"
+    (started_by,) = [line for line in document_lines if line.startswith("trimtab tune ")]
+    assert {
+        "--preset=quick",
+        "--set=budget_trials=1",
+        "--knob=workers=1:4",
+        "--knob=max_connections=16",
+    } <= set(started_by.split())
+    assert "| workers | 1 | 1 to 4 |" in document_lines
+    assert document["run"]["outcome"]["sentence"] in document_lines
+    # Without a verified trial, as on a busy machine, there is no "## Stability".
+    titles = {"## Space", "## Outcome", "## Configurations, best first", "## Diagnosis"}
+    assert titles <= set(document_lines)
+    assert {"## Configuration to use", "## Best so far, not confirmed"} & set(document_lines)
+    code, output, _ = trimtab_here("compare", "1", "--json")
+    (compared,) = json.loads(output)["runs"]
+    assert (code, compared["id"], compared["best"]) == (0, 1, document["run"]["outcome"]["best"])
+    assert "the default" in trimtab_here("compare", "1")[1]
+    code, output, _ = trimtab_here("export", "1", "--format", "trimtab-httpd", "--output", str(tmp_path))
+    assert (code, "trimtab-httpd.ini: accepted" in output) == (0, True)
+    (export,) = [e for e in document["exports"] if e["format"] == "trimtab-httpd"]
+    assert (tmp_path / "trimtab-httpd.ini").read_text() == export["text"]
+
+
+def test_disk_without_room_for_the_file_set_is_told_so(settings):
+    """On a file system of 70 MB: the sentence says how much is needed and what to ask for instead."""
+    script = 'mount -t tmpfs -o size=70m none "$1" && shift && exec "$@"'
+    settings.var.mkdir()
+    sandbox = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(settings.var)]
+    if subprocess.run([*sandbox, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("this machine does not let tests mount a small file system")
+    command = [sys.executable, "-c", "from trimtab_agent.terminal.main import main; main()", "tune"]
+    done = subprocess.run(
+        [*sandbox, *command, "--var", str(settings.var), *tiny_options(directories=10)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "run 1 failed: the file set needs" in done.stderr
+    assert "--set directories=N" in done.stderr

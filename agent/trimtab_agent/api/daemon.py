@@ -1,0 +1,43 @@
+"""The daemon behind `trimtab up`: API and web UI on one port, runs in the background."""
+
+import threading
+
+from trimtab_tuner.understanding.importance import load_trees
+
+from trimtab_agent.api.access import Access
+from trimtab_agent.api.app import create_app
+from trimtab_agent.api.context import Context
+from trimtab_agent.api.serve import listen, serve
+from trimtab_agent.results.analysis import Analyses
+from trimtab_agent.runtime import open_runtime
+from trimtab_agent.settings import AgentSettings
+
+
+def run_daemon(settings: AgentSettings) -> None:
+    """Serves until SIGTERM or SIGINT; a run that is going on is stopped then, and can be resumed.
+
+    Raises HostError when the port is in use or access would be open to everybody, DatabaseError.
+    """
+    listener = listen(settings)
+    port: int = listener.getsockname()[1]
+    access = Access(settings, port)
+    # Joined at the end of the process: an import that is cut off in the middle may end it with an abort.
+    threading.Thread(target=load_trees, name="loading").start()
+    with listener, open_runtime(settings) as runtime:
+        app = create_app(
+            settings,
+            Context(
+                service=runtime.service,
+                affinity=runtime.affinity,
+                repository=runtime.repository,
+                broadcaster=runtime.broadcaster,
+                sampler=runtime.sampler,
+                host_id=runtime.host_id,
+                layout=runtime.layout,
+                access=access,
+                analyses=Analyses(runtime.repository),
+            ),
+        )
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        print(f"Trimtab is at http://{host}:{port}, Ctrl-C ends it.", flush=True)
+        serve(app, listener)

@@ -1,0 +1,1 @@
+"""What runs have found, from what is recorded of them: outcomes, analyses, comparisons, files."""

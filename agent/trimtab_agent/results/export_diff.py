@@ -1,0 +1,46 @@
+"""How an exported configuration differs from a server's default and from the user's own file."""
+
+import difflib
+from pathlib import Path
+
+from trimtab_db import records
+from trimtab_tuner.exports.translation import translate
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderContext
+
+from trimtab_agent.results.outcome import Outcome
+
+
+def diffs(run: records.Run, export: records.Export) -> tuple[str, str]:
+    """The export as unified diffs: of its settings against the server's default, and against the user's file.
+
+    Comments and places are left out of the first.  Either is empty where it makes no sense: only a server's
+    complete file has a default to compare with, and only that of the measured server a file of the user's.
+    """
+    target = next((target for target in TARGETS.values() if target.program == export.format), None)
+    if target is None or run.outcome is None or (best := Outcome.model_validate(run.outcome).best) is None:
+        return "", ""
+    cpus = tuple(run.layout["server"])
+    source = TARGETS[run.target]
+    configuration = best if target is source else translate(source, best, target, len(cpus)).configuration
+    context = RenderContext(
+        root="/srv/www",
+        listen=("127.0.0.1:8000",),
+        server_cpus=cpus,
+        prefix=f"/var/lib/{target.program}",
+        error_log=f"/var/log/{target.program}/error.log",
+    )
+    default = target.space(cpus=len(cpus)).default()
+    against_default = _diff(
+        target.render(default, context), target.render(configuration, context), "default", target.file_name
+    )
+    if not run.base or target is not source:
+        return against_default, ""
+    return against_default, _diff(run.base["text"], export.text, "before", Path(run.base["path"]).name)
+
+
+def _diff(before: str, after: str, side: str, name: str) -> str:
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), f"{side}/{name}", f"tuned/{name}"
+    )
+    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)

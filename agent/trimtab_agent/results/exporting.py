@@ -1,0 +1,250 @@
+"""Writes a run's best configuration in every format, and lets the servers check the files that are for them.
+
+Everything that stands in a file comes from the database.  The files go to `var/exports/run-ID/`, and with the
+result of the check into the table `export`.  A file of the measured server must besides read back as the
+configuration that was confirmed, and once it has been driven (study/remeasuring.py) its score must agree with
+what was confirmed.
+"""
+
+import hashlib
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from trimtab_db import Repository, records
+from trimtab_tuner.exports import Check, ExportFile, ExportOrder, export_files
+from trimtab_tuner.exports.replicas import contexts, format_of_first
+from trimtab_tuner.records import Configuration, Verdict
+from trimtab_tuner.space import Space, configuration_hash
+from trimtab_tuner.statistics import Gain, paired_gain
+from trimtab_tuner.targets import TARGETS, php
+from trimtab_tuner.targets.base import Evidence, RenderContext
+
+from trimtab_agent.errors import HostError, TrimtabError
+from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.station.processes.programs import find_installed
+from trimtab_agent.workloads.choice import recorded_clients, workload_label
+
+LISTEN = "127.0.0.1:8000"
+CHECK_LIMIT_S = 20.0
+NOT_CHECKED = "not checked: "
+
+
+class NothingToExport(TrimtabError):
+    """The run has no configuration to recommend."""
+
+    code = "nothing-to-export"
+
+
+def export_run(repository: Repository, run_id: int, *, root: Path, directory: Path, httpd: Path) -> None:
+    """Writes and checks the run's configuration in every format, and records the results.
+
+    `root` is the document root the files shall name, `directory` where they go.  Raises NothingToExport if
+    the run has no outcome, HostError if the files cannot be written.
+    """
+    run = repository.run(run_id)
+    if run.outcome is None or (outcome := Outcome.model_validate(run.outcome)).best is None:
+        raise NothingToExport(f"run {run_id} has no verified trial, so there is no configuration to export")
+    order = ExportOrder(
+        target=TARGETS[run.target],
+        space=Space.model_validate(run.space),
+        configuration=outcome.best,
+        context=_context(run, root, directory),
+        evidence=_evidence(repository, run, outcome, outcome.best),
+        base=run.base.get("text"),
+        expanded=run.base.get("expanded", ""),
+        base_name=Path(run.base["path"]).name if run.base else "",
+    )
+    sentence = remeasured_sentence(outcome, next(export_files(order)).text)
+    order = replace(order, evidence=replace(order.evidence, remeasured=sentence))
+    for exported in export_files(order):
+        file = directory / exported.file_name
+        try:
+            for place in contexts(order):
+                Path(place.prefix).mkdir(parents=True, exist_ok=True)
+            file.write_text(exported.text)
+        except OSError as error:
+            raise HostError(f"the export {file} cannot be written: {error.strerror}") from error
+        command, ok, output = check_file(exported.check, file, httpd)
+        if ok and (difference := _reads_back_differently(order, exported) or _disagrees(outcome, exported)):
+            ok, output = False, difference
+        repository.record_export(
+            records.Export(
+                run_id=run_id,
+                format=exported.format,
+                file_name=exported.file_name,
+                text=exported.text,
+                check_command=command,
+                check_ok=ok,
+                check_output=output,
+                created_at=datetime.now(UTC),
+            )
+        )
+
+
+def _context(run: records.Run, root: Path, directory: Path) -> RenderContext:
+    return RenderContext(
+        root=str(root),
+        listen=(LISTEN,),
+        stats_socket=str(directory / "trimtab-httpd.sock"),
+        server_cpus=tuple(run.layout["server"]),
+        prefix=str(directory),
+        error_log=str(directory / "error.log"),
+        php_socket=str(directory / php.SOCKET) if php.POOL_SIZE.name in run_knobs(run) else None,
+    )
+
+
+def run_knobs(run: records.Run) -> set[str]:
+    """The names of the knobs of a run."""
+    return {knob["name"] for knob in run.space["knobs"]}
+
+
+def check_file(check: Check | None, file: Path, httpd: Path) -> tuple[str, bool, str]:
+    """Lets its server check an exported file: the command, whether it accepts, what it said.
+
+    A file that no program checks is accepted with an empty command; one whose server is not installed here is
+    not accepted, and its sentence begins with NOT_CHECKED.  A text that is checked in place of the file lies
+    beside it meanwhile: what a killed run leaves of that, its next export overwrites and takes away.
+    """
+    if check is None:
+        return "", True, ""
+    program = httpd if check.program == httpd.name else find_installed(check.program)
+    text_file = file if check.text is None else file.with_name(f".check-{file.name}")
+    command = check.command(str(text_file), None if program is None else str(program))
+    if program is None:
+        return " ".join(command), False, f"{NOT_CHECKED}{check.program} is not installed here"
+    try:
+        if check.text is not None:
+            text_file.write_text(check.text)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return " ".join(command), False, f"{NOT_CHECKED}{error}"
+    finally:
+        if check.text is not None:
+            text_file.unlink(missing_ok=True)
+    return " ".join(command), done.returncode == 0, (done.stderr + done.stdout).strip()
+
+
+def verdict(export: records.Export, run: records.Run) -> str:
+    """What became of the check, and of driving the file of the measured server, in words."""
+    if export.check_ok:
+        accepted = "accepted by its server's own check" if export.check_command else "written"
+        if run.outcome is None or export.format != TARGETS[run.target].program:
+            return accepted
+        return " ".join(
+            (f"{accepted}.", remeasured_sentence(Outcome.model_validate(run.outcome), export.text))
+        )
+    return export.check_output if not was_refused(export) else f"not accepted: {export.check_output}"
+
+
+def was_refused(export: records.Export) -> bool:
+    """Whether a server has looked at the file and refused it."""
+    return not export.check_ok and not export.check_output.startswith(NOT_CHECKED)
+
+
+def text_digest(text: str) -> str:
+    """By which it is known that a file is still the one that was driven."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def remeasured_sentence(outcome: Outcome, text: str) -> str:
+    """What driving the exported file of this text has shown."""
+    again = outcome.remeasured
+    if again is None:
+        return "The exported file itself has not been measured."
+    if again.text_sha256 != text_digest(text):
+        return "The exported file is not the one that was re-measured: its text has changed since."
+    return again.sentence
+
+
+def _disagrees(outcome: Outcome, exported: ExportFile) -> str:
+    """What speaks against the file that was driven; empty if nothing does."""
+    again = outcome.remeasured
+    driven = again is not None and again.text_sha256 == text_digest(exported.text)
+    return again.sentence if again is not None and driven and again.agrees is False else ""
+
+
+def _reads_back_differently(order: ExportOrder, exported: ExportFile) -> str:
+    """How the measured server's file differs from the confirmed configuration; empty if it does not."""
+    target = order.target
+    if format_of_first(exported.format) != target.program:
+        return ""
+    read = {**order.evidence.default, **target.parse(exported.text, order.cpus)}
+    # Words such as `auto` come back as what they mean, so both are compared as the server reads them.
+    confirmed = target.parse(target.render(order.configuration, order.context), order.cpus)
+    again = target.parse(target.render(read, order.context), order.cpus)
+    wrong = [name for name, value in confirmed.items() if again.get(name) != value]
+    return f"the file reads back differently: {', '.join(wrong)}" if wrong else ""
+
+
+def _evidence(repository: Repository, run: records.Run, outcome: Outcome, best: Configuration) -> Evidence:
+    compared = [
+        t for c in (outcome.default, best) for t in repository.trials_with(run.id, configuration_hash(c))
+    ]
+    scores = {ranked.configuration_hash: ranked.mean_score_mbps for ranked in outcome.ranking}
+    is_default = best == outcome.default
+    # Below saturation: overload makes the tail what the timeout is.
+    tail_rate_rps = run.ladder[0] if run.ladder else None
+    return Evidence(
+        run=str(run.id),
+        date=run.created_at.strftime("%Y-%m-%d"),
+        host=f"{run.host} ({run.layout['sentence']})",
+        workload=workload_label(run.workload, run.workload_parameters),
+        objective=run.objective,
+        trade_off="" if outcome.front is None else outcome.front.sentence_on(configuration_hash(best)),
+        trials=sum(outcome.verdicts.values()),
+        default=outcome.default,
+        score_mbps=scores.get(configuration_hash(best)),
+        default_score_mbps=scores.get(configuration_hash(outcome.default)),
+        gain=None if is_default else outcome.gain,
+        tail=None if is_default else tail_gain(outcome.default, best, compared, tail_rate_rps),
+        tail_at=recorded_clients(run.workload_parameters).level(*run.ladder[:1]),
+        knob_gains={}
+        if is_default
+        else single_knob_gains(Space.model_validate(run.space), best, repository.trial_lines(run.id)),
+    )
+
+
+def tail_gain(
+    default: Configuration, best: Configuration, trials: Sequence[records.Trial], rate_rps: float | None
+) -> Gain | None:
+    """How the 99th percentile of the reply time at that rate changes, paired over the blocks.
+
+    Over the trials that the gain is computed from: verified, and no repeat that somebody asked for.
+    """
+    tails: dict[str, dict[int, float | None]] = {configuration_hash(c): {} for c in (default, best)}
+    for trial in trials:
+        of_block = trial.purpose is records.TrialPurpose.CONFIRMATION and trial.block > 0
+        if of_block and trial.verdict == Verdict.VERIFIED and trial.configuration_hash in tails:
+            for measurement in trial.measurements:
+                if measurement.rate_rps == rate_rps:
+                    tails[trial.configuration_hash][trial.block] = measurement.reply_latency.p99_us
+    before, after = tails[configuration_hash(default)], tails[configuration_hash(best)]
+    blocks = sorted(before.keys() & after.keys())
+    return paired_gain([before[block] for block in blocks], [after[block] for block in blocks])
+
+
+def single_knob_gains(
+    space: Space, best: Configuration, trials: Sequence[records.TrialLine]
+) -> dict[str, Gain]:
+    """What single settings of the best are worth: against the searched trial that differs in them alone.
+
+    Only for knobs of which the search happens to have measured the best with the default's value.
+    """
+    scores = {
+        trial.configuration_hash: trial.score
+        for trial in trials
+        if trial.purpose is records.TrialPurpose.SEARCH and trial.verdict == Verdict.VERIFIED
+    }
+    own = scores.get(configuration_hash(best))
+    gains: dict[str, Gain] = {}
+    default = space.default()
+    for name in best:
+        other = scores.get(configuration_hash({**best, name: default[name]}))
+        if best[name] != default[name] and own is not None and other is not None:
+            gain = paired_gain([other], [own])
+            if gain is not None:
+                gains[name] = gain
+    return gains

@@ -1,1 +1,0 @@
-"""Execution of runs: the phases, the trials up the ladder, progress, and the one-run-at-a-time lock."""

@@ -1,0 +1,1 @@
+"""What one host needs to carry jobs out: CPUs, link, memory group, files, servers, generator, counters."""

@@ -1,0 +1,196 @@
+"""Drives one rate with trimtab-load, and reads its JSON lines (docs/load-generator.md has the schema)."""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from trimtab_db.records import RequestCounts, SessionCounts, SizeClassResult
+from trimtab_tuner.workloads.clients import Clients
+
+from trimtab_agent.host.cpu_layout import format_cpus
+from trimtab_agent.station.processes.children import Child
+from trimtab_agent.stopping import Stopped, StopSignal, wait_readable
+
+# Grace beyond the asked duration and two timeouts of draining before the generator counts as hung.
+HANG_MARGIN_S = 10.0
+
+
+class _FromGenerator(BaseModel):
+    """Part of the generator's result, where it is not recorded as it comes; fields that we do not use are
+    passed over, in either.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Percentiles(_FromGenerator):
+    """A latency distribution in microseconds; the values mean nothing when `count` is 0."""
+
+    count: int
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+    p999: float
+    max: float
+
+
+class Latencies(_FromGenerator):
+    """From the intended start of the connection or request."""
+
+    connect: Percentiles
+    first_byte: Percentiles
+    reply: Percentiles
+
+
+class Health(_FromGenerator):
+    """Whether the generator itself was the limit; the rest of what it says is kept as it is."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    verdict: str
+    reasons: tuple[str, ...]
+
+
+class LoadResult(_FromGenerator):
+    """The generator's last line."""
+
+    # In a closed loop the number of connections takes the place of the rate.
+    rate_rps: float = Field(validation_alias=AliasChoices("rate_rps", "connections"))
+    duration_s: float
+    warmup_s: float
+    elapsed_s: float
+    interrupted: bool
+    sessions: SessionCounts
+    requests: RequestCounts
+    failures: dict[str, int]
+    bytes_received: int
+    goodput_mbps: float
+    reply_rate_rps: float
+    size_classes: tuple[SizeClassResult, ...]
+    latency_us: Latencies
+    health: Health
+
+    @property
+    def generator_limited(self) -> bool:
+        """Whether the rate was not offered as it should have been."""
+        return self.health.verdict == "generator-limited"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOrder:
+    """One rate to drive over the session log, the first `warmup_s` of it not counted.
+
+    In a closed loop (`clients`) the number of connections takes the place of `rate_rps`.
+    `within` goes before the command. Connections go from the `sources` to the `destinations` (addresses with
+    the port), both in turn; to the host of the URL, from where the generator likes, if they are empty.
+    """
+
+    program: Path
+    url: str
+    rate_rps: float
+    duration_s: float
+    warmup_s: float
+    timeout_s: float
+    sessions: Path
+    seed: int
+    cpus: Sequence[int]
+    realtime: bool
+    log: Path
+    clients: Clients = field(default_factory=Clients)
+    within: tuple[str, ...] = ()
+    destinations: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+    def command(self) -> tuple[str, ...]:
+        """The command line."""
+        pace: tuple[str, ...]
+        # A process for each CPU, so that a machine with many can be driven to its limit.
+        processes = len(self.cpus)
+        if self.clients.loop == "closed":
+            pace = ("closed", f"--connections={self.rate_rps:.0f}")
+            processes = min(processes, round(self.rate_rps))
+        else:
+            pace = ("open", f"--rate={self.rate_rps:g}", f"--arrivals={self.clients.arrivals}")
+        shares = {"conditional": self.clients.conditional_share, "slow": self.clients.slow_share}
+        return (
+            str(self.program),
+            *pace,
+            f"--url={self.url}",
+            f"--duration={self.duration_s:g}",
+            f"--warmup={self.warmup_s:g}",
+            f"--timeout={self.timeout_s:g}",
+            f"--sessions={self.sessions}",
+            f"--seed={self.seed}",
+            f"--processes={processes}",
+            f"--cpus={format_cpus(tuple(self.cpus))}",
+            # A run makes hundreds of thousands of connections: closed with FIN they would fill the table of
+            # a host that tracks connections (nf_conntrack), which then drops SYNs (docs/load-generator.md).
+            "--close=reset",
+            *(f"--{name}-share={share:g}" for name, share in shares.items() if share > 0),
+            *((f"--destination={','.join(self.destinations)}",) if self.destinations else ()),
+            *((f"--source={','.join(self.sources)}",) if self.sources else ()),
+        )
+
+
+class GeneratorDied(Exception):
+    """The load generator ended without a result."""
+
+
+class ServerDied(Exception):
+    """The server ended while load was being driven."""
+
+
+def drive(
+    order: LoadOrder,
+    servers: Sequence[Child],
+    stop: StopSignal,
+    on_progress: Callable[[dict[str, Any]], None],
+) -> LoadResult:
+    """Runs the generator to its end and returns its result.
+
+    `on_progress` gets every progress line.  Ends the generator and raises ServerDied as soon as a server
+    ends, Stopped as soon as a stop is requested, GeneratorDied when it ends without a result or hangs.
+    """
+    with Child(
+        order.command(),
+        cpus=order.cpus,
+        log=order.log,
+        capture=True,
+        realtime=order.realtime,
+        prefix=order.within,
+    ) as generator:
+        pipe = generator.stdout.fileno()
+        limit_s = order.duration_s + 2 * order.timeout_s + HANG_MARGIN_S
+        pending = b""
+        deaths = {server.exit_descriptor: server for server in servers}
+        result: LoadResult | None = None
+        while True:
+            # It reports every second: silence for longer than a whole rate means that it hangs.
+            ready = wait_readable([pipe, *deaths, stop.descriptor], limit_s)
+            if stop.descriptor in ready:
+                generator.stop(grace_s=0.0)
+                raise Stopped
+            if dead := ready & deaths.keys():
+                generator.stop(grace_s=0.0)
+                raise ServerDied(deaths[dead.pop()].death_sentence())
+            if not ready:
+                generator.stop(grace_s=0.0)
+                raise GeneratorDied(f"{generator.name} reported nothing for {limit_s:.0f} s and was killed")
+            chunk = os.read(pipe, 1 << 20)
+            if not chunk:
+                break
+            *lines, pending = (pending + chunk).split(b"\n")
+            for line in lines:
+                document = json.loads(line)
+                if document["type"] == "progress":
+                    on_progress(document)
+                elif document["type"] == "result":
+                    result = LoadResult.model_validate(document)
+        if generator.wait(HANG_MARGIN_S) != 0 or result is None or result.interrupted:
+            raise GeneratorDied(generator.death_sentence())
+        return result

@@ -1,0 +1,1 @@
+"""Programs that the station starts: children that never outlive it, as which user, with which priority."""

@@ -1,0 +1,1 @@
+"""The server under test: one instance or several replicas, what it counts, the pool behind it."""

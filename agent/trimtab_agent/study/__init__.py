@@ -1,0 +1,1 @@
+"""What decides: a run from its specification through calibration, search and confirmation to its files."""

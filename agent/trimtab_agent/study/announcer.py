@@ -1,0 +1,75 @@
+"""Tells listeners and the database what happens in a run."""
+
+from trimtab_db import Repository, records
+from trimtab_db.records import RunPhase, RunState
+
+from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.study.bench import TrialOrder
+
+
+class Announcer:
+    """Publishes the events of one run; the shapes of their data stand in runs.py."""
+
+    def __init__(self, repository: Repository, broadcaster: Broadcaster, run_id: int) -> None:
+        self._repository = repository
+        self._broadcaster = broadcaster
+        self._run_id = run_id
+        self._phase = repository.run(run_id).phase
+
+    def phase(self, phase: RunPhase) -> None:
+        """The run has entered a phase."""
+        self._phase = phase
+        self._repository.set_run_phase(self._run_id, phase)
+        self.state(RunState.RUNNING)
+
+    def state(self, state: RunState) -> None:
+        """The run is in this state."""
+        self._broadcaster.publish(
+            "run", {"run_id": self._run_id, "state": state.value, "phase": self._phase.value}
+        )
+
+    def note(self, level: str, message: str) -> None:
+        """Something worth telling has happened: recorded as an event of the run, and told."""
+        self._repository.add_event(self._run_id, level, message)
+        self._broadcaster.publish("log", {"run_id": self._run_id, "level": level, "message": message})
+
+    def measured(self, trial: TrialOrder, record: records.Measurement) -> None:
+        """A rate of a trial has been measured."""
+        requests = record.requests
+        self._broadcaster.publish(
+            "measurement",
+            {
+                "run_id": self._run_id,
+                "trial": trial.number,
+                "purpose": trial.purpose.value,
+                "configuration": trial.configuration,
+                "rate_rps": record.rate_rps,
+                "goodput_mbps": record.goodput_mbps,
+                "reply_rate_rps": record.reply_rate_rps,
+                "timed_out": requests.timed_out_before_read + requests.timed_out_after_read,
+                "generator_limited": record.generator_limited,
+            },
+        )
+
+    def recorded(self, trial: records.Trial) -> None:
+        """A trial is in the database."""
+        self._broadcaster.publish(
+            "trial",
+            {
+                "run_id": trial.run_id,
+                "number": trial.number,
+                "purpose": trial.purpose.value,
+                "level": trial.level,
+                "block": trial.block,
+                "configuration": trial.configuration,
+                "configuration_hash": trial.configuration_hash,
+                "verdict": trial.verdict,
+                "reason": trial.reason,
+                "score": trial.score,
+                "second_score": trial.second_score,
+                "estimated_score": trial.estimated_score,
+                "started_at": trial.started_at.isoformat(),
+                "finished_at": trial.finished_at.isoformat(),
+                "proposal_number": trial.proposal_number,
+            },
+        )

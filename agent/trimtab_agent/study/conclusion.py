@@ -1,0 +1,246 @@
+"""From a run's recorded trials to its outcome: the sentence, the gain, the ranking."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from trimtab_db import records
+from trimtab_tuner.blocks import Blocks
+from trimtab_tuner.confirmation import conclude, describe
+from trimtab_tuner.diagnosis.evidence import KEPT_UP
+from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
+from trimtab_tuner.presets import RunSettings
+from trimtab_tuner.records import Configuration, ConfirmedScore, Measurement, TrialResult, Verdict
+from trimtab_tuner.reference import Reference
+from trimtab_tuner.score import parse_objective
+from trimtab_tuner.space import Space, configuration_hash
+from trimtab_tuner.statistics import Gain
+from trimtab_tuner.wording import counted
+
+from trimtab_agent.results.front import run_front
+from trimtab_agent.results.outcome import Outcome, RankedConfiguration
+from trimtab_agent.station.measuring import for_tuner
+from trimtab_agent.study.calibration import recorded_calibration
+from trimtab_agent.study.history import History, as_result
+from trimtab_agent.workloads.choice import recorded_clients
+
+ADVICE = {
+    Verdict.FAILED_VERIFICATION: (
+        "Let the server admit fewer connections (--knob max_connections=LOW:HIGH with lower bounds), or give "
+        "clients more time (--set timeout_s=SECONDS)."
+    ),
+    Verdict.GENERATOR_LIMITED: (
+        "The load generator is the limit: give it more or faster CPUs, or tune for a slower server "
+        "configuration (--knob workers=1)."
+    ),
+    Verdict.DISTURBED: (
+        "Stop what else uses the server's CPUs, or start Trimtab on others (taskset -c CPUS trimtab tune …)."
+    ),
+    Verdict.CRASHED: "The logs of the crashed servers lie in the run's log directory.",
+    Verdict.REJECTED: "Narrow the space to what this machine allows (--knob NAME=LOW:HIGH).",
+}
+
+
+def verdict_counts(trials: Sequence[records.TrialLine]) -> dict[str, int]:
+    """How many trials of the search and the confirmation got each verdict, most frequent first."""
+    judged = [trial for trial in trials if trial.purpose is not records.TrialPurpose.CALIBRATION]
+    return dict(Counter(trial.verdict for trial in judged).most_common())
+
+
+def confirmed_outcome(
+    run: records.Run,
+    finalists: Sequence[Configuration],
+    history: History,
+    blocks: Blocks,
+    best: TrialResult | None,
+) -> Outcome:
+    """The outcome by the blocks of the confirmation that are whole; `finalists` begins with the default.
+
+    `best` is what the search recommends.
+    """
+    space, trials = Space.model_validate(run.space), history.trials
+    scores = block_scores(trials, blocks.whole)
+    searched = [as_result(trial) for trial in history.finished(records.TrialPurpose.SEARCH)]
+    recommended = None if best is None else best.configuration
+    concluded = conclude(space, finalists, scores, searched, best=recommended)
+    ranks = {member: group.rank for group in concluded.groups for member in group.members}
+    gains = {configuration_hash(c.configuration): c.gain for c in concluded.challengers}
+    ranking = []
+    for number, finalist in enumerate(finalists):
+        digest = configuration_hash(finalist)
+        ranked = _ranked(finalist, number == 0, scores, ranks, gains.get(digest))
+        stable = concluded.stability.get(digest, "unknown")
+        ranking.append(ranked.model_copy(update={"stability": stable}))
+    ranking.sort(key=lambda r: (r.rank is None, r.rank, -(r.mean_score_mbps or 0.0)))
+    sentence = concluded.sentence
+    if concluded.recommended is None:
+        sentence = f"{sentence} {explain_no_verified(run, history)}"
+    elif best is not None and best.score == 0:
+        sentence = _limit_never_held(run, history)
+    if blocks.next_slot is None and len(blocks.whole) < blocks.wanted:
+        sentence = (
+            f"{sentence} Only {len(blocks.whole)} of the {counted(blocks.wanted, 'block')} wanted could be "
+            f"measured: {counted(len(blocks.spoilt), 'was', 'were')} spoilt, because the host was busy with "
+            "something else or the load generator was the limit."
+        )
+    return Outcome(
+        sentence=sentence,
+        confirmed=len(scores) > 0,
+        default=space.default(),
+        best=concluded.recommended,
+        gain=concluded.gain,
+        ranking=tuple(ranking),
+        verdicts=verdict_counts(trials),
+        front=run_front(run, concluded.recommended, trials),
+    )
+
+
+def block_scores(trials: Sequence[records.TrialLine], blocks: Collection[int]) -> list[ConfirmedScore]:
+    """The scores of those blocks of the confirmation; of a slot that was tried again, the last."""
+    latest = {
+        (trial.block, trial.configuration_hash): trial
+        for trial in trials
+        if trial.purpose is records.TrialPurpose.CONFIRMATION
+        and trial.block in blocks
+        and trial.verdict != Verdict.ABORTED
+    }
+    return [
+        ConfirmedScore(configuration=trial.configuration, block=trial.block, score=trial.score)
+        for trial in latest.values()
+    ]
+
+
+def _ranked(
+    finalist: Configuration,
+    is_default: bool,
+    scores: Sequence[ConfirmedScore],
+    ranks: dict[str, int],
+    gain: Gain | None,
+) -> RankedConfiguration:
+    own = configuration_hash(finalist)
+    row = sorted((s.block, s.score) for s in scores if configuration_hash(s.configuration) == own)
+    verified = [score for _, score in row if score is not None]
+    return RankedConfiguration(
+        rank=ranks.get(own),
+        is_default=is_default,
+        configuration=finalist,
+        configuration_hash=own,
+        scores_mbps=tuple(score for _, score in row),
+        mean_score_mbps=sum(verified) / len(verified) if verified else None,
+        gain=gain,
+    )
+
+
+def unfinished_outcome(
+    run: records.Run, best: TrialResult | None, history: History, reference: Reference
+) -> Outcome:
+    """The outcome of a run that ended before its confirmation told anything: the best so far.
+
+    `reference` is what the run knows of the noise of single trials.
+    """
+    default = Space.model_validate(run.space).default()
+    return Outcome(
+        sentence=_unfinished_sentence(run, best, history, reference),
+        confirmed=False,
+        default=default,
+        best=None if best is None else best.configuration,
+        gain=None,
+        ranking=(),
+        verdicts=verdict_counts(history.trials),
+        front=run_front(run, None if best is None else best.configuration, history.trials),
+    )
+
+
+def remark_on_ladder(run: records.Run, best: Configuration, history: History) -> str:
+    """That the ladder ends below what `best`, which has been exported, can do; empty where it does not.
+
+    The ladder is made from what the default can do. Where another is faster than its last rate, how much
+    faster is not seen, nor which of several that are. A closed loop has no end of this kind.
+    """
+    clients = recorded_clients(run.workload_parameters)
+    trial = history.latest(best)
+    if trial is None or not trial.measurements or clients.loop == "closed":
+        return ""
+    top = max(trial.measurements, key=lambda measurement: measurement.rate_rps)
+    if top.reply_rate_rps < KEPT_UP * top.rate_rps:
+        return ""
+    calibration = recorded_calibration(RunSettings.model_validate(run.settings), history)
+    advice = "Tune again with its exported file as the base (--base FILE): there the calibration goes higher."
+    if calibration is not None and calibration.generator_limited:
+        advice = "More the load generator could not offer: give it more CPUs, or tune for fewer server CPUs."
+    return (
+        f"Even at the highest rate of the ladder, {clients.level(top.rate_rps)}, this configuration answers "
+        "all that is offered: it may be faster than the ladder shows, and others as fast cannot be told from "
+        f"it. {advice}"
+    )
+
+
+def _unfinished_sentence(
+    run: records.Run, best: TrialResult | None, history: History, reference: Reference
+) -> str:
+    """The best so far, and how much there is to it."""
+    searched = history.finished(records.TrialPurpose.SEARCH)
+    if not searched:
+        return "The run ended before any configuration had been measured."
+    if best is None or best.score is None:
+        return f"Nothing has been verified so far. {explain_no_verified(run, history)}".strip()
+    default = Space.model_validate(run.space).default()
+    sentence = f"Best so far is {describe(best.configuration, default)} with {best.score:.1f} Mbps"
+    of_default = [t.score for t in searched if t.configuration == default and t.score is not None]
+    if best.configuration != default and of_default:
+        sentence += f", the default measured {of_default[0]:.1f} Mbps"
+    known = f"by {reference.measured} of the default" if reference.measured >= 2 else "assumed"
+    return (
+        f"{sentence}; single trials differ by {reference.noise:.1%} (standard deviation, {known}), and the "
+        "best of several is also the luckiest. Not confirmed."
+    )
+
+
+def explain_no_verified(run: records.Run, history: History) -> str:
+    """Why no trial was verified: what became of most of them, one as an example, and what may help."""
+    judged = history.finished(records.TrialPurpose.SEARCH)
+    if not judged:
+        return ""
+    verdict, count = Counter(trial.verdict for trial in judged).most_common(1)[0]
+    example = next(trial for trial in judged if trial.verdict == verdict)
+    advice = _looser_constraint(run, history, len(judged)) or ADVICE.get(Verdict(verdict), "")
+    of_all = f"{count} of {counted(len(judged), 'trial')}"
+    sentence = f"{of_all}: {verdict}, for instance trial {example.number}: {example.reason}"
+    return f"{sentence} {advice}".strip()
+
+
+def _looser_constraint(run: records.Run, history: History, trials: int) -> str:
+    """What to loosen where a constraint is what most trials broke; empty where it is something else."""
+    limits = [parse_limit(text) for text in run.settings.get("constraints", ())]
+    if not limits:
+        return ""
+    broken = Counter(
+        found[0].text
+        for measurements in _measured(history)
+        if (found := broken_limit(limits, measurements)) is not None
+    )
+    if 2 * broken.total() <= trials:
+        return ""
+    text = broken.most_common(1)[0][0]
+    nearest = nearest_miss(parse_limit(text), _measured(history))
+    had = f"; the trial that came nearest had {nearest} at its worst rate" if nearest else ""
+    return f"Loosen or drop the constraint {text}{had}."
+
+
+def _limit_never_held(run: records.Run, history: History) -> str:
+    """Of a run under `mat` in which every trial broke the limit at its first rate: what came nearest."""
+    _, given = parse_objective(run.objective)
+    limit = given or history.low_load_limit()
+    if limit is None:
+        return "No configuration scored more than 0 Mbps, so the default is kept."
+    at_first = ([min(each, key=lambda m: m.rate_rps)] for each in _measured(history))
+    nearest = nearest_miss(limit, at_first)
+    had = f"; the trial that came nearest had {nearest} there" if nearest else ""
+    return (
+        f"No configuration held {limit.text} even at the lowest rate{had}. So there is nothing to tell "
+        "apart, and the default is kept: give a longer limit, for instance --objective 'mat: p999 <= 20ms'."
+    )
+
+
+def _measured(history: History) -> Iterator[list[Measurement]]:
+    """What each trial of the search measured, as the tuner looks at it."""
+    return ([for_tuner(m) for m in trial.measurements] for trial in history.searched() if trial.measurements)

@@ -1,0 +1,170 @@
+"""The exported file itself, driven once more: the text that is handed back must do what was confirmed.
+
+The server runs with the text as with a user's own file (trimtab_tuner.targets.own): every setting as it
+stands there, with only addresses, logs and directories of a private instance. One trial up the ladder,
+outside the blocks of the confirmation; its score must lie where one more trial of the confirmed configuration
+is expected, or within `AS_GOOD` of that. If it does not, the configuration is measured right after it, to
+tell the file from the machine.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from trimtab_db import records
+from trimtab_db.records import TrialPurpose
+from trimtab_tuner.records import Configuration, Verdict
+from trimtab_tuner.space import configuration_hash
+from trimtab_tuner.statistics import prediction_interval
+from trimtab_tuner.targets import TARGETS
+
+from trimtab_agent.errors import HostError, TrimtabError
+from trimtab_agent.results.exporting import text_digest
+from trimtab_agent.results.outcome import Outcome, Remeasured
+from trimtab_agent.study.base_file import expanded
+from trimtab_agent.study.executor import TrialExecutor
+from trimtab_agent.study.history import MOST_DISTURBED
+
+NOT_THE_BEST = "it is not called the best"
+# Blocks on a quiet machine can agree to a tenth of a percent; a difference below this matters to nobody.
+AS_GOOD = 0.01
+
+
+def remeasure(
+    run: records.Run,
+    outcome: Outcome,
+    best: Configuration,
+    exports: Sequence[records.Export],
+    ladder: Sequence[float],
+    executor: TrialExecutor,
+) -> tuple[Outcome, str]:
+    """Drives the exported file of the measured server; the outcome with what came of it, and that in words.
+
+    Raises what the executor raises.
+    """
+    file = next(export for export in exports if export.format == TARGETS[run.target].program)
+    try:
+        text = text_to_run(run, file)
+    except TrimtabError as error:
+        again = not_driven(file, str(error))
+    else:
+        trial = _measured(best, ladder, executor, base=text)
+        again = judged(outcome, best, file, trial)
+        if again.agrees is False and trial.score is not None:
+            again = judged(outcome, best, file, trial, _measured(best, ladder, executor))
+    return with_remeasured(outcome, again), again.sentence
+
+
+def _measured(
+    best: Configuration, ladder: Sequence[float], executor: TrialExecutor, base: str | None = None
+) -> records.Trial:
+    """A trial outside the blocks, again if it was disturbed; with the text `base` if that is given."""
+    bench = executor.bench
+    if base is not None:
+        executor.bench = replace(bench, base=base)
+    try:
+        for _ in range(MOST_DISTURBED):
+            trial = executor.climb(TrialPurpose.CONFIRMATION, best, ladder)
+            if trial.verdict != Verdict.DISTURBED:
+                break
+        return trial
+    finally:
+        executor.bench = bench
+
+
+def text_to_run(run: records.Run, file: records.Export) -> str:
+    """The file's text with what it includes.
+
+    Raises HostError for a file that its server refuses, SpecError for an include that is not there any more.
+    """
+    if not file.check_ok:
+        raise HostError(f"the server's own check does not accept it: {file.check_output}")
+    if not run.base:
+        return file.text
+    return expanded(TARGETS[run.target], file.text, Path(run.base["path"]))
+
+
+def not_driven(file: records.Export, reason: str) -> Remeasured:
+    """The file could not be driven."""
+    sentence = f"The exported file was not re-measured, and {NOT_THE_BEST}: {reason}"
+    return Remeasured(sentence=sentence, agrees=False, text_sha256=text_digest(file.text))
+
+
+def judged(
+    outcome: Outcome,
+    best: Configuration,
+    file: records.Export,
+    trial: records.Trial,
+    beside: records.Trial | None = None,
+) -> Remeasured:
+    """What the trial of the file says about it, against the confirmed scores of the configuration.
+
+    `beside` is a trial of the configuration itself right after it: a machine that has changed since the
+    confirmation has changed for both.
+    """
+    confirmed = next(
+        (ranked for ranked in outcome.ranking if ranked.configuration_hash == configuration_hash(best)), None
+    )
+    scores = [] if confirmed is None else [score for score in confirmed.scores_mbps if score is not None]
+    interval = prediction_interval(scores)
+    sentence, agrees = _sentence(trial, interval)
+    if beside is not None and beside.score and trial.score is not None:
+        interval = prediction_interval(scores, beside=beside.score)
+        sentence, agrees = _sentence_beside(trial, beside, interval)
+    low, high = interval or (None, None)
+    return Remeasured(
+        sentence=sentence,
+        agrees=agrees,
+        trial=trial.number,
+        score_mbps=trial.score,
+        low_mbps=low,
+        high_mbps=high,
+        text_sha256=text_digest(file.text),
+    )
+
+
+def _sentence(trial: records.Trial, interval: tuple[float, float] | None) -> tuple[str, bool | None]:
+    """In words, and whether it agrees."""
+    if trial.verdict in (Verdict.DISTURBED, Verdict.GENERATOR_LIMITED):
+        reason = f"{trial.verdict} (trial {trial.number})"
+        return f"Re-measured from the exported file: {reason}, which says nothing about the file.", None
+    if trial.score is None:
+        reason = f"{trial.verdict} in trial {trial.number}: {trial.reason}"
+        return f"Re-measured from the exported file: {reason} So {NOT_THE_BEST}.", False
+    score = f"Re-measured from the exported file: {trial.score:.1f} Mbps (trial {trial.number})"
+    if interval is None:
+        return f"{score}; too few confirmed trials for an interval to compare it with.", None
+    bounds = f"{interval[0]:.1f} to {interval[1]:.1f} Mbps, where 95 % of such trials are expected"
+    if interval[0] <= trial.score <= interval[1]:
+        return f"{score}, within the confirmed interval of {bounds}.", True
+    middle = math.sqrt(interval[0] * interval[1])
+    if _as_good(trial.score, middle):
+        return f"{score}, within {AS_GOOD:.0%} of the confirmed {middle:.1f} Mbps.", True
+    return f"{score}, outside the confirmed interval of {bounds}: {NOT_THE_BEST}.", False
+
+
+def _as_good(score: float, other: float) -> bool:
+    return abs(score - other) <= AS_GOOD * other
+
+
+def _sentence_beside(
+    trial: records.Trial, beside: records.Trial, interval: tuple[float, float] | None
+) -> tuple[str, bool | None]:
+    """The same for a file that was outside the interval, with the configuration measured right after it."""
+    said = (
+        f"Re-measured from the exported file: {trial.score:.1f} Mbps (trial {trial.number}), outside the "
+        f"confirmed interval; the configuration right after it: {beside.score:.1f} Mbps "
+        f"(trial {beside.number})"
+    )
+    score, other = trial.score or 0.0, beside.score or 0.0
+    within = interval is not None and interval[0] <= score <= interval[1]
+    if within or _as_good(score, other):
+        return f"{said}. The two agree: the machine has changed since the confirmation, not the file.", True
+    return f"{said}. The two differ: {NOT_THE_BEST}.", False
+
+
+def with_remeasured(outcome: Outcome, again: Remeasured) -> Outcome:
+    """The outcome with what driving the file has shown; a disagreement stands in its sentence too."""
+    sentence = outcome.sentence if again.agrees is not False else f"{outcome.sentence} {again.sentence}"
+    return outcome.model_copy(update={"remeasured": again, "sentence": sentence})

@@ -1,0 +1,282 @@
+"""What a run is asked to do: the body of `POST /api/v1/runs` and the options of `trimtab tune`.
+
+`check` turns it into a `Plan`, against the presets, the target's space and the workloads there are.  Whatever
+does not make sense is a SpecError that names the field, the value and what was expected.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from trimtab_tuner.presets import PRESETS, Estimate, RunSettings, SettingsError, estimate, override
+from trimtab_tuner.score import Objective, parse_objective
+from trimtab_tuner.second_objective import check_pair, needs_limit
+from trimtab_tuner.space import Space, SpaceError
+from trimtab_tuner.strategies import STRATEGIES
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderContext, RenderError, Target
+from trimtab_tuner.targets.own import EDITORS, own_values
+from trimtab_tuner.targets.php import TARGETS_WITH_PHP, with_pool
+from trimtab_tuner.targets.placement import REPLICA_PLACEMENT, REPLICAS
+from trimtab_tuner.workloads import Workload
+from trimtab_tuner.workloads.conditions import Memory, Start, memory_limit_bytes
+from trimtab_tuner.workloads.definition import Definition
+from trimtab_tuner.workloads.links import Link
+
+from trimtab_agent.errors import SpecError
+from trimtab_agent.host.cpu_layout import process_layout
+from trimtab_agent.study.base_file import BaseFile, read_base
+from trimtab_agent.workloads.choice import (
+    find_definition,
+    make_workload,
+    parameters,
+    sized,
+    with_conditions,
+)
+
+# Stands for the private instance when only the question is whether there can be one.
+NOWHERE = RenderContext(root="/", listen=("127.0.0.1:1",), server_cpus=(0,), prefix="/")
+
+
+class KnobSpec(BaseModel):
+    """How a run narrows one knob: to one value, to a range, or to a choice of values."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    fixed: int | str | None = None
+    low: int | None = None
+    high: int | None = None
+    choices: tuple[int | str, ...] | None = None
+
+
+class RunSpec(BaseModel):
+    """A run as the user asks for it; what is left out comes from the preset.
+
+    `objective` is what is searched for; `second_objective` is another one, or the cost `rss` or `p999`, and
+    makes the run look for the configurations that no other beats in both.
+    `settings` overrides single fields of the preset's settings, by name.  `base` is the path of the user's
+    own configuration file of the server, whose values are the run's defaults.  `definition` is a workload
+    that has no name here; it goes before `workload`.  `memory`, `start` and `link` go before the
+    definition's own conditions.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    preset: str = "quick"
+    target: str = "core"
+    base: str | None = None
+    workload: str = "specweb99"
+    definition: Definition | None = None
+    memory: Memory | None = None
+    start: Start | None = None
+    link: Link | None = None
+    objective: str = Objective.CONDENSED_AREA.value
+    second_objective: str | None = None
+    strategy: str | None = None
+    seed: int = Field(default=1, ge=0, lt=2**31)
+    budget_trials: int | None = None
+    knobs: dict[str, KnobSpec] = Field(default_factory=dict)
+    settings: dict[str, Any] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that makes sense: everything there is to know before it starts."""
+
+    spec: RunSpec
+    target: Target
+    definition: Definition
+    workload: Workload
+    space: Space
+    settings: RunSettings
+    base: BaseFile | None = None
+
+    def estimate(self) -> Estimate:
+        """How many trials the run should take, and how long."""
+        return estimate(
+            self.settings,
+            self.space,
+            self.workload.total_bytes(),
+            two_objectives=self.spec.second_objective is not None,
+        )
+
+
+def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
+    """The plan for a specification; `own_workloads` is the folder of the user's. Raises SpecError."""
+    preset = PRESETS[_known("preset", spec.preset, PRESETS)]
+    target = TARGETS[_known("target", spec.target, TARGETS)]
+    definition = spec.definition or find_definition(spec.workload, own_workloads)
+    if definition.dynamic is not None and target.name not in TARGETS_WITH_PHP:
+        raise SpecError(
+            "workload",
+            f"workload = {definition.name!r}: {definition.dynamic.share:.0%} of its requests are dynamic, "
+            f"and the target {target.name} has nothing to answer them with; expected a static workload",
+        )
+    _check_objectives(spec, definition)
+    changes = dict(spec.settings)
+    if spec.strategy is not None:
+        changes["strategy"] = spec.strategy
+    if spec.budget_trials is not None:
+        if spec.budget_trials < 1:
+            raise SpecError(
+                "budget_trials",
+                f"budget_trials = {spec.budget_trials}: too small for one trial; expected at least 1",
+            )
+        changes["budget_trials"] = spec.budget_trials
+    try:
+        settings = override(preset.settings, changes)
+    except SettingsError as error:
+        raise SpecError(f"settings.{error.setting}", str(error)) from error
+    _known("strategy", settings.strategy, STRATEGIES)
+    # The preset's ranges are for those who have no opinion of their own.
+    ranges = {name: bounds for name, bounds in settings.ranges.items() if name not in spec.knobs}
+    settings = settings.model_copy(update={"ranges": ranges})
+    cpus = len(process_layout().server)
+    try:
+        space = target.space(_architecture(spec), cpus=cpus)
+    except RenderError as error:
+        raise SpecError("knobs.architecture", str(error)) from error
+    base = None if spec.base is None else read_base(target, Path(spec.base))
+    if base is not None:
+        space = _begun_with(space, target, base, cpus)
+    if definition.dynamic is not None:
+        space = with_pool(space)
+    _refuse_unknown_knobs(space, spec)
+    space = settings.apply_ranges(_narrowed(space, spec))
+    if base is not None:
+        _refuse_included(space, target, base, cpus)
+    if base is None:  # what the user's own server runs with is taken as it is
+        try:
+            space.check(space.default())
+        except SpaceError as error:
+            raise SpecError(f"knobs.{error.knob}", str(error)) from error
+        space = space.without_idle_constraints()
+    if why := space.nothing_to_try():
+        raise SpecError("knobs", why)
+    definition = with_conditions(
+        sized(definition, settings.directories), memory=spec.memory, start=spec.start, link=spec.link
+    )
+    _refuse_replicas(space, definition.conditions.link, base)
+    workload = make_workload(parameters(definition, settings.time_scale), own_workloads)
+    try:
+        memory_limit_bytes(definition.conditions.memory, workload.total_bytes())
+    except ValueError as error:
+        raise SpecError("memory", str(error)) from error
+    return Plan(
+        spec=spec,
+        target=target,
+        definition=definition,
+        workload=workload,
+        space=space,
+        settings=settings,
+        base=base,
+    )
+
+
+def _check_objectives(spec: RunSpec, definition: Definition) -> None:
+    try:
+        parse_objective(spec.objective)
+    except ValueError as error:
+        raise SpecError("objective", f"objective = {error}") from error
+    asked = {"objective": spec.objective}
+    if spec.second_objective is not None:
+        try:
+            check_pair(spec.objective, spec.second_objective)
+        except ValueError as error:
+            raise SpecError("second_objective", f"second_objective = {error}") from error
+        asked["second_objective"] = spec.second_objective
+    for field, text in asked.items():
+        if needs_limit(text) and definition.clients.loop == "closed":
+            raise SpecError(
+                field,
+                f"{field} = {text!r}: a closed loop has no calibration to derive the latency limit "
+                "from; expected one, for instance 'mat: p999 <= 4ms'",
+            )
+
+
+def _begun_with(space: Space, target: Target, base: BaseFile, cpus: int) -> Space:
+    """The space with the values of the user's file as defaults; refuses a file that cannot be measured."""
+    try:
+        own = own_values(target, base.expanded, cpus)
+        EDITORS[target.name].private(base.expanded, own, own, NOWHERE)
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
+    knobs = tuple(knob.model_copy(update={"default": own[knob.name]}) for knob in space.knobs)
+    return space.model_copy(update={"knobs": knobs, "fixed": {name: own[name] for name in space.fixed}})
+
+
+def _refuse_included(space: Space, target: Target, base: BaseFile, cpus: int) -> None:
+    """Only the file itself is handed back, so what is tuned must not stand in one that it includes."""
+    inside, in_all = target.parse(base.text, cpus), target.parse(base.expanded, cpus)
+    for knob in space.free:
+        if knob.name in in_all and knob.name not in inside:
+            raise SpecError(
+                "base",
+                f"{base.path}: {knob.name} is set in a file that it includes; expected it in the file "
+                f"itself, or the knob fixed (--knob {knob.name}={in_all[knob.name]})",
+            )
+    try:
+        free = [knob.name for knob in space.free]
+        EDITORS[target.name].changed(base.text, space.default(), free, NOWHERE)
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
+
+
+def _refuse_replicas(space: Space, link: Link, base: BaseFile | None) -> None:
+    """Refuses replicas of a user's own file, and placements of queues where all replicas share one."""
+    several = space.knob(REPLICAS) in space.free or space.fixed[REPLICAS] != 1
+    if base is not None and several:
+        raise SpecError(
+            f"knobs.{REPLICAS}",
+            f"{base.path}: one file cannot be that of several instances; expected {REPLICAS} fixed at 1",
+        )
+    placed = space.knob(REPLICA_PLACEMENT)
+    tuned = placed in space.free and placed.choices != ("none",)
+    if link == "loopback" and (tuned or space.fixed.get(REPLICA_PLACEMENT, "none") != "none"):
+        raise SpecError(
+            f"knobs.{REPLICA_PLACEMENT}",
+            f"{REPLICA_PLACEMENT}: on the loopback all replicas share one device and its queue; expected a "
+            "link with a device for each of them (link = eight-gigabit), or the knob fixed at none",
+        )
+
+
+def _architecture(spec: RunSpec) -> str:
+    """The architecture decides which knobs are free, so it is looked at before the others."""
+    asked = spec.knobs.get("architecture", KnobSpec()).fixed
+    return asked if isinstance(asked, str) else "symped"
+
+
+def _refuse_unknown_knobs(space: Space, spec: RunSpec) -> None:
+    """Of what is asked for; a preset's settings are for all targets, and may name what this one lacks."""
+    for setting in ("coarse_grid", "ranges"):
+        for name in spec.settings.get(setting, {}):
+            try:
+                space.knob(name)
+            except SpaceError as error:
+                raise SpecError(f"settings.{setting}", f"{setting}: {error}") from error
+
+
+def _narrowed(space: Space, spec: RunSpec) -> Space:
+    for name, knob in spec.knobs.items():
+        given = knob.model_dump(exclude_none=True)
+        if knob.fixed is not None and len(given) > 1:
+            raise SpecError(
+                f"knobs.{name}",
+                f"{name}: {', '.join(given)} given together; expected either fixed, or what it may vary in",
+            )
+        try:
+            if knob.fixed is not None:
+                space = space.fix(name, knob.fixed)
+            else:
+                space = space.restrict(name, low=knob.low, high=knob.high, choices=knob.choices)
+        except SpaceError as error:
+            raise SpecError(f"knobs.{error.knob}", str(error)) from error
+    return space
+
+
+def _known(field: str, name: str, names: Iterable[str]) -> str:
+    if name not in names:
+        raise SpecError(field, f"{field} = {name!r}: expected one of {', '.join(names)}")
+    return name

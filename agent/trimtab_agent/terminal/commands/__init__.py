@@ -1,0 +1,1 @@
+"""The command line's groups of commands, one file each; `terminal/main.py` puts them together."""

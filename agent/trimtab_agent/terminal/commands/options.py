@@ -1,0 +1,72 @@
+"""What the commands share: how they are parsed, options, exit codes, settings, the console."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from typer.core import TyperCommand, TyperOption
+
+from trimtab_agent.errors import SpecError
+from trimtab_agent.settings import AgentSettings
+
+PLAIN_COLUMNS = 140
+LARGEST_ID = 2**31 - 1  # beyond 64 bits no database can be asked
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Var = Annotated[
+    Path | None, typer.Option("--var", help="Directory of everything that running leaves behind.")
+]
+RunId = Annotated[int, typer.Argument(metavar="RUN", help="Number of the run.", min=1, max=LARGEST_ID)]
+
+
+class OnceCommand(TyperCommand):
+    """A command whose options with one value are refused when given twice: which is meant nobody can tell."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - its class is private
+        """What is left of the arguments; raises BadParameter."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for option, times in Counter(given).items():
+            if not isinstance(option, TyperOption) or option.multiple or option.is_flag:
+                continue
+            if times > 1:
+                raise typer.BadParameter("given more than once; expected one value", ctx=ctx, param=option)
+        return super().parse_args(ctx, args)
+
+
+class Commands(typer.Typer):
+    """A group of such commands."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Function], Function]:  # noqa: ANN401
+        """As of any Typer."""
+        return super().command(name, cls=OnceCommand, **options)
+
+
+def settings_of(**options: object) -> AgentSettings:
+    """The settings from the environment, with the options that were given. Raises SpecError."""
+    try:
+        return AgentSettings(**{name: value for name, value in options.items() if value is not None})  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise refusal(error) from error
+
+
+def refusal(error: ValidationError) -> SpecError:
+    """The first complaint of a model, as a sentence about the field."""
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    reason = first["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
+    return SpecError(name, f"{name} = {first['input']!r}: {reason}")
+
+
+def console_for(*, stderr: bool = False) -> Console:
+    """Where there is no terminal to fit into, lines may be long."""
+    console = Console(stderr=stderr, highlight=False)
+    return console if console.is_terminal else Console(stderr=stderr, highlight=False, width=PLAIN_COLUMNS)
