@@ -22,10 +22,11 @@ FROM python:3.11-slim AS python
 RUN python -m venv /opt/trimtab/venv
 COPY requirements.lock /src/
 RUN /opt/trimtab/venv/bin/pip install --no-cache-dir --require-hashes -r /src/requirements.lock
+COPY trials /src/trials
 COPY tuner /src/tuner
 COPY db /src/db
 COPY agent /src/agent
-RUN /opt/trimtab/venv/bin/pip install --no-cache-dir --no-deps /src/tuner /src/db /src/agent
+RUN /opt/trimtab/venv/bin/pip install --no-cache-dir --no-deps /src/trials /src/tuner /src/db /src/agent
 
 # --- what runs -------------------------------------------------------------------------------
 FROM python:3.11-slim

@@ -72,12 +72,12 @@ endef
 .build/packages-bench: Makefile
 	$(call install_packages,$(PACKAGES_BENCH))
 
-.build/venv: requirements.lock requirements-dev.lock agent/pyproject.toml db/pyproject.toml tuner/pyproject.toml | .build/packages-run
+.build/venv: requirements.lock requirements-dev.lock agent/pyproject.toml db/pyproject.toml trials/pyproject.toml tuner/pyproject.toml | .build/packages-run
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"make: {sys.executable} is Python {v.major}.{v.minor}; Trimtab needs 3.11 or newer (make PYTHON=...)")'
 	@echo "making the virtual environment .venv"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock -r requirements-dev.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e tuner -e db -e agent
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e trials -e tuner -e db -e agent
 	@touch $@
 
 build: .build/packages-run .build/venv .build/webui ## compile the server and the load generator, build the web UI
@@ -109,7 +109,7 @@ up: setup ## start the daemon and the web UI on http://127.0.0.1:8080
 check: .build/venv .build/npm ## formatting, linters, types, import rules
 	@$(BIN)/ruff format --check --quiet . || { echo "make: run .venv/bin/ruff format" >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
-	@$(BIN)/mypy -p trimtab_tuner -p trimtab_db -p trimtab_agent
+	@$(BIN)/mypy -p trimtab_trials -p trimtab_tuner -p trimtab_db -p trimtab_agent
 	@MYPYPATH=server-core/bench $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
 	@$(BIN)/mypy $(wildcard webui/bench/*.py)
 	@$(BIN)/lint-imports
@@ -128,7 +128,7 @@ test-core: .build/packages-test setup
 	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd $(BIN)/pytest -q -n 2 server-core/tests/http -k "$(THREADED)"
 
 test-python: .build/packages-test setup
-	@$(BIN)/pytest -q -n 2 tuner/tests db/tests
+	@$(BIN)/pytest -q -n 2 trials/tests tuner/tests db/tests
 	@$(BIN)/pytest -q agent/tests # one after the other: they measure
 
 test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
@@ -167,7 +167,7 @@ behaviours: setup ## measure the testable statements of the literature; writes d
 lock: ## resolve the Python dependencies anew into the lock files
 	@compile="uv pip compile --quiet --upgrade --python-version 3.11 --no-python-downloads --generate-hashes"; \
 	uvx() { $$compile --custom-compile-command 'make lock' "$$@"; }; \
-	uvx --no-emit-package trimtab-db --no-emit-package trimtab-tuner agent/pyproject.toml db/pyproject.toml tuner/pyproject.toml -o requirements.lock; \
+	uvx --no-emit-package trimtab-db --no-emit-package trimtab-trials --no-emit-package trimtab-tuner agent/pyproject.toml db/pyproject.toml trials/pyproject.toml tuner/pyproject.toml -o requirements.lock; \
 	uvx --group dev -c requirements.lock -o requirements-dev.lock
 
 clean: ## remove what was built; experiments in var/ stay

@@ -13,6 +13,8 @@ const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
 if (process.env.TRIMTAB_E2E_VAR === undefined) {
   process.env.TRIMTAB_E2E_VAR = resolve(import.meta.dirname, 'test-results/var');
   rmSync(process.env.TRIMTAB_E2E_VAR, { recursive: true, force: true });
+  // Not the machine's own: whoever tunes here meanwhile is not in the way of the tests.
+  process.env.TRIMTAB_LOCK = resolve(import.meta.dirname, 'test-results/machine.lock');
 }
 
 export default defineConfig({

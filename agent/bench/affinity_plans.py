@@ -20,15 +20,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from trimtab_agent.affinity.service import AffinityService
-from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.affinity.journal import AffinityJournal
+from trimtab_agent.affinity.os_settings import DirectAccess
+from trimtab_agent.affinity.steering import Steering
+from trimtab_agent.host.identity import describe_host
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.link import MadeLink, made_link
 from trimtab_agent.station.server.replicas import Replicas
 from trimtab_agent.station.server.target_server import ServerOrder
 from trimtab_agent.stopping import StopSignal
-from trimtab_db import open_database
+from trimtab_db import open_database, sqlite_url
 from trimtab_tuner.affinity import PLANS, PlanName
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads.content import file_content
@@ -46,7 +48,7 @@ PROFILE = LINKS["eight-gigabit"].model_copy(update={"subnets": 2, "clients_per_s
 def measure(
     plan: PlanName,
     link: MadeLink,
-    service: AffinityService,
+    steering: Steering,
     settings: AgentSettings,
     root: Path,
     seconds: float,
@@ -66,7 +68,7 @@ def measure(
         leftovers=Leftovers(settings.var / "leftovers.json"),
         addresses=link.server_addresses,
     )
-    with service.for_trial(plan, link.receiving_devices, None), Replicas(order, StopSignal()) as server:
+    with steering.for_plan(plan, CPUS, link.receiving_devices), Replicas(order, StopSignal()) as server:
         command = [*link.join_command, str(settings.load_path), "closed"]
         command += [
             "--url",
@@ -97,12 +99,13 @@ def main() -> None:
         root = settings.var / "root"
         root.mkdir()
         (root / FILE[1:]).write_bytes(file_content(FILE, 8192))
-        repository = open_database(settings.database)
-        service = AffinityService(repository, CpuLayout(server=CPUS, generator=CPUS), settings)
+        repository = open_database(sqlite_url(settings.var / "trimtab.db"))
+        lines = repository.os_changes(repository.register_host(describe_host(settings.var)))
+        steering = Steering(AffinityJournal(lines, DirectAccess()))
         with made_link(PROFILE, Leftovers(settings.var / "leftovers.json")) as link:
             for _ in range(options.rounds):
                 for plan in random.sample(PLANS, len(PLANS)):
-                    rates[plan].append(measure(plan, link, service, settings, root, options.seconds))
+                    rates[plan].append(measure(plan, link, steering, settings, root, options.seconds))
         repository.close()
     print("## Affinity plans\n")
     print(

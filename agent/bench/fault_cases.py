@@ -1,27 +1,27 @@
 """The faults that record_faults.py brings a server into, and how each is mended, by the name of the rule."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from trimtab_agent.host.cpu_layout import CpuLayout
-from trimtab_agent.station.conditions import Surroundings
-from trimtab_tuner.records import Configuration
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.workloads.conditions import Memory, Start
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
     """One half of a case: trials of these `configurations` (what changes in the case's), the best of which is
-    diagnosed unless `best` names one by index; `prepare` changes the surroundings.
+    diagnosed unless `best` names one by index; `prepare` changes what was made for the conditions.
     """
 
     configurations: tuple[Configuration, ...] = ({},)
     rates_rps: tuple[float, ...] = ()
     best: int | None = None
     start: Start = "warm"
-    prepare: Callable[[Surroundings], None] | None = None
+    prepare: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +48,15 @@ class Case:
     layout: CpuLayout | None = None
 
 
-def steer_receive_queues(cpus: tuple[int, ...]) -> Callable[[Surroundings], None]:
-    """Lets these CPUs handle what arrives at the server's end of the link."""
+def steer_receive_queues(cpus: tuple[int, ...]) -> Callable[[], None]:
+    """Lets these CPUs handle what arrives at the server's end of the link (station/link.py)."""
 
-    def steer(around: Surroundings) -> None:
-        if around.link is None:
+    def steer() -> None:
+        queues = list(Path("/sys/class/net").glob(f"t{os.getpid()}s*/queues/rx-*"))
+        if not queues:
             raise ValueError("the loopback has no receive queues: expected a link")
-        mask = f"{sum(1 << cpu for cpu in cpus):x}"
-        for device in around.link.receiving_devices:
-            for queue in Path(f"/sys/class/net/{device}/queues").glob("rx-*"):
-                (queue / "rps_cpus").write_text(mask)
+        for queue in queues:
+            (queue / "rps_cpus").write_text(f"{sum(1 << cpu for cpu in cpus):x}")
 
     return steer
 

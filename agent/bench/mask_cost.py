@@ -14,6 +14,7 @@ from pathlib import Path
 
 from trimtab_agent.affinity.journal import AffinityJournal, Change
 from trimtab_agent.affinity.os_settings import DirectAccess
+from trimtab_agent.host.identity import describe_host
 from trimtab_db import open_database, sqlite_url
 
 MASKS = 200
@@ -33,7 +34,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as temporary:
             repository = open_database(sqlite_url(Path(temporary) / "trimtab.db"))
             try:
-                rounds = [one_round(AffinityJournal(repository, DirectAccess())) for _ in range(ROUNDS)]
+                lines = repository.os_changes(repository.register_host(describe_host(Path(temporary))))
+                rounds = [one_round(AffinityJournal(lines, DirectAccess())) for _ in range(ROUNDS)]
             finally:
                 repository.close()
     finally:
@@ -55,7 +57,7 @@ def one_round(journal: AffinityJournal) -> tuple[float, float, float]:
         for queue in range(MASKS)
     ]
     begun_s = time.perf_counter()
-    applied = journal.apply(changes, None)
+    applied = journal.apply(changes, by_hand=True)
     applied_s = time.perf_counter()
     drift = journal.drift()
     verified_s = time.perf_counter()

@@ -1,7 +1,7 @@
 """Brings a real server into a fault and out of it again, and keeps what was counted: for diagnosis' tests.
 
-Each case of fault_cases.py has two configurations, surroundings or loads: the fault, and the fault mended.
-Both are measured as a trial of a run is, with the same server, generator and counters. What the rules of
+Each case of fault_cases.py has two configurations, conditions or loads: the fault, and the fault mended.
+Both are measured as a trial of a run is, as jobs for a station. What the rules of
 diagnosis read of it is written to tuner/tests/diagnosis/recordings/NAME.json if the rule fires on the one and
 keeps silent on the other; what else goes on in the machine is part of the recording.
 
@@ -16,34 +16,32 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from fault_cases import CASES, Case, Side
-from trimtab_agent.affinity.service import AffinityService
-from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.affinity.journal import AffinityJournal
+from trimtab_agent.affinity.os_settings import DirectAccess
+from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.cpu_layout import CpuLayout, format_cpus, pin_this_process, process_layout
 from trimtab_agent.host.identity import describe_host
-from trimtab_agent.paths import VarPaths
-from trimtab_agent.results.analysis import trial_evidence
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.station.climb import TrialListener, run_trial
-from trimtab_agent.station.conditions import Surroundings, surroundings
-from trimtab_agent.station.file_set import FileSet
-from trimtab_agent.station.leftovers import Leftovers
-from trimtab_agent.stopping import StopSignal
-from trimtab_agent.study.bench import Bench, TrialOrder
-from trimtab_agent.workloads.choice import find_definition, make_workload, parameters, sized, with_conditions
+from trimtab_agent.station.station import Station
+from trimtab_agent.workloads.choice import find_definition, with_conditions
 from trimtab_db import open_database, sqlite_url
-from trimtab_db.records import TrialPurpose
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial
 from trimtab_tuner.diagnosis import diagnose
-from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
-from trimtab_tuner.presets import PRESETS, override
+from trimtab_tuner.diagnosis.evidence import RunEvidence
+from trimtab_tuner.job import TrialJob
+from trimtab_tuner.judgement import scores
+from trimtab_tuner.score import Objective
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.verification import Thresholds
 from trimtab_tuner.workloads.links import LINKS
+from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
 
 RECORDINGS = Path(__file__).resolve().parents[2] / "tuner/tests/diagnosis/recordings"
 TARGET = TARGETS["core"]
@@ -83,8 +81,8 @@ def record(name: str, case: Case) -> bool:
         print(f"{name}, {side}: {rules[side] or 'nothing found'}")
         for trial in run.trials:
             print(f"  trial {trial.number}: {trial.verdict.value}, score {trial.score}", flush=True)
-            for rate in trial.rates:
-                print(f"    {in_short(run, rate)}")
+            for rate in trial.measurements:
+                print(f"    {in_short(rate)}")
     document = {
         "recorded": sentence(name, case),
         **{side: run_document(run) for side, run in said.items()},
@@ -107,10 +105,21 @@ def sentence(name: str, case: Case) -> str:
 
 def measure(case: Case, side: Side) -> RunEvidence:
     """Measures every configuration of one side of a case."""
+    definition = with_conditions(
+        find_definition(case.workload, None).sized(case.directories),
+        link=case.link,
+        memory=case.memory,
+        start=side.start,
+    )
+    clients = definition.clients.model_copy(update=case.clients)
+    workload = parameters(definition.model_copy(update={"clients": clients}), case.time_scale)
     layout = case.layout or LAYOUT
-    with made_bench(case, side, layout) as bench:
+    with made_station(layout) as station:
+        station.prepare(workload)
+        if side.prepare is not None:
+            side.prepare()
         trials = tuple(
-            measure_trial(bench, number, {**case.configuration, **changes}, case, side)
+            measure_trial(station, number, {**case.configuration, **changes}, case, side, workload)
             for number, changes in enumerate(side.configurations, 1)
         )
     best = max(trials, key=lambda trial: trial.score or 0.0) if side.best is None else trials[side.best]
@@ -119,88 +128,71 @@ def measure(case: Case, side: Side) -> RunEvidence:
         space=TARGET.space(),
         best=best,
         trials=trials,
+        clients=clients,
         server_cpus=layout.server,
         link_mbps=None if profile is None else profile.total_mbps,
     )
 
 
 @contextmanager
-def made_bench(case: Case, side: Side, layout: CpuLayout) -> Iterator[Bench]:
-    """What the trials share, in a `var` of its own."""
-    definition = with_conditions(
-        sized(find_definition(case.workload, None), case.directories),
-        link=case.link,
-        memory=case.memory,
-        start=side.start,
-    )
-    clients = definition.clients.model_copy(update=case.clients)
-    agent, stop = AgentSettings(), StopSignal()
-    with ExitStack() as made:
-        # Not under /tmp, which may be memory: files must come from a disk.
-        var = agent.var.resolve()
-        var.mkdir(exist_ok=True)
-        directory = Path(made.enter_context(tempfile.TemporaryDirectory(dir=var)))
-        paths = VarPaths(directory)
+def made_station(layout: CpuLayout) -> Iterator[Station]:
+    """A station in a `var` of its own."""
+    # Not under /tmp, which may be memory: files must come from a disk.
+    var = AgentSettings().var.resolve()
+    var.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=var) as name:
+        directory = Path(name)
+        agent = AgentSettings(var=directory)
+        host = describe_host(directory)
         repository = open_database(sqlite_url(directory / "trimtab.db"))
-        made.callback(repository.close)
-        files = FileSet(var / "filesets", make_workload(parameters(definition, case.time_scale)))
-        files.prepare(lambda done, total: None, stop)
-        files.read_into_page_cache(stop)
-        around: Surroundings = made.enter_context(
-            surroundings(definition.conditions, files.total_bytes, paths)
-        )
-        if side.prepare is not None:
-            side.prepare(around)
-        sampler = Sampler(repository, repository.register_host(describe_host()), Broadcaster())
-        sampler.watch_memory_group(around.memory)
-        yield Bench(
-            run_id=1,
-            program=agent.httpd_path,
-            load=agent.load_path,
-            target=TARGET,
-            settings=override(PRESETS["quick"].settings, {"timeout_s": case.timeout_s, **PERMISSIVE}),
-            objective="condensed-area",
-            seed=1,
+        lines = repository.os_changes(repository.register_host(host))
+        station = Station(
+            agent,
+            host=host,
             layout=layout,
-            file_set=files,
-            clients=clients,
-            conditions=definition.conditions,
-            directory=directory,
-            leftovers=Leftovers(paths.leftovers),
-            sampler=sampler,
-            stop=stop,
-            surroundings=around,
-            affinity=AffinityService(repository, layout, agent),
+            counters=WatchedCounters(),
+            journal=AffinityJournal(lines, DirectAccess()),
+            logs=directory / "log",
         )
+        with station:
+            yield station
+        repository.close()
 
 
 # Whether a server may be recommended is not what is asked here.
-PERMISSIVE = {
-    "thresholds": {"all_files_limit": 1, "size_limit": 1, "size_over_mean_limit": 1, "failures_limit": 1}
-}
+PERMISSIVE = Thresholds(all_files_limit=1, size_limit=1, size_over_mean_limit=1, failures_limit=1)
 
 
 def measure_trial(
-    bench: Bench, number: int, configuration: Mapping[str, Any], case: Case, side: Side
-) -> TrialEvidence:
+    station: Station,
+    number: int,
+    configuration: Mapping[str, Any],
+    case: Case,
+    side: Side,
+    workload: WorkloadParameters,
+) -> Trial:
     """One trial up the ladder of its side."""
-    rates_rps = side.rates_rps or case.rates_rps
-    order = TrialOrder(
-        number=number,
-        purpose=TrialPurpose.SEARCH,
+    job = TrialJob(
+        target=TARGET.name,
         configuration={**TARGET.space(str(configuration["architecture"])).default(), **configuration},
-        rates_rps=rates_rps,
-        rates_expected=len(rates_rps),
-        duration_s=case.duration_s,
+        workload=workload,
+        ladder=side.rates_rps or case.rates_rps,
+        rate_duration_s=case.duration_s,
         warmup_s=case.warmup_s,
+        timeout_s=case.timeout_s,
+        thresholds=PERMISSIVE,
     )
-    listener = TrialListener(
-        rate_started=lambda rate: None, load_progress=lambda line: None, measured=lambda record: None
+    report = station.carry_out(job, name=f"trial-{number}")
+    if not report.measurements:
+        sys.exit(f"{report.verdict}: {report.reason}")
+    scored = scores(job, report, Objective.CONDENSED_AREA, None, None)
+    return Trial(
+        number=number,
+        configuration=job.configuration,
+        verdict=report.verdict,
+        score=scored.score,
+        measurements=report.measurements,
     )
-    trial = run_trial(bench, order, listener)
-    if not trial.measurements:
-        sys.exit(f"{trial.verdict}: {trial.reason}")
-    return trial_evidence(trial, bench.clients)
 
 
 def run_document(run: RunEvidence) -> dict[str, Any]:
@@ -216,7 +208,7 @@ def run_document(run: RunEvidence) -> dict[str, Any]:
                 "configuration": {k: v for k, v in trial.configuration.items() if default.get(k) != v},
                 "verdict": trial.verdict.value,
                 "score": trial.score,
-                "rates": [rate_document(rate) for rate in trial.rates],
+                "rates": [rate_document(rate) for rate in trial.measurements],
             }
             for trial in run.trials
         ],
@@ -233,7 +225,7 @@ def in_lines(document: Mapping[str, Any]) -> str:
     )
 
 
-def rate_document(rate: RateEvidence) -> dict[str, Any]:
+def rate_document(rate: Measurement) -> dict[str, Any]:
     """A rate as it is kept: what the rules read."""
     counters, cpu = rate.counters, rate.counters["cpu"]
     kept = {
@@ -246,21 +238,24 @@ def rate_document(rate: RateEvidence) -> dict[str, Any]:
         "cpus": [{name: each[name] for name in ("cpu", *STATES)} for each in cpu["cpus"]],
         "context_switches_per_s": cpu["context_switches_per_s"],
     }
-    plain = {
-        field.name: getattr(rate, field.name)
-        for field in dataclasses.fields(rate)
-        if field.name not in ("size_classes", "counters", "server")
-    }
+    share = rate.generator_cpu_share
     return {
-        **plain,
+        **{
+            name: getattr(rate, name) for name in ("rate_rps", "duration_s", "goodput_mbps", "reply_rate_rps")
+        },
+        "asked": rate.requests.offered,
+        "timed_out_before_read": rate.requests.timed_out_before_read,
+        "timed_out_after_read": rate.requests.timed_out_after_read,
+        "generator_limited": rate.generator_limited,
+        "generator_cpu": None if share is None else 100 * share,
         # The fields of SizeClassCounts in order.
-        "size_classes": [list(each.model_dump().values()) for each in rate.size_classes],
+        "size_classes": [list(dataclasses.astuple(each)) for each in rate.size_classes],
         "counters": kept,
-        "server": {name: rate.server[name] for name in READ_OF_SERVER if name in rate.server},
+        "server": {name: rate.server_stats[name] for name in READ_OF_SERVER if name in rate.server_stats},
     }
 
 
-def in_short(run: RunEvidence, rate: RateEvidence) -> str:
+def in_short(rate: Measurement) -> str:
     """A rate in one line, to see why a rule fires or does not."""
     cpus = "; ".join(
         f"{each['cpu']:.0f}: "
@@ -269,12 +264,14 @@ def in_short(run: RunEvidence, rate: RateEvidence) -> str:
     )
     counted = {source: rate.counters.get(source, {}) for source in READ}
     named = {name: counted[source].get(name) for source, names in READ.items() for name in names}
+    requests = rate.requests
     return (
         f"{rate.rate_rps:.0f}/s: replies {rate.reply_rate_rps:.0f}, {rate.goodput_mbps:.0f} Mbps, late "
-        f"{rate.timed_out_after_read}+{rate.timed_out_before_read}/{rate.asked}, generator "
-        f"{rate.generator_cpu or 0:.0f} %{' LIMITED' if rate.generator_limited else ''}; CPU {cpus}; "
+        f"{requests.timed_out_after_read}+{requests.timed_out_before_read}/{requests.offered}, "
+        f"generator {100 * (rate.generator_cpu_share or 0):.0f} %"
+        f"{' LIMITED' if rate.generator_limited else ''}; CPU {cpus}; "
         f"switches {rate.counter('cpu', 'context_switches_per_s')}; {named}; "
-        f"{ {name: rate.server.get(name) for name in READ_OF_SERVER} }"
+        f"{ {name: rate.server_stats.get(name) for name in READ_OF_SERVER} }"
     )
 
 

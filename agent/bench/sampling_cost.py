@@ -25,8 +25,10 @@ from trimtab_agent.api.app import make_api
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.host import host_counters
 from trimtab_agent.counters.sampler import Sampler
-from trimtab_agent.counters.thinning import StepMeans
+from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.identity import describe_host
+from trimtab_agent.recording.recorder import Recorder
+from trimtab_agent.recording.thinning import StepMeans
 from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_db.records import CounterSample
 
@@ -56,13 +58,16 @@ def sampling(folder: Path) -> None:
     (root / "1k.bin").write_bytes(bytes(1024))
     repository = open_database(sqlite_url(folder / "trimtab.db"))
     with servers.running("trimtab-httpd", folder / "server", root, "/1k.bin") as server:
-        sampler = Sampler(repository, repository.register_host(describe_host()), Broadcaster())
-        sampler.watch_server(tuple(process.pid for process in server.processes()), None)
+        broadcaster, counters = Broadcaster(), WatchedCounters()
+        recorder = Recorder(repository, repository.register_host(describe_host(folder)), broadcaster)
+        sampler = Sampler(counters, recorder, broadcaster)
+        counters.watch_server(tuple(process.pid for process in server.processes()), None)
         sampler.start()
         shares = {1: cpu_shares(sampler)}
         sampler.sample_every(0.1, for_s=WINDOWS * WINDOW_S + 10)
         shares[10] = cpu_shares(sampler)
         sampler.stop()
+        recorder.close()
     repository.close()
     print("## Cost of sampling\n")
     print(
@@ -103,11 +108,11 @@ def reading(folder: Path) -> None:
     print("| CPUs of the host | window | step | samples | time |\n| --- | --- | --- | --- | --- |")
     for cpus in (4, 100):
         repository = open_database(sqlite_url(folder / f"day-{cpus}.db"))
-        host_id = repository.register_host(describe_host())
+        host_id = repository.register_host(describe_host(folder))
         record_day(repository, host_id, cpus)
         app = make_api()
         app.state.context = SimpleNamespace(
-            repository=repository, host_id=host_id, sampler=Sampler(repository, host_id, Broadcaster())
+            repository=repository, host_id=host_id, recorder=Recorder(repository, host_id, Broadcaster())
         )
         for seconds, step_s in ((DAY_S, 300), (DAY_S, 60), (3600, 12)):
             read_s, samples = asyncio.run(read_window(app, seconds, step_s))

@@ -25,7 +25,8 @@ from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import Runtime, open_runtime
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.specification import KnobSpec, RunSpec
-from trimtab_db.records import RunState, TrialPurpose
+from trimtab_db.records import RunState
+from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.statistics import Gain, paired_gain
 
 AA_RUNS = int(os.environ.get("TRIMTAB_AA", "40"))
@@ -125,7 +126,7 @@ def _print_quick_against_grid(runtime: Runtime, seed: int) -> None:
     runtime.service.resume(grid)
     runtime.service.wait()
     # Without the default in between, which only a search that is judged by its noise needs.
-    cells = [t for t in runtime.repository.trials_of(grid) if t.proposal_number is not None]
+    cells = [t for t in runtime.repository.whole_trials(grid) if t.proposal_number is not None]
     grid_s = sum((t.finished_at - t.started_at).total_seconds() for t in cells)
     _tell(f"run {grid}, the grid, took {grid_s / 60:.1f} minutes for {len(cells)} trials")
     bests = (_best_trial(runtime, quick), _best_trial(runtime, grid))
@@ -150,7 +151,7 @@ def _measured_in_turns(
         for which in (0, 1) if turn % 2 else (1, 0):
             runtime.service.repeat(runs[which], trials[which])
             runtime.service.wait()
-            repeated = runtime.repository.trials_of(runs[which])[-1]
+            repeated = runtime.repository.whole_trials(runs[which])[-1]
             _tell(f"turn {turn + 1}: run {runs[which]} again, {repeated.verdict}, {repeated.score} Mbps")
             scores[which] = repeated.score
         if (first := scores[0]) is not None and (second := scores[1]) is not None:
@@ -194,7 +195,7 @@ def _best_trial(runtime: Runtime, run_id: int) -> int:
     """The number of a search trial of the configuration that the run recommends, or of its highest score."""
     run = runtime.repository.run(run_id)
     best = Outcome.model_validate(run.outcome).best if run.outcome else None
-    trials = [t for t in runtime.repository.trials_of(run_id) if t.purpose is TrialPurpose.SEARCH]
+    trials = [t for t in runtime.repository.whole_trials(run_id) if t.purpose is TrialPurpose.SEARCH]
     own = [t for t in trials if t.configuration == best]
     return (own or sorted(trials, key=lambda t: -(t.score or 0.0)))[0].number
 

@@ -22,12 +22,13 @@ from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.memory_group import memory_group
 from trimtab_agent.station.warming import read_in_group
 from trimtab_agent.stopping import StopSignal
-from trimtab_agent.workloads.choice import make_workload, parameters, sized
+from trimtab_agent.workloads.choice import make_workload
 from trimtab_agent.workloads.log_reading import read_logs
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.conditions import memory_limit_bytes
 from trimtab_tuner.workloads.learning import Learner
 from trimtab_tuner.workloads.learnt_page import learnt_page
+from trimtab_tuner.workloads.parameters import parameters
 
 REPEATS = 3
 DIRECTORIES = 100
@@ -51,7 +52,7 @@ def main() -> None:
 
 def report_building(folder: Path) -> FileSet:
     """Builds the SPECweb99 file set several times; the last one stays."""
-    workload = make_workload(parameters(sized(WORKLOADS["specweb99"], DIRECTORIES), 1.0))
+    workload = make_workload(parameters(WORKLOADS["specweb99"].sized(DIRECTORIES), 1.0))
     speeds = []
     for repeat in range(REPEATS):
         files = FileSet(folder / f"sets-{repeat}", workload)

@@ -22,7 +22,7 @@ from trimtab_agent.station.processes.programs import find_installed, server_prog
 from trimtab_agent.station.server.target_server import ServerOrder
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.terminal.main import main
-from trimtab_tuner.records import Value
+from trimtab_trials.configuration import Value
 from trimtab_tuner.targets import TARGETS
 
 SETTLED_AFTER_S = 30.0
@@ -32,8 +32,10 @@ ONE_CPU = (min(os.sched_getaffinity(0)),)
 @pytest.fixture(scope="session", autouse=True)
 def nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Fails the suite if it leaves a process, temporary file, control group, namespace or mask behind."""
-    tmp_path_factory.getbasetemp()  # stays where pytest wants it; only what the code makes moves
+    directory = tmp_path_factory.getbasetemp()  # stays where pytest wants it; only what the code makes moves
     mark, previous = uuid.uuid4().hex, os.environ.get("TMPDIR")
+    # Not the machine's own: whoever tunes here meanwhile is not in the way of tests, nor they in theirs.
+    os.environ["TRIMTAB_LOCK"] = str(directory / "machine.lock")
     temporary = Path(tempfile.mkdtemp(prefix="tt-"))  # a short name: sockets are made in there
     temporary.chmod(0o1777)
     os.environ.update({traces.MARK: mark, "TMPDIR": str(temporary)})
@@ -44,7 +46,7 @@ def nothing_left_behind(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
     # What is just ending, and what another suite on this machine holds for a moment, is waited for.
     while (said := traces.left_behind(before, traces.look(mark, temporary))) and time.monotonic() < deadline:
         time.sleep(0.2)
-    del os.environ[traces.MARK], os.environ["TMPDIR"]
+    del os.environ[traces.MARK], os.environ["TMPDIR"], os.environ["TRIMTAB_LOCK"]
     if previous is not None:
         os.environ["TMPDIR"] = previous
     tempfile.tempdir = None

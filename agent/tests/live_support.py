@@ -15,8 +15,9 @@ from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.runtime import Runtime
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.specification import KnobSpec, RunSpec
-from trimtab_agent.workloads.choice import make_workload, parameters, sized
+from trimtab_agent.workloads.choice import make_workload
 from trimtab_tuner.workloads import WORKLOADS, Workload
+from trimtab_tuner.workloads.parameters import parameters
 
 WAIT_S = 60.0
 
@@ -48,7 +49,7 @@ def tiny_spec(knobs: dict[str, KnobSpec] | None = None, **changes: Any) -> RunSp
 
 def specweb99(directories: int, time_scale: float = 1.0) -> Workload:
     """The main workload for a number of directories."""
-    return make_workload(parameters(sized(WORKLOADS["specweb99"], directories), time_scale))
+    return make_workload(parameters(WORKLOADS["specweb99"].sized(directories), time_scale))
 
 
 LADDER_RPS = (200.0, 400.0)

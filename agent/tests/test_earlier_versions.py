@@ -65,12 +65,12 @@ def test_killed_runs_are_told_from_finished_ones(earlier):
 def test_a_killed_run_goes_on_where_it_was(earlier, command, run_id):
     """It reaches its end, with what it had measured and without measuring any of that again."""
     with open_repository(earlier) as repository:
-        before = {t.number: (t.configuration_hash, t.score) for t in repository.trial_lines(run_id)}
+        before = {t.number: (t.configuration_hash, t.score) for t in repository.trials(run_id)}
     code, output, _ = command("tune", "--resume", str(run_id))
     assert code == 0, output
     with open_repository(earlier) as repository:
         assert repository.run(run_id).state is RunState.FINISHED
-        after = repository.trial_lines(run_id)
+        after = repository.trials(run_id)
     assert {t.number: (t.configuration_hash, t.score) for t in after if t.number in before} == before
     answered = Counter(t.proposal_number for t in after if t.proposal_number is not None)
     assert set(answered.values()) == {1}

@@ -2,7 +2,7 @@
 
 TrimtabError                     exit code 1
 ├── SpecError                    exit code 2   what was asked for does not make sense (HTTP 422)
-├── RunConflict                  exit code 3   another run is running on this host (HTTP 409)
+├── RunConflict                  exit code 3   another run is running on this machine (HTTP 409)
 ├── RunNotRunning                exit code 3   a run cannot be stopped, because it is not running (HTTP 409)
 ├── RunNotResumable              exit code 3   a run cannot be resumed, because it is finished (HTTP 409)
 ├── BinaryMissing                exit code 1   a program that must be built or installed is not there
@@ -34,15 +34,22 @@ class SpecError(TrimtabError):
 
 
 class RunConflict(TrimtabError):
-    """Another run is under way on this host; `run_id` is its number, None while it has none yet."""
+    """Another run is under way on this machine; `run_id` is its number, None while it has none yet.
+
+    `holder_var` is the directory of whoever runs it, which need not be ours.
+    """
 
     exit_code = 3
     code = "run-conflict"
 
-    def __init__(self, run_id: int | None, holder_pid: int | None = None) -> None:
+    def __init__(
+        self, run_id: int | None, holder_pid: int | None = None, holder_var: str | None = None
+    ) -> None:
         name = f"run {run_id}" if run_id is not None else "another run"
-        holder = f" (process {holder_pid})" if holder_pid is not None else ""
-        super().__init__(f"{name} is running on this host{holder}; stop it or wait until it has ended")
+        told = [f"process {holder_pid}"] if holder_pid is not None else []
+        told += [f"its directory is {holder_var}"] if holder_var is not None else []
+        holder = f" ({', '.join(told)})" if told else ""
+        super().__init__(f"{name} is running on this machine{holder}; stop it or wait until it has ended")
         self.run_id = run_id
 
 

@@ -11,6 +11,11 @@ class VarPaths:
     var: Path
 
     @property
+    def database(self) -> Path:
+        """The database, if it is SQLite."""
+        return self.var / "trimtab.db"
+
+    @property
     def file_sets(self) -> Path:
         """The workloads' files."""
         return self.var / "filesets"
@@ -25,14 +30,14 @@ class VarPaths:
         """The journal of what runs have made in the operating system."""
         return self.var / "leftovers.json"
 
-    @property
-    def lock(self) -> Path:
-        """The host's run lock."""
-        return self.var / "run.lock"
-
     def log(self, run_id: int) -> Path:
         """Configurations and logs of a run's servers and generators."""
         return self.var / "log" / f"run-{run_id}"
+
+    @property
+    def station_log(self) -> Path:
+        """The same of jobs that belong to no run."""
+        return self.var / "log" / "station"
 
     def exports(self, run_id: int) -> Path:
         """The configuration files that a run hands back."""

@@ -4,25 +4,29 @@ import logging
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from trimtab_db import Repository, open_database
+from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_db.records import RunState
 
+from trimtab_agent.affinity.journal import AffinityJournal
+from trimtab_agent.affinity.os_settings import DirectAccess, SettingAccess
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.errors import HostError, RunConflict
+from trimtab_agent.helper.client import HelperAccess
 from trimtab_agent.host.cpu_layout import CpuLayout, pin_this_process, process_layout
 from trimtab_agent.host.identity import describe_host
-from trimtab_agent.host.lock import RunLock
+from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.paths import VarPaths
+from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.station.conditions import clear_leftovers_of_dead_runs
-from trimtab_agent.study.ending_early import interrupt_dead_runs
-from trimtab_agent.study.runs import RunService
+from trimtab_agent.station.clearing import clear_leftovers
+from trimtab_agent.station.station import Station
+from trimtab_agent.study.runs import RunService, interrupt_dead_runs
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +39,7 @@ class Runtime:
     repository: Repository
     broadcaster: Broadcaster
     sampler: Sampler
+    recorder: Recorder
     service: RunService
     affinity: AffinityService
     host_id: int
@@ -51,26 +56,40 @@ def open_repository(settings: AgentSettings) -> Iterator[Repository]:
         settings.var.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HostError(f"the directory {settings.var} cannot be made: {error.strerror}") from error
-    repository = open_database(settings.database)
+    repository = open_database(settings.database_url or sqlite_url(VarPaths(settings.var.resolve()).database))
     try:
-        _mark_interrupted(repository, VarPaths(settings.var).lock)
+        if repository.count_runs(RunState.RUNNING):
+            _mark_interrupted(repository, settings)
         yield repository
     finally:
         repository.close()
 
 
-def _mark_interrupted(repository: Repository, lock_path: Path) -> None:
+def machine_lock(settings: AgentSettings) -> MachineLock:
+    """The machine's lock, held from now on; raises RunConflict."""
+    return MachineLock(settings.machine_lock, settings.var.resolve())
+
+
+def _mark_interrupted(repository: Repository, settings: AgentSettings) -> None:
     """Marks runs whose process has died as `interrupted`: they are `running`, but nobody holds the lock."""
-    if not any(line.run.state is RunState.RUNNING for line in repository.runs()):
-        return
+    host_id = repository.register_host(describe_host(settings.var))
     try:
-        lock = RunLock(lock_path)
+        with machine_lock(settings):
+            interrupt_dead_runs(repository, host_id)
     except RunConflict:
-        return  # it does go on, in another process
-    try:
-        interrupt_dead_runs(repository)
-    finally:
-        lock.release()
+        return  # one does go on, in another process
+
+
+def setting_access(settings: AgentSettings) -> SettingAccess:
+    """How masks are read and written: through the privileged helper where one is named."""
+    return DirectAccess() if settings.helper is None else HelperAccess(settings.helper)
+
+
+def affinity_service(settings: AgentSettings, repository: Repository, host_id: int) -> AffinityService:
+    """Affinity plans on this machine."""
+    journal = AffinityJournal(repository.os_changes(host_id), setting_access(settings))
+    server_cpus = process_layout().server
+    return AffinityService(journal, server_cpus, lambda: machine_lock(settings), settings.sysfs)
 
 
 @contextmanager
@@ -81,39 +100,83 @@ def open_runtime(settings: AgentSettings) -> Iterator[Runtime]:
     Raises HostError, DatabaseError.
     """
     layout = process_layout()
-    with open_repository(settings) as repository:
-        host_id = repository.register_host(describe_host())
+    with ExitStack() as opened:
+        repository = opened.enter_context(open_repository(settings))
+        host_id = repository.register_host(describe_host(settings.var))
         repository.prune_counter_samples(host_id)
-        affinity = AffinityService(repository, layout, settings)
-        for line in affinity.restore_left_behind():
-            log.warning("%s: %s was left behind by a run and is %s now", line.path, line.mask, line.state)
-        clear_leftovers_of_dead_runs(VarPaths(settings.var))
+        affinity = affinity_service(settings, repository, host_id)
+        _put_in_order(settings, affinity)
         # Milliseconds: fewer than a thousand events a second happen, so the clock stays ahead of the numbers.
         broadcaster = Broadcaster(first_id=int(time.time() * 1000))
-        sampler = Sampler(repository, host_id, broadcaster, largest_bytes=settings.counters_mib * 2**20)
+        recorder = Recorder(repository, host_id, broadcaster, largest_bytes=settings.counters_mib * 2**20)
+        opened.callback(recorder.close)
+        counters = WatchedCounters()
+        sampler = Sampler(counters, recorder, broadcaster)
         service = RunService(
             settings=settings,
             repository=repository,
             broadcaster=broadcaster,
+            counters=counters,
             sampler=sampler,
+            recorder=recorder,
+            access=setting_access(settings),
             host_id=host_id,
             layout=layout,
         )
-        allowed = tuple(os.sched_getaffinity(0))
+        opened.callback(pin_this_process, tuple(os.sched_getaffinity(0)))
         pin_this_process(layout.generator)
+        opened.callback(sampler.stop)
         sampler.start()
-        try:
-            yield Runtime(
-                settings=settings,
-                repository=repository,
-                broadcaster=broadcaster,
-                sampler=sampler,
-                service=service,
-                affinity=affinity,
-                host_id=host_id,
+        opened.callback(service.close)
+        yield Runtime(
+            settings=settings,
+            repository=repository,
+            broadcaster=broadcaster,
+            sampler=sampler,
+            recorder=recorder,
+            service=service,
+            affinity=affinity,
+            host_id=host_id,
+            layout=layout,
+        )
+
+
+@contextmanager
+def open_station(settings: AgentSettings) -> Iterator[Station]:
+    """The station of this machine for jobs that belong to no run, with the machine's lock.
+
+    This process runs on the generator's CPUs meanwhile. Raises RunConflict, HostError, DatabaseError.
+    """
+    layout, host = process_layout(), describe_host(settings.var)
+    paths = VarPaths(settings.var.resolve())
+    with ExitStack() as opened:
+        repository = opened.enter_context(open_repository(settings))
+        host_id = repository.register_host(host)
+        _put_in_order(settings, affinity_service(settings, repository, host_id))
+        opened.enter_context(machine_lock(settings))
+        opened.callback(pin_this_process, tuple(os.sched_getaffinity(0)))
+        pin_this_process(layout.generator)
+        yield opened.enter_context(
+            Station(
+                settings,
+                host=host,
                 layout=layout,
+                counters=WatchedCounters(),
+                journal=AffinityJournal(repository.os_changes(host_id), setting_access(settings)),
+                logs=paths.station_log,
             )
-        finally:
-            service.close()
-            sampler.stop()
-            pin_this_process(allowed)
+        )
+
+
+def _put_in_order(settings: AgentSettings, affinity: AffinityService) -> None:
+    """Puts back and takes away what a kill has left behind; does nothing while a run goes on."""
+    for line in affinity.restore_left_behind():
+        log.warning("%s: %s was left behind by a run and is %s now", line.path, line.mask, line.state)
+    leftovers = VarPaths(settings.var).leftovers
+    if not leftovers.exists():
+        return
+    try:
+        with machine_lock(settings):
+            clear_leftovers(leftovers)
+    except RunConflict:
+        return

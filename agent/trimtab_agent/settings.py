@@ -8,16 +8,18 @@ behind goes to `var/`.
 from __future__ import annotations
 
 import ipaddress
+import os
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
-from trimtab_db import sqlite_url
 
 from trimtab_agent.errors import HostError
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+LOCKS = Path("/run/lock")
 SHORTEST_TOKEN = 16
 
 
@@ -47,6 +49,10 @@ class AgentSettings(BaseSettings):
         default=CHECKOUT / "var", description="Directory of everything that running leaves behind."
     )
     database_url: str | None = Field(default=None, description="Database; SQLite in `var` if not given.")
+    lock: Path | None = Field(
+        default=None,
+        description="Lock of the machine for all Trimtabs on it; /run/lock/trimtab.lock if not given.",
+    )
     httpd_path: Path = Field(
         default=CHECKOUT / "server-core/build/httpd/trimtab-httpd", description="The server trimtab-httpd."
     )
@@ -72,9 +78,12 @@ class AgentSettings(BaseSettings):
         return value
 
     @property
-    def database(self) -> str:
-        """The URL of the database."""
-        return self.database_url or sqlite_url(self.var.resolve() / "trimtab.db")
+    def machine_lock(self) -> Path:
+        """The file that is locked while something measures on this machine."""
+        if self.lock is not None:
+            return self.lock
+        usable = os.access(LOCKS, os.W_OK | os.X_OK)
+        return (LOCKS if usable else Path(tempfile.gettempdir())) / "trimtab.lock"
 
     @property
     def loopback(self) -> bool:

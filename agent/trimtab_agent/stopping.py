@@ -35,11 +35,15 @@ class StopSignal:
     def __init__(self) -> None:
         self.descriptor = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.requested = False
+        self._closed = False
+        self._lock = threading.RLock()  # a signal handler may come while its own thread holds it
 
     def request(self) -> None:
-        """Asks for the stop; a second time changes nothing."""
-        self.requested = True
-        os.eventfd_write(self.descriptor, 1)
+        """Asks for the stop; a second time, or when there is nothing to stop any more, changes nothing."""
+        with self._lock:
+            self.requested = True
+            if not self._closed:
+                os.eventfd_write(self.descriptor, 1)
 
     def wait(self, timeout_s: float, *also: HasEnd) -> bool:
         """Waits until a stop is requested, something else comes to its end, or `timeout_s` has passed.
@@ -50,8 +54,11 @@ class StopSignal:
         return bool(wait_readable(descriptors, timeout_s))
 
     def close(self) -> None:
-        """Gives the descriptor back."""
-        os.close(self.descriptor)
+        """Gives the descriptor back; a second time changes nothing."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                os.close(self.descriptor)
 
 
 class PauseSwitch:

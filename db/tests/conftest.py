@@ -17,6 +17,9 @@ import pytest
 from sqlalchemy import create_engine, text
 from trimtab_db import Repository, open_database, records, sqlite_url
 from trimtab_db.models import Base
+from trimtab_trials.host import Host
+from trimtab_trials.measurement import Latency, Measurement, RequestCounts, SessionCounts, SizeClassCounts
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 
 OTHER_BACKEND = "TRIMTAB_TEST_DATABASE_URL"
 START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -51,10 +54,11 @@ def repository(database_url: str) -> Iterator[Repository]:
     repository.close()
 
 
-def make_host(**changed: Any) -> records.Host:
+def make_host(**changed: Any) -> Host:
     """A machine."""
-    return records.Host(
+    return Host(
         **{
+            "machine_id": "one",
             "name": "bench",
             "kernel": "6.18.0",
             "cpu_model": "a processor",
@@ -87,9 +91,9 @@ def make_run(repository: Repository, **changed: Any) -> records.Run:
     return repository.create_run(records.NewRun(**new))
 
 
-def make_measurement(number: int = 1, **changed: Any) -> records.Measurement:
+def make_measurement(number: int = 1, **changed: Any) -> Measurement:
     """One rate with two size classes, one of which timed out a little."""
-    return records.Measurement(
+    return Measurement(
         **{
             "number": number,
             "rate_rps": 1000.0 * number,
@@ -99,18 +103,18 @@ def make_measurement(number: int = 1, **changed: Any) -> records.Measurement:
             "goodput_mbps": 93.25,
             "reply_rate_rps": 990.5,
             "bytes_received": 2**40,
-            "sessions": records.SessionCounts(274, 274, 270, 1, 2, 1, 0),
-            "requests": records.RequestCounts(2000, 1980, 6, 9, 1, 4, 0),
-            "connect_latency": records.Latency(20.0, 31.0, 88.0, 190.0, 240.0, 25.5),
-            "first_byte_latency": records.Latency(None, None, None, None, None, None),
-            "reply_latency": records.Latency(300.0, 810.0, 2100.0, 9800.0, 12000.0, 420.25),
+            "sessions": SessionCounts(274, 274, 270, 1, 2, 1, 0),
+            "requests": RequestCounts(2000, 1980, 6, 9, 1, 4, 0),
+            "connect_latency": Latency(20.0, 31.0, 88.0, 190.0, 240.0, 25.5),
+            "first_byte_latency": Latency(None, None, None, None, None, None),
+            "reply_latency": Latency(300.0, 810.0, 2100.0, 9800.0, 12000.0, 420.25),
             "failures": {"reset": 1},
             "health": {"verdict": "ok", "reasons": []},
             "server_stats": {"requests": 1981},
             "counters": {"cpu": {"total": {"user": 12.5}}},
             "generator_limited": False,
             "size_classes": (
-                records.SizeClassResult(
+                SizeClassCounts(
                     size_bytes=102,
                     asked=1000,
                     replied=990,
@@ -119,7 +123,7 @@ def make_measurement(number: int = 1, **changed: Any) -> records.Measurement:
                     failed=1,
                     abandoned=2,
                 ),
-                records.SizeClassResult(
+                SizeClassCounts(
                     size_bytes=921_600,
                     asked=1000,
                     replied=990,
@@ -134,17 +138,17 @@ def make_measurement(number: int = 1, **changed: Any) -> records.Measurement:
     )
 
 
-def make_trial(run_id: int, number: int = 1, **changed: Any) -> records.Trial:
-    """A verified search trial of two rates."""
-    return records.Trial(
+def make_trial(run_id: int, number: int = 1, **changed: Any) -> Trial:
+    """A verified search trial of two rates, on the first host that was registered."""
+    return Trial(
         **{
             "run_id": run_id,
+            "host_id": 1,
             "number": number,
-            "purpose": records.TrialPurpose.SEARCH,
+            "purpose": TrialPurpose.SEARCH,
             "level": 1,
             "configuration": {"workers": number, "sendfile": "nonblocking"},
-            "configuration_hash": f"{number:012x}",
-            "verdict": "verified",
+            "verdict": Verdict.VERIFIED,
             "reason": "",
             "score": 90.0 + number,
             "server_config": "[server]\nworkers = 1\n",
@@ -157,7 +161,7 @@ def make_trial(run_id: int, number: int = 1, **changed: Any) -> records.Trial:
 
 
 @pytest.fixture(name="make_host")
-def _make_host() -> Callable[..., records.Host]:
+def _make_host() -> Callable[..., Host]:
     return make_host
 
 
@@ -167,10 +171,10 @@ def _make_run() -> Callable[..., records.Run]:
 
 
 @pytest.fixture(name="make_measurement")
-def _make_measurement() -> Callable[..., records.Measurement]:
+def _make_measurement() -> Callable[..., Measurement]:
     return make_measurement
 
 
 @pytest.fixture(name="make_trial")
-def _make_trial() -> Callable[..., records.Trial]:
+def _make_trial() -> Callable[..., Trial]:
     return make_trial

@@ -1,4 +1,4 @@
-"""The contract of the repository about counter samples and the journal; runs on every backend."""
+"""The contract of the repository about counter samples; runs on every backend."""
 
 import json
 import zlib
@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from trimtab_db.errors import RecordConflictError, RecordNotFoundError
-from trimtab_db.records import CounterSample, NewOsChange, StoredSample
+from trimtab_db.errors import RecordConflictError
+from trimtab_db.records import CounterSample, StoredSample
 from trimtab_db.repository.counters import RETENTION
 
 
@@ -40,7 +40,7 @@ def decoded(samples: Iterable[StoredSample]) -> list[CounterSample]:
 def test_window_holds_both_its_ends_and_its_host_only(repository, make_host):
     """Samples come oldest first."""
     host_id = repository.register_host(make_host())
-    other_id = repository.register_host(make_host(name="other"))
+    other_id = repository.register_host(make_host(machine_id="another"))
     newest = datetime.now(UTC)
     samples = make_samples(host_id, newest, 10)
     repository.add_counter_samples(samples)
@@ -99,7 +99,7 @@ def test_pruning_keeps_each_step_for_its_time_and_the_ten_seconds_of_runs(reposi
     """A run's samples go after a day like all others; their means of ten seconds stay with it."""
     run = make_run(repository)
     now = datetime.now(UTC)
-    other_id = repository.register_host(make_host(name="other"))
+    other_id = repository.register_host(make_host(machine_id="another"))
     for step_s, age in RETENTION.items():
         stale = now - age - timedelta(minutes=1)
         repository.add_counter_samples(
@@ -134,40 +134,13 @@ def test_samples_never_take_up_more_than_they_may(repository, make_host):
     assert (len(fine), len(coarse), fine[-1].taken_at) == (50, 100, now)
 
 
-def _mask_of(irq):
-    """A change of an interrupt's mask from 3 to 2."""
-    return NewOsChange(path=f"/proc/irq/{irq}/smp_affinity", value_before="3", value_after="2")
-
-
-def test_journal_lists_what_is_not_restored_latest_first(repository, make_run):
-    """A change that was announced counts as not restored, whether it was applied or not."""
-    run = make_run(repository)
-    (announced,) = repository.record_os_changes([_mask_of(24)])
-    applied, restored = repository.record_os_changes([_mask_of(25), _mask_of(26)], run_id=run.id)
-    repository.mark_os_changes_applied([applied, restored])
-    repository.mark_os_changes_restored([restored])
-    latest, first = repository.unrestored_os_changes()
-    assert (latest.id, latest.run_id, latest.value_before, latest.value_after) == (applied, run.id, "3", "2")
-    assert latest.applied_at is not None
-    assert (first.id, first.applied_at) == (announced, None)
-
-
-def test_many_lines_keep_their_order(repository):
-    """Announced together, they are listed the last one first, as they have to be put back."""
-    changes = [_mask_of(number) for number in range(200)]
-    numbers = repository.record_os_changes(changes)
-    lines = repository.unrestored_os_changes()
-    assert [(line.id, line.path) for line in reversed(lines)] == list(
-        zip(numbers, [change.path for change in changes], strict=True)
-    )
-    repository.mark_os_changes_restored(numbers)
-    assert repository.unrestored_os_changes() == ()
-
-
-def test_mark_on_unknown_change_is_not_found(repository):
-    """A mark cannot be made on nothing, and then none of the others is made; no marks are no error."""
-    (known,) = repository.record_os_changes([_mask_of(24)])
-    with pytest.raises(RecordNotFoundError, match=f"no operating-system change {known + 3}"):
-        repository.mark_os_changes_applied([known, known + 3])
-    assert repository.unrestored_os_changes()[0].applied_at is None
-    repository.mark_os_changes_applied(repository.record_os_changes([]))
+def test_samples_of_a_machine_are_its_own_whatever_its_kernel_was(repository, make_host):
+    """A machine that has got a new kernel goes on with its samples, and clears up the old ones."""
+    old = repository.register_host(make_host())
+    now = datetime.now(UTC)
+    repository.add_counter_samples(make_samples(old, now - timedelta(days=3), 2))
+    repository.add_counter_samples(make_samples(old, now - timedelta(seconds=9), 2))
+    new = repository.register_host(make_host(kernel="6.19.0"))
+    repository.add_counter_samples(make_samples(new, now, 2))
+    assert len(repository.counter_samples(new, now - timedelta(hours=1))) == 4
+    assert repository.prune_counter_samples(new) == 2

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 import pytest
 from trimtab_db import records
 from trimtab_db.errors import RecordConflictError, RecordNotFoundError
-from trimtab_db.records import RunPhase, RunState, TrialPurpose
+from trimtab_db.records import RunPhase, RunState
+from trimtab_trials.trial import TrialPurpose
 
 
 def test_same_machine_seen_again_keeps_its_id(repository, make_host):
@@ -101,13 +102,40 @@ def test_resumed_run_has_no_end_and_no_error_any_more(repository, make_run):
 
 def test_only_running_runs_become_interrupted(repository, make_run):
     """What was left running when the agent died is found; what had ended is left alone."""
-    lost, finished = make_run(repository).id, make_run(repository).id
+    run, finished = make_run(repository), make_run(repository).id
     repository.set_run_state(finished, RunState.FINISHED)
-    assert repository.interrupt_running_runs() == (lost,)
-    assert repository.run(lost).state is RunState.INTERRUPTED
-    assert "agent ended" in repository.run(lost).error
+    assert repository.count_runs(RunState.RUNNING) == 1
+    assert repository.interrupt_running_runs(run.host_id) == (run.id,)
+    assert repository.run(run.id).state is RunState.INTERRUPTED
+    assert "agent ended" in repository.run(run.id).error
     assert repository.run(finished).state is RunState.FINISHED
-    assert repository.interrupt_running_runs() == ()
+    assert repository.interrupt_running_runs(run.host_id) == ()
+
+
+def test_running_runs_of_another_machine_are_left_alone(repository, make_run, make_host):
+    """An agent that starts knows only of its own machine that nothing can be going on there."""
+    elsewhere = make_run(repository, host_id=repository.register_host(make_host(machine_id="another")))
+    here = repository.register_host(make_host())
+    assert repository.interrupt_running_runs(here) == ()
+    assert repository.run(elsewhere.id).state is RunState.RUNNING
+
+
+def test_machines_are_told_apart_by_their_ids_and_not_by_their_names(repository, make_host):
+    """Two of the same name are two, and one that is renamed stays itself: its runs are found."""
+    first = repository.register_host(make_host())
+    namesake = repository.register_host(make_host(machine_id="another"))
+    assert first != namesake
+    renamed = repository.register_host(make_host(name="renamed"))
+    assert repository.host(renamed).machine_id == repository.host(first).machine_id
+
+
+def test_first_host_takes_over_what_was_recorded_before_machines_had_ids(repository, make_host, make_run):
+    """A database had one host then, also if it was called otherwise; the second takes nothing."""
+    old = make_run(repository, host_id=repository.register_host(make_host(machine_id="", name="a container")))
+    mine = repository.register_host(make_host())
+    other = repository.register_host(make_host(machine_id="another"))
+    assert repository.interrupt_running_runs(other) == ()
+    assert repository.interrupt_running_runs(mine) == (old.id,)
 
 
 def test_runs_are_listed_newest_first_in_pages(repository, make_run):

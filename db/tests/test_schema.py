@@ -41,7 +41,8 @@ def test_database_of_each_revision_upgrades_with_its_records(sqlite_file, revisi
     assert len(repository.counter_samples(line.run.host_id, line.run.created_at)) == 1
     assert repository.events(line.run.id)[0].message == "an old event"
     assert repository.exports(line.run.id)[0].format == "nginx"
-    assert repository.unrestored_os_changes()[0].path == "/proc/irq/24/smp_affinity"
+    assert repository.trial(line.run.id, 1).host_id == line.run.host_id
+    assert repository.os_changes(line.run.host_id).unrestored()[0].path == "/proc/irq/24/smp_affinity"
     repository.close()
 
 
@@ -72,21 +73,21 @@ def test_no_question_reads_a_whole_table(sqlite_file, make_run, make_trial):
     )
     repository.runs()
     repository.run_summary(run.id)
-    repository.trials_of(run.id, after=3, size_classes=True)
-    repository.trial_summaries(run.id, after=0)
-    repository.trials_numbered(run.id, [1, 2])
-    repository.trial_lines(run.id)
+    repository.whole_trials(run.id, after=3)
+    repository.whole_trials(run.id, numbers=[1, 2])
+    repository.trials_with_curves(run.id)
+    repository.trials_with_curves(run.id, configuration_hash="000000000001")
+    repository.trials(run.id)
     repository.goodput_curves(run.id)
     repository.trial(run.id, 1)
-    repository.trials_with(run.id, "000000000001")
-    repository.verified_scores(run.id)
     repository.proposals_of(run.id)
     repository.events(run.id)
     repository.exports(run.id)
     repository.counter_samples(run.host_id, run.created_at)
     repository.trial_counter_samples(run.id, 1)
     repository.prune_counter_samples(run.host_id)
-    repository.interrupt_running_runs()
+    repository.interrupt_running_runs(run.host_id)
+    repository.os_changes(run.host_id).unrestored()
     repository.close()
 
     plain = sqlite3.connect(sqlite_file)

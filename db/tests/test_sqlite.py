@@ -82,7 +82,7 @@ def test_writers_in_many_threads_lose_nothing(sqlite_repository, make_run, make_
         try:
             for number in range(first, first + 10):
                 sqlite_repository.record_trial(make_trial(run.id, number))
-                sqlite_repository.trials_of(run.id)
+                sqlite_repository.whole_trials(run.id)
                 sqlite_repository.set_run_ladder(run.id, [float(number)])
         except Exception as error:
             failures.append(error)
@@ -93,7 +93,7 @@ def test_writers_in_many_threads_lose_nothing(sqlite_repository, make_run, make_
     for thread in threads:
         thread.join()
     assert failures == []
-    assert [trial.number for trial in sqlite_repository.trials_of(run.id)] == list(range(1, 41))
+    assert [trial.number for trial in sqlite_repository.whole_trials(run.id)] == list(range(1, 41))
 
 
 def test_two_openers_at_once_make_one_schema(sqlite_file):
@@ -172,10 +172,10 @@ def test_full_disk_is_told_and_costs_only_the_trial_at_hand(
     large = make_trial(run.id, 2, server_config="#" * 1_000_000)
     with pytest.raises(DatabaseFullError, match="disk is full"):
         sqlite_repository.record_trial(large)
-    assert [trial.number for trial in sqlite_repository.trials_of(run.id)] == [1]
+    assert [trial.number for trial in sqlite_repository.whole_trials(run.id)] == [1]
     limit["pages"] = 0
     sqlite_repository.record_trial(large)
-    assert [trial.number for trial in sqlite_repository.trials_of(run.id)] == [1, 2]
+    assert [trial.number for trial in sqlite_repository.whole_trials(run.id)] == [1, 2]
 
 
 @pytest.mark.parametrize("read_only", ["file", "directory"])

@@ -1,14 +1,17 @@
 """The contract of the repository about trials and proposals; runs on every backend."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy.exc import StatementError
-from trimtab_db import records
 from trimtab_db.errors import RecordConflictError, RecordNotFoundError
+from trimtab_db.repository.trials import CURVE
+from trimtab_trials.configuration import configuration_hash
+from trimtab_trials.measurement import Latency, Measurement, RequestCounts, SessionCounts, SizeClassCounts
+from trimtab_trials.trial import Trial
 
 
 def test_recorded_trial_comes_back_whole(repository, make_run, make_trial):
@@ -18,13 +21,13 @@ def test_recorded_trial_comes_back_whole(repository, make_run, make_trial):
     assert repository.trial(trial.run_id, trial.number) == trial
 
 
-def test_list_leaves_size_classes_out_unless_asked(repository, make_run, make_trial):
-    """A list of trials is for curves and tables."""
+def test_list_leaves_size_classes_out_if_asked(repository, make_run, make_trial):
+    """They are most of what a trial takes to be read."""
     trial = make_trial(make_run(repository).id)
     repository.record_trial(trial)
     bare = tuple(replace(measurement, size_classes=()) for measurement in trial.measurements)
-    assert repository.trials_of(trial.run_id) == (replace(trial, measurements=bare),)
-    assert repository.trials_of(trial.run_id, size_classes=True) == (trial,)
+    assert repository.whole_trials(trial.run_id) == (trial,)
+    assert repository.whole_trials(trial.run_id, size_classes=False) == (replace(trial, measurements=bare),)
 
 
 def test_list_goes_on_after_a_number(repository, make_run, make_trial):
@@ -33,16 +36,22 @@ def test_list_goes_on_after_a_number(repository, make_run, make_trial):
     for number in (3, 1, 2, 4):
         repository.record_trial(make_trial(run_id, number))
     repository.record_trial(make_trial(other_id, 1))
-    assert [trial.number for trial in repository.trials_of(run_id)] == [1, 2, 3, 4]
-    assert [trial.number for trial in repository.trials_of(run_id, after=1, limit=2)] == [2, 3]
-    assert repository.trials_numbered(run_id, {4, 2, 9}) == (
+    assert [trial.number for trial in repository.whole_trials(run_id)] == [1, 2, 3, 4]
+    assert [trial.number for trial in repository.whole_trials(run_id, after=1, limit=2)] == [2, 3]
+    assert repository.whole_trials(run_id, numbers={4, 2, 9}) == (
         repository.trial(run_id, 2),
         repository.trial(run_id, 4),
     )
 
 
-def test_summaries_tell_of_the_same_trials(repository, make_run, make_trial):
-    """A summary is its trial without the particulars; paging is the same."""
+def without_particulars(trial: Trial) -> Trial:
+    """The trial with the part of its measurements that curves and tables show."""
+    curve = tuple(Measurement(**{name: getattr(m, name) for name in CURVE}) for m in trial.measurements)
+    return replace(trial, server_config="", measurements=curve)
+
+
+def test_curves_tell_of_the_same_trials(repository, make_run, make_trial):
+    """Each is its trial without the particulars; paging is the same."""
     run_id, other_id = make_run(repository).id, make_run(repository).id
     repository.record_proposal(run_id, 5, {}, configuration_hash="", level=0, reason="")
     trials = [
@@ -53,39 +62,36 @@ def test_summaries_tell_of_the_same_trials(repository, make_run, make_trial):
     for trial in trials:
         repository.record_trial(trial)
     repository.record_trial(make_trial(other_id, 2))
-    summaries = repository.trial_summaries(run_id)
-    assert [summary_of(trial) for trial in trials] == list(summaries)
-    assert repository.trial_summaries(run_id, after=1, limit=1) == summaries[1:2]
-    assert repository.trial_summaries(run_id, after=4) == ()
+    with_curves = repository.trials_with_curves(run_id)
+    assert with_curves == tuple(map(without_particulars, trials))
+    assert repository.trials_with_curves(run_id, after=1, limit=1) == with_curves[1:2]
+    assert repository.trials_with_curves(run_id, after=4) == ()
 
 
-def test_lines_and_curves_tell_of_the_same_trials(repository, make_run, make_trial):
-    """A line is its trial without its measurements, of which a curve has the goodput."""
+def test_lines_tell_of_the_same_trials(repository, make_run, make_trial):
+    """Each is its trial without its measurements, of which the goodput can be asked for."""
     run_id, other_id = make_run(repository).id, make_run(repository).id
     repository.record_proposal(run_id, 5, {}, configuration_hash="", level=0, reason="")
     trials = [make_trial(run_id, 1, proposal_number=5), make_trial(run_id, 2, measurements=())]
     for trial in (*trials, make_trial(other_id, 1)):
         repository.record_trial(trial)
-    names = [field.name for field in fields(records.TrialLine)]
-    assert list(repository.trial_lines(run_id)) == [
-        records.TrialLine(**{name: getattr(trial, name) for name in names}) for trial in trials
-    ]
+    assert repository.trials(run_id) == tuple(
+        replace(trial, server_config="", measurements=()) for trial in trials
+    )
     assert repository.goodput_curves(run_id) == {
         1: {measurement.rate_rps: measurement.goodput_mbps for measurement in trials[0].measurements}
     }
 
 
-def summary_of(trial: records.Trial) -> records.TrialSummary:
-    """The part of a trial that a summary tells."""
-
-    def part(kind: type, whole: object) -> dict[str, object]:
-        return {field.name: getattr(whole, field.name) for field in fields(kind)}
-
-    measurements = tuple(
-        records.MeasurementSummary(**part(records.MeasurementSummary, measurement))
-        for measurement in trial.measurements
-    )
-    return records.TrialSummary(**part(records.TrialSummary, trial) | {"measurements": measurements})
+@pytest.mark.parametrize("read", ["trials", "trials_with_curves", "whole_trials"])
+def test_hash_of_a_trial_is_that_of_its_configuration_however_it_is_read(
+    repository, make_run, make_trial, read
+):
+    """It is kept beside the configuration, so that thousands need not be worked out again."""
+    trial = make_trial(make_run(repository).id)
+    repository.record_trial(trial)
+    (found,) = getattr(repository, read)(trial.run_id)
+    assert found.configuration_hash == configuration_hash(trial.configuration)
 
 
 def test_second_trial_of_same_number_is_refused(repository, make_run, make_trial):
@@ -105,9 +111,9 @@ def test_failure_in_the_middle_leaves_nothing_of_the_trial(
     twice = make_measurement(1)
     with pytest.raises(RecordConflictError):
         repository.record_trial(make_trial(run_id, measurements=(make_measurement(2), twice, twice)))
-    assert repository.trials_of(run_id) == ()
+    assert repository.whole_trials(run_id) == ()
     repository.record_trial(make_trial(run_id))
-    assert len(repository.trials_of(run_id)) == 1
+    assert len(repository.whole_trials(run_id)) == 1
 
 
 def test_trial_without_its_proposal_is_refused_whole(repository, make_run, make_trial):
@@ -115,7 +121,7 @@ def test_trial_without_its_proposal_is_refused_whole(repository, make_run, make_
     run_id = make_run(repository).id
     with pytest.raises(RecordConflictError, match="proposal 9, which is not recorded"):
         repository.record_trial(make_trial(run_id, proposal_number=9))
-    assert repository.trials_of(run_id) == ()
+    assert repository.whole_trials(run_id) == ()
 
 
 def test_unknown_trial_is_not_found(repository, make_run):
@@ -150,19 +156,19 @@ values = st.recursive(
     max_leaves=6,
 )
 json_objects = st.dictionaries(texts, values, max_size=3)
-latencies = st.builds(records.Latency, *[st.none() | finite] * 6)
+latencies = st.builds(Latency, *[st.none() | finite] * 6)
 # Offsets rather than time zones: a local time that a zone skips or repeats is no moment to compare with.
 offsets = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 times = st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=offsets)
 
 
 @st.composite
-def measurements(draw: st.DrawFn) -> records.Measurement:
+def measurements(draw: st.DrawFn) -> Measurement:
     """Any measurement, with each size at most once."""
     sizes = draw(st.lists(counts, max_size=3, unique=True))
     return draw(
         st.builds(
-            records.Measurement,
+            Measurement,
             number=st.just(1),
             rate_rps=finite,
             duration_s=finite,
@@ -171,8 +177,8 @@ def measurements(draw: st.DrawFn) -> records.Measurement:
             goodput_mbps=finite,
             reply_rate_rps=finite,
             bytes_received=counts,
-            sessions=st.builds(records.SessionCounts, *[counts] * 7),
-            requests=st.builds(records.RequestCounts, *[counts] * 7),
+            sessions=st.builds(SessionCounts, *[counts] * 7),
+            requests=st.builds(RequestCounts, *[counts] * 7),
             connect_latency=latencies,
             first_byte_latency=latencies,
             reply_latency=latencies,
@@ -184,7 +190,7 @@ def measurements(draw: st.DrawFn) -> records.Measurement:
             size_classes=st.tuples(
                 *[
                     st.builds(
-                        records.SizeClassResult,
+                        SizeClassCounts,
                         size_bytes=st.just(size),
                         asked=counts,
                         replied=counts,
@@ -234,25 +240,21 @@ def test_time_without_zone_is_refused(repository, make_run, make_trial):
     naive = datetime(2026, 1, 1)
     with pytest.raises(StatementError, match="has no time zone"):
         repository.record_trial(make_trial(run_id, started_at=naive))
-    assert repository.trials_of(run_id) == ()
-
-
-def test_verified_scores_tell_the_peak_of_search_trials(repository, make_run, make_trial, make_measurement):
-    """A trial without a score, or of another purpose, is none of them."""
-    run_id = make_run(repository).id
-    measured = (make_measurement(1, goodput_mbps=80.0), make_measurement(2, goodput_mbps=120.0))
-    repository.record_trial(make_trial(run_id, 1, measurements=measured))
-    repository.record_trial(make_trial(run_id, 2, score=None, verdict="crashed"))
-    repository.record_trial(make_trial(run_id, 3, purpose=records.TrialPurpose.CONFIRMATION))
-    (line,) = repository.verified_scores(run_id)
-    assert (line.number, line.configuration["workers"], line.score, line.peak_mbps) == (1, 1, 91.0, 120.0)
+    assert repository.whole_trials(run_id) == ()
 
 
 def test_trials_with_a_configuration_are_all_of_it(repository, make_run, make_trial):
-    """Of every purpose, with what they measured."""
+    """Of every purpose, with the curves that they measured."""
     run_id = make_run(repository).id
     for number in (1, 2, 3):
-        repository.record_trial(make_trial(run_id, number, configuration_hash="a" if number < 3 else "b"))
-    trials = repository.trials_with(run_id, "a")
-    assert [trial.number for trial in trials] == [1, 2]
-    assert len(trials[0].measurements) == 2
+        repository.record_trial(make_trial(run_id, number, configuration={"workers": int(number < 3)}))
+    found = repository.trials_with_curves(run_id, configuration_hash=configuration_hash({"workers": 1}))
+    assert [trial.number for trial in found] == [1, 2]
+    assert [len(trial.measurements) for trial in found] == [2, 2]
+
+
+def test_trial_of_an_unknown_host_is_refused(repository, make_run, make_trial):
+    """A trial belongs to the machine that it was measured on."""
+    run_id = make_run(repository).id
+    with pytest.raises(RecordConflictError):
+        repository.record_trial(make_trial(run_id, host_id=4711))

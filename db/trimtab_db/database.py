@@ -87,7 +87,7 @@ class Database:
                     f"{self.location} cannot keep a write-ahead log (journal mode {mode}): "
                     "expected a file on a local file system."
                 )
-        with self._writing.begin() as connection:
+        with self._writing.connect() as connection, _references_unchecked(connection), connection.begin():
             _upgrade(connection, self.location)
 
 
@@ -133,6 +133,25 @@ def _switch_to_wal(connection: Any) -> str:  # noqa: ANN401 - the driver's own c
         time.sleep(BUSY_PAUSE_S)
 
 
+@contextmanager
+def _references_unchecked(connection: Connection) -> Iterator[None]:
+    """Lets a migration copy a table that others refer to, which SQLite takes for deleting what they refer to.
+
+    It can be said outside of transactions only (sqlite.org/lang_altertable.html, section 7); `_upgrade` looks
+    at all references before it ends its own.
+    """
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    driver = connection.connection.dbapi_connection
+    assert driver is not None  # noqa: S101 - the connection is open
+    driver.execute("PRAGMA foreign_keys = OFF")
+    try:
+        yield
+    finally:
+        driver.execute("PRAGMA foreign_keys = ON")
+
+
 def _begin_sqlite(connection: Connection) -> None:
     writes = connection.get_execution_options().get("trimtab_writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
@@ -164,6 +183,14 @@ def _upgrade(connection: Connection, location: str) -> None:
     if current != script.get_current_head():
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
+        if (
+            connection.dialect.name == "sqlite"
+            and connection.execute(text("PRAGMA foreign_key_check")).first()
+        ):
+            raise DatabaseUnavailableError(
+                f"{location} has records that refer to nothing after its schema was brought up to date; "
+                "it was left as it was."
+            )
     elif connection.dialect.name == "sqlite":
         # SQLite opens a file it may not write without a word, and BEGIN IMMEDIATE passes as well.
         connection.execute(text("UPDATE alembic_version SET version_num = version_num"))

@@ -1,4 +1,5 @@
-"""The tables, as SQLAlchemy models. What the columns mean stands with the records they carry (`records.py`).
+"""The tables, as SQLAlchemy models. What the columns mean stands with what they carry: `records.py`, and for
+trials and measurements `trimtab_trials`.
 
 DESIGN: every key is an integer of the database's own; what is unique in the world besides (a trial's number
 in its run, a workload's parameters) is a unique constraint, which serves as index at the same time. Counts
@@ -30,8 +31,10 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, composite, mapped_column, relationship
+from trimtab_trials.measurement import Latency, RequestCounts, SessionCounts
+from trimtab_trials.trial import TrialPurpose
 
-from trimtab_db.records import Latency, RequestCounts, RunPhase, RunState, SessionCounts, TrialPurpose
+from trimtab_db.records import RunPhase, RunState
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -110,12 +113,17 @@ class Base(DeclarativeBase):
 
 
 class Host(Base):
-    """`records.Host`; the same machine with another kernel is another row, so that old runs stay true."""
+    """`trimtab_trials.host.Host`; the same machine with another kernel is another row, so that old runs stay
+    true.
+
+    Whose a row is (a trial's, a sample's, a setting's) is asked by machine, over all rows of that machine.
+    """
 
     __tablename__ = "host"
-    __table_args__ = (UniqueConstraint("name", "kernel", "cpu_model", "cpus", "memory_bytes"),)
+    __table_args__ = (UniqueConstraint("machine_id", "name", "kernel", "cpu_model", "cpus", "memory_bytes"),)
 
     id: Mapped[int] = mapped_column(primary_key=True)
+    machine_id: Mapped[str]
     name: Mapped[str]
     kernel: Mapped[str]
     cpu_model: Mapped[str]
@@ -186,7 +194,9 @@ class Run(Base):
 
 
 class Trial(Base):
-    """`records.Trial`. The second index finds the best score of a run without reading its trials."""
+    """`trimtab_trials.trial.Trial`. The second index finds the best score of a run without reading its
+    trials.
+    """
 
     __tablename__ = "trial"
     __table_args__ = (
@@ -197,6 +207,7 @@ class Trial(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"))
     number: Mapped[int]
     purpose: Mapped[TrialPurpose] = mapped_column(_words(TrialPurpose, "purpose"))
     level: Mapped[int]
@@ -217,7 +228,7 @@ class Trial(Base):
 
 
 class Measurement(Base):
-    """`records.Measurement`; the three distributions and the two sets of counts are groups of columns."""
+    """Its `Measurement`; the three distributions and the two sets of counts are groups of columns."""
 
     __tablename__ = "measurement"
     __table_args__ = (UniqueConstraint("trial_id", "number"),)
@@ -286,7 +297,7 @@ class Measurement(Base):
 
 
 class SizeClassResult(Base):
-    """`records.SizeClassResult`."""
+    """`SizeClassCounts` of a measurement."""
 
     __tablename__ = "size_class_result"
     __table_args__ = (UniqueConstraint("measurement_id", "size_bytes"),)
@@ -303,7 +314,7 @@ class SizeClassResult(Base):
 
 
 class Proposal(Base):
-    """`records.Proposal`."""
+    """`records.RecordedProposal`."""
 
     __tablename__ = "proposal"
     __table_args__ = (UniqueConstraint("run_id", "number"),)
@@ -345,7 +356,9 @@ class OsChange(Base):
     __tablename__ = "os_change"
 
     id: Mapped[int] = mapped_column(primary_key=True)
+    host_id: Mapped[int] = mapped_column(ForeignKey("host.id"))
     run_id: Mapped[int | None] = mapped_column(ForeignKey("run.id"))
+    by_hand: Mapped[bool]
     boot_id: Mapped[str] = mapped_column(server_default="")
     path: Mapped[str]
     value_before: Mapped[str]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import servers
-from trimtab_agent.station.server.stats_socket import StatsSocket, plain_metrics
-from trimtab_agent.workloads.choice import sized
-from trimtab_tuner.records import Measurement, SizeClassCounts
+from trimtab_agent.counters.server import plain_metrics
+from trimtab_agent.station.server.stats_socket import StatsSocket
+from trimtab_trials.measurement import Measurement, SizeClassCounts
 from trimtab_tuner.verification import Thresholds, Verification, verify
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.content import file_content
@@ -54,7 +54,7 @@ class Lab:
         self._folder = folder
         self.root = folder / "root"
         self.sessions = folder / "sessions.log"
-        workload = DrawnWorkload(sized(WORKLOADS["specweb99"], DIRECTORIES), time_scale=TIME_SCALE)
+        workload = DrawnWorkload(WORKLOADS["specweb99"].sized(DIRECTORIES), time_scale=TIME_SCALE)
         for path, size in workload.files():
             file = self.root / path.lstrip("/")
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def outcome_of(
 ) -> Outcome:
     """The generator's result put together with the server's counters."""
     classes = tuple(
-        SizeClassCounts(**{name: row[name] for name in SizeClassCounts.model_fields})
+        SizeClassCounts(**{field.name: row[field.name] for field in fields(SizeClassCounts)})
         for row in result["size_classes"]
     )
     measurement = Measurement(

@@ -21,7 +21,6 @@ from pathlib import Path
 
 import report
 import servers
-from trimtab_agent.workloads.choice import sized
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.content import file_content
 from trimtab_tuner.workloads.drawn import DrawnWorkload
@@ -100,7 +99,7 @@ def make_files(root: Path, script: Path) -> None:
     """The single files, the mix's file set, and the wrk script that asks for it as its log does."""
     for size, name in ((1024, "1k"), (64 << 10, "64k"), (900 << 10, "900k")):
         (root / f"{name}.bin").write_bytes(file_content(f"/{name}.bin", size))
-    mix = DrawnWorkload(sized(WORKLOADS["specweb99"], MIX_DIRECTORIES))
+    mix = DrawnWorkload(WORKLOADS["specweb99"].sized(MIX_DIRECTORIES))
     for path, size in mix.files():
         file = root / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)

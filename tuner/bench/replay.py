@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from trimtab_tuner.records import TrialResult, Verdict
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.replay.replaying import Replay, geometric_mean, learnt_from, random_trials_to, replays
 from trimtab_tuner.replay.surfaces import Surface, thesis_surfaces
 from trimtab_tuner.strategies import DEFAULT_STRATEGY, STRATEGIES, make_strategy
@@ -161,7 +161,7 @@ def _best_of(name: str, space: SyntheticSpace, seed: int, after: tuple[int, ...]
             score = space.score(proposal.configuration)
             best = max(best, score or 0.0)
             verdict = Verdict.FAILED_VERIFICATION if score is None else Verdict.VERIFIED
-            search.tell(TrialResult(configuration=proposal.configuration, verdict=verdict, score=score))
+            search.tell(Trial(configuration=proposal.configuration, verdict=verdict, score=score))
         if number in after:
             reached.append(best)
     return reached
@@ -177,7 +177,7 @@ def _print_asking() -> None:
             raise RuntimeError("the space is too small for 1,000 trials")
         score = space.score(proposal.configuration)
         verdict = Verdict.FAILED_VERIFICATION if score is None else Verdict.VERIFIED
-        result = TrialResult(configuration=proposal.configuration, verdict=verdict, score=score)
+        result = Trial(configuration=proposal.configuration, verdict=verdict, score=score)
         drawn.tell(result)
         search.tell(result)
     search.ask()

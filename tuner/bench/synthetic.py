@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from trimtab_tuner.records import Configuration
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.space import Knob, Space
 
 INTEGERS, ORDINALS, CATEGORIES = 6, 2, 3

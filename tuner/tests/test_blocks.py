@@ -1,9 +1,11 @@
 """Which slots of a confirmation are left, and which of its blocks count."""
 
+from dataclasses import replace
+
 import pytest
-from trimtab_tuner.blocks import Blocks, BlockTrial
-from trimtab_tuner.records import Verdict
-from trimtab_tuner.space import configuration_hash
+from trimtab_trials.configuration import configuration_hash
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.blocks import Blocks
 
 FINALISTS = ({"workers": 1}, {"workers": 4}, {"workers": 8})
 
@@ -16,10 +18,11 @@ def measured(judge, repeats, finalists=FINALISTS, most=1000):
         slot = (block, configuration["workers"])
         attempts[slot] = attempts.get(slot, 0) + 1
         trials.append(
-            BlockTrial(
-                block=block,
-                configuration_hash=configuration_hash(configuration),
+            Trial(
+                configuration=configuration,
                 verdict=judge(*slot, attempts[slot]),
+                purpose=TrialPurpose.CONFIRMATION,
+                block=block,
             )
         )
     return blocks, trials
@@ -89,3 +92,14 @@ def test_single_finalist_has_no_blocks():
 def test_no_repeats_are_no_blocks():
     """Whoever wants none gets none."""
     assert Blocks(FINALISTS, 0, 1, []).next_slot is None
+
+
+def test_trial_outside_the_blocks_or_cut_short_fills_no_slot():
+    """A repeat that somebody asked for, a trial of the search, and one that a stop ended are all left out."""
+    first, configuration = Blocks(FINALISTS, 2, 1, []).next_slot
+    trial = Trial(
+        configuration=configuration, verdict=Verdict.VERIFIED, purpose=TrialPurpose.CONFIRMATION, block=first
+    )
+    for changed in ({"block": 0}, {"purpose": TrialPurpose.SEARCH}, {"verdict": Verdict.ABORTED}):
+        assert Blocks(FINALISTS, 2, 1, [replace(trial, **changed)]).next_slot == (first, configuration)
+    assert Blocks(FINALISTS, 2, 1, [trial]).next_slot != (first, configuration)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.confirmation import choose_finalists, conclude, confirmation_schedule
-from trimtab_tuner.records import ConfirmedScore, TrialResult, Verdict
 from trimtab_tuner.space import Knob, Space
 
 SPACE = Space(
@@ -21,16 +21,27 @@ def workers(count):
 
 def trial(count, score, verdict=Verdict.VERIFIED):
     """A trial's result."""
-    return TrialResult(configuration=workers(count), verdict=verdict, score=score)
+    return Trial(configuration=workers(count), verdict=verdict, score=score)
 
 
 def confirmed(**rows):
     """Confirmed scores from rows named w1, w4 … (one score per block)."""
     return [
-        ConfirmedScore(configuration=workers(int(name[1:])), block=block, score=score)
+        in_block(workers(int(name[1:])), block, score)
         for name, row in rows.items()
-        for block, score in enumerate(row)
+        for block, score in enumerate(row, 1)
     ]
+
+
+def in_block(configuration, block, score):
+    """The trial of a configuration in a block; without a score it was not verified."""
+    return Trial(
+        configuration=configuration,
+        verdict=Verdict.FAILED_VERIFICATION if score is None else Verdict.VERIFIED,
+        score=score,
+        purpose=TrialPurpose.CONFIRMATION,
+        block=block,
+    )
 
 
 def test_finalists_are_default_best_and_runners_up():
@@ -90,14 +101,14 @@ def test_share_of_stable_neighbours_decides_between_equal_costs():
         return {"mode": mode, "connections": around, "workers": 4}
 
     results = [
-        TrialResult(configuration=at(mode, around), verdict=Verdict.VERIFIED, score=score)
+        Trial(configuration=at(mode, around), verdict=Verdict.VERIFIED, score=score)
         for mode, scores in (("a", (120, 119, 119, 60)), ("b", (120, 119, 119, 119)))
         for around, score in zip((5, 4, 6, 7), scores, strict=True)
     ]
     scores = [
-        ConfirmedScore(configuration=c, block=block, score=score + noise)
+        in_block(c, block, score + noise)
         for c, score in ((default, 100), (at("a"), 120), (at("b"), 120))
-        for block, noise in enumerate((0, 1, -1, 2))
+        for block, noise in enumerate((0, 1, -1, 2), 1)
     ]
     outcome = conclude(space, (default, at("a"), at("b")), scores, results)
     assert outcome.recommended == at("b")

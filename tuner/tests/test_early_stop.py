@@ -1,14 +1,16 @@
 """Stopping up the ladder: only what cannot reach the leader, with an estimate that never flatters."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimtab_tuner.early_stop import Climb, find_leader, stop_early
+from trimtab_trials.measurement import Latency, Measurement
+from trimtab_trials.trial import Trial, Verdict
+from trimtab_tuner.early_stop import find_leader, stop_early
 from trimtab_tuner.limits import parse_limit
-from trimtab_tuner.records import Measurement, TrialResult, Verdict
 from trimtab_tuner.score import score
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.strategies import STRATEGIES, make_strategy
@@ -22,26 +24,35 @@ def curve(goodputs, p99_us=()):
     """Measurements at the first rates of the ladder."""
     tails = p99_us or [1000.0] * len(goodputs)
     return [
-        Measurement(rate_rps=rate, goodput_mbps=g, reply_rate_rps=rate, reply_latency_us={"p99": tail})
+        Measurement(rate_rps=rate, goodput_mbps=g, reply_rate_rps=rate, reply_latency=Latency(p99_us=tail))
         for rate, g, tail in zip(LADDER, goodputs, tails, strict=False)
     ]
 
 
-def climb(goodputs, objective="condensed-area", name="a", limit=None):
-    """A verified trial."""
-    return Climb(
-        configuration_hash=name,
-        score=score(objective, curve(goodputs), limit),
-        goodput_mbps=dict(zip(LADDER, goodputs, strict=True)),
+def climbed(goodputs, objective="condensed-area", name="a", limit=None):
+    """A verified trial of the search."""
+    measurements = tuple(curve(goodputs))
+    return Trial(
+        configuration={"name": name},
+        verdict=Verdict.VERIFIED,
+        score=score(objective, measurements, limit),
+        measurements=measurements,
     )
+
+
+def leader_of(trials, noise):
+    """The leader of these trials, with their curves."""
+    numbered = [replace(trial, number=number) for number, trial in enumerate(trials, 1)]
+    curves = {t.number: {m.rate_rps: m.goodput_mbps for m in t.measurements} for t in numbered}
+    return find_leader(numbered, curves, noise)
 
 
 def stopped(objective, goodputs, *others, noise=0.0, best=BEST, p99_us=(), limit=None):
     """Whether a trial with these first goodputs is stopped, against a leader and others."""
-    climbs = [climb(best, objective, limit=limit)]
-    climbs += [climb(other, objective, f"other {n}", limit=limit) for n, other in enumerate(others)]
+    climbs = [climbed(best, objective, limit=limit)]
+    climbs += [climbed(other, objective, f"other {n}", limit=limit) for n, other in enumerate(others)]
     left = LADDER[len(goodputs) :]
-    return stop_early(objective, curve(goodputs, p99_us), left, find_leader(climbs, noise), limit)
+    return stop_early(objective, curve(goodputs, p99_us), left, leader_of(climbs, noise), limit)
 
 
 def test_area_that_cannot_reach_the_leader_is_stopped_with_both_figures():
@@ -97,8 +108,8 @@ def test_broken_latency_limit_settles_mat():
 
 def test_nothing_is_stopped_without_a_leader_rates_left_or_a_common_ladder():
     """There is nothing to compare with, or nothing to save."""
-    leader = find_leader([climb(BEST)], 0.0)
-    assert find_leader([], 0.03) is None
+    leader = leader_of([climbed(BEST)], 0.0)
+    assert leader_of([], 0.03) is None
     assert stop_early("peak", curve((1.0,)), LADDER[1:], None) is None
     assert stop_early("peak", curve((1.0, 1.0, 1.0, 1.0)), (), leader) is None
     assert stop_early("peak", curve((1.0,)), (2500.0,), leader) is None
@@ -106,15 +117,15 @@ def test_nothing_is_stopped_without_a_leader_rates_left_or_a_common_ladder():
 
 def test_leader_is_the_best_mean_and_not_the_luckiest_trial():
     """A configuration measured at 20 and 30 Mbps does not set a bar of 30."""
-    climbs = [climb((20.0,) * 4, name="a"), climb((30.0,) * 4, name="a"), climb((26.0,) * 4, name="b")]
-    leader = find_leader(climbs, 0.03)
+    climbs = [climbed((20.0,) * 4, name="a"), climbed((30.0,) * 4, name="a"), climbed((26.0,) * 4, name="b")]
+    leader = leader_of(climbs, 0.03)
     assert (leader.score_mbps, leader.goodput_mbps[1000.0], leader.highest_mbps[1000.0]) == (26.0, 26.0, 30.0)
 
 
 @given(st.sampled_from(["condensed-area", "peak", "sustained"]), GOODPUTS, st.lists(GOODPUTS, min_size=1))
 def test_estimate_is_below_the_bound_and_the_bound_below_the_leader(objective, own, others):
     """Whatever the curves are: so an estimate can never pass for the best."""
-    leader = find_leader([climb(other, objective, str(n)) for n, other in enumerate(others)], 0.03)
+    leader = leader_of([climbed(other, objective, str(n)) for n, other in enumerate(others)], 0.03)
     for rates in (1, 2, 3):
         stop = stop_early(objective, curve(own[:rates]), LADDER[rates:], leader)
         if stop is not None:
@@ -127,7 +138,7 @@ def test_no_winner_within_what_has_been_seen_is_ever_stopped(objective, own, oth
     ceiling = [max(column) for column in zip(*others, strict=True)]
     own = [min(goodput, high) for goodput, high in zip(own, ceiling, strict=True)]
     falls = any(b < a for a, b in itertools.pairwise(own))  # the one assumption: no recovery from a collapse
-    leader = find_leader([climb(other, objective, str(n)) for n, other in enumerate(others)], 0.0)
+    leader = leader_of([climbed(other, objective, str(n)) for n, other in enumerate(others)], 0.0)
     if score(objective, curve(own)) >= leader.score_mbps and not falls:
         for rates in (1, 2, 3):
             assert stop_early(objective, curve(own[:rates]), LADDER[rates:], leader) is None
@@ -139,7 +150,7 @@ def test_equal_configuration_is_hardly_ever_stopped_on_a_noisy_host():
     stops = 0
     for _ in range(400):
         ahead, own = generator.normal(1.0, 0.03, 2)
-        leader = find_leader([climb([ahead * g for g in BEST])], 0.03)
+        leader = leader_of([climbed([ahead * g for g in BEST])], 0.03)
         driven = [own * g for g in BEST]
         stops += any(
             stop_early("condensed-area", curve(driven[:rates]), LADDER[rates:], leader) for rates in (1, 2, 3)
@@ -162,7 +173,7 @@ def test_strategies_take_estimates_for_information_and_never_recommend_one(name)
             if n > 15
             else {"verdict": Verdict.VERIFIED, "score": 100.0 + n}
         )
-        strategy.tell(TrialResult(configuration=proposal.configuration, **measured))
+        strategy.tell(Trial(configuration=proposal.configuration, **measured))
     assert len(asked) > 3
     assert strategy.best().configuration["n"] <= 15
     assert strategy.best().verdict is Verdict.VERIFIED
@@ -175,12 +186,10 @@ def test_model_learns_from_estimates_where_not_to_look():
     def asks_beyond_half(estimates):
         strategy = make_strategy("surrogate-race", space, seed=1, budget_trials=40)
         for n in (10, 20, 30):
-            strategy.tell(
-                TrialResult(configuration={"n": n}, verdict=Verdict.VERIFIED, score=100.0 - abs(n - 20))
-            )
+            strategy.tell(Trial(configuration={"n": n}, verdict=Verdict.VERIFIED, score=100.0 - abs(n - 20)))
         for n in (60, 80, 95):
             strategy.tell(
-                TrialResult(
+                Trial(
                     configuration={"n": n},
                     verdict=Verdict.STOPPED_EARLY,
                     estimated_score=50.0 if estimates else None,

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trimtab_trials.measurement import Measurement
 from trimtab_tuner.ladder import Calibration, CalibrationError, make_ladder
-from trimtab_tuner.records import Measurement
 
 
 def calibrate(calibration, reply_rate, generator_limit=float("inf")):
@@ -133,3 +133,20 @@ def test_impossible_ladder_is_refused(saturation, points):
     """Too few points, or too low a rate to tell them apart."""
     with pytest.raises(ValueError, match=r"expected at least 2|too low for a ladder"):
         make_ladder(saturation, points)
+
+
+def test_ladder_ends_where_the_generator_gave_out():
+    """Rates that cannot be offered are not measured."""
+    calibration = Calibration(start_rate_rps=1000)
+    calibration.tell(Measurement(rate_rps=1000, goodput_mbps=1, reply_rate_rps=1000))
+    calibration.tell(Measurement(rate_rps=1600, goodput_mbps=1, reply_rate_rps=1500, generator_limited=True))
+    assert calibration.next_rate() is None
+    assert calibration.ladder(4)[-1] == pytest.approx(0.9 * 1500, abs=1)
+
+
+def test_server_too_slow_for_a_ladder_is_told_in_a_sentence():
+    """Rates of less than one request per second cannot be told apart."""
+    calibration = Calibration(start_rate_rps=1)
+    calibration.tell(Measurement(rate_rps=1, goodput_mbps=1, reply_rate_rps=0.4, generator_limited=True))
+    with pytest.raises(CalibrationError, match="is too low for a ladder of 4 rates"):
+        calibration.ladder(4)

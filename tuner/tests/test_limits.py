@@ -1,16 +1,19 @@
 """Limits in text, and what breaks them."""
 
 import pytest
+from trimtab_trials.measurement import Latency, Measurement
 from trimtab_tuner.limits import broken_limit, parse_limit
 from trimtab_tuner.presets import PRESETS, SettingsError, override
-from trimtab_tuner.records import Measurement
 
 
 def measured(rate_rps, *, p999_us=None, rss=None):
     """A measurement with these statistics."""
-    latency = {} if p999_us is None else {"p999": p999_us}
     return Measurement(
-        rate_rps=rate_rps, goodput_mbps=1, reply_rate_rps=1, reply_latency_us=latency, resident_bytes=rss
+        rate_rps=rate_rps,
+        goodput_mbps=1,
+        reply_rate_rps=1,
+        reply_latency=Latency(p999_us=p999_us),
+        counters={} if rss is None else {"server_processes": {"resident_bytes": rss}},
     )
 
 

@@ -5,8 +5,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.pareto import Point, front, places, steered, worth_confirming
-from trimtab_tuner.records import TrialResult, Verdict
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.strategies import make_strategy
 
@@ -59,7 +59,7 @@ def test_short_fronts_have_ends_and_no_knee(figures, expected):
 def results(*figures):
     """Verified results with both figures."""
     return [
-        TrialResult(configuration={"n": n}, verdict=Verdict.VERIFIED, score=a, second_score=b)
+        Trial(configuration={"n": n}, verdict=Verdict.VERIFIED, score=a, second_score=b)
         for n, (a, b) in enumerate(figures)
     ]
 
@@ -91,8 +91,8 @@ def test_steered_scores_range_as_the_first_objective_does():
 
 def test_failed_trials_stay_failed_and_missing_figures_count_as_the_worst():
     """Steering makes no verified trial of one that was not."""
-    failed = TrialResult(configuration={"n": 7}, verdict=Verdict.FAILED_VERIFICATION)
-    unmeasured = TrialResult(configuration={"n": 8}, verdict=Verdict.VERIFIED, score=90.0)
+    failed = Trial(configuration={"n": 7}, verdict=Verdict.FAILED_VERIFICATION)
+    unmeasured = Trial(configuration={"n": 8}, verdict=Verdict.VERIFIED, score=90.0)
     told = steered([*results((90, 20), (80, 90)), unmeasured, failed], minimised=True, seed=1)
     assert told[-1] == failed
     assert told[2].score <= told[0].score
@@ -105,7 +105,7 @@ def test_steered_search_covers_a_front_that_a_search_by_the_first_leaves_out():
 
     def measure(configuration):
         n = configuration["n"]
-        return TrialResult(
+        return Trial(
             configuration=configuration, verdict=Verdict.VERIFIED, score=100 * n**0.2, second_score=float(n)
         )
 

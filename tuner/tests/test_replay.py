@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from trimtab_tuner.records import TrialResult, Verdict
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.replay.replaying import (
     geometric_mean,
     learnt_from,
@@ -72,7 +72,7 @@ def test_a_runs_trials_become_a_surface_and_come_back():
     """Recording and reading are each other's reverse; failures stay failures."""
     space = TARGETS["core"].space()
     results = [
-        TrialResult(
+        Trial(
             configuration={**space.default(), "workers": w, "max_connections": 64 * w},
             verdict=Verdict.FAILED_VERIFICATION if w == 3 else Verdict.VERIFIED,
             score=None if w == 3 else 100.0 + w,

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimtab_tuner.records import Measurement
+from trimtab_trials.measurement import Latency, Measurement
 from trimtab_tuner.score import Objective, derived_limit, parse_objective, score
 
 
@@ -60,7 +60,7 @@ def test_unknown_objective_or_bad_ladder_is_refused(objective, measurements):
 def latencies(*points):
     """Measurements of (rate, goodput, mean latency in ms)."""
     return [
-        Measurement(rate_rps=r, goodput_mbps=g, reply_rate_rps=r, reply_latency_us={"mean": 1000 * ms})
+        Measurement(rate_rps=r, goodput_mbps=g, reply_rate_rps=r, reply_latency=Latency(mean_us=1000 * ms))
         for r, g, ms in points
     ]
 

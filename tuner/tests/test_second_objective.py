@@ -1,7 +1,7 @@
 """Second objectives: what they may be, and what they make of a trial's measurements."""
 
 import pytest
-from trimtab_tuner.records import Measurement
+from trimtab_trials.measurement import Latency, Measurement
 from trimtab_tuner.second_objective import axis, check_pair, second_score
 
 MEASURED = (
@@ -9,15 +9,15 @@ MEASURED = (
         rate_rps=2000,
         goodput_mbps=90,
         reply_rate_rps=1900,
-        resident_bytes=80e6,
-        reply_latency_us={"p999": 9e5},
+        counters={"server_processes": {"resident_bytes": 80e6}},
+        reply_latency=Latency(p999_us=9e5),
     ),
     Measurement(
         rate_rps=1000,
         goodput_mbps=60,
         reply_rate_rps=1000,
-        resident_bytes=50e6,
-        reply_latency_us={"p999": 4e3},
+        counters={"server_processes": {"resident_bytes": 50e6}},
+        reply_latency=Latency(p999_us=4e3),
     ),
 )
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from trimtab_tuner.space import AtMost, Knob, OnlyWith, Space, SpaceError, configuration_hash
+from trimtab_trials.configuration import configuration_hash
+from trimtab_tuner.space import AtMost, Knob, OnlyWith, Space, SpaceError
 
 WORKERS = Knob(
     name="workers",

@@ -1,7 +1,7 @@
 """The verification rules, each at and beyond its limit."""
 
 import pytest
-from trimtab_tuner.records import Measurement, SizeClassCounts
+from trimtab_trials.measurement import Measurement, SizeClassCounts
 from trimtab_tuner.verification import Thresholds, verify
 from trimtab_tuner.workloads.clients import Clients
 

@@ -9,32 +9,25 @@ it: then that is its verdict, and spoils nothing.
 
 from collections.abc import Sequence
 
-from trimtab_tuner.confirmation import confirmation_schedule
-from trimtab_tuner.records import Configuration, Frozen, Verdict
-from trimtab_tuner.space import configuration_hash
+from trimtab_trials.configuration import Configuration, configuration_hash
+from trimtab_trials.trial import Trial, Verdict
 
-SPOILT = (Verdict.DISTURBED, Verdict.GENERATOR_LIMITED)
+from trimtab_tuner.confirmation import confirmation_schedule
+
 TRIES = 2
 FEWEST_BLOCKS = 2  # with fewer there is no interval
-
-
-class BlockTrial(Frozen):
-    """A trial of a confirmation that was carried out to its end."""
-
-    block: int
-    configuration_hash: str
-    verdict: Verdict
 
 
 class Blocks:
     """The blocks of a confirmation of these finalists, `repeats` of them wanted, as far as they are measured.
 
-    `trials` are all trials of the confirmation so far, in the order in which they were carried out.
+    Of the `trials` those count that belong to the confirmation and came to an end, in their order.
     """
 
     def __init__(
-        self, finalists: Sequence[Configuration], repeats: int, seed: int, trials: Sequence[BlockTrial]
+        self, finalists: Sequence[Configuration], repeats: int, seed: int, trials: Sequence[Trial]
     ) -> None:
+        trials = [t for t in trials if t.in_block and t.verdict is not Verdict.ABORTED]
         self.wanted = repeats if len(finalists) > 1 else 0
         self._size = len(finalists)
         self.whole: list[int] = []
@@ -52,7 +45,7 @@ class Blocks:
             for position, configuration in enumerate(configurations):
                 digest = configuration_hash(configuration)
                 verdicts = tried.get((block, digest), [])
-                spoilt = bool(verdicts) and verdicts[-1] in SPOILT and digest not in too_fast
+                spoilt = bool(verdicts) and verdicts[-1].spoilt and digest not in too_fast
                 if not verdicts or (spoilt and len(verdicts) < TRIES):
                     self.next_slot = block, configuration
                     self._judged_in_open = position
@@ -71,7 +64,7 @@ class Blocks:
         return (self.wanted - len(self.whole)) * self._size - self._judged_in_open
 
 
-def _too_fast(trials: Sequence[BlockTrial]) -> set[str]:
+def _too_fast(trials: Sequence[Trial]) -> set[str]:
     """The configurations whose trials all met the generator's limit, in two blocks."""
     verdicts: dict[str, list[Verdict]] = {}
     for trial in trials:

@@ -9,17 +9,19 @@ import random
 from collections.abc import Mapping, Sequence
 
 from pydantic import Field
+from trimtab_trials.configuration import Configuration, configuration_hash
+from trimtab_trials.trial import Trial, Verdict
 
-from trimtab_tuner.records import Configuration, ConfirmedScore, Frozen, TrialResult, Verdict
-from trimtab_tuner.space import Space, configuration_hash
+from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain, RankGroup, paired_gain, tukey_groups
 from trimtab_tuner.understanding.stability import Kind, Stability, stability
 from trimtab_tuner.wording import counted
 
 
 def choose_finalists(
-    results: Sequence[TrialResult],
-    best: TrialResult | None,
+    results: Sequence[Trial],
+    best: Trial | None,
     default: Configuration,
     runners_up: int = 0,
     expert: Configuration | None = None,
@@ -96,18 +98,19 @@ class ConfirmationResult(Frozen):
 def conclude(
     space: Space,
     finalists: Sequence[Configuration],
-    scores: Sequence[ConfirmedScore],
-    results: Sequence[TrialResult] = (),
+    confirmed: Sequence[Trial],
+    searched: Sequence[Trial] = (),
     *,
     confidence: float = 0.95,
     best: Configuration | None = None,
 ) -> ConfirmationResult:
     """The outcome of a confirmation of finalists in the order of `choose_finalists`, the default first.
 
-    `results` are the search's, which show how stable each finalist is.
-    `best` is the search's, for when there is no score; if it is not given, the first of the others.
-    A score of 0 (of `mat`: the limit never held) counts as not verified: it has no ratio to another, and to
-    leave its block out of the gain only would reward a configuration for the blocks in which it fails.
+    `confirmed` are the trials of its whole blocks, one for each slot; `searched` those of the search, which
+    show how stable each finalist is. `best` is the search's, for when there is no score; if it is not given,
+    the first of the others. A score of 0 (of `mat`: the limit never held) counts as not verified: it has no
+    ratio to another, and to leave its block out of the gain only would reward a configuration for the blocks
+    in which it fails.
 
     With k challengers each interval has the confidence 1 - (1 - confidence) / k (Bonferroni), so that all
     hold together with `confidence` and having several attempts makes no claim easier. A challenger must also
@@ -130,8 +133,8 @@ def conclude(
     default, others = finalists[0], finalists[1:]
     if not others:
         return _keep_default(default, "The default itself is the best configuration found.")
-    by_block = {(configuration_hash(s.configuration), s.block): s.score for s in scores}
-    blocks = sorted({s.block for s in scores})
+    by_block = {(trial.configuration_hash, trial.block): trial.score for trial in confirmed}
+    blocks = sorted({trial.block for trial in confirmed})
     if not blocks:
         winner = best or others[0]
         if configuration_hash(winner) == configuration_hash(default):
@@ -161,7 +164,7 @@ def conclude(
     groups = tukey_groups(
         {configuration_hash(f): [s for s in row(f) if s is not None] for f in finalists}, 1 - confidence
     )
-    stable = {configuration_hash(f): stability(space, results, f) for f in finalists}
+    stable = {configuration_hash(f): stability(space, searched, f) for f in finalists}
     kinds = {digest: judged.kind for digest, judged in stable.items()}
     default_blocks = sum(score is not None for score in default_row)
     sound = [c for c in challengers if c.verified_blocks >= max(default_blocks, len(blocks) // 2 + 1)]

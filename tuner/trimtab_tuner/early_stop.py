@@ -18,20 +18,16 @@ estimate is never above the bound, and so always below the leader; it is told to
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial, TrialPurpose
+
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.limits import Limit
-from trimtab_tuner.records import Frozen, Measurement
 from trimtab_tuner.score import Objective, achievable, parse_objective, score
+from trimtab_tuner.standing import standings
 
 COLLAPSE = 0.2
 MARGIN = 2.0
-
-
-class Climb(Frozen):
-    """A verified trial of the search: its configuration's hash, its score, goodput (Mbps) by rate."""
-
-    configuration_hash: str
-    score: float
-    goodput_mbps: dict[float, float]
 
 
 class Leader(Frozen):
@@ -64,18 +60,25 @@ class EarlyStop(Frozen):
         )
 
 
-def find_leader(climbs: Sequence[Climb], noise: float) -> Leader | None:
-    """The leader of the trials verified so far; None if there are none."""
-    if not climbs:
+def find_leader(
+    trials: Iterable[Trial], curves: Mapping[int, Mapping[float, float]], noise: float
+) -> Leader | None:
+    """The leader among a run's trials of the search; None as long as none was verified.
+
+    `curves` has the goodput in Mbps by rate of each trial, by the trial's number.
+    """
+    verified = [t for t in trials if t.purpose is TrialPurpose.SEARCH and t.score is not None]
+    if not verified:
         return None
-    by_configuration: dict[str, list[Climb]] = {}
-    for climb in climbs:
-        by_configuration.setdefault(climb.configuration_hash, []).append(climb)
-    lead = max(by_configuration.values(), key=lambda own: fmean(climb.score for climb in own))
+    each = standings(verified)
+    lead, score_mbps = max(
+        ((digest, one.search_score or 0.0) for digest, one in each.items()), key=lambda pair: pair[1]
+    )
+    of_lead = [curves.get(trial.number, {}) for trial in each[lead].search]
     return Leader(
-        score_mbps=fmean(climb.score for climb in lead),
-        goodput_mbps=_by_rate(lead, fmean),
-        highest_mbps=_by_rate(climbs, max),
+        score_mbps=score_mbps,
+        goodput_mbps=_by_rate(of_lead, fmean),
+        highest_mbps=_by_rate([curves.get(trial.number, {}) for trial in verified], max),
         noise=noise,
     )
 
@@ -112,12 +115,11 @@ def stop_early(
     )
 
 
-def _by_rate(climbs: Sequence[Climb], combine: Callable[[Iterable[float]], float]) -> dict[float, float]:
-    rates = {rate for climb in climbs for rate in climb.goodput_mbps}
-    return {
-        rate: combine([climb.goodput_mbps[rate] for climb in climbs if rate in climb.goodput_mbps])
-        for rate in rates
-    }
+def _by_rate(
+    curves: Sequence[Mapping[float, float]], combine: Callable[[Iterable[float]], float]
+) -> dict[float, float]:
+    rates = {rate for curve in curves for rate in curve}
+    return {rate: combine([curve[rate] for curve in curves if rate in curve]) for rate in rates}
 
 
 def _capped(goodput_mbps: Mapping[float, float], rates: Sequence[float], cap: float | None) -> list[float]:

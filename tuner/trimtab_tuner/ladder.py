@@ -3,26 +3,28 @@
 The calibration raises the offered rate geometrically until the replies no longer follow it, then narrows the
 knee down. The first rate that is not followed is driven once more before it counts: a host that was busy with
 something else for a second would otherwise set the ladder of the whole run, far below the knee. A generator
-that gives out where the server has already been seen not to follow says nothing new. It is a state
+that gives out where the server has already been seen not to follow says nothing new; nor does a generator
+that is full, whether it has fallen behind already or not. It is a state
 machine without clock or network: the caller drives each `next_rate()` for a second or two and tells what was
 measured.
 
     calibration = Calibration()
     while (rate_rps := calibration.next_rate()) is not None:
         calibration.tell(drive(rate_rps))
-    ladder = make_ladder(calibration.saturation_rps, points=4)
+    ladder = calibration.ladder(points=4)
 """
 
 import math
 from dataclasses import dataclass, field
 
 import numpy as np
-
-from trimtab_tuner.records import Measurement
+from trimtab_trials.measurement import Measurement
 
 RISE = 1.6  # about five steps per decade: the knee is met within 60 %, and two refinements bring that to 15 %
 FOLLOWS = 0.9  # replies at 90 % of the offered rate still follow it; the rest is ramp-up and noise
 REFINEMENTS = 2
+GENERATOR_FULL = 0.95  # of a CPU: then it has no more to give
+GENERATOR_SPARE = 0.9  # what it has just managed once it will not manage in every trial
 
 
 class CalibrationError(Exception):
@@ -73,6 +75,8 @@ class Calibration:
         Raises CalibrationError if the server answers nothing although it has not yet answered at any rate.
         """
         rate, replies = measurement.rate_rps, measurement.reply_rate_rps
+        full = (measurement.generator_cpu_share or 0.0) >= GENERATOR_FULL
+        limited = measurement.generator_limited or full
         if replies == 0 and not self._reply_rates:
             raise CalibrationError(
                 f"the server answered no request at {rate:.0f} requests per second; "
@@ -81,9 +85,9 @@ class Calibration:
         self.steps += 1
         bracketed = self._followed > 0.0 and math.isfinite(self._lost)
         self._reply_rates.append(replies)
-        if measurement.generator_limited and self._doubted is None and math.isinf(self._lost):
+        if limited and self._doubted is None and math.isinf(self._lost):
             self.generator_limited = True
-        elif replies >= FOLLOWS * rate and not measurement.generator_limited:
+        elif replies >= FOLLOWS * rate and not limited:
             self._followed = max(self._followed, rate)
             self._doubted = None
         elif math.isinf(self._lost) and self._doubted is None:
@@ -99,6 +103,20 @@ class Calibration:
         if not self._reply_rates:
             raise CalibrationError("no rate has been measured yet; expected at least one calibration step")
         return max(self._reply_rates)
+
+    def ladder(self, points: int) -> tuple[float, ...]:
+        """The ladder for a run; where the generator gave out before the server, it ends just below that.
+
+        Higher rates would measure the generator. Raises CalibrationError if the rates are too low for one.
+        """
+        saturation_rps = self.saturation_rps
+        try:
+            ladder = make_ladder(saturation_rps, points)
+            if self.generator_limited:
+                ladder = make_ladder(GENERATOR_SPARE * saturation_rps * saturation_rps / ladder[-1], points)
+        except ValueError as error:
+            raise CalibrationError(f"the default configuration could not be calibrated: {error}") from error
+        return ladder
 
     @property
     def expected_steps(self) -> int:

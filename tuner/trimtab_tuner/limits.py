@@ -9,7 +9,9 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
-from trimtab_tuner.records import Frozen, Measurement
+from trimtab_trials.measurement import Measurement
+
+from trimtab_tuner.frozen import Frozen
 
 LATENCIES = ("mean", "p50", "p90", "p99", "p999")
 TIMES_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
@@ -28,7 +30,8 @@ class Limit(Frozen):
         """The statistic at one rate; None if it was not measured, or nothing was replied."""
         if self.statistic == "rss":
             return measurement.resident_bytes
-        return measurement.reply_latency_us.get(self.statistic)
+        latency_us: float | None = getattr(measurement.reply_latency, f"{self.statistic}_us")
+        return latency_us
 
     def holds(self, measurement: Measurement) -> bool:
         """Whether it was measured and is within the bound."""

@@ -17,10 +17,15 @@ which the first objective ranges, so that what is known of its noise still holds
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Literal
 
-from trimtab_tuner.records import Configuration, Frozen, TrialResult
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import Trial
+
+from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.standing import standings
 
 RHO = 0.05  # Knowles' own
 LEAST = 1e-9  # stands for a figure of 0, which has no logarithm
@@ -49,6 +54,19 @@ def front(points: Sequence[Point], *, minimised: bool) -> tuple[Point, ...]:
     return tuple(kept)
 
 
+def front_points(trials: Iterable[Trial]) -> dict[str, Point]:
+    """The configurations of a run that never failed and have figures under both objectives, by their hash.
+
+    A configuration counts with its means over the confirmation, or over the search where it has not been
+    confirmed.
+    """
+    return {
+        digest: Point(configuration=one.configuration, first=first, second=second)
+        for digest, one in standings(trials).items()
+        if not one.failed and (first := one.score) is not None and (second := one.second_score) is not None
+    }
+
+
 def places(members: Sequence[Point]) -> tuple[Place, ...]:
     """Where each member of a front lies on it; one alone is the best in the first."""
     found: list[Place] = ["between"] * len(members)
@@ -66,7 +84,7 @@ def worth_confirming(members: Sequence[Point]) -> tuple[Configuration, ...]:
     return tuple(member.configuration for member, place in named if place != "between")
 
 
-def steered(results: Sequence[TrialResult], *, minimised: bool, seed: int) -> list[TrialResult]:
+def steered(results: Sequence[Trial], *, minimised: bool, seed: int) -> list[Trial]:
     """The results with the score that the next proposal is to raise; see the module's docstring.
 
     A verified result without a figure of the second objective counts as the worst in it.
@@ -80,7 +98,7 @@ def steered(results: Sequence[TrialResult], *, minimised: bool, seed: int) -> li
         math.exp(-scale * _chebyshev(weight * a, (1 - weight) * b))
         for a, b in zip(_normalised(first), _normalised(second), strict=True)
     )
-    return [r if r.score is None else r.model_copy(update={"score": next(scores)}) for r in results]
+    return [r if r.score is None else replace(r, score=next(scores)) for r in results]
 
 
 def _chebyshev(a: float, b: float) -> float:

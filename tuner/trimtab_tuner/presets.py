@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.limits import parse_limit
-from trimtab_tuner.records import Frozen
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import DEFAULT_STRATEGY
 from trimtab_tuner.verification import Thresholds

@@ -24,9 +24,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 import numpy as np
+from trimtab_trials.measurement import Measurement
 
 from trimtab_tuner.limits import Limit, parse_limit
-from trimtab_tuner.records import Measurement
 
 
 class Objective(StrEnum):

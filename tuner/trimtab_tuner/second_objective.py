@@ -11,8 +11,10 @@ A run with two objectives has no single best configuration but a front (`pareto.
 
 from collections.abc import Sequence
 
+from trimtab_trials.measurement import Measurement
+
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.limits import Limit
-from trimtab_tuner.records import Frozen, Measurement
 from trimtab_tuner.score import Objective, parse_objective, score
 
 RSS, P999 = "rss", "p999"
@@ -67,5 +69,5 @@ def second_score(text: str, measurements: Sequence[Measurement], limit: Limit | 
         seen = [m.resident_bytes for m in measurements if m.resident_bytes is not None]
         return max(seen) / 1e6 if seen else None
     lowest = min(measurements, key=lambda m: m.rate_rps)
-    tail_us = lowest.reply_latency_us.get(P999)
+    tail_us = lowest.reply_latency.p999_us
     return None if tail_us is None else tail_us / 1e3

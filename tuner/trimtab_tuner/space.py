@@ -6,15 +6,14 @@ are frozen; `restrict` and `fix` return a new space, so a run's space is built b
 target's space. `model_dump` of either gives the JSON from which the browser builds its form.
 """
 
-import hashlib
 import itertools
-import json
 import math
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
+from trimtab_trials.configuration import Configuration, Value
 
-from trimtab_tuner.records import Configuration, Frozen, Value
+from trimtab_tuner.frozen import Frozen
 
 LOOKED_THROUGH = 1000  # configurations, when a space is asked whether there is anything to try
 
@@ -405,9 +404,3 @@ class ListedSpace(Space):
     def every(self, limit: int) -> tuple[Configuration, ...] | None:
         """The configurations listed, or None if there are over `limit`."""
         return self.configurations if len(self.configurations) <= limit else None
-
-
-def configuration_hash(configuration: Configuration) -> str:
-    """Twelve hex digits of the SHA-256 of the configuration's canonical JSON (keys sorted, no spaces)."""
-    canonical = json.dumps(configuration, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:12]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from trimtab_tuner.records import Frozen
+from trimtab_tuner.frozen import Frozen
 
 Samples = NDArray[np.float64]
 

@@ -31,8 +31,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 from scipy import special
+from trimtab_trials.measurement import Measurement
 
-from trimtab_tuner.records import Frozen, Measurement
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.clients import Clients
 
@@ -98,7 +99,7 @@ class Verification(Frozen):
 
 
 def verify(measurements: Sequence[Measurement], thresholds: Thresholds | None = None) -> Verification:
-    """Apply the rules to every measurement."""
+    """Apply the rules to every measurement; ValueError for one that was read without its size classes."""
     limits = thresholds or Thresholds()
     violations = tuple(v for measurement in measurements for v in _violations(measurement, limits))
     return Verification(verified=not violations, violations=violations)
@@ -109,6 +110,8 @@ def _violations(measurement: Measurement, limits: Thresholds) -> list[Violation]
         (c.size_bytes, c.timed_out_after_read, c.replied + c.timed_out_after_read + c.failed)
         for c in measurement.size_classes
     ]
+    if not classes and measurement.requests.offered:
+        raise ValueError(f"{measurement.rate_rps:g} requests/s: expected what became of each file size")
     requests = sum(read for _, _, read in classes)
     if requests == 0:
         asked = sum(c.asked for c in measurement.size_classes)

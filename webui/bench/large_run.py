@@ -11,23 +11,23 @@ import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.counters.host import host_counters
 from trimtab_agent.host.identity import describe_host
 from trimtab_db import Repository, open_database, records, sqlite_url
-from trimtab_tuner.space import configuration_hash
+from trimtab_trials.measurement import Latency, Measurement, RequestCounts, SessionCounts
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.targets import TARGETS
 
 LADDER = (1000.0, 2000.0, 4000.0, 8000.0)
 NOW = datetime.now(UTC)
 
 
-def make_run(repository: Repository, trials: int) -> records.Run:
+def make_run(repository: Repository, host_id: int, trials: int) -> records.Run:
     """A run over four knobs that was stopped after its last trial."""
     space = TARGETS["core"].space().model_dump(mode="json")
     run = repository.create_run(
         records.NewRun(
-            host_id=repository.register_host(describe_host()),
+            host_id=host_id,
             target_id=repository.register_target("core", "0.1.0"),
             workload_id=repository.register_workload("specweb99", {}, files=36, total_bytes=5_000_000),
             preset="thorough",
@@ -44,7 +44,7 @@ def make_run(repository: Repository, trials: int) -> records.Run:
     return run
 
 
-def make_trial(run_id: int, number: int, dice: random.Random) -> records.Trial:
+def make_trial(run: records.Run, number: int, dice: random.Random) -> Trial:
     """A search trial somewhere in the space; one in twenty was not verified."""
     configuration = {
         **TARGETS["core"].space().default(),
@@ -56,21 +56,21 @@ def make_trial(run_id: int, number: int, dice: random.Random) -> records.Trial:
     goodput = [rate / 8 * worth * dice.uniform(0.95, 1.05) for rate in LADDER]
     failed = dice.random() < 0.05
     started_at = NOW - timedelta(hours=30) + timedelta(seconds=10 * number)
-    latency = records.Latency(300.0, 800.0, 2100.0, 9800.0, 12000.0, 420.0)
-    return records.Trial(
-        run_id=run_id,
+    latency = Latency(300.0, 800.0, 2100.0, 9800.0, 12000.0, 420.0)
+    return Trial(
+        run_id=run.id,
+        host_id=run.host_id,
         number=number,
-        purpose=records.TrialPurpose.SEARCH,
+        purpose=TrialPurpose.SEARCH,
         configuration=configuration,
-        configuration_hash=configuration_hash(configuration),
-        verdict="failed-verification" if failed else "verified",
+        verdict=Verdict.FAILED_VERIFICATION if failed else Verdict.VERIFIED,
         reason="At 8000 requests/s, 3.1 % of the requests timed out." if failed else "All rules hold.",
         score=None if failed else sum(goodput) / len(goodput),
         server_config="[server]\n",
         started_at=started_at,
         finished_at=started_at + timedelta(seconds=9),
         measurements=tuple(
-            records.Measurement(
+            Measurement(
                 number=index,
                 rate_rps=rate,
                 duration_s=2.0,
@@ -79,8 +79,8 @@ def make_trial(run_id: int, number: int, dice: random.Random) -> records.Trial:
                 goodput_mbps=mbps,
                 reply_rate_rps=rate,
                 bytes_received=20_000_000,
-                sessions=records.SessionCounts(274, 274, 274, 0, 0, 0, 0),
-                requests=records.RequestCounts(2000, 1990, 4, 6, 0, 0, 0),
+                sessions=SessionCounts(274, 274, 274, 0, 0, 0, 0),
+                requests=RequestCounts(2000, 1990, 4, 6, 0, 0, 0),
                 connect_latency=latency,
                 first_byte_latency=latency,
                 reply_latency=latency,
@@ -98,8 +98,8 @@ def make_trial(run_id: int, number: int, dice: random.Random) -> records.Trial:
 
 def add_samples(repository: Repository, host_id: int, hours: float) -> None:
     """A day of samples: the same real one again and again."""
-    sampler = Sampler(repository, host_id, Broadcaster())
-    values = sampler.between(sampler.snapshot(), sampler.snapshot())
+    counters = host_counters()
+    values = counters.between(counters.take(), counters.take())
     seconds = int(hours * 3600)
     for first in range(0, seconds, 3600):
         repository.add_counter_samples(
@@ -121,10 +121,10 @@ def main() -> None:
     options = parser.parse_args()
     options.var.mkdir(parents=True, exist_ok=True)
     repository = open_database(sqlite_url(options.var / "trimtab.db"))
-    run = make_run(repository, options.trials)
+    run = make_run(repository, repository.register_host(describe_host(options.var)), options.trials)
     dice = random.Random(1)
     for number in range(1, options.trials + 1):
-        repository.record_trial(make_trial(run.id, number, dice))
+        repository.record_trial(make_trial(run, number, dice))
     repository.set_run_state(run.id, records.RunState.STOPPED)
     add_samples(repository, run.host_id, options.hours)
     repository.close()

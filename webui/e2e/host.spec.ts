@@ -3,7 +3,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Page } from '@playwright/test';
 import { get } from './api';
 import { expect, inspect, test } from './fixtures';
@@ -84,14 +83,14 @@ test.describe('what it refuses', () => {
     const { devices } = await get<Topology>(request, '/host/topology');
     await page.goto('/host');
     await chooseQuietDevice(page, devices);
-    const lock = resolve(process.env.TRIMTAB_E2E_VAR ?? '', 'run.lock');
+    const lock = process.env.TRIMTAB_LOCK ?? '';
     // As a run of the command line would hold it, which the page hears nothing of.
     const holder = spawn('flock', [lock, 'sh', '-c', 'echo held; cat'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     await once(holder.stdout, 'data');
     await page.getByRole('button', { name: 'Apply' }).click();
-    await expect(page.getByRole('alert')).toContainText('another run is running on this host');
+    await expect(page.getByRole('alert')).toContainText('another run is running on this machine');
     holder.stdin.end();
     await once(holder, 'exit');
     await page.getByRole('textbox', { name: 'Workers' }).fill('');

@@ -8,7 +8,7 @@ from trimtab_agent.affinity.journal import AffinityJournal
 from trimtab_agent.affinity.os_settings import DirectAccess
 from trimtab_agent.host.identity import describe_host
 from trimtab_db import Repository, open_database, sqlite_url
-from trimtab_db.records import NewRun
+from trimtab_db.repository.os_changes import OsChanges
 
 SETTINGS = {
     "/proc/irq/24/smp_affinity": "00000003",
@@ -43,25 +43,18 @@ def repository(tmp_path: Path) -> Iterator[Repository]:
 
 
 @pytest.fixture
-def journal(kernel: Path, repository: Repository) -> AffinityJournal:
+def journal(kernel: Path, lines: OsChanges) -> AffinityJournal:
     """A journal of this boot."""
-    return AffinityJournal(repository, DirectAccess(kernel), boot_id="this-boot")
+    return AffinityJournal(lines, DirectAccess(kernel), boot_id="this-boot")
 
 
 @pytest.fixture
-def run_id(repository: Repository) -> int:
-    """The number of a run that masks can be applied for."""
-    run = NewRun(
-        host_id=repository.register_host(describe_host()),
-        target_id=repository.register_target("core", "0.1.0"),
-        workload_id=repository.register_workload("one-packet", {}, files=1, total_bytes=1),
-        preset="quick",
-        strategy="grid",
-        objective="peak",
-        space={"knobs": []},
-        settings={},
-        seed=1,
-        budget_trials=1,
-        layout={},
-    )
-    return repository.create_run(run).id
+def host_id(repository: Repository, tmp_path: Path) -> int:
+    """This machine's record."""
+    return repository.register_host(describe_host(tmp_path))
+
+
+@pytest.fixture
+def lines(repository: Repository, host_id: int) -> OsChanges:
+    """Where the journal keeps its lines."""
+    return repository.os_changes(host_id)

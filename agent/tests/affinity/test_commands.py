@@ -5,8 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from trimtab_agent.host.lock import RunLock
-from trimtab_agent.paths import VarPaths
+from trimtab_agent.host.lock import MachineLock
 
 STEERING = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
 writable = pytest.mark.skipif(
@@ -59,9 +58,9 @@ def test_a_senseless_plan_is_refused_before_anything_is_touched(trimtab, argumen
 
 
 def test_nobody_moves_interrupts_under_a_run(trimtab, settings):
-    """While the run lock is held, apply and restore are a conflict; status still answers."""
+    """While the machine's lock is held, apply and restore are a conflict; status still answers."""
     settings.var.mkdir(parents=True, exist_ok=True)
-    lock = RunLock(VarPaths(settings.var).lock)
+    lock = MachineLock(settings.machine_lock, settings.var)
     try:
         for command in (("apply", "none"), ("restore",)):
             code, _ = trimtab("affinity", *command).finish()

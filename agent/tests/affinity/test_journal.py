@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from trimtab_agent.affinity.journal import AffinityJournal, Change
 from trimtab_agent.affinity.os_settings import DirectAccess, SettingRefused, check_mask, check_path
+from trimtab_agent.host.identity import describe_host
 from trimtab_db import open_database, sqlite_url
-from trimtab_db.records import NewOsChange
 
 from .conftest import SETTINGS
 
@@ -25,7 +25,7 @@ CHANGES = [
 def test_applied_settings_are_put_back_as_they_were(journal, values):
     """Apply, then restore, leaves everything as before, and the journal empty."""
     before = values()
-    assert [line.state for line in journal.apply(CHANGES)] == ["applied", "applied"]
+    assert [line.state for line in journal.apply(CHANGES, by_hand=True)] == ["applied", "applied"]
     assert values() == before | {change.path: change.mask for change in CHANGES}
     assert [line.state for line in journal.restore()] == ["restored", "restored"]
     assert [int(mask, 16) for mask in values().values()] == [int(mask, 16) for mask in before.values()]
@@ -45,7 +45,7 @@ def test_a_preview_touches_nothing(journal, values):
 
 def test_a_setting_that_has_the_value_already_is_left_alone(journal):
     """Nothing to write, nothing to journal."""
-    (line,) = journal.apply([Change(path="/proc/irq/25/smp_affinity", mask="1", why="")])
+    (line,) = journal.apply([Change(path="/proc/irq/25/smp_affinity", mask="1", why="")], by_hand=True)
     assert line.state == "unchanged"
     assert journal.in_force() == ()
 
@@ -53,7 +53,7 @@ def test_a_setting_that_has_the_value_already_is_left_alone(journal):
 def test_what_is_not_there_is_refused_with_the_reason_and_the_rest_is_applied(journal):
     """One refusal does not end the others."""
     missing = Change(path="/proc/irq/99/smp_affinity", mask="00000001", why="")
-    refused, applied = journal.apply([missing, CHANGES[0]])
+    refused, applied = journal.apply([missing, CHANGES[0]], by_hand=True)
     assert (refused.state, applied.state) == ("refused", "applied")
     assert "not there" in refused.reason
 
@@ -66,11 +66,11 @@ class Stubborn(DirectAccess):
         super().write(path, "00000001" if path.endswith("24/smp_affinity") and mask == "00000002" else mask)
 
 
-def test_a_mask_that_the_kernel_changes_is_refused_and_put_back(kernel, repository, values):
+def test_a_mask_that_the_kernel_changes_is_refused_and_put_back(kernel, lines, values):
     """Read-back decides, not the write."""
     before = values()
-    journal = AffinityJournal(repository, Stubborn(kernel), boot_id="this-boot")
-    (line,) = journal.apply(CHANGES[:1])
+    journal = AffinityJournal(lines, Stubborn(kernel), boot_id="this-boot")
+    (line,) = journal.apply(CHANGES[:1], by_hand=True)
     assert line.state == "refused"
     assert "made 00000001 of it" in line.reason
     assert values() == before
@@ -80,30 +80,31 @@ def test_a_mask_that_the_kernel_changes_is_refused_and_put_back(kernel, reposito
 class Watched(DirectAccess):
     """Notes at each write which settings the journal had announced by then."""
 
-    def __init__(self, root, database):
+    def __init__(self, root, database, host_id):
         super().__init__(root)
         self._database = database
+        self._host_id = host_id
         self.announced = []
 
     def write(self, path: str, mask: str) -> None:
         """As seen by another process: what has not been committed is not there."""
         other = open_database(sqlite_url(self._database))
-        self.announced.append({line.path for line in other.unrestored_os_changes()})
+        self.announced.append({line.path for line in other.os_changes(self._host_id).unrestored()})
         other.close()
         super().write(path, mask)
 
 
-def test_all_lines_are_committed_before_the_first_mask_is_written(kernel, repository, tmp_path):
+def test_all_lines_are_committed_before_the_first_mask_is_written(kernel, lines, host_id, tmp_path):
     """One transaction for a whole plan, and still ahead of every write."""
-    access = Watched(kernel, tmp_path / "trimtab.db")
-    AffinityJournal(repository, access, boot_id="this-boot").apply(CHANGES)
+    access = Watched(kernel, tmp_path / "trimtab.db", host_id)
+    AffinityJournal(lines, access, boot_id="this-boot").apply(CHANGES, by_hand=True)
     assert access.announced == [{change.path for change in CHANGES}] * 2
 
 
 def test_what_follows_a_stop_is_neither_written_nor_left_in_the_journal(journal, values):
     """Asked before each change."""
     answers = iter([False, True])
-    (first,) = journal.apply(CHANGES, stopped=lambda: next(answers))
+    (first,) = journal.apply(CHANGES, by_hand=True, stopped=lambda: next(answers))
     assert (first.path, first.state) == (CHANGES[0].path, "applied")
     assert values()[CHANGES[1].path] == "00000000"
     assert [line.path for line in journal.in_force()] == [CHANGES[0].path]
@@ -113,13 +114,13 @@ def test_two_changes_of_one_setting_at_once_are_refused(journal, values):
     """Neither would be the one to have."""
     before = values()
     with pytest.raises(ValueError, match="same setting"):
-        journal.apply([CHANGES[0], CHANGES[0]])
+        journal.apply([CHANGES[0], CHANGES[0]], by_hand=True)
     assert values() == before
 
 
 def test_drift_names_the_setting_that_somebody_else_changed(journal, kernel):
     """As irqbalance would."""
-    journal.apply(CHANGES)
+    journal.apply(CHANGES, by_hand=True)
     assert journal.drift() == ()
     (kernel / "proc/irq/24/smp_affinity").write_text("00000003\n")
     assert journal.drift() == ("/proc/irq/24/smp_affinity was set to 00000002 and is 00000003 now",)
@@ -127,8 +128,8 @@ def test_drift_names_the_setting_that_somebody_else_changed(journal, kernel):
 
 def test_drift_of_a_plan_knows_the_settings_that_it_found_right_already(journal, kernel):
     """Those have no line in the journal: there is nothing to put back. What others applied is not its own."""
-    journal.apply([CHANGES[1]])
-    found = journal.apply([Change(path="/proc/irq/24/smp_affinity", mask="3", why="")], run_id=7)
+    journal.apply([CHANGES[1]], by_hand=True)
+    found = journal.apply([Change(path="/proc/irq/24/smp_affinity", mask="3", why="")], by_hand=False)
     assert [setting.state for setting in found] == ["unchanged"]
     (kernel / CHANGES[1].path.removeprefix("/")).write_text("00000000\n")
     assert journal.drift_of(found) == ()
@@ -138,32 +139,32 @@ def test_drift_of_a_plan_knows_the_settings_that_it_found_right_already(journal,
 
 def test_a_setting_touched_twice_ends_with_its_first_value(journal, values):
     """Lines are put back latest first."""
-    journal.apply([Change(path="/proc/irq/24/smp_affinity", mask="00000001", why="")])
-    journal.apply([Change(path="/proc/irq/24/smp_affinity", mask="00000002", why="")])
+    journal.apply([Change(path="/proc/irq/24/smp_affinity", mask="00000001", why="")], by_hand=True)
+    journal.apply([Change(path="/proc/irq/24/smp_affinity", mask="00000002", why="")], by_hand=True)
     journal.restore()
     assert values()["/proc/irq/24/smp_affinity"] == "00000003"
 
 
 def test_only_the_lines_after_a_given_one_are_put_back_when_asked_so(journal, values):
     """A trial takes back its own changes and leaves the operator's."""
-    journal.apply(CHANGES[:1])
+    journal.apply(CHANGES[:1], by_hand=True)
     mark = journal.in_force()[0].id
-    journal.apply(CHANGES[1:])
+    journal.apply(CHANGES[1:], by_hand=True)
     assert len(journal.restore(down_to=mark)) == 1
     assert values()["/proc/irq/24/smp_affinity"] == "00000002"
 
 
-def test_a_line_from_before_a_reboot_is_struck_out_without_writing(kernel, repository, values, journal):
+def test_a_line_from_before_a_reboot_is_struck_out_without_writing(kernel, lines, values, journal):
     """The settings were lost with the boot; what is there now is the machine's own."""
-    journal.apply(CHANGES[:1])
-    (line,) = AffinityJournal(repository, DirectAccess(kernel), boot_id="next-boot").restore()
+    journal.apply(CHANGES[:1], by_hand=True)
+    (line,) = AffinityJournal(lines, DirectAccess(kernel), boot_id="next-boot").restore()
     assert line.state == "rebooted"
     assert values()["/proc/irq/24/smp_affinity"] == "00000002"
 
 
 def test_a_device_that_has_gone_leaves_no_line_behind(journal, kernel):
     """There is nothing to put back."""
-    journal.apply(CHANGES[1:])
+    journal.apply(CHANGES[1:], by_hand=True)
     (kernel / "sys/class/net/eth0/queues/rx-0/rps_cpus").unlink()
     assert [line.state for line in journal.restore()] == ["gone"]
     assert journal.in_force() == ()
@@ -186,7 +187,7 @@ def test_no_other_file_is_ever_touched(path, journal):
     """Whatever is in the change."""
     with pytest.raises(SettingRefused, match="none of the settings"):
         check_path(path)
-    (line,) = journal.apply([Change(path=path, mask="00000001", why="")])
+    (line,) = journal.apply([Change(path=path, mask="00000001", why="")], by_hand=True)
     assert line.state == "refused"
 
 
@@ -201,16 +202,20 @@ APPLY_AND_RESTORE_FOR_EVER = """
 import sys
 from pathlib import Path
 from trimtab_agent.affinity.journal import AffinityJournal, Change
+from trimtab_agent.host.identity import describe_host
 from trimtab_agent.affinity.os_settings import DirectAccess
+from trimtab_agent.host.identity import describe_host
 from trimtab_db import open_database, sqlite_url
 
 root, database = map(Path, sys.argv[1:3])
-journal = AffinityJournal(open_database(sqlite_url(database)), DirectAccess(root), boot_id="this-boot")
+repository = open_database(sqlite_url(database))
+lines = repository.os_changes(repository.register_host(describe_host(database.parent)))
+journal = AffinityJournal(lines, DirectAccess(root), boot_id="this-boot")
 journal.restore()
 paths = sys.argv[3:]
 print("ready", flush=True)
 while True:
-    journal.apply([Change(path=path, mask="00000002", why="") for path in paths])
+    journal.apply([Change(path=path, mask="00000002", why="") for path in paths], by_hand=False)
     journal.restore()
 """
 
@@ -230,21 +235,22 @@ def test_a_kill_at_any_instant_is_made_good_at_the_next_start(kernel, tmp_path, 
                 process.wait(chance.uniform(0.005, 0.2))
             os.kill(process.pid, signal.SIGKILL)
         repository = open_database(sqlite_url(database))
-        AffinityJournal(repository, DirectAccess(kernel), boot_id="this-boot").restore()
-        assert repository.unrestored_os_changes() == ()
+        lines = repository.os_changes(repository.register_host(describe_host(tmp_path)))
+        AffinityJournal(lines, DirectAccess(kernel), boot_id="this-boot").restore()
+        assert lines.unrestored() == ()
         repository.close()
         assert {path: int(mask, 16) for path, mask in values().items()} == before
 
 
-def test_a_real_steering_mask_is_set_and_put_back(repository):
+def test_a_real_steering_mask_is_set_and_put_back(lines):
     """On this kernel: the receive steering of the loopback device."""
     path = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
     if not os.access(path, os.W_OK):
         pytest.skip(f"{path} cannot be written here")
     before = path.read_text()
-    journal = AffinityJournal(repository, DirectAccess())
+    journal = AffinityJournal(lines, DirectAccess())
     try:
-        (line,) = journal.apply([Change(path=str(path), mask="00000001", why="test")])
+        (line,) = journal.apply([Change(path=str(path), mask="00000001", why="test")], by_hand=True)
         assert line.state in ("applied", "unchanged")
         assert int(path.read_text().replace(",", ""), 16) == 1
     finally:
@@ -252,38 +258,32 @@ def test_a_real_steering_mask_is_set_and_put_back(repository):
     assert path.read_text() == before
 
 
-def test_the_next_start_puts_back_a_runs_masks_and_leaves_a_persons(journal, repository, values):
+def test_the_next_start_puts_back_a_runs_masks_and_leaves_a_persons(journal, lines, values):
     """Applied by hand means until restored by hand; a run that was killed cannot restore any more."""
-    journal.apply(CHANGES[:1])
-    journal.apply(CHANGES[1:], run_id=None)
-    announced = NewOsChange(path=SETTINGS_25, value_before="00000001", value_after="00000002")
-    repository.record_os_changes([announced], boot_id="this-boot")
-    lines = journal.restore(only_left_behind=True)
-    assert [line.path for line in lines] == [SETTINGS_25]
+    journal.apply(CHANGES[:1], by_hand=True)
+    journal.apply(CHANGES[1:], by_hand=True)
+    lines.record([(SETTINGS_25, "00000001", "00000002")], by_hand=True, boot_id="this-boot")  # then killed
+    assert [line.path for line in journal.restore(only_left_behind=True)] == [SETTINGS_25]
     assert len(journal.in_force()) == 2
     assert values()["/proc/irq/24/smp_affinity"] == "00000002"
 
 
-def test_the_next_start_leaves_a_persons_mask_on_top_of_one_that_a_run_left(
-    kernel, repository, run_id, values
-):
+def test_the_next_start_leaves_a_persons_mask_on_top_of_one_that_a_run_left(journal, values):
     """A run's mask that could not be put back waits for the person's above it; then both are put back."""
     path = CHANGES[0].path
-    journal = AffinityJournal(repository, DirectAccess(kernel), boot_id="this-boot")
-    journal.apply(CHANGES[:1], run_id=run_id)
-    journal.apply([Change(path=path, mask="00000001", why="by hand")])
+    journal.apply(CHANGES[:1], by_hand=False)
+    journal.apply([Change(path=path, mask="00000001", why="by hand")], by_hand=True)
     assert journal.restore(only_left_behind=True) == ()
     assert values()[path] == "00000001"
     assert [line.state for line in journal.restore()] == ["restored", "restored"]
     assert values()[path] == SETTINGS[path]
 
 
-def test_the_next_start_puts_a_runs_mask_back_to_the_persons_beneath_it(kernel, repository, run_id, values):
+def test_the_next_start_puts_a_runs_mask_back_to_the_persons_beneath_it(journal, values):
     """What lies on top of a person's mask goes, and the person's stays."""
     path = CHANGES[0].path
-    journal = AffinityJournal(repository, DirectAccess(kernel), boot_id="this-boot")
-    journal.apply([Change(path=path, mask="00000001", why="by hand")])
-    journal.apply(CHANGES[:1], run_id=run_id)
+    journal.apply([Change(path=path, mask="00000001", why="by hand")], by_hand=True)
+    journal.apply(CHANGES[:1], by_hand=False)
     assert [line.mask for line in journal.restore(only_left_behind=True)] == ["00000001"]
     assert values()[path] == "00000001"
     assert len(journal.in_force()) == 1

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from live_support import start_calibrated
 from trimtab_agent.study.specification import KnobSpec
-from trimtab_db.records import RunState, TrialPurpose
+from trimtab_db.records import RunState
+from trimtab_trials.trial import TrialPurpose
 
 STEERING = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
 pytestmark = pytest.mark.skipif(
@@ -17,7 +18,7 @@ STEERED = {"affinity": KnobSpec(fixed="interrupt")}
 
 def searched(runtime, run_id):
     """The trials of the search."""
-    return [t for t in runtime.repository.trials_of(run_id) if t.purpose is TrialPurpose.SEARCH]
+    return [t for t in runtime.repository.whole_trials(run_id) if t.purpose is TrialPurpose.SEARCH]
 
 
 def steered():

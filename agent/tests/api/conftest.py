@@ -12,21 +12,25 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import FastAPI
-from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.api.access import Access
 from trimtab_agent.api.app import create_app
 from trimtab_agent.api.context import Context
 from trimtab_agent.api.serve import DaemonServer, listen
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.identity import describe_host
+from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.results.outcome import Outcome, RankedConfiguration
+from trimtab_agent.runtime import affinity_service, setting_access
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.runs import RunService
-from trimtab_db import Repository, open_database, records
-from trimtab_tuner.space import configuration_hash
+from trimtab_db import Repository, open_database, records, sqlite_url
+from trimtab_trials.configuration import configuration_hash
+from trimtab_trials.measurement import Latency, Measurement, RequestCounts, SessionCounts, SizeClassCounts
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets import TARGETS
 from uvicorn import Config
@@ -63,16 +67,21 @@ def launch(directory: Path, **changes: object) -> Daemon:
     var = directory / "var"
     var.mkdir(exist_ok=True)
     settings = AgentSettings(**{"port": 0, "var": var, "webui": directory / "dist", **changes})
-    repository = open_database(settings.database)
+    repository = open_database(sqlite_url(var / "trimtab.db"))
     broadcaster = Broadcaster()
-    host_id = repository.register_host(describe_host())
+    host_id = repository.register_host(describe_host(var))
     layout = CpuLayout(server=(0,), generator=(1,))
-    sampler = Sampler(repository, host_id, broadcaster)
+    recorder = Recorder(repository, host_id, broadcaster)
+    counters = WatchedCounters()
+    sampler = Sampler(counters, recorder, broadcaster)
     service = RunService(
         settings=settings,
         repository=repository,
         broadcaster=broadcaster,
+        counters=counters,
         sampler=sampler,
+        recorder=recorder,
+        access=setting_access(settings),
         host_id=host_id,
         layout=layout,
     )
@@ -80,10 +89,11 @@ def launch(directory: Path, **changes: object) -> Daemon:
     port = listener.getsockname()[1]
     context = Context(
         service=service,
-        affinity=AffinityService(repository, layout, settings),
+        affinity=affinity_service(settings, repository, host_id),
         repository=repository,
         broadcaster=broadcaster,
         sampler=sampler,
+        recorder=recorder,
         host_id=host_id,
         layout=layout,
         access=Access(settings, port),
@@ -173,7 +183,7 @@ def _record_run(daemon: Daemon, second_objective: str | None = None) -> records.
     )
     repository.set_run_ladder(run.id, [1000.0, 2000.0])
     for number, workers in ((1, 1), (2, 4)):
-        repository.record_trial(make_trial(run.id, number, configuration(workers=workers)))
+        repository.record_trial(make_trial(run, number, configuration(workers=workers)))
     repository.add_event(run.id, "info", "The ladder is fixed.", {"saturation_rps": 1500.0})
     gain = Gain(gain=0.25, low=0.2, high=0.3, significant=True, blocks=4)
     best = configuration(workers=4)
@@ -214,10 +224,10 @@ def _record_run(daemon: Daemon, second_objective: str | None = None) -> records.
     return repository.run(run.id)
 
 
-def make_trial(run_id: int, number: int, tried: dict[str, int | str]) -> records.Trial:
+def make_trial(run: records.Run, number: int, tried: dict[str, int | str]) -> Trial:
     """A verified trial of one rate and one size class."""
-    latency = records.Latency(300.0, 800.0, 2100.0, 9800.0, 12000.0, 420.0)
-    measurement = records.Measurement(
+    latency = Latency(300.0, 800.0, 2100.0, 9800.0, 12000.0, 420.0)
+    measurement = Measurement(
         number=1,
         rate_rps=1000.0,
         duration_s=2.0,
@@ -226,10 +236,10 @@ def make_trial(run_id: int, number: int, tried: dict[str, int | str]) -> records
         goodput_mbps=90.0 + number,
         reply_rate_rps=990.0,
         bytes_received=20_000_000,
-        sessions=records.SessionCounts(274, 274, 274, 0, 0, 0, 0),
-        requests=records.RequestCounts(2000, 1990, 4, 5, 1, 0, 0),
+        sessions=SessionCounts(274, 274, 274, 0, 0, 0, 0),
+        requests=RequestCounts(2000, 1990, 4, 5, 1, 0, 0),
         connect_latency=latency,
-        first_byte_latency=records.Latency(None, None, None, None, None, None),
+        first_byte_latency=Latency(None, None, None, None, None, None),
         reply_latency=latency,
         failures={"reset": 1},
         health={"verdict": "ok", "reasons": []},
@@ -237,7 +247,7 @@ def make_trial(run_id: int, number: int, tried: dict[str, int | str]) -> records
         counters={},
         generator_limited=False,
         size_classes=(
-            records.SizeClassResult(
+            SizeClassCounts(
                 size_bytes=102,
                 asked=2000,
                 replied=1990,
@@ -248,14 +258,14 @@ def make_trial(run_id: int, number: int, tried: dict[str, int | str]) -> records
             ),
         ),
     )
-    return records.Trial(
-        run_id=run_id,
+    return Trial(
+        run_id=run.id,
+        host_id=run.host_id,
         number=number,
-        purpose=records.TrialPurpose.SEARCH,
+        purpose=TrialPurpose.SEARCH,
         level=1,
         configuration=tried,
-        configuration_hash=configuration_hash(tried),
-        verdict="verified",
+        verdict=Verdict.VERIFIED,
         reason="All three rules hold.",
         score=90.0 + number,
         server_config="[server]\nworkers = 4\n",

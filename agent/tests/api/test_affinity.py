@@ -5,7 +5,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from trimtab_agent.host.lock import RunLock
+from trimtab_agent.host.lock import MachineLock
 
 STEERING = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
 PLAN = {"plan": "interrupt", "devices": ["lo"], "cpus": [0]}
@@ -50,7 +50,7 @@ def test_a_senseless_plan_is_refused(daemon, change):
 
 def test_masks_are_left_alone_while_a_run_goes_on(daemon):
     """409 for apply and restore, the preview still works."""
-    lock = RunLock(daemon.settings.var / "run.lock")
+    lock = MachineLock(daemon.settings.machine_lock, daemon.settings.var)
     try:
         assert daemon.client.post("/api/v1/affinity/apply", json=PLAN).status_code == 409
         assert daemon.client.post("/api/v1/affinity/restore").status_code == 409

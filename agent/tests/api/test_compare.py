@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from trimtab_db.records import TrialPurpose
+from trimtab_trials.trial import TrialPurpose
 
 
 def test_winner_curve_and_architectures_of_a_run(daemon, recorded_run):

@@ -2,7 +2,7 @@
 
 from trimtab_agent.study.earlier_runs import earlier_runs
 from trimtab_tuner.strategies import make_strategy
-from trimtab_tuner.strategies.experience import likeness
+from trimtab_tuner.strategies.past_runs import likeness
 
 
 def test_earlier_runs_of_the_target_are_learnt_from_and_later_ones_are_not(daemon, record_run):

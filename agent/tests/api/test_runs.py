@@ -2,10 +2,10 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from trimtab_agent.host.lock import RunLock
-from trimtab_agent.paths import VarPaths
+from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.results import analysis as analysing
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_db.records import CounterSample, RunState
@@ -111,14 +111,16 @@ def test_finished_run_can_be_neither_stopped_nor_resumed(daemon, recorded_run):
 
 
 def test_second_run_is_refused_while_one_is_going_on(start_daemon):
-    """The run of another process counts as well; the sentence names it."""
+    """The run of another process counts as well, wherever it keeps its files; the sentence names it."""
     daemon = start_daemon(httpd_path="/bin/true", load_path="/bin/true")
-    lock = RunLock(VarPaths(daemon.settings.var).lock)
+    elsewhere = Path("/srv/another/var")
+    lock = MachineLock(daemon.settings.machine_lock, elsewhere)
     lock.name_run(12)
     response = daemon.client.post("/api/v1/runs", json={})
     lock.release()
     assert (response.status_code, response.json()["error"]["code"]) == (409, "run-conflict")
-    assert f"run 12 is running on this host (process {os.getpid()})" in response.json()["error"]["message"]
+    said = f"run 12 is running on this machine (process {os.getpid()}, its directory is {elsewhere})"
+    assert said in response.json()["error"]["message"]
     assert daemon.repository.count_runs() == 0
 
 
@@ -183,9 +185,17 @@ def test_analysis_of_a_run_says_what_it_cannot_tell(daemon, recorded_run):
 
 
 def test_analysis_does_not_read_a_run_whole(daemon, recorded_run, monkeypatch):
-    """Counters come one trial at a time, for the few that a rule may look at."""
-    monkeypatch.setattr(daemon.repository, "trials_of", None)
+    """Counters come for the few trials that a rule may look at."""
+    asked = []
+    read = daemon.repository.whole_trials
+
+    def read_named(run_id, *, numbers):
+        asked.append(set(numbers))
+        return read(run_id, numbers=numbers)
+
+    monkeypatch.setattr(daemon.repository, "whole_trials", read_named)
     assert daemon.client.get(f"/api/v1/runs/{recorded_run.id}/analysis").status_code == 200
+    assert asked == [{1}]  # the other is the best itself
 
 
 def test_analysis_is_worked_out_anew_only_when_the_run_has_got_on(daemon, recorded_run, monkeypatch):
@@ -204,7 +214,7 @@ def test_analysis_is_worked_out_anew_only_when_the_run_has_got_on(daemon, record
     outcome = {**recorded_run.outcome, "best": recorded_run.outcome["default"]}
     daemon.repository.set_run_outcome(recorded_run.id, outcome)
     assert daemon.client.get(path).json()["best"] == outcome["best"]
-    (last, *_) = reversed(daemon.repository.trials_of(recorded_run.id))
+    (last, *_) = reversed(daemon.repository.whole_trials(recorded_run.id))
     daemon.repository.record_trial(replace(last, number=last.number + 1, proposal_number=None))
     daemon.client.get(path)
     assert len(worked_out) == 3

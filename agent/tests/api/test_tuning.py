@@ -15,7 +15,8 @@ import pytest
 from live_support import tiny_spec
 from trimtab_agent.api.counter_schemas import CounterValues
 from trimtab_agent.api.live_schemas import LogLine, MeasurementLine, RunChange
-from trimtab_agent.api.schemas import Progress, TrialLine
+from trimtab_agent.api.schemas import Progress
+from trimtab_agent.api.trial_schemas import TrialLine
 from trimtab_agent.station import disturbance
 
 # At so short a time anything may time out; what is tested here is not the verdict.

@@ -311,6 +311,6 @@ def test_memory_groups_tell_what_their_kernel_counts(name, tmp_path):
     for file, text in files.items():
         (tmp_path / file).write_text(text)
     source = MemoryGroupSource()
-    source.watch(MemoryGroup(tmp_path, Controller(tmp_path, version), 10**10))
+    source.watch(MemoryGroup(tmp_path, Controller(tmp_path, version), 10**10).read)
     assert set(values_of(source)) == (expected or ALL_OF_A_GROUP)
     assert source.read().file_bytes == (5892263936 if "6.18" in name else 5000)

@@ -1,4 +1,4 @@
-"""The sampling thread: what it records, and what it lets go."""
+"""The sampling thread with its recorder: what is kept, and what is let go."""
 
 import threading
 from collections.abc import Iterator
@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters import sampler
-from trimtab_agent.counters.thinning import decoded
+from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.identity import describe_host
+from trimtab_agent.recording import recorder
+from trimtab_agent.recording.thinning import decoded
 from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_db.records import CounterSample
 from trimtab_db.repository.counters import RETENTION
@@ -22,33 +24,51 @@ def repository(tmp_path) -> Iterator[Repository]:
     repository.close()
 
 
-def test_samples_older_than_a_day_are_let_go_while_sampling(repository, monkeypatch):
+@pytest.fixture
+def host_id(repository, tmp_path) -> int:
+    """This machine's record."""
+    return repository.register_host(describe_host(tmp_path))
+
+
+@pytest.fixture
+def broadcaster() -> Broadcaster:
+    """Where the samples are published."""
+    return Broadcaster()
+
+
+def make(repository, host_id, broadcaster, interval_s=0.01) -> tuple[Sampler, recorder.Recorder]:
+    """A sampler, and what keeps its samples."""
+    recording = recorder.Recorder(repository, host_id, broadcaster)
+    return Sampler(WatchedCounters(), recording, broadcaster, interval_s=interval_s), recording
+
+
+def test_samples_older_than_a_day_are_let_go_while_sampling(repository, host_id, broadcaster, monkeypatch):
     """A daemon that runs for months does not grow without bounds."""
-    monkeypatch.setattr(sampler, "PRUNE_EVERY_S", 0.0)
-    host_id = repository.register_host(describe_host())
+    monkeypatch.setattr(recorder, "PRUNE_EVERY_S", 0.0)
     old = datetime.now(UTC) - RETENTION[1] - timedelta(hours=1)
     repository.add_counter_samples([CounterSample(host_id=host_id, taken_at=old, values={})])
-    sampling = sampler.Sampler(repository, host_id, Broadcaster(), interval_s=0.01)
+    sampling, recording = make(repository, host_id, broadcaster)
     sampling.start()
     pause = threading.Event()
     while len(kept := repository.counter_samples(host_id, old)) < 3 or kept[0].taken_at == old:
         pause.wait(0.01)
     sampling.stop()
+    recording.close()
     assert all(
         sample.values["cpu"]["cpus"] for sample in map(decoded, repository.counter_samples(host_id, old))
     )
 
 
-def test_means_of_ten_seconds_and_a_minute_are_recorded_beside_the_samples(repository):
+def test_means_of_ten_seconds_and_a_minute_are_recorded_beside_the_samples(repository, host_id, broadcaster):
     """What is left of a step when sampling ends is recorded as well; a minute has no lists."""
-    host_id = repository.register_host(describe_host())
     begun = datetime.now(UTC)
-    sampling = sampler.Sampler(repository, host_id, Broadcaster(), interval_s=0.01)
+    sampling, recording = make(repository, host_id, broadcaster)
     sampling.start()
     pause = threading.Event()
     while len(repository.counter_samples(host_id, begun)) < 3:
         pause.wait(0.01)
     sampling.stop()
+    recording.close()
     tens = repository.counter_samples(host_id, begun, step_s=10)
     minutes = repository.counter_samples(host_id, begun, step_s=60)
     assert decoded(tens[-1]).values["cpu"]["cpus"]
@@ -56,14 +76,12 @@ def test_means_of_ten_seconds_and_a_minute_are_recorded_beside_the_samples(repos
     assert "cpus" not in decoded(minutes[-1]).values["cpu"]
 
 
-def test_ten_samples_a_second_are_taken_while_somebody_wants_them(repository):
+def test_ten_samples_a_second_are_taken_while_somebody_wants_them(repository, host_id, broadcaster):
     """They are published and kept beside each whole second, and end by themselves."""
-    host_id = repository.register_host(describe_host())
     begun = datetime.now(UTC)
-    broadcaster = Broadcaster()
     arrived = threading.Event()
     subscription = broadcaster.subscribe(arrived.set)
-    sampling = sampler.Sampler(repository, host_id, broadcaster, interval_s=0.2)
+    sampling, recording = make(repository, host_id, broadcaster, interval_s=0.2)
     sampling.sample_every(0.02, for_s=1.0)
     assert sampling.interval_s == 0.02
     sampling.start()
@@ -73,10 +91,11 @@ def test_ten_samples_a_second_are_taken_while_somebody_wants_them(repository):
     whole = fine = repository.counter_samples(host_id, begun)
     while not fine or whole[-1].taken_at <= fine[-1].taken_at:
         pause.wait(0.02)
-        sampling.write()
+        recording.write()
         whole = repository.counter_samples(host_id, begun)
         fine = repository.counter_samples(host_id, begun, step_s=0)
     sampling.stop()
+    recording.close()
     assert len(fine) > 10
     fine, whole = [decoded(each) for each in fine], [decoded(each) for each in whole]
     assert all(sample.values["cpu"]["cpus"] for sample in (*fine, *whole))
@@ -86,12 +105,12 @@ def test_ten_samples_a_second_are_taken_while_somebody_wants_them(repository):
     assert len(in_order) == len(set(in_order)) >= len(fine)
 
 
-def test_what_another_thread_is_writing_can_be_read_after_a_write(repository, monkeypatch):
+def test_what_another_thread_is_writing_can_be_read_after_a_write(
+    repository, host_id, broadcaster, monkeypatch
+):
     """A page that asks for the last seconds while a batch is being written must not miss that batch."""
-    host_id = repository.register_host(describe_host())
     begun = datetime.now(UTC)
-    monkeypatch.setattr(sampler, "WRITE_EVERY_S", 0.0)
-    sampling = sampler.Sampler(repository, host_id, Broadcaster(), interval_s=0.01)
+    monkeypatch.setattr(recorder, "WRITE_EVERY_S", 0.0)
     writing, go_on = threading.Event(), threading.Event()
     add = repository.add_counter_samples
 
@@ -102,12 +121,13 @@ def test_what_another_thread_is_writing_can_be_read_after_a_write(repository, mo
         add(samples)
 
     monkeypatch.setattr(repository, "add_counter_samples", add_slowly)
+    sampling, recording = make(repository, host_id, broadcaster)
     sampling.start()
     writing.wait()
     counts: list[int] = []
 
     def write_and_read() -> None:
-        sampling.write()
+        recording.write()
         counts.append(len(repository.counter_samples(host_id, begun)))
 
     reader = threading.Thread(target=write_and_read)
@@ -116,17 +136,17 @@ def test_what_another_thread_is_writing_can_be_read_after_a_write(repository, mo
     go_on.set()
     reader.join()
     sampling.stop()
+    recording.close()
     assert counts[0] > 0
 
 
-def test_trial_says_how_often_it_is_sampled(repository):
+def test_trial_says_how_often_it_is_sampled(repository, host_id, broadcaster):
     """The faster of what a trial and what somebody else wants counts."""
-    sampling = sampler.Sampler(repository, 1, Broadcaster())
-    sampling.watch_trial(1, 2, 0.1)
-    assert sampling.interval_s == 0.1
-    sampling.sample_every(0.5, for_s=60)
-    assert sampling.interval_s == 0.1
-    sampling.watch_trial(None, None)
+    sampling, _ = make(repository, host_id, broadcaster, interval_s=1.0)
+    with sampling.of_trial(1, 2, 0.1):
+        assert sampling.interval_s == 0.1
+        sampling.sample_every(0.5, for_s=60)
+        assert sampling.interval_s == 0.1
     assert sampling.interval_s == 0.5
     sampling.sample_every(0.5, for_s=-1)
     assert sampling.interval_s == 1.0

@@ -25,8 +25,9 @@ from trimtab_agent.station.memory_group import (
 from trimtab_agent.station.warming import read_in_group
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.study.specification import RunSpec, check
-from trimtab_agent.workloads.choice import make_workload, parameters, sized
+from trimtab_agent.workloads.choice import make_workload
 from trimtab_tuner.workloads import WORKLOADS
+from trimtab_tuner.workloads.parameters import parameters
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 
@@ -49,7 +50,7 @@ def journal(tmp_path):
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """A file set of 51 MB on disk."""
-    definition = sized(WORKLOADS["specweb99"], 10)
+    definition = WORKLOADS["specweb99"].sized(10)
     file_set = FileSet(tmp_path_factory.mktemp("files"), make_workload(parameters(definition, 1.0)))
     file_set.prepare(lambda done, total: None, StopSignal())
     return file_set
@@ -153,7 +154,7 @@ def test_machine_without_memory_groups_is_refused_with_the_reason(tmp_path):
 def test_limit_is_the_thesis_ratio_of_the_file_set():
     """1.4 GB of memory against 2.1 GB of files, and so on; recorded with the run."""
     plan = check(RunSpec(memory="moderate-io", settings={"directories": 20}))
-    assert plan.definition.conditions.memory == "moderate-io"
+    assert plan.parameters.definition.conditions.memory == "moderate-io"
     with pytest.raises(SpecError, match="expected a file set of at least 47 MB") as refusal:
         check(RunSpec(memory="heavy-io", settings={"directories": 5}))
     assert refusal.value.field == "memory"

@@ -8,10 +8,12 @@ from pathlib import Path
 import psutil
 import pytest
 from live_support import TINY, start_with_ladder, wait_until_gone
-from trimtab_agent.affinity.os_settings import SettingRefused
-from trimtab_agent.affinity.service import AffinityService
+from trimtab_agent.affinity.journal import AffinityJournal
+from trimtab_agent.affinity.os_settings import DirectAccess, SettingRefused
+from trimtab_agent.affinity.steering import Steering
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.host.identity import describe_host
 from trimtab_agent.station.generator import LoadOrder, ServerDied, drive
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.link import made_link
@@ -23,7 +25,7 @@ from trimtab_agent.station.warming import warm
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.study.specification import KnobSpec, RunSpec, check
 from trimtab_db import open_database, sqlite_url
-from trimtab_db.records import TrialPurpose
+from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.affinity import parse_mask
 from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.workloads.links import LINKS
@@ -168,13 +170,12 @@ def test_every_replica_has_a_pool_of_its_own(name, order):
             assert len([one for one in names if one.startswith("php-fpm")]) == 1 + 2
 
 
-def test_queues_of_a_replicas_device_go_to_its_cpu_or_to_the_next_ones(
-    steered_links, order, settings, tmp_path
-):
+def test_queues_of_a_replicas_device_go_to_its_cpu_or_to_the_next_ones(steered_links, order, tmp_path):
     """Direct and indirect, read back from the kernel; each instance is asked through its own device."""
     profile = LINKS["eight-gigabit"].model_copy(update={"subnets": 2})
     repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
-    service = AffinityService(repository, SHARED, settings)
+    lines = repository.os_changes(repository.register_host(describe_host(tmp_path)))
+    steering = Steering(AffinityJournal(lines, DirectAccess()))
 
     def steered(link):
         return [
@@ -190,14 +191,14 @@ def test_queues_of_a_replicas_device_go_to_its_cpu_or_to_the_next_ones(
                 f"{address}:{instance.port}"
                 for address, instance in zip(link.server_addresses, server.servers, strict=True)
             )
-            with service.for_replicas("direct", server.shares, link.receiving_devices, None):
+            with steering.for_replicas("direct", server.shares, link.receiving_devices):
                 assert steered(link) == [(CPUS[0],), (CPUS[1],)]
-            with service.for_replicas("indirect", server.shares, link.receiving_devices, None):
+            with steering.for_replicas("indirect", server.shares, link.receiving_devices):
                 assert steered(link) == [(CPUS[1],), (CPUS[0],)]
             assert steered(link) == untouched
             with (
                 pytest.raises(SettingRefused, match="1 network devices for 2 replicas"),
-                service.for_replicas("direct", server.shares, link.receiving_devices[:1], None),
+                steering.for_replicas("direct", server.shares, link.receiving_devices[:1]),
             ):
                 pass
     repository.close()
@@ -220,7 +221,7 @@ def test_run_measures_replicas_behind_a_link(steered_links, runtime, monkeypatch
     spec = RunSpec(target="lighttpd", link="eight-gigabit", knobs=knobs, settings=settings)
     run_id = start_with_ladder(runtime, spec)
     runtime.service.wait()
-    trials = runtime.repository.trials_of(run_id)
+    trials = runtime.repository.whole_trials(run_id)
     trial = next(trial for trial in trials if trial.purpose is TrialPurpose.SEARCH)
     trial = runtime.repository.trial(run_id, trial.number)
     assert trial.verdict == "verified", trial.reason

@@ -13,7 +13,7 @@ import psutil
 import pytest
 from live_support import wait_until_gone
 from trimtab_agent.errors import BinaryMissing
-from trimtab_agent.station.conditions import REMOVERS
+from trimtab_agent.station.clearing import REMOVERS
 from trimtab_agent.station.generator import LoadOrder, drive
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.processes.programs import server_program, version_of

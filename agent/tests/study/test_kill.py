@@ -13,9 +13,8 @@ import pytest
 from live_support import Tune, tiny_options
 from trimtab_agent.runtime import open_repository
 from trimtab_db.errors import RecordNotFoundError
-from trimtab_db.records import RunState, TrialPurpose
-from trimtab_tuner.blocks import SPOILT
-from trimtab_tuner.records import Verdict
+from trimtab_db.records import RunState
+from trimtab_trials.trial import TrialPurpose, Verdict
 
 KILLS = int(os.environ.get("TRIMTAB_KILLS", "3"))
 SEED = int(os.environ.get("TRIMTAB_KILL_SEED", "1"))
@@ -33,8 +32,8 @@ def finished_trials(settings, run_id):
     with open_repository(settings) as repository:
         return {
             t.number: (t.purpose, t.configuration_hash, t.block, t.score, len(t.measurements))
-            for t in repository.trials_of(run_id)
-            if t.verdict != Verdict.ABORTED
+            for t in repository.whole_trials(run_id)
+            if t.verdict is not Verdict.ABORTED
         }
 
 
@@ -50,7 +49,7 @@ def state_of(settings, run_id):
 def check_whole(settings, run_id):
     """A finished run has each proposal tried once, each slot of the confirmation filled once, no gap."""
     with open_repository(settings) as repository:
-        trials = repository.trials_of(run_id)
+        trials = repository.whole_trials(run_id)
         proposals = repository.proposals_of(run_id)
     done = [t for t in trials if t.verdict not in (Verdict.ABORTED, Verdict.DISTURBED)]
     assert [t.purpose for t in done].count(TrialPurpose.CALIBRATION) == 1
@@ -60,7 +59,7 @@ def check_whole(settings, run_id):
     assert len(searched) <= BUDGET
     assert sorted(answered) == sorted(p.number for p in proposals if p.trial_number is not None)
     confirmed = [t for t in done if t.purpose is TrialPurpose.CONFIRMATION and t.block]
-    slots = [(t.block, t.configuration_hash) for t in confirmed if t.verdict not in SPOILT]
+    slots = [(t.block, t.configuration_hash) for t in confirmed if not t.verdict.spoilt]
     assert len(slots) == len(set(slots))
 
 

@@ -4,8 +4,8 @@ import json
 
 from live_support import start_with_ladder, tiny_options, tiny_spec
 from trimtab_agent.study.specification import KnobSpec
-from trimtab_db.records import RunState, TrialPurpose
-from trimtab_tuner.records import Verdict
+from trimtab_db.records import RunState
+from trimtab_trials.trial import TrialPurpose, Verdict
 
 
 def tuned(command, *options, **changes):
@@ -78,7 +78,7 @@ def test_trial_that_cannot_matter_is_stopped_with_its_reason(runtime):
     runtime.service.wait()
     run = runtime.repository.run(run_id)
     assert (run.state, run.error) == (RunState.FINISHED, "")
-    trials = runtime.repository.trials_of(run_id)
+    trials = runtime.repository.whole_trials(run_id)
     (stopped,) = [t for t in trials if t.configuration["max_connections"] == 1]
     assert (stopped.purpose, stopped.verdict) == (TrialPurpose.SEARCH, Verdict.STOPPED_EARLY)
     assert [m.rate_rps for m in stopped.measurements] == [1000.0]
@@ -94,7 +94,9 @@ def test_trial_that_has_lost_its_verification_is_stopped_with_its_reason(runtime
     """A broken constraint stays broken: the first rate settles it, except for the default."""
     run_id = runtime.service.start(tiny_spec(early_stopping=True, constraints=["rss <= 10kB"]))
     runtime.service.wait()
-    default, *others = [t for t in runtime.repository.trials_of(run_id) if t.purpose is TrialPurpose.SEARCH]
+    default, *others = [
+        t for t in runtime.repository.whole_trials(run_id) if t.purpose is TrialPurpose.SEARCH
+    ]
     assert len(default.measurements) == 2
     assert others
     for trial in others:

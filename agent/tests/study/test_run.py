@@ -14,7 +14,9 @@ from trimtab_agent.runtime import open_repository, open_runtime
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.workloads.choice import make_workload
-from trimtab_db.records import RunPhase, RunState, TrialPurpose
+from trimtab_db.records import RunPhase, RunState
+from trimtab_trials.trial import TrialPurpose
+from trimtab_tuner.workloads.parameters import recorded_parameters
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,7 @@ def test_run_finishes_and_says_what_it_found(finished):
     outcome = Outcome.model_validate(run.outcome)
     assert outcome.sentence
     assert sum(outcome.verdicts.values()) == sum(
-        trial.purpose is TrialPurpose.SEARCH or trial.block > 0 for trial in repository.trials_of(run_id)
+        trial.purpose is TrialPurpose.SEARCH or trial.block > 0 for trial in repository.whole_trials(run_id)
     )
 
 
@@ -51,7 +53,7 @@ def test_ladder_has_the_points_asked_for_and_every_trial_climbs_it(finished):
     _, repository, run_id, _ = finished
     run = repository.run(run_id)
     assert len(run.ladder) == 2
-    for trial in repository.trials_of(run_id):
+    for trial in repository.whole_trials(run_id):
         if trial.purpose is not TrialPurpose.CALIBRATION:
             assert tuple(m.rate_rps for m in trial.measurements) == run.ladder
 
@@ -59,7 +61,7 @@ def test_ladder_has_the_points_asked_for_and_every_trial_climbs_it(finished):
 def test_first_searched_trial_is_the_default_and_budget_is_kept(finished):
     """The reference comes first; no more trials than the budget allows."""
     _, repository, run_id, _ = finished
-    searched = [t for t in repository.trials_of(run_id) if t.purpose is TrialPurpose.SEARCH]
+    searched = [t for t in repository.whole_trials(run_id) if t.purpose is TrialPurpose.SEARCH]
     assert searched[0].configuration["workers"] == 1
     assert searched[0].level == 0
     assert len(searched) == 3
@@ -68,7 +70,7 @@ def test_first_searched_trial_is_the_default_and_budget_is_kept(finished):
 def test_every_searched_trial_answers_its_proposal(finished):
     """Each proposal was written down and is tied to the trial it led to."""
     _, repository, run_id, _ = finished
-    searched = [t for t in repository.trials_of(run_id) if t.purpose is TrialPurpose.SEARCH]
+    searched = [t for t in repository.whole_trials(run_id) if t.purpose is TrialPurpose.SEARCH]
     proposals = repository.proposals_of(run_id)
     assert [(p.number, p.trial_number) for p in proposals] == [
         (t.proposal_number, t.number) for t in searched
@@ -78,7 +80,7 @@ def test_every_searched_trial_answers_its_proposal(finished):
 def test_requests_of_a_measurement_add_up(finished):
     """Offered requests are the sum of what became of them, and so are those of each size."""
     _, repository, run_id, _ = finished
-    for trial in repository.trials_of(run_id, size_classes=True):
+    for trial in repository.whole_trials(run_id):
         for measurement in trial.measurements:
             r = measurement.requests
             parts = (
@@ -96,7 +98,7 @@ def test_requests_of_a_measurement_add_up(finished):
 def test_server_and_generator_count_the_same_replies(finished):
     """The server's own counters cover what the generator received."""
     _, repository, run_id, _ = finished
-    for trial in repository.trials_of(run_id):
+    for trial in repository.whole_trials(run_id):
         for measurement in trial.measurements:
             assert measurement.server_stats["requests"] >= measurement.requests.replied > 0
 
@@ -104,7 +106,7 @@ def test_server_and_generator_count_the_same_replies(finished):
 def test_counters_of_a_measurement_cover_every_cpu(finished):
     """The host's counters are recorded with each rate."""
     _, repository, run_id, _ = finished
-    for trial in repository.trials_of(run_id):
+    for trial in repository.whole_trials(run_id):
         for measurement in trial.measurements:
             assert measurement.counters["cpu"]["cpus"]
             assert measurement.counters["server_processes"]["resident_bytes"] > 0
@@ -122,7 +124,7 @@ def test_confirmation_measures_each_finalist_once_in_each_block(finished):
     """Blocks are complete, unless the default itself was the best of the search."""
     _, repository, run_id, _ = finished
     confirmed = [
-        t for t in repository.trials_of(run_id) if t.purpose is TrialPurpose.CONFIRMATION and t.block
+        t for t in repository.whole_trials(run_id) if t.purpose is TrialPurpose.CONFIRMATION and t.block
     ]
     outcome = Outcome.model_validate(repository.run(run_id).outcome)
     hashes = {ranked.configuration_hash for ranked in outcome.ranking}
@@ -153,7 +155,7 @@ def test_exported_file_itself_is_measured_and_the_readme_says_so(finished):
     _, repository, run_id, _ = finished
     run = repository.run(run_id)
     again = Outcome.model_validate(run.outcome).remeasured
-    trials = {trial.number: trial for trial in repository.trials_of(run_id)}
+    trials = {trial.number: trial for trial in repository.whole_trials(run_id)}
     driven = trials[again.trial]
     exports = {export.format: export for export in repository.exports(run_id)}
     own = exports["trimtab-httpd"]
@@ -181,7 +183,7 @@ def test_progress_never_runs_backwards_and_ends_at_one(finished):
 def test_events_tell_every_trial_and_measurement(finished):
     """Listeners hear of exactly what is recorded."""
     _, repository, run_id, events = finished
-    trials = repository.trials_of(run_id)
+    trials = repository.whole_trials(run_id)
     told = [event.data["number"] for event in events if event.name == "trial"]
     assert told == [trial.number for trial in trials]
     measurements = [event for event in events if event.name == "measurement"]
@@ -199,5 +201,7 @@ def test_file_set_is_on_disk_in_full(finished):
     """What the server served is what the workload describes."""
     settings, repository, run_id, _ = finished
     run = repository.run(run_id)
-    files = FileSet(Path(settings.var) / "filesets", make_workload(run.workload_parameters))
+    files = FileSet(
+        Path(settings.var) / "filesets", make_workload(recorded_parameters(run.workload_parameters))
+    )
     assert files.missing_sentence() == ""

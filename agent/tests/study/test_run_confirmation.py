@@ -1,32 +1,34 @@
 """Confirmations that are spoilt, cut short or killed: what is measured again, and what is said of them."""
 
-from dataclasses import replace
-
 from live_support import start_calibrated
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import open_repository
-from trimtab_agent.station.climb import run_trial
-from trimtab_db.records import RunState, TrialPurpose
+from trimtab_agent.study.dispatcher import Dispatcher
+from trimtab_db.records import RunState
+from trimtab_trials.trial import TrialPurpose, Verdict
 
 
 def with_verdicts(monkeypatch, judge):
-    """Trials are carried out for real, again where this machine has spoilt them; then `judge(order)` may say
-    that something has."""
+    """Dispatcher are carried out for real, again where this machine has spoilt them; then `judge(order)` may
+    say that something has.
+    """
 
-    def spoilt(bench, order, told):
+    at_station = Dispatcher._at_station
+
+    def spoilt(dispatcher, station, order, on_measured):
         for _ in range(5):
-            trial = run_trial(bench, order, told)
-            if trial.verdict not in {"disturbed", "generator-limited"}:
+            report = at_station(dispatcher, station, order, on_measured)
+            if not report.verdict.spoilt:
                 break
         verdict = judge(order)
-        return trial if verdict is None else replace(trial, verdict=verdict, score=None, reason="test")
+        return report if verdict is None else report.model_copy(update={"verdict": verdict, "reason": "test"})
 
-    monkeypatch.setattr("trimtab_agent.study.executor.run_trial", spoilt)
+    monkeypatch.setattr(Dispatcher, "_at_station", spoilt)
 
 
 def confirmed_slots(runtime, run_id):
     """Block, configuration and verdict of each trial in the blocks of the confirmation."""
-    trials = [t for t in runtime.repository.trials_of(run_id) if t.purpose is TrialPurpose.CONFIRMATION]
+    trials = [t for t in runtime.repository.whole_trials(run_id) if t.purpose is TrialPurpose.CONFIRMATION]
     return [(t.block, t.configuration_hash, t.verdict) for t in trials if t.block > 0]
 
 
@@ -35,9 +37,9 @@ def test_block_that_was_spoilt_is_made_up_for(runtime, monkeypatch):
     spoilt = []
 
     def judge(order):
-        if order.block == 1 and (not spoilt or order.configuration == spoilt[0]):
-            spoilt.append(order.configuration)
-            return "disturbed"
+        if order.block == 1 and (not spoilt or order.job.configuration == spoilt[0]):
+            spoilt.append(order.job.configuration)
+            return Verdict.DISTURBED
         return None
 
     with_verdicts(monkeypatch, judge)

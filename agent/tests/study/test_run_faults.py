@@ -11,12 +11,13 @@ from trimtab_agent.errors import BinaryMissing, RunConflict, RunNotRunning, Spec
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.settings import AgentSettings
 from trimtab_db.errors import RecordNotFoundError
-from trimtab_db.records import RunState, TrialPurpose
+from trimtab_db.records import RunState
+from trimtab_trials.trial import TrialPurpose
 
 
 def searched(runtime, run_id):
     """The trials of the search."""
-    return [t for t in runtime.repository.trials_of(run_id) if t.purpose is TrialPurpose.SEARCH]
+    return [t for t in runtime.repository.whole_trials(run_id) if t.purpose is TrialPurpose.SEARCH]
 
 
 @pytest.mark.parametrize("program", ["trimtab-httpd", "trimtab-load"])
@@ -61,11 +62,11 @@ def test_stopped_run_keeps_its_trials_and_goes_on_where_it_was(runtime, listener
     runtime.service.wait()
     wait_until_gone(children)
     assert runtime.repository.run(run_id).state is RunState.STOPPED
-    before = runtime.repository.trials_of(run_id)
+    before = runtime.repository.whole_trials(run_id)
     assert [t.verdict for t in before if t.number == 2] == ["aborted"]
     runtime.service.resume(run_id)
     runtime.service.wait()
-    after = runtime.repository.trials_of(run_id)
+    after = runtime.repository.whole_trials(run_id)
     assert runtime.repository.run(run_id).state is RunState.FINISHED
     assert after[: len(before)] == before
     assert not any(t.purpose is TrialPurpose.CALIBRATION for t in after)
@@ -128,7 +129,7 @@ def test_full_database_fails_the_run_and_keeps_what_was_recorded(runtime, listen
     engine = runtime.repository.database.engine
     run_id = start_calibrated(runtime)
     listener.wait_for("trial", lambda data: data["purpose"] == "search")
-    before = runtime.repository.trials_of(run_id)
+    before = runtime.repository.whole_trials(run_id)
 
     @event.listens_for(engine, "connect")
     def limit(connection, _record):
@@ -139,13 +140,13 @@ def test_full_database_fails_the_run_and_keeps_what_was_recorded(runtime, listen
     assert runtime.service.last_end is not None
     assert runtime.service.last_end.state is RunState.FAILED
     assert "the disk is full" in runtime.service.last_end.error
-    assert runtime.repository.trials_of(run_id)[: len(before)] == before
+    assert runtime.repository.whole_trials(run_id)[: len(before)] == before
 
 
 def test_second_run_is_refused_while_one_goes_on(runtime, listener):
     """The conflict names the run; starting and resuming alike."""
     run_id = runtime.service.start(tiny_spec())
-    with pytest.raises(RunConflict, match=f"run {run_id} is running on this host"):
+    with pytest.raises(RunConflict, match=f"run {run_id} is running on this machine"):
         runtime.service.start(tiny_spec())
     with pytest.raises(RunConflict, match=f"run {run_id} is running"):
         runtime.service.resume(run_id)

@@ -1,6 +1,5 @@
-"""Parts of a run that need no server: lock, progress, conclusion, quiet, exporter's evidence."""
+"""Parts of a run that need no server: progress, conclusion, quiet, exporter's evidence."""
 
-import os
 import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,26 +9,24 @@ from types import SimpleNamespace
 import pytest
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.cpu import CpuReading
-from trimtab_agent.errors import HostError, RunConflict
-from trimtab_agent.host.lock import RunLock
-from trimtab_agent.results.exporting import check_file, single_knob_gains, tail_gain
+from trimtab_agent.errors import HostError
+from trimtab_agent.results.exporting import single_knob_gains, tail_gain
 from trimtab_agent.results.front import finalists_of_front, run_front
 from trimtab_agent.station.disturbance import busy_percent
-from trimtab_agent.study.calibration import ladder_from, recorded_calibration
+from trimtab_agent.station.server.checking import check_file
+from trimtab_agent.study.calibration import recorded_calibration
 from trimtab_agent.study.conclusion import confirmed_outcome, remark_on_ladder, unfinished_outcome
-from trimtab_agent.study.confirmation import blocks_of
-from trimtab_agent.study.history import History, as_result
+from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.remeasuring import judged, not_driven, text_to_run, with_remeasured
 from trimtab_agent.study.specification import RunSpec, check
 from trimtab_agent.terminal.report import table_rows
-from trimtab_db.records import RunPhase, RunState, Trial, TrialLine, TrialPurpose
+from trimtab_db.records import RunPhase, RunState
+from trimtab_trials.configuration import configuration_hash
+from trimtab_trials.measurement import Latency, Measurement
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.blocks import Blocks
 from trimtab_tuner.exports import Check
-from trimtab_tuner.ladder import Calibration, CalibrationError
-from trimtab_tuner.limits import LATENCIES
-from trimtab_tuner.records import Measurement
-from trimtab_tuner.reference import Reference
-from trimtab_tuner.space import configuration_hash
 
 PLAN = check(RunSpec())
 SPACE = PLAN.space
@@ -45,8 +42,7 @@ def trial(number, purpose, configuration, score, verdict="verified", block=0, re
         purpose=purpose,
         block=block,
         configuration=configuration,
-        configuration_hash=configuration_hash(configuration),
-        verdict=verdict,
+        verdict=Verdict(verdict),
         reason=reason,
         score=score,
         server_config="",
@@ -57,15 +53,8 @@ def trial(number, purpose, configuration, score, verdict="verified", block=0, re
 
 def measured(rate_rps, replies_rps, cpu_share=0.5):
     """What a calibration and a remark look at in a measurement."""
-    return SimpleNamespace(
-        rate_rps=rate_rps,
-        goodput_mbps=1.0,
-        reply_rate_rps=replies_rps,
-        size_classes=(),
-        generator_limited=False,
-        reply_latency=SimpleNamespace(**{f"{name}_us": None for name in LATENCIES}),
-        counters={},
-        health={"cpu_share": cpu_share},
+    return Measurement(
+        rate_rps=rate_rps, goodput_mbps=1.0, reply_rate_rps=replies_rps, health={"cpu_share": cpu_share}
     )
 
 
@@ -83,10 +72,10 @@ def recorded_run(second_objective=None, **settings):
 def history_of(trials):
     """The history of a run with these trials."""
     recorded = SimpleNamespace(
-        trial_lines=lambda _: trials,
+        trials=lambda _: trials,
         goodput_curves=lambda _: {},
         proposals_of=lambda _: [],
-        trials_of=lambda _, after, limit: [t for t in trials if t.number > after][:limit],
+        whole_trials=lambda _, *, after, limit, size_classes: [t for t in trials if t.number > after][:limit],
         trial=lambda _, number: next(t for t in trials if t.number == number),
     )
     return History(recorded, 1)
@@ -103,19 +92,8 @@ def confirmation(scores, other):
 
 def concluded(finalists, trials, repeats=4):
     """The outcome of a confirmation of so many blocks."""
-    confirmed = [t for t in trials if t.purpose is TrialPurpose.CONFIRMATION]
-    blocks = blocks_of(finalists, repeats, 1, confirmed)
+    blocks = Blocks(finalists, repeats, 1, trials)
     return confirmed_outcome(recorded_run(), finalists, history_of(trials), blocks, None)
-
-
-def test_lock_is_exclusive_and_names_run_and_process(tmp_path):
-    """Whoever comes second learns who was first."""
-    lock = RunLock(tmp_path / "var" / "run.lock")
-    lock.name_run(12)
-    with pytest.raises(RunConflict, match=rf"run 12 is running on this host \(process {os.getpid()}\)"):
-        RunLock(tmp_path / "var" / "run.lock")
-    lock.release()
-    RunLock(tmp_path / "var" / "run.lock").release()
 
 
 def test_clear_winner_is_recommended_with_its_gain():
@@ -180,7 +158,7 @@ def test_blocks_that_were_spoilt_do_not_count_against_a_configuration():
     scores = [(100, 120), (101, 122), (99, 119), (100, 121), (100, 120)]
     trials = confirmation(scores, other)
     for slot in (3, 5):  # blocks 2 and 3 of the other
-        trials[slot] = replace(trials[slot], score=None, verdict="disturbed")
+        trials[slot] = replace(trials[slot], score=None, verdict=Verdict.DISTURBED)
     trials += [replace(trials[slot], number=20 + slot) for slot in (3, 5)]  # the second try of each
     outcome = concluded((DEFAULT, other), trials, repeats=3)
     assert outcome.best == other
@@ -194,7 +172,7 @@ def test_confirmation_that_was_spoilt_too_often_says_how_much_of_it_there_is():
     other = {**DEFAULT, "workers": 4}
     trials = confirmation([(100, 120)] * 6, other)
     for slot in (3, 5, 7, 9, 11):
-        trials[slot] = replace(trials[slot], score=None, verdict="generator-limited")
+        trials[slot] = replace(trials[slot], score=None, verdict=Verdict.GENERATOR_LIMITED)
     trials += [replace(trials[slot], number=20 + slot) for slot in (3, 5, 7, 9, 11)]
     outcome = concluded((DEFAULT, other), trials, repeats=3)
     assert outcome.best == DEFAULT
@@ -206,28 +184,24 @@ def test_unfinished_run_tells_its_best_and_how_much_there_is_to_it():
     """Best so far, beside the default and the noise; not confirmed."""
     best = trial(2, TrialPurpose.SEARCH, {**DEFAULT, "workers": 4}, 120.0)
     trials = [trial(1, TrialPurpose.SEARCH, DEFAULT, 100.0), best]
-    reference = Reference(noise=0.021, measured=3)
-    outcome = unfinished_outcome(recorded_run(), as_result(best), history_of(trials), reference)
+    trials += [trial(n, TrialPurpose.SEARCH, DEFAULT, score) for n, score in ((3, 102.0), (4, 98.0))]
+    outcome = unfinished_outcome(recorded_run(), best, history_of(trials))
     assert (outcome.best, outcome.confirmed, outcome.gain) == (best.configuration, False, None)
     assert outcome.sentence == (
         "Best so far is workers=4 with 120.0 Mbps, the default measured 100.0 Mbps; single trials differ by "
-        "2.1% (standard deviation, by 3 of the default), and the best of several is also the luckiest. "
+        "2.5% (standard deviation, by 3 of the default), and the best of several is also the luckiest. "
         "Not confirmed."
     )
 
 
 def test_unfinished_run_without_a_verified_trial_says_why():
     """Before the search nothing has been measured; in it, the most frequent verdict is named."""
-    unmeasured = Reference(noise=0.03, measured=0)
-    outcome = unfinished_outcome(recorded_run(), None, history_of([]), unmeasured)
+    outcome = unfinished_outcome(recorded_run(), None, history_of([]))
     assert outcome.sentence == "The run ended before any configuration had been measured."
     cut_short = trial(1, TrialPurpose.SEARCH, DEFAULT, None, "aborted", reason="Stopped.")
-    assert (
-        outcome.sentence
-        == unfinished_outcome(recorded_run(), None, history_of([cut_short]), unmeasured).sentence
-    )
+    assert outcome.sentence == unfinished_outcome(recorded_run(), None, history_of([cut_short])).sentence
     failed = trial(1, TrialPurpose.SEARCH, DEFAULT, None, "failed-verification", reason="All timed out.")
-    outcome = unfinished_outcome(recorded_run(), None, history_of([failed]), unmeasured)
+    outcome = unfinished_outcome(recorded_run(), None, history_of([failed]))
     assert outcome.best is None
     assert "Nothing has been verified so far. 1 of 1 trial: failed-verification" in outcome.sentence
     assert "--knob max_connections" in outcome.sentence
@@ -274,15 +248,6 @@ def test_front_is_of_what_never_failed_by_the_confirmation_where_there_was_one()
     assert run_front(recorded_run(), None, search) is None
 
 
-def test_ladder_ends_where_the_generator_gave_out():
-    """Rates that cannot be offered are not measured."""
-    calibration = Calibration(start_rate_rps=1000)
-    calibration.tell(Measurement(rate_rps=1000, goodput_mbps=1, reply_rate_rps=1000))
-    calibration.tell(Measurement(rate_rps=1600, goodput_mbps=1, reply_rate_rps=1500, generator_limited=True))
-    assert calibration.next_rate() is None
-    assert ladder_from(calibration, 4)[-1] == pytest.approx(0.9 * 1500, abs=1)
-
-
 @pytest.mark.parametrize(("cpu_share", "limited"), [(0.97, True), (0.93, False)])
 def test_full_generator_is_not_taken_for_a_saturated_server(cpu_share, limited):
     """It offered 85,899 requests/s at 99 % of a CPU, was not late, and half of them were answered."""
@@ -291,14 +256,6 @@ def test_full_generator_is_not_taken_for_a_saturated_server(cpu_share, limited):
     calibration = recorded_calibration(PLAN.settings, history_of([replace(calibrated, measurements=both)]))
     assert calibration.generator_limited is limited
     assert (calibration.next_rate() is None) is limited
-
-
-def test_server_too_slow_for_a_ladder_is_told_in_a_sentence():
-    """Rates of less than one request per second cannot be told apart."""
-    calibration = Calibration(start_rate_rps=1)
-    calibration.tell(Measurement(rate_rps=1, goodput_mbps=1, reply_rate_rps=0.4, generator_limited=True))
-    with pytest.raises(CalibrationError, match="is too low for a ladder of 4 rates"):
-        ladder_from(calibration, 4)
 
 
 def test_progress_counts_down_and_never_back():
@@ -315,8 +272,9 @@ def test_progress_counts_down_and_never_back():
         note()
     progress.expect(RunPhase.SEARCHING, 10)
     progress.trial_started(2, DEFAULT, 4)
-    progress.rate_started(100.0)
-    progress.rate_started(200.0)
+    progress.rate_started(2, 100.0)
+    progress.rate_started(2, 200.0)
+    progress.rate_started(1, 900.0)  # of another station, which began earlier
     assert (progress.data["rate_index"], progress.data["rates"]) == (1, 4)
     progress.expect(RunPhase.SEARCHING, 20)
     note()
@@ -383,8 +341,9 @@ def test_single_knobs_have_gains_only_where_the_search_compared_them():
 
 def with_tail(measured, p99_us):
     """The trial with one measurement at 100 requests/s, as far as tails look at it."""
-    latency = SimpleNamespace(p99_us=p99_us)
-    return replace(measured, measurements=(SimpleNamespace(rate_rps=100.0, reply_latency=latency),))
+    latency = Latency(p99_us=p99_us)
+    rate = Measurement(rate_rps=100.0, goodput_mbps=1.0, reply_rate_rps=100.0, reply_latency=latency)
+    return replace(measured, measurements=(rate,))
 
 
 def test_tail_is_compared_over_the_trials_of_the_gain_alone():
@@ -516,11 +475,11 @@ def test_history_keeps_of_a_trial_what_became_of_it(monkeypatch):
     recorded = []
     history = history_of([])
     monkeypatch.setattr(history._repository, "record_trial", recorded.append, raising=False)
-    measured = SimpleNamespace(rate_rps=1000.0, goodput_mbps=90.0)
-    whole = replace(trial(1, TrialPurpose.SEARCH, DEFAULT, 90.0), measurements=(measured,))
+    measured = Measurement(rate_rps=1000.0, goodput_mbps=90.0, reply_rate_rps=1000.0)
+    whole = replace(trial(1, TrialPurpose.SEARCH, DEFAULT, 90.0), measurements=(measured,), server_config="x")
     history.record(whole)
     assert recorded == [whole]
-    assert [type(kept) for kept in history.trials] == [TrialLine]
+    assert [(kept.measurements, kept.server_config) for kept in history.trials] == [((), "")]
     assert history.leader().goodput_mbps == {1000.0: 90.0}
 
 

@@ -10,12 +10,13 @@ import pytest
 from live_support import start_calibrated, tiny_spec
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning
-from trimtab_agent.host.lock import RunLock
+from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.stopping import PauseSwitch
 from trimtab_agent.study import progress as progress_module
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.specification import RunSpec, check
-from trimtab_db.records import RunState, TrialPurpose
+from trimtab_db.records import RunState
+from trimtab_trials.trial import TrialPurpose
 
 
 def open_descriptors():
@@ -64,12 +65,12 @@ def test_run_that_finishes_while_its_resume_is_asked_for_stays_finished(runtime,
     """What counts is what it is once nobody else can change it."""
     run_id = stopped_run(runtime)
 
-    def lock_when_it_has_finished(path):
-        lock = RunLock(path)
+    def lock_when_it_has_finished(path, var):
+        lock = MachineLock(path, var)
         runtime.repository.set_run_state(run_id, RunState.FINISHED)
         return lock
 
-    monkeypatch.setattr("trimtab_agent.study.runs.RunLock", lock_when_it_has_finished)
+    monkeypatch.setattr("trimtab_agent.study.runs.MachineLock", lock_when_it_has_finished)
     with pytest.raises(RunNotResumable, match=f"run {run_id} is finished"):
         runtime.service.resume(run_id)
     assert runtime.repository.run(run_id).state is RunState.FINISHED
@@ -145,7 +146,7 @@ def test_calibration_that_was_recorded_is_not_carried_out_again(runtime, listene
     runtime.service.stop(run_id)
     runtime.service.wait()
     assert runtime.repository.run(run_id).ladder == ladder
-    trials = runtime.repository.trials_of(run_id)
+    trials = runtime.repository.whole_trials(run_id)
     assert [t.purpose for t in trials].count(TrialPurpose.CALIBRATION) == 1
 
 

@@ -78,7 +78,7 @@ def test_second_tune_is_a_conflict_that_names_the_run(trimtab):
     first.wait_for_line("calibrating, ETA")
     code, output = trimtab("tune", *tiny_options()).finish()
     assert code == 3
-    assert f"run 1 is running on this host (process {first.process.pid})" in output
+    assert f"run 1 is running on this machine (process {first.process.pid}, its directory is" in output
     first.process.send_signal(signal.SIGINT)
     first.finish()
 

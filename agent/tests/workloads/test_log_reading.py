@@ -8,9 +8,10 @@ from trimtab_agent.errors import SpecError
 from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.stopping import Stopped, StopSignal
 from trimtab_agent.study.specification import RunSpec, check
-from trimtab_agent.workloads.choice import find_definition, make_workload, parameters
+from trimtab_agent.workloads.choice import find_definition, make_workload
 from trimtab_agent.workloads.log_reading import read_logs
 from trimtab_tuner.workloads.learning import Learner
+from trimtab_tuner.workloads.parameters import parameters
 
 
 def log_lines(day, count=200):

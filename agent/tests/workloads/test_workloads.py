@@ -12,8 +12,9 @@ from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.study.specification import RunSpec, check
 from trimtab_agent.terminal import follow
-from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload, parameters
+from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload
 from trimtab_tuner.workloads import WORKLOADS
+from trimtab_tuner.workloads.parameters import parameters, recorded_parameters
 
 MINE = """
 name = "mine"
@@ -69,16 +70,17 @@ def test_run_can_bring_its_definition_along(own):
 
 def test_recorded_parameters_make_the_same_workload_again(own):
     """A resumed run replays what it began with, even if the file has changed meanwhile."""
-    recorded = json.loads(json.dumps(parameters(find_definition("mine", own), time_scale=0.5)))
+    recorded = json.loads(parameters(find_definition("mine", own), time_scale=0.5).model_dump_json())
     (own / "mine.toml").unlink()
-    again = make_workload(recorded)
-    assert again.sessions() == make_workload(recorded).sessions()
+    again = make_workload(recorded_parameters(recorded))
+    assert again.sessions() == make_workload(recorded_parameters(recorded)).sessions()
     assert [len(session) for session in again.sessions(2)] == [5, 5]
 
 
 def test_run_recorded_before_there_were_definitions_can_be_resumed():
     """Old databases hold only the number of directories."""
-    workload = make_workload({"directories": 2, "seed": 0, "time_scale": 0.1, "sessions": 2744})
+    recorded = {"directories": 2, "seed": 0, "time_scale": 0.1, "sessions": 2744}
+    workload = make_workload(recorded_parameters(recorded))
     assert len(list(workload.files())) == 72
 
 

@@ -1,4 +1,4 @@
-"""Applies settings under the write-ahead journal of the database, and puts them back.
+"""Applies settings under a write-ahead journal, and puts them back.
 
     apply    read every setting; write "was A, becomes B" of all to the journal in one transaction, and only
              then each B to the kernel; read it back; what the kernel refused, or turned into something else,
@@ -12,16 +12,67 @@ live in the kernel only; the boot id of /proc/sys/kernel/random/boot_id tells), 
 A value that somebody else has set meanwhile is put back like any other: A is what the machine had before us.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-
-from trimtab_db import Repository
-from trimtab_db.records import NewOsChange, OsChange
+from typing import Protocol
 
 from trimtab_agent.affinity.os_settings import SettingAccess, SettingGone, SettingRefused, same_mask
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Line(Protocol):
+    """A line of the journal: a setting, its value before, what it becomes, and when it had become that."""
+
+    @property
+    def id(self) -> int:
+        """Later lines have larger ones."""
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person asked for it, who puts it back when the time has come."""
+
+    @property
+    def boot_id(self) -> str:
+        """In which boot of the machine it was touched; empty where that is not known."""
+
+    @property
+    def path(self) -> str:
+        """The setting."""
+
+    @property
+    def value_before(self) -> str:
+        """What the machine had before us."""
+
+    @property
+    def value_after(self) -> str:
+        """What it gets."""
+
+    @property
+    def applied_at(self) -> datetime | None:
+        """When it had got that; None for a line that was written and nothing more."""
+
+
+class Journal(Protocol):
+    """Where the lines of this host are kept, so that a kill loses none
+    (`trimtab_db.repository.os_changes`).
+    """
+
+    def record(
+        self, changes: Sequence[tuple[str, str, str]], *, by_hand: bool, boot_id: str = ""
+    ) -> tuple[int, ...]:
+        """Keeps a line for each path with its value before and after, before it is touched; their ids."""
+
+    def mark_applied(self, change_ids: Collection[int]) -> None:
+        """The settings have their new values."""
+
+    def mark_restored(self, change_ids: Collection[int]) -> None:
+        """The settings have their old values again."""
+
+    def unrestored(self) -> Sequence[Line]:
+        """The lines that have not been put back, latest first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +109,8 @@ class Restored:
 class AffinityJournal:
     """Settings of this host, changed and put back. Safe to call from one thread at a time."""
 
-    def __init__(self, repository: Repository, access: SettingAccess, boot_id: str | None = None) -> None:
-        self._repository = repository
+    def __init__(self, lines: Journal, access: SettingAccess, boot_id: str | None = None) -> None:
+        self._lines = lines
         self._access = access
         self._boot_id = boot_id if boot_id is not None else BOOT_ID.read_text().strip()
 
@@ -70,28 +121,23 @@ class AffinityJournal:
     def apply(
         self,
         changes: Sequence[Change],
-        run_id: int | None = None,
+        *,
+        by_hand: bool,
         stopped: Callable[[], bool] = lambda: False,
     ) -> tuple[Applied, ...]:
         """Applies what can be applied, and says of each what became of it; none is an error.
 
-        `stopped` is asked before each change; what follows is left alone then. Raises ValueError when two
-        changes are of the same setting.
+        What a person asks for is done `by_hand`, and stays until it is put back by hand. `stopped` is asked
+        before each change; what follows is left alone then. Raises ValueError when two changes are of the
+        same setting.
         """
         if len({change.path for change in changes}) < len(changes):
             raise ValueError("two changes of the same setting: expected one of each")
         outcomes = [self._preview(change) for change in changes]
         planned = [number for number, outcome in enumerate(outcomes) if outcome.state == "planned"]
-        lines = self._repository.record_os_changes(
-            [
-                NewOsChange(
-                    path=changes[number].path,
-                    value_before=outcomes[number].before or "",
-                    value_after=changes[number].mask,
-                )
-                for number in planned
-            ],
-            run_id,
+        lines = self._lines.record(
+            [(changes[n].path, outcomes[n].before or "", changes[n].mask) for n in planned],
+            by_hand=by_hand,
             boot_id=self._boot_id,
         )
         applied, undone = [], []
@@ -104,13 +150,13 @@ class AffinityJournal:
                 applied.append(line)
             elif has_old_value:
                 undone.append(line)
-        self._repository.mark_os_changes_applied(applied)
-        self._repository.mark_os_changes_restored(undone)
+        self._lines.mark_applied(applied)
+        self._lines.mark_restored(undone)
         return tuple(outcome for outcome in outcomes if outcome.state != "planned")
 
-    def in_force(self) -> tuple[OsChange, ...]:
+    def in_force(self) -> Sequence[Line]:
         """The lines that have not been put back, latest first."""
-        return self._repository.unrestored_os_changes()
+        return self._lines.unrestored()
 
     def drift(self) -> tuple[str, ...]:
         """A sentence for each setting in the journal that no longer has our value."""
@@ -139,9 +185,10 @@ class AffinityJournal:
     def restore(self, down_to: int = 0, *, only_left_behind: bool = False) -> tuple[Restored, ...]:
         """Puts back every line whose id is greater than `down_to`, latest first.
 
-        `only_left_behind` are a run's lines, and those of a command that was killed before it had noted the
-        setting as applied; what a person applied stays, and so does what lies beneath it: that is put back
-        when the person's is. What cannot be put back stays in the journal, with the reason in the answer.
+        `only_left_behind` are the lines of trials, and those of a command that was killed before it had noted
+        the setting as applied; what a person applied stays, and so does what lies beneath it: that is put
+        back when the person's is. What cannot be put back stays in the journal, with the reason in the
+        answer.
         """
         lines = self.in_force()
         chosen = [line for line in lines if line.id > down_to]
@@ -149,9 +196,7 @@ class AffinityJournal:
             kept = {line.path: line.id for line in reversed(lines) if _is_kept(line)}
             chosen = [line for line in chosen if not _is_kept(line) and line.id > kept.get(line.path, 0)]
         outcomes = [(line.id, self._restore(line)) for line in chosen]
-        self._repository.mark_os_changes_restored(
-            [line_id for line_id, outcome in outcomes if outcome.state != "failed"]
-        )
+        self._lines.mark_restored([line_id for line_id, outcome in outcomes if outcome.state != "failed"])
         return tuple(outcome for _, outcome in outcomes)
 
     def _preview(self, change: Change) -> Applied:
@@ -188,7 +233,7 @@ class AffinityJournal:
             return error
         return None
 
-    def _restore(self, line: OsChange) -> Restored:
+    def _restore(self, line: Line) -> Restored:
         def became(state: str, reason: str = "") -> Restored:
             return Restored(path=line.path, mask=line.value_before, state=state, reason=reason)
 
@@ -200,9 +245,9 @@ class AffinityJournal:
         return became("failed", str(failure))
 
 
-def _is_kept(line: OsChange) -> bool:
+def _is_kept(line: Line) -> bool:
     """Whether a line is a person's, who restores it when the time has come."""
-    return line.run_id is None and line.applied_at is not None
+    return line.by_hand and line.applied_at is not None
 
 
 def _outcome(change: Change, before: str | None, state: str, reason: str = "") -> Applied:

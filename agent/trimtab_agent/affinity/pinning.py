@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.affinity import make_plan, pins_workers, plan_of
-from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.targets.placement import Workers
 

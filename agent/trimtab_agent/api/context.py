@@ -12,6 +12,7 @@ from trimtab_agent.api.access import Access
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.study.runs import RunService
 
@@ -25,6 +26,7 @@ class Context:
     repository: Repository
     broadcaster: Broadcaster
     sampler: Sampler
+    recorder: Recorder
     host_id: int
     layout: CpuLayout
     access: Access

@@ -32,6 +32,7 @@ def run_daemon(settings: AgentSettings) -> None:
                 repository=runtime.repository,
                 broadcaster=runtime.broadcaster,
                 sampler=runtime.sampler,
+                recorder=runtime.recorder,
                 host_id=runtime.host_id,
                 layout=runtime.layout,
                 access=access,

@@ -1,10 +1,12 @@
 """Events of the live stream that are nothing else: what has just happened, in a line."""
 
-from trimtab_db.records import RunPhase, RunState, TrialPurpose
-from trimtab_tuner.records import Configuration
+from trimtab_db.records import RunPhase, RunState
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import TrialPurpose
 
 from trimtab_agent.api.counter_schemas import CounterValues
-from trimtab_agent.api.schemas import Progress, Reply, TrialLine
+from trimtab_agent.api.schemas import Progress, Reply
+from trimtab_agent.api.trial_schemas import TrialLine
 
 
 class RunChange(Reply):

@@ -10,7 +10,7 @@ from fastapi import Response
 from pydantic_core import to_json
 from trimtab_db.records import CounterSample, StoredSample
 
-from trimtab_agent.counters.thinning import decoded, thinned
+from trimtab_agent.recording.thinning import decoded, thinned
 
 
 def as_stored(samples: Iterable[StoredSample]) -> Response:

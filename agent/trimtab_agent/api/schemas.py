@@ -1,25 +1,18 @@
 """Requests and replies of the API, for the OpenAPI document and so for the generated web client.
 
-What is the same in the database is not repeated here: measurements, size classes, events and exports go out
-as the records they are (`trimtab_db.records`), presets, spaces and estimates as the tuner's models. A body
-of `POST /runs` is a `RunSpec`. Units are in the names.
+What is the same elsewhere is not repeated here: events go out as the records they are (`trimtab_db.records`),
+presets, spaces and estimates as the tuner's models. Trials are in `trial_schemas.py`, samples of the counters
+in `counter_schemas.py`. A body of `POST /runs` is a `RunSpec`. Units are in the names.
 """
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from trimtab_db.records import (
-    Measurement,
-    MeasurementSummary,
-    RunPhase,
-    RunState,
-    TrialPurpose,
-)
-from trimtab_tuner.records import Configuration, Verdict
+from trimtab_db.records import RunPhase, RunState
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
-from trimtab_tuner.verification import Thresholds, Violation
 from trimtab_tuner.workloads.clients import Loop
 from trimtab_tuner.workloads.definition import Definition
 
@@ -232,55 +225,6 @@ class RunDetail(RunSummary):
     ladder: tuple[float, ...]
     outcome: Outcome | None
     progress: Progress | None
-
-
-class TrialLine(Reply):
-    """A trial without its measurements: what the live stream tells when one has been recorded.
-
-    `second_score` is under the run's second objective, None where there is none. `estimated_score` is only of
-    a trial that was stopped early, which has no score.
-    """
-
-    run_id: int
-    number: int
-    purpose: TrialPurpose
-    level: int
-    block: int
-    configuration: Configuration
-    configuration_hash: str
-    verdict: Verdict
-    reason: str
-    score: float | None
-    second_score: float | None
-    estimated_score: float | None
-    started_at: datetime
-    finished_at: datetime
-    proposal_number: int | None
-
-
-class TrialSummary(TrialLine):
-    """A trial in the list of a run's trials."""
-
-    measurements: tuple[MeasurementSummary, ...]
-
-
-class TrialDetail(TrialLine):
-    """A trial with all it measured and the configuration file the server ran with.
-
-    `thresholds` are the verification's, `violations` where the trial exceeded them.
-    """
-
-    server_config: str
-    measurements: tuple[Measurement, ...]
-    thresholds: Thresholds
-    violations: tuple[Violation, ...]
-
-
-class RepeatReply(Reply):
-    """The trial `repeats` is being measured again; the new trial is announced when it is recorded."""
-
-    run_id: int
-    repeats: int
 
 
 class Export(Reply):

@@ -1,7 +1,28 @@
 """The server's memory control group, while it has one: what it holds, and what is read back too soon."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from trimtab_agent.counters.source import Values
-from trimtab_agent.station.memory_group import GroupReading, MemoryGroup
+
+
+@dataclass(frozen=True)
+class GroupReading:
+    """Counters of a group; None where the kernel does not count it.
+
+    Refaults are file pages that were read back after they had been taken away.
+    """
+
+    usage_bytes: int
+    limit_bytes: int
+    file_bytes: int | None
+    file_refaults: int | None
+    major_faults: int | None
+    out_of_memory_kills: int | None
+
+
+# Reads the counters of a group that is there; raises OSError.
+ReadGroup = Callable[[], GroupReading]
 
 
 class MemoryGroupSource:
@@ -10,16 +31,16 @@ class MemoryGroupSource:
     name = "memory_group"
 
     def __init__(self) -> None:
-        self._group: MemoryGroup | None = None
+        self._read_group: ReadGroup | None = None
 
-    def watch(self, group: MemoryGroup | None) -> None:
+    def watch(self, read_group: ReadGroup | None) -> None:
         """From now on reads this group; none when None."""
-        self._group = group
+        self._read_group = read_group
 
     def read(self) -> GroupReading | None:
         """Its counters; None without a group."""
-        group = self._group
-        return None if group is None else group.read()
+        read_group = self._read_group
+        return None if read_group is None else read_group()
 
     def values(self, earlier: GroupReading, later: GroupReading, interval_s: float) -> Values:
         """What it holds, and refaults and major faults per second; without what the kernel does not count."""

@@ -10,7 +10,6 @@ from typing import Any
 from trimtab_agent.counters.process import TICKS_PER_S
 from trimtab_agent.counters.process import parse as parse_process
 from trimtab_agent.counters.source import Values
-from trimtab_agent.station.server.stats_socket import plain_metrics
 
 # Of these the present value counts; all others only ever grow, and are shown per second.
 GAUGES = {
@@ -27,6 +26,11 @@ ReadStats = Callable[[], dict[str, Any] | None]
 
 # What is kept of each worker: enough to see whether they share the work evenly.
 WORKER_COUNTERS = ("connections_accepted", "requests", "bytes_sent")
+
+
+def plain_metrics(metrics: dict[str, Any]) -> dict[str, float]:
+    """The counters and gauges among the metrics of a worker or of all; histograms are left out."""
+    return {name: value for name, value in metrics.items() if isinstance(value, int | float)}
 
 
 class ServerSource:

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from trimtab_agent.station.processes.priority import realtime_allowed
+from trimtab_agent.host.priority import realtime_allowed
 
 
 @dataclass(frozen=True)

@@ -7,29 +7,27 @@ what was confirmed.
 """
 
 import hashlib
-import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from trimtab_db import Repository, records
-from trimtab_tuner.exports import Check, ExportFile, ExportOrder, export_files
+from trimtab_trials.configuration import Configuration, configuration_hash
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.exports import ExportFile, ExportOrder, export_files
 from trimtab_tuner.exports.replicas import contexts, format_of_first
-from trimtab_tuner.records import Configuration, Verdict
-from trimtab_tuner.space import Space, configuration_hash
+from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain, paired_gain
 from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.targets.base import Evidence, RenderContext
+from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.outcome import Outcome
-from trimtab_agent.station.processes.programs import find_installed
-from trimtab_agent.workloads.choice import recorded_clients, workload_label
+from trimtab_agent.station.server.checking import NOT_CHECKED, check_file
 
 LISTEN = "127.0.0.1:8000"
-CHECK_LIMIT_S = 20.0
-NOT_CHECKED = "not checked: "
 
 
 class NothingToExport(TrimtabError):
@@ -101,32 +99,6 @@ def run_knobs(run: records.Run) -> set[str]:
     return {knob["name"] for knob in run.space["knobs"]}
 
 
-def check_file(check: Check | None, file: Path, httpd: Path) -> tuple[str, bool, str]:
-    """Lets its server check an exported file: the command, whether it accepts, what it said.
-
-    A file that no program checks is accepted with an empty command; one whose server is not installed here is
-    not accepted, and its sentence begins with NOT_CHECKED.  A text that is checked in place of the file lies
-    beside it meanwhile: what a killed run leaves of that, its next export overwrites and takes away.
-    """
-    if check is None:
-        return "", True, ""
-    program = httpd if check.program == httpd.name else find_installed(check.program)
-    text_file = file if check.text is None else file.with_name(f".check-{file.name}")
-    command = check.command(str(text_file), None if program is None else str(program))
-    if program is None:
-        return " ".join(command), False, f"{NOT_CHECKED}{check.program} is not installed here"
-    try:
-        if check.text is not None:
-            text_file.write_text(check.text)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return " ".join(command), False, f"{NOT_CHECKED}{error}"
-    finally:
-        if check.text is not None:
-            text_file.unlink(missing_ok=True)
-    return " ".join(command), done.returncode == 0, (done.stderr + done.stdout).strip()
-
-
 def verdict(export: records.Export, run: records.Run) -> str:
     """What became of the check, and of driving the file of the measured server, in words."""
     if export.check_ok:
@@ -181,7 +153,11 @@ def _reads_back_differently(order: ExportOrder, exported: ExportFile) -> str:
 
 def _evidence(repository: Repository, run: records.Run, outcome: Outcome, best: Configuration) -> Evidence:
     compared = [
-        t for c in (outcome.default, best) for t in repository.trials_with(run.id, configuration_hash(c))
+        trial
+        for configuration in (outcome.default, best)
+        for trial in repository.trials_with_curves(
+            run.id, configuration_hash=configuration_hash(configuration)
+        )
     ]
     scores = {ranked.configuration_hash: ranked.mean_score_mbps for ranked in outcome.ranking}
     is_default = best == outcome.default
@@ -200,15 +176,15 @@ def _evidence(repository: Repository, run: records.Run, outcome: Outcome, best: 
         default_score_mbps=scores.get(configuration_hash(outcome.default)),
         gain=None if is_default else outcome.gain,
         tail=None if is_default else tail_gain(outcome.default, best, compared, tail_rate_rps),
-        tail_at=recorded_clients(run.workload_parameters).level(*run.ladder[:1]),
+        tail_at=clients_of(run.workload_parameters).level(*run.ladder[:1]),
         knob_gains={}
         if is_default
-        else single_knob_gains(Space.model_validate(run.space), best, repository.trial_lines(run.id)),
+        else single_knob_gains(Space.model_validate(run.space), best, repository.trials(run.id)),
     )
 
 
 def tail_gain(
-    default: Configuration, best: Configuration, trials: Sequence[records.Trial], rate_rps: float | None
+    default: Configuration, best: Configuration, trials: Sequence[Trial], rate_rps: float | None
 ) -> Gain | None:
     """How the 99th percentile of the reply time at that rate changes, paired over the blocks.
 
@@ -216,8 +192,7 @@ def tail_gain(
     """
     tails: dict[str, dict[int, float | None]] = {configuration_hash(c): {} for c in (default, best)}
     for trial in trials:
-        of_block = trial.purpose is records.TrialPurpose.CONFIRMATION and trial.block > 0
-        if of_block and trial.verdict == Verdict.VERIFIED and trial.configuration_hash in tails:
+        if trial.in_block and trial.verdict is Verdict.VERIFIED and trial.configuration_hash in tails:
             for measurement in trial.measurements:
                 if measurement.rate_rps == rate_rps:
                     tails[trial.configuration_hash][trial.block] = measurement.reply_latency.p99_us
@@ -226,9 +201,7 @@ def tail_gain(
     return paired_gain([before[block] for block in blocks], [after[block] for block in blocks])
 
 
-def single_knob_gains(
-    space: Space, best: Configuration, trials: Sequence[records.TrialLine]
-) -> dict[str, Gain]:
+def single_knob_gains(space: Space, best: Configuration, trials: Sequence[Trial]) -> dict[str, Gain]:
     """What single settings of the best are worth: against the searched trial that differs in them alone.
 
     Only for knobs of which the search happens to have measured the best with the default's value.
@@ -236,7 +209,7 @@ def single_knob_gains(
     scores = {
         trial.configuration_hash: trial.score
         for trial in trials
-        if trial.purpose is records.TrialPurpose.SEARCH and trial.verdict == Verdict.VERIFIED
+        if trial.purpose is TrialPurpose.SEARCH and trial.verdict is Verdict.VERIFIED
     }
     own = scores.get(configuration_hash(best))
     gains: dict[str, Gain] = {}

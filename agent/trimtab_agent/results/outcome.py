@@ -1,8 +1,8 @@
 """What a run found, as the runner records it in `run.outcome` and as the API and the command line show it."""
 
 from pydantic import BaseModel, ConfigDict, computed_field
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.pareto import Place
-from trimtab_tuner.records import Configuration
 from trimtab_tuner.second_objective import Axis
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.understanding.stability import Kind

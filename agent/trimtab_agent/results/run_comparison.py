@@ -1,21 +1,23 @@
 """Several runs side by side: what each found, which of their winners can be told apart, and the best of each
 architecture.
 
-Scores compare only between runs of one workload, objective and ladder on one host; where runs differ in any
-of these, the comparison says so, and nothing is ranked. Peak goodput (the highest at any rate) compares
+Scores compare only between runs of one workload, objective and ladder on one machine; where runs differ in
+any of these, the comparison says so, and nothing is ranked. Peak goodput (the highest at any rate) compares
 whatever the ladder, so the best of each architecture is told with both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from statistics import fmean
 
 from pydantic import BaseModel, ConfigDict
 from trimtab_db import Repository, records
-from trimtab_tuner.records import Configuration
-from trimtab_tuner.space import configuration_hash
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.statistics import Gain, tukey_groups
 from trimtab_tuner.workloads.clients import Loop
+from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
-from trimtab_agent.workloads.choice import recorded_clients, workload_label
+from trimtab_agent.results.outcome import Outcome
 
 
 class GoodputPoint(BaseModel):
@@ -85,8 +87,10 @@ class RunComparison(BaseModel):
 
 def compare_runs(repository: Repository, run_ids: Sequence[int]) -> RunComparison:
     """Puts runs side by side; raises RecordNotFoundError."""
-    compared = [_compared(repository, repository.run_summary(run_id)) for run_id in dict.fromkeys(run_ids)]
-    differences = _differences(compared)
+    summaries = [repository.run_summary(run_id) for run_id in dict.fromkeys(run_ids)]
+    trials = {each.run.id: repository.trials(each.run.id) for each in summaries}
+    compared = [_compared(repository, each, trials[each.run.id]) for each in summaries]
+    differences = _differences(compared, {each.run.machine_id for each in summaries})
     ranks: dict[str, int] = {}
     if not differences:
         groups = tukey_groups({str(run.id): run.scores_mbps for run in compared})
@@ -95,26 +99,16 @@ def compare_runs(repository: Repository, run_ids: Sequence[int]) -> RunCompariso
         runs=tuple(run.model_copy(update={"rank": ranks.get(str(run.id))}) for run in compared),
         differences=differences,
         architectures=tuple(
-            best for run in compared for best in _architectures(repository, run.id, run.workload, run.target)
+            best for each in summaries for best in _architectures(repository, each.run, trials[each.run.id])
         ),
     )
 
 
-def _compared(repository: Repository, summary: records.RunSummary) -> ComparedRun:
-    run, outcome = summary.run, summary.run.outcome or {}
-    best = outcome.get("best")
-    if best is None and (scores := repository.verified_scores(run.id)):
-        best = max(scores, key=lambda line: line.score).configuration
-    trials = () if best is None else repository.trials_with(run.id, configuration_hash(best))
-    verified = [trial for trial in trials if trial.score is not None]
-    told = {
-        score
-        for ranked in outcome.get("ranking", ())
-        if ranked["configuration"] == best
-        for score in ranked["scores_mbps"]
-    }
-    confirming = [t for t in verified if t.purpose is records.TrialPurpose.CONFIRMATION and t.score in told]
-    verified = confirming or verified
+def _compared(repository: Repository, summary: records.RunSummary, trials: Sequence[Trial]) -> ComparedRun:
+    run = summary.run
+    outcome = None if run.outcome is None else Outcome.model_validate(run.outcome)
+    best = _winner(outcome, trials)
+    judged = _judged(outcome, best, trials)
     return ComparedRun(
         id=run.id,
         host=run.host,
@@ -127,33 +121,57 @@ def _compared(repository: Repository, summary: records.RunSummary) -> ComparedRu
         second_objective=run.second_objective,
         state=run.state,
         tags=run.tags,
-        loop=recorded_clients(run.workload_parameters).loop,
+        loop=clients_of(run.workload_parameters).loop,
         ladder=run.ladder,
         trials=summary.trials,
-        confirmed=bool(outcome.get("confirmed")),
+        confirmed=outcome is not None and outcome.confirmed,
         best=best,
-        gain=outcome.get("gain"),
-        scores_mbps=tuple(trial.score for trial in verified if trial.score is not None),
-        curve=_curve(verified),
+        gain=None if outcome is None else outcome.gain,
+        scores_mbps=tuple(trial.score for trial in judged if trial.score is not None),
+        curve=_curve(repository, run.id, judged),
         rank=None,
     )
 
 
-def _curve(trials: Sequence[records.TrialSummary]) -> tuple[GoodputPoint, ...]:
+def _winner(outcome: Outcome | None, trials: Sequence[Trial]) -> Configuration | None:
+    """The outcome's configuration, else the best of the search."""
+    if outcome is not None and outcome.best is not None:
+        return outcome.best
+    scored = [t for t in trials if t.purpose is TrialPurpose.SEARCH and t.score is not None]
+    return max(scored, key=lambda t: t.score or 0.0).configuration if scored else None
+
+
+def _judged(outcome: Outcome | None, best: Configuration | None, trials: Sequence[Trial]) -> Sequence[Trial]:
+    """The verified trials of the winner that the outcome was judged by; else all its verified ones."""
+    own = [] if best is None else [t for t in trials if t.score is not None and t.configuration == best]
+    ranking = () if outcome is None else outcome.ranking
+    told = {score for ranked in ranking if ranked.configuration == best for score in ranked.scores_mbps}
+    return [t for t in own if t.purpose is TrialPurpose.CONFIRMATION and t.score in told] or own
+
+
+def _curve(repository: Repository, run_id: int, trials: Sequence[Trial]) -> tuple[GoodputPoint, ...]:
+    """The mean goodput of these trials of one configuration at each rate."""
+    if not trials:
+        return ()
+    numbers = {trial.number for trial in trials}
+    whole = repository.trials_with_curves(run_id, configuration_hash=trials[0].configuration_hash)
     goodput: dict[float, list[float]] = {}
-    for trial in trials:
-        for measurement in trial.measurements:
-            goodput.setdefault(measurement.rate_rps, []).append(measurement.goodput_mbps)
+    for measurement in (m for t in whole if t.number in numbers for m in t.measurements):
+        goodput.setdefault(measurement.rate_rps, []).append(measurement.goodput_mbps)
     return tuple(
-        GoodputPoint(rate_rps=rate_rps, goodput_mbps=sum(values) / len(values))
+        GoodputPoint(rate_rps=rate_rps, goodput_mbps=fmean(values))
         for rate_rps, values in sorted(goodput.items())
     )
 
 
-def _differences(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
+def _differences(runs: Sequence[ComparedRun], machines: Collection[str]) -> tuple[str, ...]:
+    """Why their scores do not compare; `machines` are those that they ran on."""
     found = []
+    hosts = sorted({run.host for run in runs})
+    if len(machines) > 1:
+        of_one_name = f"{len(machines)} machines are called {hosts[0]}"
+        found.append(f"The hosts differ: {', '.join(hosts) if len(hosts) > 1 else of_one_name}.")
     for name, values in (
-        ("hosts", {run.host for run in runs}),
         ("workloads", {run.workload for run in runs}),
         ("objectives", {run.objective for run in runs}),
         ("second objectives", {run.second_objective or "none" for run in runs}),
@@ -165,20 +183,25 @@ def _differences(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _architectures(repository: Repository, run_id: int, workload: str, target: str) -> list[ArchitectureBest]:
-    best: dict[str, records.VerifiedScore] = {}
-    for line in repository.verified_scores(run_id):
-        name = str(line.configuration.get("architecture", target))
-        if name not in best or line.score > best[name].score:
-            best[name] = line
+def _architectures(
+    repository: Repository, run: records.Run, trials: Sequence[Trial]
+) -> list[ArchitectureBest]:
+    best: dict[str, Trial] = {}
+    for trial in trials:
+        if trial.score is None or trial.purpose is not TrialPurpose.SEARCH:
+            continue
+        name = str(trial.configuration.get("architecture", run.target))
+        if name not in best or trial.score > (best[name].score or 0.0):
+            best[name] = trial
+    curves = repository.goodput_curves(run.id)
     return [
         ArchitectureBest(
-            run_id=run_id,
-            workload=workload,
+            run_id=run.id,
+            workload=workload_label(run.workload, run.workload_parameters),
             architecture=name,
-            trial=line.number,
-            score_mbps=line.score,
-            peak_mbps=line.peak_mbps,
+            trial=trial.number,
+            score_mbps=trial.score or 0.0,
+            peak_mbps=max(curves[trial.number].values()),
         )
-        for name, line in sorted(best.items())
+        for name, trial in sorted(best.items())
     ]

@@ -44,8 +44,8 @@ class FileSet:
     def __init__(self, directory: Path, workload: Workload) -> None:
         self.files: tuple[tuple[str, int], ...] = tuple(workload.files())
         self.total_bytes = sum(size for _, size in self.files)
-        self.directory = directory / f"{workload.name}-{_digest(self.files)}"
-        self.root = self.directory / "root"
+        self.root = root_of(directory, workload.name, self.files)
+        self.directory = self.root.parent
         # Named by its whole text, so that no run ever replays another one's log.
         self._log_text = write_session_log(workload.sessions(), comment=f"{workload.name} session log")
         self.sessions = self.directory / f"sessions-{_digest(self._log_text)}.log"
@@ -104,6 +104,11 @@ class FileSet:
                     os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             except OSError as error:
                 raise FileSetError(self.missing_sentence() or str(error)) from error
+
+    def require(self) -> None:
+        """Raises FileSetError if something is missing: then no configuration is to blame."""
+        if missing := self.missing_sentence():
+            raise FileSetError(missing)
 
     def missing_sentence(self) -> str:
         """What is missing, in words; empty when everything is there."""
@@ -174,6 +179,11 @@ class FileSet:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content)
         return sum(size for _, size in batch)
+
+
+def root_of(directory: Path, name: str, files: tuple[tuple[str, int], ...]) -> Path:
+    """The document root of a workload of that name with these files, among the file sets in `directory`."""
+    return directory / f"{name}-{_digest(files)}" / "root"
 
 
 def _batches(files: Sequence[tuple[str, int]]) -> Iterator[list[tuple[str, int]]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
-from trimtab_db.records import RequestCounts, SessionCounts, SizeClassResult
+from trimtab_trials.measurement import RequestCounts, SessionCounts, SizeClassCounts
 from trimtab_tuner.workloads.clients import Clients
 
 from trimtab_agent.host.cpu_layout import format_cpus
@@ -71,7 +71,7 @@ class LoadResult(_FromGenerator):
     bytes_received: int
     goodput_mbps: float
     reply_rate_rps: float
-    size_classes: tuple[SizeClassResult, ...]
+    size_classes: tuple[SizeClassCounts, ...]
     latency_us: Latencies
     health: Health
 

@@ -2,7 +2,8 @@
 
 DESIGN.  A line goes to the journal `var/leftovers.json` before the thing is made, and is struck out when the
 thing is gone.  So a kill at any moment leaves a journal that names everything there may be, and `clear`, at
-the next start, takes it away.  Whoever clears holds the run lock: nothing then belongs to a run that goes on.
+the next start, takes it away.  Whoever clears holds the machine's lock: nothing then belongs to a run that
+goes on.
 """
 
 import json

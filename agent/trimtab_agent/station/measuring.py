@@ -9,9 +9,7 @@ is nothing where no connection was reset or closed early. A request counts as re
 to it only after the client had gone: the kernel keeps for it what has arrived.
 """
 
-from trimtab_db import records
-from trimtab_tuner.limits import LATENCIES
-from trimtab_tuner.records import Measurement, SizeClassCounts
+from trimtab_trials.measurement import Latency, Measurement
 
 from trimtab_agent.counters.source import Values
 from trimtab_agent.station.generator import LoadResult, Percentiles
@@ -20,21 +18,21 @@ ANSWERED_FAILURES = ("status-", "wrong-length", "wrong-content")
 """Failures of requests that were answered completely: the server has read these."""
 
 
-def measurement_record(
+def measurement_of(
     number: int,
     result: LoadResult,
     server_stats: dict[str, float],
     counters: Values,
-) -> records.Measurement:
-    """The generator's result as it is recorded, with the server's counters and the host's averages.
+) -> Measurement:
+    """The generator's result as a measurement, with the server's counters and the host's averages.
 
     Where the server counts its requests, `health` tells between which numbers those lie that it had read and
     that timed out all the same.
     """
-    health = result.health.model_dump()
+    health = result.health.model_dump(mode="json")
     if "requests" in server_stats:
-        health["timed_out_requests_read"] = timed_out_reads(result, server_stats["requests"])
-    return records.Measurement(
+        health["timed_out_requests_read"] = [*timed_out_reads(result, server_stats["requests"])]
+    return Measurement(
         number=number,
         rate_rps=result.rate_rps,
         duration_s=result.duration_s,
@@ -57,9 +55,9 @@ def measurement_record(
     )
 
 
-def _latency(observed: Percentiles) -> records.Latency:
+def _latency(observed: Percentiles) -> Latency:
     seen = observed.count > 0
-    return records.Latency(
+    return Latency(
         p50_us=observed.p50 if seen else None,
         p90_us=observed.p90 if seen else None,
         p99_us=observed.p99 if seen else None,
@@ -74,34 +72,6 @@ def counted(before: dict[str, float], after: dict[str, float]) -> dict[str, floa
     return {name: value - before[name] for name, value in after.items() if name in before}
 
 
-def for_tuner(record: records.Measurement) -> Measurement:
-    """A recorded measurement (with its size classes) in the form in which the tuner scores and verifies."""
-    return Measurement(
-        rate_rps=record.rate_rps,
-        goodput_mbps=record.goodput_mbps,
-        reply_rate_rps=record.reply_rate_rps,
-        size_classes=tuple(
-            SizeClassCounts(
-                size_bytes=c.size_bytes,
-                asked=c.asked,
-                replied=c.replied,
-                timed_out_before_read=c.timed_out_before_read,
-                timed_out_after_read=c.timed_out_after_read,
-                failed=c.failed,
-                abandoned=c.abandoned,
-            )
-            for c in record.size_classes
-        ),
-        generator_limited=record.generator_limited,
-        reply_latency_us={
-            name: value
-            for name in LATENCIES
-            if (value := getattr(record.reply_latency, f"{name}_us")) is not None
-        },
-        resident_bytes=record.counters.get("server_processes", {}).get("resident_bytes"),
-    )
-
-
 def timed_out_reads(result: LoadResult, requests_read: float) -> tuple[int, int]:
     """The least and the largest number of timed-out requests that the server had read.
 
@@ -112,9 +82,8 @@ def timed_out_reads(result: LoadResult, requests_read: float) -> tuple[int, int]
         count for name, count in result.failures.items() if name.startswith(ANSWERED_FAILURES)
     )
     beyond = round(requests_read) - result.requests.replied - failed_answered
-    timed_out = result.requests.timed_out_before_read + result.requests.timed_out_after_read
     # Before the connection was there, nothing was sent that could have been read.
-    could_be_read = timed_out - result.sessions.timed_out_connect
+    could_be_read = result.requests.timed_out - result.sessions.timed_out_connect
     at_most = max(0, min(could_be_read, beyond))
     at_least = max(0, beyond - (result.requests.failed - failed_answered))
     return min(at_least, at_most), at_most

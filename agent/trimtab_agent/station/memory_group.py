@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from trimtab_agent.counters.memory_group import GroupReading
 from trimtab_agent.errors import HostError
 from trimtab_agent.station.leftovers import Leftovers
 
@@ -46,21 +47,6 @@ class Controller:
     def usage_file(self) -> str:
         """What is charged now, page cache included."""
         return "memory.usage_in_bytes" if self.version == 1 else "memory.current"
-
-
-@dataclass(frozen=True)
-class GroupReading:
-    """Counters of a group; None where the kernel does not count it.
-
-    Refaults are file pages that were read back after they had been taken away.
-    """
-
-    usage_bytes: int
-    limit_bytes: int
-    file_bytes: int | None
-    file_refaults: int | None
-    major_faults: int | None
-    out_of_memory_kills: int | None
 
 
 class MemoryGroup:

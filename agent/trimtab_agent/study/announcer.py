@@ -1,14 +1,16 @@
 """Tells listeners and the database what happens in a run."""
 
-from trimtab_db import Repository, records
+from trimtab_db import Repository
 from trimtab_db.records import RunPhase, RunState
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial, TrialPurpose
 
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.study.bench import TrialOrder
 
 
 class Announcer:
-    """Publishes the events of one run; the shapes of their data stand in runs.py."""
+    """Publishes the events of one run; the shapes of their data stand in runs.py. For any thread."""
 
     def __init__(self, repository: Repository, broadcaster: Broadcaster, run_id: int) -> None:
         self._repository = repository
@@ -33,25 +35,26 @@ class Announcer:
         self._repository.add_event(self._run_id, level, message)
         self._broadcaster.publish("log", {"run_id": self._run_id, "level": level, "message": message})
 
-    def measured(self, trial: TrialOrder, record: records.Measurement) -> None:
-        """A rate of a trial has been measured."""
-        requests = record.requests
+    def measured(
+        self, trial: int, purpose: TrialPurpose, configuration: Configuration, measured: Measurement
+    ) -> None:
+        """A rate of the trial of that number has been measured."""
         self._broadcaster.publish(
             "measurement",
             {
                 "run_id": self._run_id,
-                "trial": trial.number,
-                "purpose": trial.purpose.value,
-                "configuration": trial.configuration,
-                "rate_rps": record.rate_rps,
-                "goodput_mbps": record.goodput_mbps,
-                "reply_rate_rps": record.reply_rate_rps,
-                "timed_out": requests.timed_out_before_read + requests.timed_out_after_read,
-                "generator_limited": record.generator_limited,
+                "trial": trial,
+                "purpose": purpose.value,
+                "configuration": configuration,
+                "rate_rps": measured.rate_rps,
+                "goodput_mbps": measured.goodput_mbps,
+                "reply_rate_rps": measured.reply_rate_rps,
+                "timed_out": measured.requests.timed_out,
+                "generator_limited": measured.generator_limited,
             },
         )
 
-    def recorded(self, trial: records.Trial) -> None:
+    def recorded(self, trial: Trial) -> None:
         """A trial is in the database."""
         self._broadcaster.publish(
             "trial",
@@ -63,7 +66,7 @@ class Announcer:
                 "block": trial.block,
                 "configuration": trial.configuration,
                 "configuration_hash": trial.configuration_hash,
-                "verdict": trial.verdict,
+                "verdict": trial.verdict.value,
                 "reason": trial.reason,
                 "score": trial.score,
                 "second_score": trial.second_score,

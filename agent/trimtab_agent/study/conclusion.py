@@ -1,27 +1,29 @@
 """From a run's recorded trials to its outcome: the sentence, the gain, the ranking."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from trimtab_db import records
+from trimtab_trials.configuration import Configuration, configuration_hash
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.blocks import Blocks
 from trimtab_tuner.confirmation import conclude, describe
 from trimtab_tuner.diagnosis.evidence import KEPT_UP
 from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
+from trimtab_tuner.noise import Noise
 from trimtab_tuner.presets import RunSettings
-from trimtab_tuner.records import Configuration, ConfirmedScore, Measurement, TrialResult, Verdict
-from trimtab_tuner.reference import Reference
 from trimtab_tuner.score import parse_objective
-from trimtab_tuner.space import Space, configuration_hash
+from trimtab_tuner.space import Space
+from trimtab_tuner.standing import standings
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.wording import counted
+from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.results.front import run_front
 from trimtab_agent.results.outcome import Outcome, RankedConfiguration
-from trimtab_agent.station.measuring import for_tuner
 from trimtab_agent.study.calibration import recorded_calibration
-from trimtab_agent.study.history import History, as_result
-from trimtab_agent.workloads.choice import recorded_clients
+from trimtab_agent.study.history import History
 
 ADVICE = {
     Verdict.FAILED_VERIFICATION: (
@@ -40,9 +42,9 @@ ADVICE = {
 }
 
 
-def verdict_counts(trials: Sequence[records.TrialLine]) -> dict[str, int]:
+def verdict_counts(trials: Sequence[Trial]) -> dict[str, int]:
     """How many trials of the search and the confirmation got each verdict, most frequent first."""
-    judged = [trial for trial in trials if trial.purpose is not records.TrialPurpose.CALIBRATION]
+    judged = [trial for trial in trials if trial.purpose is not TrialPurpose.CALIBRATION]
     return dict(Counter(trial.verdict for trial in judged).most_common())
 
 
@@ -51,23 +53,28 @@ def confirmed_outcome(
     finalists: Sequence[Configuration],
     history: History,
     blocks: Blocks,
-    best: TrialResult | None,
+    best: Trial | None,
 ) -> Outcome:
     """The outcome by the blocks of the confirmation that are whole; `finalists` begins with the default.
 
     `best` is what the search recommends.
     """
     space, trials = Space.model_validate(run.space), history.trials
-    scores = block_scores(trials, blocks.whole)
-    searched = [as_result(trial) for trial in history.finished(records.TrialPurpose.SEARCH)]
+    slots = [
+        trial
+        for standing in standings(trials).values()
+        for block, trial in standing.blocks.items()
+        if block in blocks.whole
+    ]
+    searched = history.finished(TrialPurpose.SEARCH)
     recommended = None if best is None else best.configuration
-    concluded = conclude(space, finalists, scores, searched, best=recommended)
+    concluded = conclude(space, finalists, slots, searched, best=recommended)
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
     gains = {configuration_hash(c.configuration): c.gain for c in concluded.challengers}
     ranking = []
     for number, finalist in enumerate(finalists):
         digest = configuration_hash(finalist)
-        ranked = _ranked(finalist, number == 0, scores, ranks, gains.get(digest))
+        ranked = _ranked(finalist, number == 0, slots, ranks, gains.get(digest))
         stable = concluded.stability.get(digest, "unknown")
         ranking.append(ranked.model_copy(update={"stability": stable}))
     ranking.sort(key=lambda r: (r.rank is None, r.rank, -(r.mean_score_mbps or 0.0)))
@@ -84,7 +91,7 @@ def confirmed_outcome(
         )
     return Outcome(
         sentence=sentence,
-        confirmed=len(scores) > 0,
+        confirmed=len(slots) > 0,
         default=space.default(),
         best=concluded.recommended,
         gain=concluded.gain,
@@ -94,30 +101,15 @@ def confirmed_outcome(
     )
 
 
-def block_scores(trials: Sequence[records.TrialLine], blocks: Collection[int]) -> list[ConfirmedScore]:
-    """The scores of those blocks of the confirmation; of a slot that was tried again, the last."""
-    latest = {
-        (trial.block, trial.configuration_hash): trial
-        for trial in trials
-        if trial.purpose is records.TrialPurpose.CONFIRMATION
-        and trial.block in blocks
-        and trial.verdict != Verdict.ABORTED
-    }
-    return [
-        ConfirmedScore(configuration=trial.configuration, block=trial.block, score=trial.score)
-        for trial in latest.values()
-    ]
-
-
 def _ranked(
     finalist: Configuration,
     is_default: bool,
-    scores: Sequence[ConfirmedScore],
+    slots: Sequence[Trial],
     ranks: dict[str, int],
     gain: Gain | None,
 ) -> RankedConfiguration:
     own = configuration_hash(finalist)
-    row = sorted((s.block, s.score) for s in scores if configuration_hash(s.configuration) == own)
+    row = sorted((slot.block, slot.score) for slot in slots if slot.configuration_hash == own)
     verified = [score for _, score in row if score is not None]
     return RankedConfiguration(
         rank=ranks.get(own),
@@ -130,16 +122,11 @@ def _ranked(
     )
 
 
-def unfinished_outcome(
-    run: records.Run, best: TrialResult | None, history: History, reference: Reference
-) -> Outcome:
-    """The outcome of a run that ended before its confirmation told anything: the best so far.
-
-    `reference` is what the run knows of the noise of single trials.
-    """
+def unfinished_outcome(run: records.Run, best: Trial | None, history: History) -> Outcome:
+    """The outcome of a run that ended before its confirmation told anything: the best so far."""
     default = Space.model_validate(run.space).default()
     return Outcome(
-        sentence=_unfinished_sentence(run, best, history, reference),
+        sentence=_unfinished_sentence(run, best, history, history.noise()),
         confirmed=False,
         default=default,
         best=None if best is None else best.configuration,
@@ -156,7 +143,7 @@ def remark_on_ladder(run: records.Run, best: Configuration, history: History) ->
     The ladder is made from what the default can do. Where another is faster than its last rate, how much
     faster is not seen, nor which of several that are. A closed loop has no end of this kind.
     """
-    clients = recorded_clients(run.workload_parameters)
+    clients = clients_of(run.workload_parameters)
     trial = history.latest(best)
     if trial is None or not trial.measurements or clients.loop == "closed":
         return ""
@@ -174,11 +161,9 @@ def remark_on_ladder(run: records.Run, best: Configuration, history: History) ->
     )
 
 
-def _unfinished_sentence(
-    run: records.Run, best: TrialResult | None, history: History, reference: Reference
-) -> str:
+def _unfinished_sentence(run: records.Run, best: Trial | None, history: History, noise: Noise) -> str:
     """The best so far, and how much there is to it."""
-    searched = history.finished(records.TrialPurpose.SEARCH)
+    searched = history.finished(TrialPurpose.SEARCH)
     if not searched:
         return "The run ended before any configuration had been measured."
     if best is None or best.score is None:
@@ -188,21 +173,21 @@ def _unfinished_sentence(
     of_default = [t.score for t in searched if t.configuration == default and t.score is not None]
     if best.configuration != default and of_default:
         sentence += f", the default measured {of_default[0]:.1f} Mbps"
-    known = f"by {reference.measured} of the default" if reference.measured >= 2 else "assumed"
+    known = f"by {noise.measured} of the default" if noise.measured >= 2 else "assumed"
     return (
-        f"{sentence}; single trials differ by {reference.noise:.1%} (standard deviation, {known}), and the "
+        f"{sentence}; single trials differ by {noise.share:.1%} (standard deviation, {known}), and the "
         "best of several is also the luckiest. Not confirmed."
     )
 
 
 def explain_no_verified(run: records.Run, history: History) -> str:
     """Why no trial was verified: what became of most of them, one as an example, and what may help."""
-    judged = history.finished(records.TrialPurpose.SEARCH)
+    judged = history.finished(TrialPurpose.SEARCH)
     if not judged:
         return ""
     verdict, count = Counter(trial.verdict for trial in judged).most_common(1)[0]
     example = next(trial for trial in judged if trial.verdict == verdict)
-    advice = _looser_constraint(run, history, len(judged)) or ADVICE.get(Verdict(verdict), "")
+    advice = _looser_constraint(run, history, len(judged)) or ADVICE.get(verdict, "")
     of_all = f"{count} of {counted(len(judged), 'trial')}"
     sentence = f"{of_all}: {verdict}, for instance trial {example.number}: {example.reason}"
     return f"{sentence} {advice}".strip()
@@ -242,5 +227,5 @@ def _limit_never_held(run: records.Run, history: History) -> str:
 
 
 def _measured(history: History) -> Iterator[list[Measurement]]:
-    """What each trial of the search measured, as the tuner looks at it."""
-    return ([for_tuner(m) for m in trial.measurements] for trial in history.searched() if trial.measurements)
+    """What each trial of the search measured."""
+    return (list(trial.measurements) for trial in history.searched() if trial.measurements)

@@ -1,26 +1,27 @@
 """The confirmation of a run: the finalists measured again in interleaved blocks, as far as that is not done.
 
 Which slots are left is asked of the recorded trials before each one (trimtab_tuner.blocks), so a resumed run
-goes on where it was.
+goes on where it was. One trial follows the other at one station: blocks compare only within one machine.
 """
 
 from collections.abc import Sequence
 
 from trimtab_db import records
-from trimtab_db.records import RunPhase, TrialPurpose
-from trimtab_tuner.blocks import FEWEST_BLOCKS, Blocks, BlockTrial
+from trimtab_db.records import RunPhase
+from trimtab_trials.configuration import Configuration, configuration_hash
+from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.blocks import FEWEST_BLOCKS, Blocks
 from trimtab_tuner.confirmation import choose_finalists
+from trimtab_tuner.noise import repeats_needed
 from trimtab_tuner.presets import RunSettings
-from trimtab_tuner.records import Configuration, TrialResult, Verdict
-from trimtab_tuner.reference import repeats_needed
-from trimtab_tuner.space import Space, configuration_hash
+from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.wording import counted
 
 from trimtab_agent.results.front import finalists_of_front
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.conclusion import confirmed_outcome
-from trimtab_agent.study.executor import TrialExecutor
+from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 
@@ -34,7 +35,7 @@ class Confirmation:
         settings: RunSettings,
         space: Space,
         history: History,
-        best: TrialResult | None,
+        best: Trial | None,
     ) -> None:
         self._run = run
         self._settings = settings
@@ -51,15 +52,17 @@ class Confirmation:
         )
         self._repeats = self._repeats_for(best)
 
-    def carry_out(self, ladder: Sequence[float], executor: TrialExecutor, progress: RunProgress) -> Outcome:
-        """Measures what is missing, and says what came out; raises what the executor raises."""
+    def carry_out(self, ladder: Sequence[float], dispatcher: Dispatcher, progress: RunProgress) -> Outcome:
+        """Has measured what is missing, and says what came out; raises what the dispatcher raises."""
         while True:
             blocks = self._blocks()
             progress.expect(RunPhase.CONFIRMING, blocks.trials_left)
             if blocks.next_slot is None:
                 return confirmed_outcome(self._run, self._finalists, self._history, blocks, self._best)
             block, configuration = blocks.next_slot
-            executor.climb(TrialPurpose.CONFIRMATION, configuration, ladder, block=block)
+            dispatcher.carry_out(
+                dispatcher.order(TrialPurpose.CONFIRMATION, configuration, ladder, block=block)
+            )
 
     def so_far(self) -> Outcome | None:
         """What the blocks measured so far say; None while they are too few for an interval."""
@@ -76,17 +79,16 @@ class Confirmation:
         return outcome.model_copy(update={"confirmed": False, "sentence": sentence})
 
     def _blocks(self) -> Blocks:
-        trials = self._history.finished(TrialPurpose.CONFIRMATION)
-        return blocks_of(self._finalists, self._repeats, self._run.seed, trials)
+        return Blocks(self._finalists, self._repeats, self._run.seed, self._history.trials)
 
-    def _repeats_for(self, best: TrialResult | None) -> int:
+    def _repeats_for(self, best: Trial | None) -> int:
         """As many as the preset says, or up to twice that if the gain to be shown needs so many."""
         usual = self._settings.confirmation_repeats
         default = configuration_hash(self._space.default())
         scores = [r.score for r in self._history.results() if configuration_hash(r.configuration) == default]
         if not usual or best is None or best.score is None or not scores or not scores[0]:
             return usual
-        needed = repeats_needed(self._history.reference().noise, best.score / scores[0] - 1)
+        needed = repeats_needed(self._history.noise().share, best.score / scores[0] - 1)
         return needed if usual < needed <= 2 * usual else usual
 
     def _expert(self) -> Configuration | None:
@@ -99,17 +101,3 @@ class Confirmation:
         free = {knob.name: advice[knob.name] for knob in self._space.free if knob.name in advice}
         expert = {**self._space.default(), **free}
         return expert if self._space.allows(expert) else None
-
-
-def blocks_of(
-    finalists: Sequence[Configuration], repeats: int, seed: int, trials: Sequence[records.TrialLine]
-) -> Blocks:
-    """The blocks of a confirmation, from its finished trials."""
-    measured = [
-        BlockTrial(
-            block=trial.block, configuration_hash=trial.configuration_hash, verdict=Verdict(trial.verdict)
-        )
-        for trial in trials
-        if trial.block > 0  # 0: outside of all blocks
-    ]
-    return Blocks(finalists, repeats, seed, measured)

@@ -1,13 +1,10 @@
 """What a run may learn from earlier runs of the same kind of server (`--set learn=true`)."""
 
 from trimtab_db import Repository, records
-from trimtab_db.records import TrialPurpose
-from trimtab_tuner.records import Verdict
+from trimtab_trials.trial import TrialPurpose, Verdict
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.experience import PastRun
-
-from trimtab_agent.study.history import as_result
-from trimtab_agent.workloads.choice import recorded_conditions
+from trimtab_tuner.strategies.past_runs import PastRun
+from trimtab_tuner.workloads.parameters import conditions_of
 
 # The latest runs are the likeliest to be like this one, and each costs a little at every proposal.
 MOST_RUNS = 20
@@ -26,15 +23,14 @@ def earlier_runs(repository: Repository, run: records.Run) -> list[PastRun]:
         other = summary.run
         if other.id >= run.id or (other.target, other.objective) != (run.target, run.objective):
             continue
-        trials = [
+        trials = tuple(
             t
-            for t in repository.trial_lines(other.id)
+            for t in repository.trials(other.id)
             if t.purpose is TrialPurpose.SEARCH and t.verdict not in (Verdict.ABORTED, Verdict.DISTURBED)
-        ]
+        )
         if any(t.score is not None for t in trials):
-            results = tuple(as_result(t) for t in trials)
             found.append(
-                PastRun(space=Space.model_validate(other.space), features=features(other), results=results)
+                PastRun(space=Space.model_validate(other.space), features=features(other), results=trials)
             )
         if len(found) == MOST_RUNS:
             break
@@ -42,12 +38,12 @@ def earlier_runs(repository: Repository, run: records.Run) -> list[PastRun]:
 
 
 def features(run: records.Run) -> dict[str, str | float]:
-    """What tells runs apart before their first trial; see `trimtab_tuner.strategies.experience`."""
+    """What tells runs apart before their first trial; see `trimtab_tuner.strategies.past_runs`."""
     fixed = Space.model_validate(run.space).fixed
     told: dict[str, str | float] = {"cpus": float(len(run.layout.get("server", ())) > 1)}
     for knob in ("architecture", "sendfile"):
         if knob in fixed:
             told[knob] = fixed[knob]
-    memory = recorded_conditions(run.workload_parameters).memory
+    memory = conditions_of(run.workload_parameters).memory
     told["disk"] = {"moderate-io": 0.7, "heavy-io": 1.0}.get(memory, 0.0)
     return told

@@ -1,23 +1,17 @@
 """What is recorded of a run: its trials and proposals, with the questions the phases ask about them."""
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 
-from trimtab_db import Repository, records
-from trimtab_db.records import TrialPurpose
-from trimtab_tuner.early_stop import Climb, Leader, find_leader
+from trimtab_db import Repository
+from trimtab_trials.configuration import Configuration, configuration_hash
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.early_stop import Leader, find_leader
 from trimtab_tuner.limits import Limit
-from trimtab_tuner.records import Configuration, Proposal, TrialResult, Verdict
-from trimtab_tuner.reference import (
-    Reference,
-    judge_reference,
-    planned_references,
-    reference_due,
-    without_drift,
-)
+from trimtab_tuner.noise import Noise, judge_noise, planned_references, reference_due, without_drift
 from trimtab_tuner.score import derived_limit
-from trimtab_tuner.space import configuration_hash
+from trimtab_tuner.strategies.base import Proposal
 
 # A configuration whose trials were disturbed so often is not measured again.
 MOST_DISTURBED = 2
@@ -25,7 +19,7 @@ PAGE_TRIALS = 100
 
 
 class History:
-    """A run's trials, read once and kept up to date by recording through it.
+    """A run's trials by number, read once and kept up to date by recording through it.
 
     Of what was measured in them only the goodput is kept: everything else that is asked about a run of
     thousands of trials is asked about few of them, and read when it is.
@@ -34,67 +28,69 @@ class History:
     def __init__(self, repository: Repository, run_id: int) -> None:
         self._repository = repository
         self._run_id = run_id
-        self.trials: list[records.TrialLine] = list(repository.trial_lines(run_id))
+        self.trials: list[Trial] = list(repository.trials(run_id))
         self._curves = repository.goodput_curves(run_id)
-        self._results: dict[int, TrialResult] = {}  # by trial; asked for anew after every one
+        self._last_number = self.trials[-1].number if self.trials else 0
         proposals = repository.proposals_of(run_id)
         self._proposals = len(proposals)
         self._untried = {p.configuration_hash: p.number for p in proposals if p.trial_number is None}
 
-    @property
-    def next_number(self) -> int:
-        """The number of the next trial."""
-        return self.trials[-1].number + 1 if self.trials else 1
+    def new_number(self) -> int:
+        """The number of a trial that is about to be carried out."""
+        self._last_number += 1
+        return self._last_number
 
-    def finished(self, purpose: TrialPurpose) -> list[records.TrialLine]:
+    def finished(self, purpose: TrialPurpose) -> list[Trial]:
         """The trials of that purpose that were not cut short."""
         return [trial for trial in self.trials if _finished(trial, purpose)]
 
-    def results(self) -> list[TrialResult]:
+    def results(self) -> list[Trial]:
         """What the strategy asked for and got, drift taken out; without the repeats of the reference.
 
         A disturbed trial is left out, so that the strategy asks for it again, until it has been disturbed
         `MOST_DISTURBED` times.
         """
-        searched = enumerate(self.finished(TrialPurpose.SEARCH), start=1)
         disturbed: Counter[str] = Counter()
         asked = []
-        for position, trial in searched:
+        for position, trial in enumerate(self.finished(TrialPurpose.SEARCH), start=1):
             if trial.proposal_number is None:
                 continue
-            if trial.verdict == Verdict.DISTURBED:
+            if trial.verdict is Verdict.DISTURBED:
                 disturbed[trial.configuration_hash] += 1
                 if disturbed[trial.configuration_hash] != MOST_DISTURBED:
                     continue
-            if trial.number not in self._results:
-                self._results[trial.number] = as_result(trial)
-            asked.append((position, self._results[trial.number]))
-        return without_drift(asked, self.reference())
+            asked.append((position, trial))
+        return without_drift(asked, self.noise())
 
-    def reference(self) -> Reference:
+    def answers(self, trial: Trial) -> bool:
+        """Whether a trial that the strategy asked for, and that is recorded, is among the results."""
+        if trial.verdict is not Verdict.DISTURBED:
+            return True
+        return (
+            sum(
+                other.verdict is Verdict.DISTURBED
+                and other.proposal_number is not None
+                and other.configuration_hash == trial.configuration_hash
+                for other in self.finished(TrialPurpose.SEARCH)
+            )
+            == MOST_DISTURBED
+        )
+
+    def noise(self) -> Noise:
         """What the default's trials in the search say about noise and drift."""
         trials = self.finished(TrialPurpose.SEARCH)
         default = trials[0].configuration_hash if trials else ""
-        return judge_reference(
+        return judge_noise(
             [
                 (position, trial.score)
                 for position, trial in enumerate(trials, start=1)
-                if trial.configuration_hash == default and trial.score is not None
+                if trial.score is not None and trial.configuration_hash == default
             ]
         )
 
     def leader(self) -> Leader | None:
         """What the next trial of the search must be able to reach; None while nothing has been verified."""
-        climbs = [
-            Climb(
-                configuration_hash=trial.configuration_hash,
-                score=trial.score,
-                goodput_mbps=self._curves.get(trial.number, {}),
-            )
-            for trial in self.finished(TrialPurpose.SEARCH)
-            if trial.score is not None
-        ]
-        return find_leader(climbs, self.reference().noise)
+        return find_leader(self.finished(TrialPurpose.SEARCH), self._curves, self.noise().share)
 
     def rates_saved(self, ladder: Sequence[float]) -> int:
         """How many rates of the search have not been driven because the outcome was settled."""
@@ -105,23 +101,25 @@ class History:
             if trial.verdict in settled
         )
 
-    def calibrations(self) -> list[records.Trial]:
+    def calibrations(self) -> list[Trial]:
         """The calibrations that were not cut short, with all they measured."""
         numbers = [trial.number for trial in self.finished(TrialPurpose.CALIBRATION)]
         return [self._repository.trial(self._run_id, number) for number in numbers]
 
-    def searched(self) -> Iterator[records.Trial]:
+    def searched(self) -> Iterator[Trial]:
         """The trials of the search that were not cut short with their measurements, read a page at a time."""
         after = 0
-        while page := self._repository.trials_of(self._run_id, after=after, limit=PAGE_TRIALS):
+        while page := self._repository.whole_trials(
+            self._run_id, after=after, limit=PAGE_TRIALS, size_classes=False
+        ):
             yield from (trial for trial in page if _finished(trial, TrialPurpose.SEARCH))
             after = page[-1].number
 
-    def latest(self, configuration: Configuration) -> records.Trial | None:
+    def latest(self, configuration: Configuration) -> Trial | None:
         """The last verified trial of a configuration with all it measured; None where there is none."""
         own = (t for t in reversed(self.trials) if t.score is not None and t.configuration == configuration)
-        line = next(own, None)
-        return None if line is None else self._repository.trial(self._run_id, line.number)
+        latest = next(own, None)
+        return None if latest is None else self._repository.trial(self._run_id, latest.number)
 
     def low_load_limit(self) -> Limit | None:
         """The latency limit that the calibration suggests, by its lowest rate with replies, if any."""
@@ -133,10 +131,13 @@ class History:
         }
         return derived_limit(means_us[min(means_us)]) if means_us else None
 
-    def reference_due(self, budget_trials: int) -> bool:
-        """Whether the search's next trial is to be the reference; never if the default was not verified."""
-        trials = self.finished(TrialPurpose.SEARCH)
-        return self._default_verified and reference_due(len(trials) + 1, budget_trials)
+    def reference_due(self, budget_trials: int, in_flight: int = 0) -> bool:
+        """Whether the search's next trial is to be the reference, with so many in flight already.
+
+        Never if the default was not verified.
+        """
+        position = len(self.finished(TrialPurpose.SEARCH)) + in_flight + 1
+        return self._default_verified and reference_due(position, budget_trials)
 
     def references_left(self, budget_trials: int) -> int:
         """How many more times the search will measure the reference."""
@@ -159,10 +160,10 @@ class History:
         judged = [t for t in trials if t.configuration_hash == default and t.verdict != Verdict.DISTURBED]
         return not judged or judged[0].score is not None
 
-    def record(self, trial: records.Trial) -> None:
-        """Records a trial."""
+    def record(self, trial: Trial) -> None:
+        """Records a trial; those in flight may come to their ends in another order than they began."""
         self._repository.record_trial(trial)
-        self.trials.append(_line(trial))
+        insort(self.trials, trial.without_measurements(), key=lambda each: each.number)
         self._curves[trial.number] = {m.rate_rps: m.goodput_mbps for m in trial.measurements}
 
     def propose(self, proposal: Proposal) -> int:
@@ -185,22 +186,5 @@ class History:
         return self._proposals
 
 
-def _finished(trial: records.TrialLine, purpose: TrialPurpose) -> bool:
-    return trial.purpose is purpose and trial.verdict != Verdict.ABORTED
-
-
-def _line(trial: records.Trial) -> records.TrialLine:
-    """What became of the trial, without what it measured."""
-    return records.TrialLine(**{f.name: getattr(trial, f.name) for f in fields(records.TrialLine)})
-
-
-def as_result(trial: records.TrialLine) -> TrialResult:
-    """A recorded trial as the tuner wants it."""
-    return TrialResult(
-        configuration=trial.configuration,
-        verdict=Verdict(trial.verdict),
-        score=trial.score,
-        second_score=trial.second_score,
-        estimated_score=trial.estimated_score,
-        reason=trial.reason,
-    )
+def _finished(trial: Trial, purpose: TrialPurpose) -> bool:
+    return trial.purpose is purpose and trial.verdict is not Verdict.ABORTED

@@ -11,10 +11,10 @@ import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from trimtab_db import records
-from trimtab_db.records import RunPhase, RunState, TrialPurpose
+from trimtab_db.records import RunPhase, RunState
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.presets import Estimate
-from trimtab_tuner.records import Configuration, Verdict
 
 from trimtab_agent.broadcast import Broadcaster
 
@@ -35,14 +35,11 @@ class Mean:
         self.value = before + (number - before) / self._count
 
 
-def _duration_s(trial: records.TrialLine) -> float:
-    return (trial.finished_at - trial.started_at).total_seconds()
-
-
 class RunProgress:
     """Progress of one run; every change is published as an event `progress`.
 
-    Changed by the runner's thread, and by whoever asks for a pause; `data` may be read from any.
+    Changed by the run's thread, by those of its stations, and by whoever asks for a pause; `data` may be read
+    from any. Of several trials in flight it shows the one that began last.
     """
 
     def __init__(
@@ -50,12 +47,12 @@ class RunProgress:
         broadcaster: Broadcaster,
         run_id: int,
         estimate: Estimate,
-        trials: Sequence[records.TrialLine],
+        trials: Sequence[Trial],
     ) -> None:
         """`trials` are those that the run has recorded so far."""
         self._broadcaster = broadcaster
-        self._lock = threading.Lock()  # over what both change
-        self._started = time.monotonic() - sum(_duration_s(trial) for trial in trials)
+        self._lock = threading.RLock()  # over all that is kept here
+        self._started = time.monotonic() - sum(trial.duration_s for trial in trials)
         self._phase_s: dict[str, float] = {phase.phase: phase.duration_s for phase in estimate.breakdown}
         expected = {phase.phase: phase.trials for phase in estimate.breakdown}
         self._left = {phase: expected[phase] for phase in ("searching", "confirming", "exporting")}
@@ -107,18 +104,22 @@ class RunProgress:
             trial=number, configuration=configuration, rates=rates, rate_index=None, rate_rps=None, load=None
         )
 
-    def rate_started(self, rate_rps: float) -> None:
-        """The trial's next rate begins."""
-        index = 0 if self.data["rate_index"] is None else self.data["rate_index"] + 1
-        # A calibration finds out as it goes how many rates it needs.
-        rates = max(self.data["rates"], index + 1)
-        self._publish(rate_rps=rate_rps, rate_index=index, rates=rates, load=None)
+    def rate_started(self, number: int, rate_rps: float) -> None:
+        """The next rate of the trial begins."""
+        with self._lock:
+            if number != self.data["trial"]:
+                return
+            index = 0 if self.data["rate_index"] is None else self.data["rate_index"] + 1
+            # A calibration finds out as it goes how many rates it needs.
+            rates = max(self.data["rates"], index + 1)
+            self._publish(rate_rps=rate_rps, rate_index=index, rates=rates, load=None)
 
-    def load_progressed(self, line: dict[str, Any]) -> None:
-        """The load generator has reported."""
-        self._publish(load={name: value for name, value in line.items() if name != "type"})
+    def load_progressed(self, number: int, line: dict[str, Any]) -> None:
+        """The trial's load generator has reported."""
+        if number == self.data["trial"]:
+            self._publish(load={name: value for name, value in line.items() if name != "type"})
 
-    def trial_finished(self, trial: records.TrialLine) -> None:
+    def trial_finished(self, trial: Trial) -> None:
         """The trial is recorded."""
         phase = self.data["phase"]
         if phase in self._left:
@@ -147,14 +148,14 @@ class RunProgress:
         self._left = dict.fromkeys(self._left, 0)
         self._publish(state=state.value)
 
-    def _take_in(self, trial: records.TrialLine) -> None:
+    def _take_in(self, trial: Trial) -> None:
         """Learns from a recorded trial how long such trials take."""
-        if trial.purpose is TrialPurpose.CALIBRATION or trial.verdict == Verdict.ABORTED:
+        if trial.purpose is TrialPurpose.CALIBRATION or trial.verdict is Verdict.ABORTED:
             return
         if trial.purpose is TrialPurpose.SEARCH:
-            self._searched.add(_duration_s(trial))
-        if trial.verdict == Verdict.VERIFIED:
-            self._climbed.add(_duration_s(trial))
+            self._searched.add(trial.duration_s)
+        if trial.verdict is Verdict.VERIFIED:
+            self._climbed.add(trial.duration_s)
 
     def _trial_s(self, phase: str) -> float:
         """How long a trial of the phase takes, as far as is known."""

@@ -9,13 +9,11 @@ tell the file from the machine.
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from trimtab_db import records
-from trimtab_db.records import TrialPurpose
-from trimtab_tuner.records import Configuration, Verdict
-from trimtab_tuner.space import configuration_hash
+from trimtab_trials.configuration import Configuration, configuration_hash
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.statistics import prediction_interval
 from trimtab_tuner.targets import TARGETS
 
@@ -23,7 +21,7 @@ from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.exporting import text_digest
 from trimtab_agent.results.outcome import Outcome, Remeasured
 from trimtab_agent.study.base_file import expanded
-from trimtab_agent.study.executor import TrialExecutor
+from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.history import MOST_DISTURBED
 
 NOT_THE_BEST = "it is not called the best"
@@ -37,11 +35,11 @@ def remeasure(
     best: Configuration,
     exports: Sequence[records.Export],
     ladder: Sequence[float],
-    executor: TrialExecutor,
+    dispatcher: Dispatcher,
 ) -> tuple[Outcome, str]:
-    """Drives the exported file of the measured server; the outcome with what came of it, and that in words.
+    """Has the exported file of the measured server driven; the outcome with what came of it, in words too.
 
-    Raises what the executor raises.
+    Raises what the dispatcher raises.
     """
     file = next(export for export in exports if export.format == TARGETS[run.target].program)
     try:
@@ -49,28 +47,22 @@ def remeasure(
     except TrimtabError as error:
         again = not_driven(file, str(error))
     else:
-        trial = _measured(best, ladder, executor, base=text)
+        trial = _measured(best, ladder, dispatcher, base=text)
         again = judged(outcome, best, file, trial)
         if again.agrees is False and trial.score is not None:
-            again = judged(outcome, best, file, trial, _measured(best, ladder, executor))
+            again = judged(outcome, best, file, trial, _measured(best, ladder, dispatcher))
     return with_remeasured(outcome, again), again.sentence
 
 
 def _measured(
-    best: Configuration, ladder: Sequence[float], executor: TrialExecutor, base: str | None = None
-) -> records.Trial:
+    best: Configuration, ladder: Sequence[float], dispatcher: Dispatcher, base: str | None = None
+) -> Trial:
     """A trial outside the blocks, again if it was disturbed; with the text `base` if that is given."""
-    bench = executor.bench
-    if base is not None:
-        executor.bench = replace(bench, base=base)
-    try:
-        for _ in range(MOST_DISTURBED):
-            trial = executor.climb(TrialPurpose.CONFIRMATION, best, ladder)
-            if trial.verdict != Verdict.DISTURBED:
-                break
-        return trial
-    finally:
-        executor.bench = bench
+    for _ in range(MOST_DISTURBED):
+        trial = dispatcher.carry_out(dispatcher.order(TrialPurpose.CONFIRMATION, best, ladder, base=base))
+        if trial.verdict is not Verdict.DISTURBED:
+            break
+    return trial
 
 
 def text_to_run(run: records.Run, file: records.Export) -> str:
@@ -95,8 +87,8 @@ def judged(
     outcome: Outcome,
     best: Configuration,
     file: records.Export,
-    trial: records.Trial,
-    beside: records.Trial | None = None,
+    trial: Trial,
+    beside: Trial | None = None,
 ) -> Remeasured:
     """What the trial of the file says about it, against the confirmed scores of the configuration.
 
@@ -124,9 +116,9 @@ def judged(
     )
 
 
-def _sentence(trial: records.Trial, interval: tuple[float, float] | None) -> tuple[str, bool | None]:
+def _sentence(trial: Trial, interval: tuple[float, float] | None) -> tuple[str, bool | None]:
     """In words, and whether it agrees."""
-    if trial.verdict in (Verdict.DISTURBED, Verdict.GENERATOR_LIMITED):
+    if trial.verdict.spoilt:
         reason = f"{trial.verdict} (trial {trial.number})"
         return f"Re-measured from the exported file: {reason}, which says nothing about the file.", None
     if trial.score is None:
@@ -149,7 +141,7 @@ def _as_good(score: float, other: float) -> bool:
 
 
 def _sentence_beside(
-    trial: records.Trial, beside: records.Trial, interval: tuple[float, float] | None
+    trial: Trial, beside: Trial, interval: tuple[float, float] | None
 ) -> tuple[str, bool | None]:
     """The same for a file that was outside the interval, with the configuration measured right after it."""
     said = (

@@ -1,7 +1,7 @@
 """The one thing through which the API and the command line start, watch and stop runs.
 
-A run executes in a thread of its own, in whichever process started it; the lock in `host/lock.py` keeps it the
-only one on the host.  What has happened is in the database; what happens right now comes through the
+A run executes in a thread of its own, in whichever process started it; the lock in `host/lock.py` keeps it
+the only one on the machine. What has happened is in the database; what happens right now comes through the
 broadcaster and `progress()`.
 
 Data of the events on the broadcaster (`data` of broadcast.Event):
@@ -18,6 +18,7 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
     log          {"run_id", "level", "message"}
 """
 
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,30 +26,39 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_db import Repository, records
-from trimtab_db.records import RunState, TrialPurpose
+from trimtab_db.records import RunState
+from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.presets import Estimate
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.workloads.parameters import recorded_parameters
 
+from trimtab_agent.affinity.journal import AffinityJournal
+from trimtab_agent.affinity.os_settings import SettingAccess
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.host.cpu_layout import CpuLayout
-from trimtab_agent.host.lock import RunLock
+from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.paths import VarPaths
+from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.station.conditions import clear_leftovers, require_surroundings
-from trimtab_agent.station.processes.programs import require_built, server_program, version_of
-from trimtab_agent.station.server.php_pool import php_program
-from trimtab_agent.stopping import PauseSwitch, StopSignal
-from trimtab_agent.study.ending_early import interrupt_dead_runs
+from trimtab_agent.station.clearing import clear_leftovers
+from trimtab_agent.station.requirements import require
+from trimtab_agent.station.station import Station
 from trimtab_agent.study.specification import Plan, RunSpec, check
-from trimtab_agent.study.study import RunEnd, Study
-from trimtab_agent.workloads.choice import parameters
+from trimtab_agent.study.study import RunEnd, Study, found_so_far
+
+log = logging.getLogger(__name__)
 
 RESUMABLE = (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED)
 
 
 class RunService:
-    """Starts, stops and resumes runs on this host; all methods may be called from any thread."""
+    """Starts, stops and resumes runs on this machine; all methods may be called from any thread.
+
+    `host_id` is the machine's record, `access` how its settings are changed.
+    """
 
     def __init__(
         self,
@@ -56,22 +66,26 @@ class RunService:
         settings: AgentSettings,
         repository: Repository,
         broadcaster: Broadcaster,
+        counters: WatchedCounters,
         sampler: Sampler,
+        recorder: Recorder,
+        access: SettingAccess,
         host_id: int,
         layout: CpuLayout,
     ) -> None:
         self._settings = settings
         self._repository = repository
         self._broadcaster = broadcaster
+        self._counters = counters
         self._sampler = sampler
+        self._recorder = recorder
+        self._access = access
         self._host_id = host_id
         self._layout = layout
         self._paths = VarPaths(settings.var)
-        self._guard = threading.Lock()  # over the five below
-        self._runner: Study | None = None
+        self._guard = threading.Lock()  # over the three below
+        self._study: Study | None = None
         self._run_id: int | None = None
-        self._stop: StopSignal | None = None
-        self._pause: PauseSwitch | None = None
         self._thread: threading.Thread | None = None
         self.last_end: RunEnd | None = None
 
@@ -81,11 +95,7 @@ class RunService:
         Raises SpecError, RunConflict while another run is going on, BinaryMissing, HostError, DatabaseError.
         """
         plan = check(spec, self.own_workloads)
-        require_surroundings(plan.definition.conditions)
-        version = version_of(server_program(plan.target, self._settings.httpd_path))
-        if plan.definition.dynamic is not None:
-            php_program()
-        require_built(self._settings.load_path)
+        version = require(self._settings, plan.target, plan.parameters.definition)
         with self._guard, self._alone() as lock:
             run = self._create(plan, version)
             self._launch(run.id, lock)
@@ -98,14 +108,14 @@ class RunService:
         """
         self._repository.run(run_id)
         with self._guard:
-            if self._run_id == run_id and self._pause is not None and self._pause.requested:
-                self._go_on()
+            if self._run_id == run_id and self._study is not None and self._study.go_on():
                 return run_id
             with self._alone() as lock:
                 # Read under the lock: before, it might have been about to finish.
-                state = self._repository.run(run_id).state
-                if state not in RESUMABLE:
-                    raise RunNotResumable(run_id, state.value)
+                run = self._repository.run(run_id)
+                if run.state not in RESUMABLE:
+                    raise RunNotResumable(run_id, run.state.value)
+                self._require(run)
                 self._launch(run_id, lock)
         return run_id
 
@@ -121,10 +131,9 @@ class RunService:
         """
         self._repository.run(run_id)
         with self._guard:
-            if self._run_id != run_id or self._stop is None:
+            if self._run_id != run_id or self._study is None:
                 raise RunNotRunning(run_id)
-            self._stop.request()
-            self._go_on()
+            self._study.stop()
 
     def pause(self, run_id: int) -> None:
         """Asks a run to pause, and returns at once; it does when its present trial has finished.
@@ -133,46 +142,25 @@ class RunService:
         """
         self._repository.run(run_id)
         with self._guard:
-            if self._run_id != run_id or self._stop is None or self._pause is None or self._runner is None:
+            if self._run_id != run_id or self._study is None:
                 raise RunNotRunning(run_id)
-            if self._stop.requested:
+            if self._study.stopping:
                 raise RunNotRunning(run_id, stopping=True)
-            if not self._pause.requested:
-                # Told first: as soon as it is asked for, the runner may tell that it has begun.
-                self._runner.progress.pause_changed("requested")
-                self._pause.request()
+            self._study.pause()
 
     def repeat(self, run_id: int, number: int) -> int:
         """Measures the configuration of a trial once more, in the background; the run's number.
 
-        Raises RecordNotFoundError, TrialNotRepeatable, RunConflict while a run is going on.
+        Raises RecordNotFoundError, TrialNotRepeatable, and what `start` raises.
         """
-        self._repository.run(run_id)
+        run = self._repository.run(run_id)
         trial = self._repository.trial(run_id, number)
         if trial.purpose is TrialPurpose.CALIBRATION:
             raise TrialNotRepeatable(number)
         with self._guard, self._alone() as lock:
+            self._require(run)
             self._launch(run_id, lock, trial)
         return run_id
-
-    @contextmanager
-    def _alone(self) -> Iterator[RunLock]:
-        """The run lock, given back if what is started under it does not start; raises RunConflict."""
-        lock = RunLock(self._paths.lock)
-        try:
-            # Nobody holds the lock but us: whatever seems to go on is dead.
-            interrupt_dead_runs(self._repository)
-            yield lock
-        except BaseException:
-            lock.release()
-            raise
-
-    def _go_on(self) -> None:
-        """Ends a pause; `_guard` is held."""
-        if self._pause is not None and self._pause.requested:
-            self._pause.release()
-            if self._runner is not None:
-                self._runner.progress.pause_changed("no")
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until no run is going on in this process; False if one still is after `timeout_s`."""
@@ -184,8 +172,8 @@ class RunService:
 
     def progress(self) -> dict[str, Any] | None:
         """The data of the last `progress` event; None when no run is going on in this process."""
-        runner = self._runner
-        return None if runner is None else runner.progress.data
+        study = self._study
+        return None if study is None else study.progress.data
 
     def estimate(self, spec: RunSpec) -> Estimate:
         """How many trials such a run would take, and how long; raises SpecError."""
@@ -194,10 +182,21 @@ class RunService:
     def close(self) -> None:
         """Stops the run that is going on, and waits until its children have ended."""
         with self._guard:
-            if self._stop is not None:
-                self._stop.request()
-            self._go_on()
+            if self._study is not None:
+                self._study.stop()
         self.wait()
+
+    @contextmanager
+    def _alone(self) -> Iterator[MachineLock]:
+        """The machine's lock, given back if what is started under it does not start; raises RunConflict."""
+        lock = MachineLock(self._settings.machine_lock, self._paths.var.resolve())
+        try:
+            # Nobody measures here but us: whatever seems to go on is dead.
+            interrupt_dead_runs(self._repository, self._host_id)
+            yield lock
+        except BaseException:
+            lock.release()
+            raise
 
     def _create(self, plan: Plan, version: str) -> records.Run:
         spec, settings = plan.spec, plan.settings
@@ -206,8 +205,8 @@ class RunService:
                 host_id=self._host_id,
                 target_id=self._repository.register_target(plan.target.name, version),
                 workload_id=self._repository.register_workload(
-                    plan.definition.name,
-                    parameters(plan.definition, settings.time_scale),
+                    plan.parameters.definition.name,
+                    plan.parameters.model_dump(mode="json"),
                     files=sum(1 for _ in plan.workload.files()),
                     total_bytes=plan.workload.total_bytes(),
                 ),
@@ -228,51 +227,79 @@ class RunService:
             )
         )
 
-    def _launch(self, run_id: int, lock: RunLock, repeated: records.Trial | None = None) -> None:
+    def _launch(self, run_id: int, lock: MachineLock, repeated: Trial | None = None) -> None:
         """Starts the thread of a recorded run, or of the repeat of one of its trials.
 
         The thread gives the lock back at its end. A run that cannot be started does not count as running.
         """
         lock.name_run(run_id)
-        clear_leftovers(self._paths)
-        stop, pause = StopSignal(), PauseSwitch()
+        clear_leftovers(self._paths.leftovers)
+        station = self._station(run_id)
         try:
-            runner = Study(
+            study = Study(
                 run_id=run_id,
                 agent=self._settings,
                 repository=self._repository,
                 broadcaster=self._broadcaster,
                 sampler=self._sampler,
-                stop=stop,
-                pause=pause,
+                recorder=self._recorder,
+                stations=[station],
             )
             if repeated is None:
-                # Not before the runner is there: what it refuses does not run.
+                # Not before the study is there: what it refuses does not run.
                 self._repository.set_run_state(run_id, RunState.RUNNING)
             thread = threading.Thread(
-                target=self._carry_through, args=(runner, repeated, lock, stop), name=f"run-{run_id}"
+                target=self._carry_through, args=(study, repeated, lock), name=f"run-{run_id}"
             )
             try:
                 thread.start()
             except RuntimeError as error:
                 raise HostError(f"run {run_id} gets no thread to run in: {error}") from error
         except BaseException as error:
-            stop.close()
+            station.close()
             if self._repository.run(run_id).state is RunState.RUNNING:
                 self._repository.set_run_state(run_id, RunState.FAILED, error=str(error))
             raise
         # The thread waits for the guard, which is held, before it takes these back.
-        self._runner, self._run_id, self._stop, self._pause = runner, run_id, stop, pause
-        self._thread = thread
+        self._study, self._run_id, self._thread = study, run_id, thread
 
-    def _carry_through(
-        self, runner: Study, repeated: records.Trial | None, lock: RunLock, stop: StopSignal
-    ) -> None:
+    def _require(self, run: records.Run) -> None:
+        """Raises what `start` does if the run cannot go on here."""
+        workload = recorded_parameters(run.workload_parameters)
+        require(self._settings, TARGETS[run.target], workload.definition)
+
+    def _station(self, run_id: int) -> Station:
+        """The station of this machine, for a run; settings that its trials change are journalled as its."""
+        lines = self._repository.os_changes(self._host_id, run_id)
+        return Station(
+            self._settings,
+            host=self._repository.host(self._host_id),
+            layout=self._layout,
+            counters=self._counters,
+            journal=AffinityJournal(lines, self._access),
+            logs=self._paths.log(run_id),
+        )
+
+    def _carry_through(self, study: Study, repeated: Trial | None, lock: MachineLock) -> None:
         """What the thread of a run does."""
         try:
-            self.last_end = runner.execute() if repeated is None else runner.repeat(repeated)
+            self.last_end = study.execute() if repeated is None else study.repeat(repeated)
         finally:
             with self._guard:
-                self._runner = self._run_id = self._stop = self._pause = None
+                self._study = self._run_id = None
                 lock.release()
-                stop.close()
+
+
+def interrupt_dead_runs(repository: Repository, host_id: int) -> None:
+    """Marks the runs that only seem to go on on this machine as interrupted, with what they had found.
+
+    For whoever holds the machine's lock: then no run can be going on.
+    """
+    for run_id in repository.interrupt_running_runs(host_id):
+        try:
+            outcome = found_so_far(repository, run_id)
+        except Exception:
+            # Of an earlier version, perhaps; that must not keep anybody from opening the database.
+            log.warning("run %d was interrupted, and what it had found cannot be told", run_id, exc_info=True)
+        else:
+            repository.set_run_outcome(run_id, outcome.model_dump(mode="json"))

@@ -1,27 +1,29 @@
-"""The search of a run: asks the strategy, measures what it proposes, and the reference in between.
+"""The search of a run: asks the strategy, has measured what it proposes, and the reference in between.
 
-The strategy is rebuilt from the recorded trials before each question: what is known of noise and drift has
-changed with the trial before, and with it what all the others mean. With two objectives each question is
-about another trade-off between them.
+The strategy is kept, and told one trial after the other. What is known of noise and drift changes with the
+reference; with a drift, and with two objectives, all that was told before means something else after each
+trial, and is told anew. With two objectives each question is about another trade-off between them, so that
+what is recommended under the first is asked of a second strategy, which is told the scores as they are.
 """
 
 from collections.abc import Sequence
 
 from trimtab_db import Repository, records
-from trimtab_db.records import RunPhase, TrialPurpose
+from trimtab_db.records import RunPhase
+from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.job import EarlyEnd
+from trimtab_tuner.noise import smallest_gain
 from trimtab_tuner.pareto import steered
 from trimtab_tuner.presets import RunSettings
-from trimtab_tuner.records import Proposal, TrialResult
-from trimtab_tuner.reference import smallest_gain
 from trimtab_tuner.second_objective import axis
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import make_strategy
-from trimtab_tuner.strategies.base import Strategy
+from trimtab_tuner.strategies.base import Proposal, Strategy
 from trimtab_tuner.wording import counted
 
 from trimtab_agent.study.announcer import Announcer
+from trimtab_agent.study.dispatcher import Dispatcher, Order
 from trimtab_agent.study.earlier_runs import earlier_runs, features
-from trimtab_agent.study.executor import TrialExecutor
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 
@@ -36,44 +38,31 @@ class Search:
         self._settings = settings
         self._space = space
         self._history = history
-        self._experience = earlier_runs(repository, run) if settings.learn else []
-        self._strategy = self._rebuilt_strategy()
+        self._past_runs = earlier_runs(repository, run) if settings.learn else []
+        self._drifting = False
+        self._strategy = self._recommender = self._made()
+        if not self._one_objective:
+            self._strategy = self._made()
+        for result in history.results():
+            self._recommender.tell(result)
+        self._revise_if_due()
 
-    def best(self) -> TrialResult | None:
+    def best(self) -> Trial | None:
         """What the strategy recommends under the first objective; None if nothing has been verified."""
-        if self._one_objective:
-            return self._strategy.best()
-        return self._strategy_told(self._history.results()).best()
+        return self._recommender.best()
 
     def carry_out(
-        self,
-        ladder: Sequence[float],
-        executor: TrialExecutor,
-        progress: RunProgress,
-        announcer: Announcer,
+        self, ladder: Sequence[float], dispatcher: Dispatcher, progress: RunProgress, announcer: Announcer
     ) -> None:
-        """Searches on until the strategy has no more questions; raises what the executor raises."""
-        self._tell(progress)
+        """Searches on until the strategy has no more questions; raises what the dispatcher raises."""
+        self._tell_progress(progress)
         while True:
-            if self._history.reference_due(self._settings.budget_trials):
-                # It answers no proposal: that is how it is known later.
-                executor.climb(TrialPurpose.SEARCH, self._space.default(), ladder)
-            else:
-                proposal = self._strategy.ask()
-                if proposal is None:
-                    break
-                may_stop_early = self._may_stop_early(proposal)
-                executor.climb(
-                    TrialPurpose.SEARCH,
-                    proposal.configuration,
-                    ladder,
-                    level=proposal.level,
-                    proposal_number=self._history.propose(proposal),
-                    may_stop_early=may_stop_early,
-                    leader=self._history.leader() if may_stop_early and self._one_objective else None,
-                )
-            self._strategy = self._rebuilt_strategy()
-            self._tell(progress)
+            while dispatcher.free and (order := self._next_order(ladder, dispatcher)) is not None:
+                dispatcher.start(order)
+            if not dispatcher.in_flight:
+                break
+            self._take_in(dispatcher.wait())
+            self._tell_progress(progress)
         announcer.note("info", self._noise_sentence())
         if saved := self._history.rates_saved(ladder):
             announcer.note("info", f"Stopping early has saved {counted(saved, 'rate')} of the search.")
@@ -83,12 +72,55 @@ class Search:
         """A trial far from the leader under one objective may still be the best under the other."""
         return self._run.second_objective is None
 
-    def _may_stop_early(self, proposal: Proposal) -> bool:
+    def _next_order(self, ladder: Sequence[float], dispatcher: Dispatcher) -> Order | None:
+        """What is to be measured next; None when nothing is, as far as is known yet."""
+        if self._history.reference_due(self._settings.budget_trials, dispatcher.in_flight):
+            # It answers no proposal: that is how it is known later.
+            return dispatcher.order(TrialPurpose.SEARCH, self._space.default(), ladder)
+        proposal = self._strategy.ask()
+        if proposal is None:
+            return None
+        return dispatcher.order(
+            TrialPurpose.SEARCH,
+            proposal.configuration,
+            ladder,
+            level=proposal.level,
+            proposal_number=self._history.propose(proposal),
+            end_early=self._end_early(proposal, dispatcher),
+        )
+
+    def _end_early(self, proposal: Proposal, dispatcher: Dispatcher) -> EarlyEnd | None:
         """Not the default, which all others are compared with, nor a repeat, which is to be exact."""
         is_default = proposal.configuration == self._space.default()
-        return self._settings.early_stopping and not is_default and not proposal.repeat
+        if not self._settings.early_stopping or is_default or proposal.repeat:
+            return None
+        leader = self._history.leader() if self._one_objective else None
+        return EarlyEnd(objective=self._run.objective, limit=dispatcher.limit, leader=leader)
 
-    def _tell(self, progress: RunProgress) -> None:
+    def _take_in(self, trial: Trial) -> None:
+        """Tells the strategies of a trial that has just been recorded, and what is known since."""
+        trial = trial.without_measurements()
+        asked = trial.proposal_number is not None
+        for strategy in {id(each): each for each in (self._strategy, self._recommender)}.values():
+            if asked and self._history.answers(trial):
+                strategy.tell(trial)
+            elif asked:
+                strategy.take_back(trial.configuration)
+            strategy.adjust(noise=self._history.noise().share, budget_trials=self._budget_trials)
+        self._revise_if_due()
+
+    def _revise_if_due(self) -> None:
+        """Tells everything anew where it means something else now."""
+        drifting = bool(self._history.noise().drift_per_trial)
+        if drifting or self._drifting:
+            self._recommender.revise(self._history.results())
+        self._drifting = drifting
+        if self._run.second_objective is not None:
+            minimised = axis(self._run.second_objective).minimised
+            results = self._history.results()
+            self._strategy.revise(steered(results, minimised=minimised, seed=self._run.seed))
+
+    def _tell_progress(self, progress: RunProgress) -> None:
         asked = self._strategy.expected_trials() - len(self._history.results())
         references = self._history.references_left(self._settings.budget_trials)
         progress.expect(RunPhase.SEARCHING, asked + references)
@@ -98,36 +130,32 @@ class Search:
 
     def _noise_sentence(self) -> str:
         """How much trials differ on this host, and what the confirmation can tell."""
-        reference, repeats = self._history.reference(), self._settings.confirmation_repeats
-        times = f"{reference.measured} measurements of the default" if reference.measured >= 2 else "assumed"
-        sentence = f"Trials on this host differ by {reference.noise:.1%} (standard deviation; {times})"
-        if reference.drift_per_trial:
-            sentence += f", and drifted by {reference.drift_per_trial:+.2%} per trial, which was taken out"
+        noise, repeats = self._history.noise(), self._settings.confirmation_repeats
+        times = f"{noise.measured} measurements of the default" if noise.measured >= 2 else "assumed"
+        sentence = f"Trials on this host differ by {noise.share:.1%} (standard deviation; {times})"
+        if noise.drift_per_trial:
+            sentence += f", and drifted by {noise.drift_per_trial:+.2%} per trial, which was taken out"
         if repeats >= 2:
-            sentence += f"; {repeats} repeats tell a gain of {smallest_gain(reference.noise, repeats):.1%}"
+            sentence += f"; {repeats} repeats tell a gain of {smallest_gain(noise.share, repeats):.1%}"
         return sentence + "."
 
-    def _rebuilt_strategy(self) -> Strategy:
-        results = self._history.results()
-        if self._run.second_objective is not None:
-            minimised = axis(self._run.second_objective).minimised
-            results = steered(results, minimised=minimised, seed=self._run.seed)
-        return self._strategy_told(results)
+    @property
+    def _budget_trials(self) -> int:
+        """What the strategy may ask for."""
+        return self._history.strategy_budget(self._settings.budget_trials)
 
-    def _strategy_told(self, results: Sequence[TrialResult]) -> Strategy:
+    def _made(self) -> Strategy:
+        """A strategy that has been told nothing yet."""
         settings = self._settings
-        strategy = make_strategy(
+        return make_strategy(
             settings.strategy,
             self._space,
             seed=self._run.seed,
-            budget_trials=self._history.strategy_budget(settings.budget_trials),
+            budget_trials=self._budget_trials,
             coarse_grid=settings.coarse_grid,
             levels=settings.levels,
             tie_tolerance=settings.tie_tolerance,
-            noise=self._history.reference().noise,
-            experience=self._experience,
+            noise=self._history.noise().share,
+            experience=self._past_runs,
             features=features(self._run),
         )
-        for result in results:
-            strategy.tell(result)
-        return strategy

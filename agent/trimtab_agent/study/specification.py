@@ -24,17 +24,12 @@ from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.conditions import Memory, Start, memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
 from trimtab_tuner.workloads.links import Link
+from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
 
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.cpu_layout import process_layout
 from trimtab_agent.study.base_file import BaseFile, read_base
-from trimtab_agent.workloads.choice import (
-    find_definition,
-    make_workload,
-    parameters,
-    sized,
-    with_conditions,
-)
+from trimtab_agent.workloads.choice import find_definition, make_workload, with_conditions
 
 # Stands for the private instance when only the question is whether there can be one.
 NOWHERE = RenderContext(root="/", listen=("127.0.0.1:1",), server_cpus=(0,), prefix="/")
@@ -87,7 +82,7 @@ class Plan:
 
     spec: RunSpec
     target: Target
-    definition: Definition
+    parameters: WorkloadParameters
     workload: Workload
     space: Space
     settings: RunSettings
@@ -156,10 +151,11 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     if why := space.nothing_to_try():
         raise SpecError("knobs", why)
     definition = with_conditions(
-        sized(definition, settings.directories), memory=spec.memory, start=spec.start, link=spec.link
+        definition.sized(settings.directories), memory=spec.memory, start=spec.start, link=spec.link
     )
     _refuse_replicas(space, definition.conditions.link, base)
-    workload = make_workload(parameters(definition, settings.time_scale), own_workloads)
+    workload_parameters = parameters(definition, settings.time_scale)
+    workload = make_workload(workload_parameters, own_workloads)
     try:
         memory_limit_bytes(definition.conditions.memory, workload.total_bytes())
     except ValueError as error:
@@ -167,7 +163,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     return Plan(
         spec=spec,
         target=target,
-        definition=definition,
+        parameters=workload_parameters,
         workload=workload,
         space=space,
         settings=settings,

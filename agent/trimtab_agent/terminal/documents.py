@@ -5,10 +5,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 from trimtab_db import Repository, records
+from trimtab_trials.trial import Trial
 
 _RUN = TypeAdapter(records.Run)
 _SUMMARIES = TypeAdapter(tuple[records.RunSummary, ...])
-_TRIALS = TypeAdapter(tuple[records.Trial, ...])
+_TRIAL = TypeAdapter(Trial)
 _EXPORTS = TypeAdapter(tuple[records.Export, ...])
 _EVENTS = TypeAdapter(tuple[records.Event, ...])
 
@@ -17,7 +18,10 @@ def run_document(repository: Repository, run_id: int) -> dict[str, Any]:
     """A run with its trials, their measurements and size classes, its exports and its events."""
     return {
         "run": _RUN.dump_python(repository.run(run_id), mode="json"),
-        "trials": _TRIALS.dump_python(repository.trials_of(run_id, size_classes=True), mode="json"),
+        "trials": [
+            {**_TRIAL.dump_python(trial, mode="json"), "configuration_hash": trial.configuration_hash}
+            for trial in repository.whole_trials(run_id)
+        ],
         "exports": _EXPORTS.dump_python(repository.exports(run_id), mode="json"),
         "events": _EVENTS.dump_python(repository.events(run_id), mode="json"),
     }

@@ -13,15 +13,15 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from trimtab_db import records
 from trimtab_db.records import RunState
-from trimtab_tuner.records import Verdict
+from trimtab_trials.trial import Verdict
 from trimtab_tuner.space import Space
 from trimtab_tuner.workloads.clients import Clients
+from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.errors import RunNotRunning
 from trimtab_agent.study.runs import RunService
 from trimtab_agent.terminal.report import describe_configuration
-from trimtab_agent.workloads.choice import recorded_clients
 
 PLAIN_INTERVAL_S = 10.0
 WAKE_S = 1.0
@@ -54,7 +54,7 @@ class Follower:
     def follow(self, run: records.Run) -> None:
         """Shows the run, which has just been started, and returns when it has ended."""
         self._space = Space.model_validate(run.space)
-        self._clients = recorded_clients(run.workload_parameters)
+        self._clients = clients_of(run.workload_parameters)
         with self._signals_handled(), self._display():
             stopping = False
             while not self._service.wait(0):

@@ -1,5 +1,5 @@
 """The command line: `trimtab up | tune | runs | show | compare | export | replay | targets | host |
-affinity | load | workload | db`.
+affinity | load | station | workload | db`.
 
 Exit codes
     0    done; for `tune`: the run has finished, whether or not it found a gain
@@ -26,13 +26,14 @@ from trimtab_tuner.score import Objective
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.wording import counted
+from trimtab_tuner.workloads.parameters import recorded_parameters
 
 from trimtab_agent import __version__
 from trimtab_agent.errors import HostError, SpecError, TrimtabError
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.results.exporting import export_run, verdict, was_refused
 from trimtab_agent.runtime import open_repository, open_runtime
-from trimtab_agent.station.file_set import FileSet
+from trimtab_agent.station.file_set import root_of
 from trimtab_agent.study.specification import KnobSpec, RunSpec
 from trimtab_agent.terminal.commands.affinity import app as affinity_app
 from trimtab_agent.terminal.commands.compare import compare
@@ -52,6 +53,7 @@ from trimtab_agent.terminal.commands.options import (
     settings_of,
 )
 from trimtab_agent.terminal.commands.replay import replay
+from trimtab_agent.terminal.commands.station import app as station_app
 from trimtab_agent.terminal.commands.targets import targets
 from trimtab_agent.terminal.commands.workload import app as workload_app
 from trimtab_agent.terminal.documents import print_json, run_document, runs_document
@@ -75,6 +77,7 @@ app.add_typer(database_app)
 app.add_typer(host_app)
 app.add_typer(affinity_app)
 app.add_typer(load_app)
+app.add_typer(station_app)
 app.add_typer(workload_app)
 app.command()(compare)
 app.command()(replay)
@@ -266,11 +269,11 @@ def export(
     paths = VarPaths(settings.var.resolve())
     with open_repository(settings) as repository:
         run = repository.run(run_id)
-        files = FileSet(paths.file_sets, make_workload(run.workload_parameters, paths.workloads))
+        workload = make_workload(recorded_parameters(run.workload_parameters), paths.workloads)
         export_run(
             repository,
             run_id,
-            root=files.root,
+            root=root_of(paths.file_sets, workload.name, tuple(workload.files())),
             directory=paths.exports(run_id),
             httpd=settings.httpd_path,
         )

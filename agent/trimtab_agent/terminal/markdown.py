@@ -5,12 +5,14 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from trimtab_db import Repository, records
+from trimtab_trials.trial import Trial
 from trimtab_tuner.presets import PRESETS
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.clients import Clients
+from trimtab_tuner.workloads.parameters import clients_of, conditions_of, workload_label
 
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_agent.results.outcome import Outcome
@@ -22,7 +24,6 @@ from trimtab_agent.terminal.report import (
     objectives_label,
     table_rows,
 )
-from trimtab_agent.workloads.choice import recorded_clients, recorded_conditions, workload_label
 
 SHOWN_KNOBS = 8
 SHOWN_ROWS = 40
@@ -31,7 +32,7 @@ SHOWN_ROWS = 40
 def run_markdown(repository: Repository, run_id: int) -> str:
     """The document: what was run, the outcome, the ranked configurations, and what is understood of them."""
     run = repository.run(run_id)
-    trials = repository.trial_summaries(run_id)
+    trials = repository.trials_with_curves(run_id)
     space = Space.model_validate(run.space)
     outcome = Outcome.model_validate(run.outcome) if run.outcome else None
     parts = [
@@ -63,24 +64,22 @@ def run_markdown(repository: Repository, run_id: int) -> str:
     if outcome is not None and outcome.front is not None:
         parts += ["## Front", "No other configuration is better in both objectives. * recommended"]
         parts.append(_table(*front_rows(space, outcome.front)))
-    clients = recorded_clients(run.workload_parameters)
+    clients = clients_of(run.workload_parameters)
     parts += list(_understood(analyse_run(repository, run_id), clients))
     return "\n\n".join(parts) + "\n"
 
 
-def _facts(
-    repository: Repository, run: records.Run, trials: Sequence[records.TrialSummary]
-) -> list[tuple[str, str]]:
+def _facts(repository: Repository, run: records.Run, trials: Sequence[Trial]) -> list[tuple[str, str]]:
     """Where and how it was measured, for how long, and how sure a single trial is."""
     host = repository.host(run.host_id)
     cpus = counted(host.cpus, "CPU")
-    reference = History(repository, run.id).reference()
+    known = History(repository, run.id).noise()
     noise = (
-        f"{reference.noise:.1%} (standard deviation of a trial, by {reference.measured} of the default)"
-        if reference.measured >= 2
-        else f"{reference.noise:.1%} (assumed: the default has {reference.measured} scores in the search)"
+        f"{known.share:.1%} (standard deviation of a trial, by {known.measured} of the default)"
+        if known.measured >= 2
+        else f"{known.share:.1%} (assumed: the default has {known.measured} scores in the search)"
     )
-    measured_s = sum((trial.finished_at - trial.started_at).total_seconds() for trial in trials)
+    measured_s = sum(trial.duration_s for trial in trials)
     whole_minutes = round(measured_s / 60)
     took = counted(whole_minutes, "minute") if whole_minutes else counted(round(measured_s), "second")
     return [
@@ -92,7 +91,7 @@ def _facts(
         ("target", f"{run.target} {run.target_version}"),
         ("objective", objectives_label(run)),
         ("strategy", f"{run.strategy} (seed {run.seed})"),
-        ("ladder", recorded_clients(run.workload_parameters).level(*run.ladder) if run.ladder else ""),
+        ("ladder", clients_of(run.workload_parameters).level(*run.ladder) if run.ladder else ""),
         ("trials", f"{len(trials)}, which took {took}; the run is {run.state}"),
         ("noise", noise),
     ]
@@ -100,7 +99,7 @@ def _facts(
 
 def _command(run: records.Run, space: Space) -> str:
     """The command that starts such a run: what differs from the preset and from what a target tunes."""
-    conditions = recorded_conditions(run.workload_parameters)
+    conditions = conditions_of(run.workload_parameters)
     words = ["trimtab", "tune", f"--preset={run.preset}", f"--target={run.target}"]
     words += [f"--base={run.base['path']}"] if run.base else []
     words += [f"--workload={run.workload}", f"--memory={conditions.memory}", f"--start={conditions.start}"]

@@ -9,14 +9,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 from trimtab_db import Repository, records
-from trimtab_db.records import RunState, TrialPurpose
-from trimtab_tuner.records import Configuration
+from trimtab_db.records import RunState
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.space import Space
 from trimtab_tuner.wording import counted
+from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.results.exporting import verdict, was_refused
 from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration
-from trimtab_agent.workloads.choice import recorded_clients, workload_label
 
 LEGEND = (
     "rank: finalists that share a number cannot be told apart (Tukey HSD, 95 %); * recommended; score: one "
@@ -35,7 +36,7 @@ STATE_STYLE = {
 class Row:
     """A line of the ranked table: a configuration's trial of the search and its place among the finalists."""
 
-    trial: records.TrialSummary
+    trial: Trial
     ranked: RankedConfiguration | None
     is_default: bool
     is_best: bool
@@ -51,11 +52,10 @@ class Row:
         if not self.trial.measurements:
             return None
         requests = self.trial.measurements[-1].requests
-        timed_out = requests.timed_out_before_read + requests.timed_out_after_read
-        return 100 * timed_out / requests.offered if requests.offered else None
+        return 100 * requests.timed_out / requests.offered if requests.offered else None
 
 
-def table_rows(space: Space, outcome: Outcome | None, trials: Sequence[records.TrialSummary]) -> list[Row]:
+def table_rows(space: Space, outcome: Outcome | None, trials: Sequence[Trial]) -> list[Row]:
     """One row per configuration of the search: finalists by rank, then the others by score."""
     ranking = {r.configuration_hash: r for r in outcome.ranking} if outcome else {}
     best = outcome.best if outcome else None
@@ -86,7 +86,7 @@ def _place(row: Row) -> tuple[bool, int, float, float, int]:
 def print_run(console: Console, repository: Repository, run_id: int, exports: Path) -> None:
     """The whole report of a run; `exports` is where its files lie."""
     run = repository.run(run_id)
-    trials = repository.trial_summaries(run_id)
+    trials = repository.trials_with_curves(run_id)
     space = Space.model_validate(run.space)
     outcome = Outcome.model_validate(run.outcome) if run.outcome else None
     console.print()
@@ -99,7 +99,7 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     )
     console.print(f"Host {escape(run.host)}: {run.layout['sentence']}")
     if run.ladder:
-        console.print(f"Ladder: {recorded_clients(run.workload_parameters).level(*run.ladder)}")
+        console.print(f"Ladder: {clients_of(run.workload_parameters).level(*run.ladder)}")
     rows = table_rows(space, outcome, trials)
     if rows:
         console.print(_ranked_table(space, rows))
@@ -193,9 +193,7 @@ def _front_table(space: Space, front: Front) -> Table:
     return table
 
 
-def _conclusion(
-    run: records.Run, outcome: Outcome | None, trials: Sequence[records.TrialSummary]
-) -> list[str]:
+def _conclusion(run: records.Run, outcome: Outcome | None, trials: Sequence[Trial]) -> list[str]:
     lines = []
     if outcome is not None:
         lines.append(f"[bold]{escape(outcome.sentence)}[/bold]")

@@ -11,13 +11,11 @@ from typing import Any
 
 from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads import WORKLOADS, Workload
-from trimtab_tuner.workloads.clients import Clients
-from trimtab_tuner.workloads.conditions import Conditions
 from trimtab_tuner.workloads.definition import Definition, DefinitionError, read_definition
-from trimtab_tuner.workloads.drawn import DEFAULT_SEED, DrawnWorkload
-from trimtab_tuner.workloads.file_sets import Specweb99Files
+from trimtab_tuner.workloads.drawn import DrawnWorkload
 from trimtab_tuner.workloads.learning import steadier_than_poisson
 from trimtab_tuner.workloads.learnt import LearntWorkload, ModelError, pack, unpack
+from trimtab_tuner.workloads.parameters import WorkloadParameters
 
 from trimtab_agent.errors import SpecError
 
@@ -38,13 +36,8 @@ def find_definition(name: str, own: Path | None) -> Definition:
         raise SpecError("workload", f"workload = {name!r}: expected one of {', '.join(names)}{hint}")
     for path in _own_files(own):
         if path.stem == name:
-            return _read(path)
+            return read_definition_file(path)
     return WORKLOADS[name]
-
-
-def read_definition_file(path: Path) -> Definition:
-    """The definition in a file of the user's; raises SpecError."""
-    return _read(path)
 
 
 def all_definitions(own: Path | None) -> Iterator[tuple[Definition, Path | None]]:
@@ -57,19 +50,10 @@ def all_definitions(own: Path | None) -> Iterator[tuple[Definition, Path | None]
     }
     for path in _own_files(own):
         try:
-            found[path.stem] = (_read(path), path)
+            found[path.stem] = (read_definition_file(path), path)
         except SpecError:
             continue
     yield from found.values()
-
-
-def sized(definition: Definition, directories: int) -> Definition:
-    """The definition with so many directories, if its file set is made of directories."""
-    if not isinstance(definition.files, Specweb99Files):
-        return definition
-    return definition.model_copy(
-        update={"files": definition.files.model_copy(update={"directories": directories})}
-    )
 
 
 def with_conditions(definition: Definition, **asked: str | None) -> Definition:
@@ -78,53 +62,16 @@ def with_conditions(definition: Definition, **asked: str | None) -> Definition:
     return definition.model_copy(update={"conditions": definition.conditions.model_copy(update=update)})
 
 
-def recorded_clients(recorded: dict[str, Any]) -> Clients:
-    """How clients behave, by recorded parameters."""
-    return Clients.model_validate(recorded.get("definition", {}).get("clients", {}))
-
-
-def recorded_conditions(recorded: dict[str, Any]) -> Conditions:
-    """The conditions in recorded parameters."""
-    return Conditions.model_validate(recorded.get("definition", {}).get("conditions", {}))
-
-
-def parameters(definition: Definition, time_scale: float) -> dict[str, Any]:
-    """What is recorded of a workload: all that tells it from another of the same name.
-
-    The seed is the workload's own and not the run's, so that runs with different seeds face the same
-    requests and can be compared.
-    """
-    return {
-        "definition": definition.model_dump(mode="json"),
-        "seed": DEFAULT_SEED,
-        "time_scale": time_scale,
-    }
-
-
-def workload_label(name: str, recorded: dict[str, Any]) -> str:
-    """Its name, with the conditions that are unusual: results under others do not compare."""
-    conditions = recorded_conditions(recorded)
-    unusual = [
-        *((f"{conditions.memory} memory",) if conditions.memory != "unlimited" else ()),
-        *(("cold start",) if conditions.start == "cold" else ()),
-        *((f"{conditions.link} link",) if conditions.link != "loopback" else ()),
-    ]
-    return f"{name} ({', '.join(unusual)})" if unusual else name
-
-
-def make_workload(recorded: dict[str, Any], own: Path | None = None) -> Workload:
-    """The workload with recorded parameters; `own` is the folder of the user's, where models lie.
+def make_workload(parameters: WorkloadParameters, own: Path | None = None) -> Workload:
+    """The workload with these parameters; `own` is the folder of the user's, where models lie.
 
     Raises SpecError when what was learnt from a log is not there any more.
     """
-    if "definition" not in recorded:  # recorded before there were definitions
-        definition = sized(WORKLOADS["specweb99"], recorded["directories"])
-    else:
-        definition = Definition.model_validate(recorded["definition"])
+    definition = parameters.definition
     if definition.learnt is not None:
         model = _read_model(definition.name, definition.learnt.model, own)
-        return LearntWorkload(definition.name, model, time_scale=recorded["time_scale"])
-    return DrawnWorkload(definition, seed=recorded["seed"], time_scale=recorded["time_scale"])
+        return LearntWorkload(definition.name, model, time_scale=parameters.time_scale)
+    return DrawnWorkload(definition, seed=parameters.seed, time_scale=parameters.time_scale)
 
 
 def save_learnt(name: str, model: dict[str, Any], page: str, own: Path) -> Path:
@@ -200,7 +147,8 @@ def _own_files(own: Path | None) -> list[Path]:
     return sorted(own.glob("*.toml")) if own is not None else []
 
 
-def _read(path: Path) -> Definition:
+def read_definition_file(path: Path) -> Definition:
+    """The definition in a file of the user's; raises SpecError."""
     try:
         return read_definition(path)
     except DefinitionError as error:

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from trimtab_db.database import Database
 from trimtab_db.repository.counters import CounterRepository
-from trimtab_db.repository.os_changes import OsChangeRepository
+from trimtab_db.repository.os_changes import OsChanges
 from trimtab_db.repository.runs import RunRepository
 from trimtab_db.repository.trials import TrialRepository
 
 
-class Repository(RunRepository, TrialRepository, CounterRepository, OsChangeRepository):
+class Repository(RunRepository, TrialRepository, CounterRepository):
     """All subjects in one object."""
+
+    def os_changes(self, host_id: int, run_id: int | None = None) -> OsChanges:
+        """The journal of settings changed on this host; new lines belong to the run, if one is given."""
+        return OsChanges(self.database, host_id, run_id)
 
     def close(self) -> None:
         """Close the database."""

@@ -7,6 +7,10 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+from sqlalchemy import Select, select
+
+from trimtab_db import models
+
 if TYPE_CHECKING:
     from trimtab_db.database import Database
 
@@ -28,6 +32,14 @@ class RepositoryPart:
 def now() -> datetime:
     """The present, in UTC."""
     return datetime.now(UTC)
+
+
+def rows_of_machine(host_id: int) -> Select[int]:
+    """The ids of all records of the machine that the host is: it may have had another kernel or name
+    before.
+    """
+    machine_id = select(models.Host.machine_id).where(models.Host.id == host_id).scalar_subquery()
+    return select(models.Host.id).where(models.Host.machine_id == machine_id)
 
 
 def record_of(kind: type[R], row: object, **replaced: object) -> R:

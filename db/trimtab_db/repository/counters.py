@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import LargeBinary, delete, func, insert, select, type_coerce
 
 from trimtab_db import models, records
-from trimtab_db.repository.base import RepositoryPart, columns_of, now
+from trimtab_db.repository.base import RepositoryPart, columns_of, now, rows_of_machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,7 +84,7 @@ class CounterRepository(RepositoryPart):
         query = (
             select(*COLUMNS)
             .where(
-                models.CounterSample.host_id == host_id,
+                models.CounterSample.host_id.in_(self._rows_of_machine(host_id)),
                 models.CounterSample.step_s == step_s,
                 models.CounterSample.taken_at >= since,
             )
@@ -122,26 +122,32 @@ class CounterRepository(RepositoryPart):
         `largest_bytes` is what all samples of the host may take up together; None for no bound.
         """
         sample = models.CounterSample
+        hosts = self._rows_of_machine(host_id)
         with self.database.writing() as session:
             deleted = 0
             for step_s, age in RETENTION.items():
                 stale = delete(sample).where(
-                    sample.host_id == host_id, sample.step_s == step_s, sample.taken_at < now() - age
+                    sample.host_id.in_(hosts), sample.step_s == step_s, sample.taken_at < now() - age
                 )
                 if step_s == KEPT_WITH_RUN_S:
                     stale = stale.where(sample.run_id.is_(None))
                 deleted += session.connection().execute(stale).rowcount
             if largest_bytes is not None:
-                deleted += self._cut_down(session, host_id, largest_bytes)
+                deleted += self._cut_down(session, hosts, largest_bytes)
             return deleted
 
+    def _rows_of_machine(self, host_id: int) -> tuple[int, ...]:
+        """The records of the host's machine; read by themselves, as an index is looked up by each of them."""
+        with self.database.reading() as session:
+            return tuple(session.scalars(rows_of_machine(host_id)))
+
     @staticmethod
-    def _cut_down(session: Session, host_id: int, largest_bytes: int) -> int:
+    def _cut_down(session: Session, hosts: tuple[int, ...], largest_bytes: int) -> int:
         """Deletes the oldest samples until the rest fits: the finest step is the first to give way."""
         sample = models.CounterSample
         deleted = 0
         for step_s in sorted(RETENTION, reverse=True):
-            of_step = (sample.host_id == host_id, sample.step_s == step_s)
+            of_step = (sample.host_id.in_(hosts), sample.step_s == step_s)
             newest = select(func.length(sample.values).label("bytes")).where(*of_step)
             newest = newest.order_by(sample.taken_at.desc()).limit(SIZED_BY)
             mean_bytes = session.scalar(select(func.avg(newest.subquery().c.bytes)))

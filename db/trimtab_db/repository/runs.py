@@ -6,24 +6,34 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
+from trimtab_trials.host import Host
+from trimtab_trials.trial import TrialPurpose
 
 from trimtab_db import models, records
 from trimtab_db.errors import RecordNotFoundError
-from trimtab_db.records import RunPhase, RunState, TrialPurpose
-from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_of
+from trimtab_db.records import RunPhase, RunState
+from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_of, rows_of_machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sqlalchemy import Select
 
 
 class RunRepository(RepositoryPart):
     """Queries about runs."""
 
-    def register_host(self, host: records.Host) -> int:
-        """Note that `host` was seen now; the same machine in the same state has the same id."""
+    def register_host(self, host: Host) -> int:
+        """Note that `host` was seen now; the same machine in the same state has the same id.
+
+        The first one takes over what was recorded before machines had ids: a database had one host then.
+        """
         with self.database.writing() as session:
+            known = session.scalar(select(func.count()).where(models.Host.machine_id != ""))
+            if not known:
+                session.execute(update(models.Host).values(machine_id=host.machine_id))
             row = session.scalar(
                 select(models.Host).filter_by(**columns_of(host, without=["topology"]))
             ) or models.Host(**columns_of(host))
@@ -33,13 +43,13 @@ class RunRepository(RepositoryPart):
             session.flush()
             return row.id
 
-    def host(self, host_id: int) -> records.Host:
+    def host(self, host_id: int) -> Host:
         """The host with this id."""
         with self.database.reading() as session:
             row = session.get(models.Host, host_id)
             if row is None:
                 raise RecordNotFoundError(f"There is no host {host_id}.")
-            return record_of(records.Host, row)
+            return record_of(Host, row)
 
     def register_target(self, name: str, version: str) -> int:
         """The id of this kind of server in this version."""
@@ -104,10 +114,13 @@ class RunRepository(RepositoryPart):
                 raise _no_run(run_id)
             return _run_summary(*row)
 
-    def count_runs(self) -> int:
-        """How many runs are recorded."""
+    def count_runs(self, state: RunState | None = None) -> int:
+        """How many runs are recorded, or how many of them are in that state."""
+        query = select(func.count(models.Run.id))
+        if state is not None:
+            query = query.where(models.Run.state == state)
         with self.database.reading() as session:
-            return session.scalar(select(func.count(models.Run.id))) or 0
+            return session.scalar(query) or 0
 
     def set_run_state(self, run_id: int, state: RunState, *, error: str = "") -> None:
         """Move a run to `state`; `running` begins a stretch of it, all others end it."""
@@ -146,13 +159,13 @@ class RunRepository(RepositoryPart):
             if tags is not None:
                 row.tags = list(tags)
 
-    def interrupt_running_runs(self) -> tuple[int, ...]:
-        """Mark every run that is still `running` as interrupted, and say which.
+    def interrupt_running_runs(self, host_id: int) -> tuple[int, ...]:
+        """Mark every run of the host's machine that is still `running` as interrupted, and say which.
 
-        For whoever has just found that no run can be going on: the agent at its start, holding the run lock.
+        For whoever has just found that no run can be going on there: an agent that holds the machine's lock.
         """
         with self.database.writing() as session:
-            rows = session.scalars(select(models.Run).filter_by(state=RunState.RUNNING)).all()
+            rows = session.scalars(_running(host_id)).all()
             for row in rows:
                 row.state = RunState.INTERRUPTED
                 row.error = "The agent ended while this run was going on."
@@ -194,6 +207,12 @@ class RunRepository(RepositoryPart):
             return tuple(record_of(records.Export, row) for row in session.scalars(query))
 
 
+def _running(host_id: int) -> Select[models.Run]:
+    return select(models.Run).where(
+        models.Run.state == RunState.RUNNING, models.Run.host_id.in_(rows_of_machine(host_id))
+    )
+
+
 def _run_row(session: Session, run_id: int) -> models.Run:
     row = session.get(models.Run, run_id)
     if row is None:
@@ -224,6 +243,7 @@ def _run_record(row: models.Run) -> records.Run:
         records.Run,
         row,
         host=row.host.name,
+        machine_id=row.host.machine_id,
         target=row.target.name,
         target_version=row.target.version,
         workload=row.workload.name,

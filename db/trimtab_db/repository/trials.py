@@ -5,18 +5,38 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
+from trimtab_trials.measurement import Measurement, SizeClassCounts
+from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_db import models, records
 from trimtab_db.errors import RecordConflictError, RecordNotFoundError
 from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection
 
     from sqlalchemy import Select
     from sqlalchemy.orm.interfaces import ORMOption
+
+CURVE = (
+    "number",
+    "rate_rps",
+    "goodput_mbps",
+    "reply_rate_rps",
+    "requests",
+    "reply_latency",
+    "generator_limited",
+)
+"""What curves and tables show of a measurement."""
+
+LINE = tuple(
+    name.name
+    for name in fields(Trial)
+    if name.name not in ("proposal_number", "server_config", "measurements")
+)
+"""What became of a trial, without what it measured."""
 
 
 class TrialRepository(RepositoryPart):
@@ -31,9 +51,9 @@ class TrialRepository(RepositoryPart):
         configuration_hash: str,
         level: int,
         reason: str,
-    ) -> records.Proposal:
+    ) -> records.RecordedProposal:
         """Write down what the strategy asks for, before it is tried. `number` counts from 1 in the run."""
-        proposal = records.Proposal(
+        proposal = records.RecordedProposal(
             run_id=run_id,
             number=number,
             configuration=configuration,
@@ -46,7 +66,7 @@ class TrialRepository(RepositoryPart):
             session.add(models.Proposal(**columns_of(proposal, without=["trial_number"])))
         return proposal
 
-    def proposals_of(self, run_id: int) -> tuple[records.Proposal, ...]:
+    def proposals_of(self, run_id: int) -> tuple[records.RecordedProposal, ...]:
         """What the strategy asked for, in the order of asking; `trial_number` is None if not tried."""
         query = (
             select(models.Proposal)
@@ -56,21 +76,24 @@ class TrialRepository(RepositoryPart):
         )
         with self.database.reading() as session:
             return tuple(
-                record_of(records.Proposal, row, trial_number=row.trial.number if row.trial else None)
+                record_of(records.RecordedProposal, row, trial_number=row.trial.number if row.trial else None)
                 for row in session.scalars(query)
             )
 
-    def record_trial(self, trial: records.Trial) -> None:
+    def record_trial(self, trial: Trial) -> None:
         """Record a finished trial with everything in it, in one transaction: all of it or nothing.
 
         Raises `RecordConflictError` when the run has a trial of this number already, or no such proposal.
         """
-        row = models.Trial(**columns_of(trial, without=["proposal_number", "measurements"]))
+        row = models.Trial(
+            **columns_of(trial, without=["proposal_number", "measurements"]),
+            configuration_hash=trial.configuration_hash,
+        )
         row.measurements = [
             models.Measurement(
                 **columns_of(measurement, without=["size_classes"]),
                 size_classes=[
-                    models.SizeClassResult(**columns_of(result)) for result in measurement.size_classes
+                    models.SizeClassResult(**columns_of(counts)) for counts in measurement.size_classes
                 ],
             )
             for measurement in trial.measurements
@@ -89,12 +112,53 @@ class TrialRepository(RepositoryPart):
                 session.flush()
                 proposal.trial_id = row.id
 
-    def trials_of(
-        self, run_id: int, *, after: int = 0, limit: int | None = None, size_classes: bool = False
-    ) -> tuple[records.Trial, ...]:
+    def trials(self, run_id: int) -> tuple[Trial, ...]:
+        """What became of the run's trials, ascending by number, and nothing of what they measured."""
+        with self.database.reading() as session:
+            return tuple(_trial(row) for row in session.execute(_lines(run_id)))
+
+    def trials_with_curves(
+        self, run_id: int, *, after: int = 0, limit: int | None = None, configuration_hash: str | None = None
+    ) -> tuple[Trial, ...]:
         """The run's trials with numbers greater than `after`, ascending, at most `limit` of them.
 
-        They come with their measurements, and those with their size classes if `size_classes` is set.
+        Of their measurements there is what curves and tables show: for runs of thousands of trials.
+        """
+        lines = _lines(run_id).where(models.Trial.number > after).limit(limit)
+        if configuration_hash is not None:
+            lines = lines.where(models.Trial.configuration_hash == configuration_hash)
+        with self.database.reading() as session:
+            rows = session.execute(lines).all()
+            if not rows:
+                return ()
+            measurements: dict[int, list[Measurement]] = {row.number: [] for row in rows}
+            own = (
+                select(models.Trial.number, *(getattr(models.Measurement, name) for name in CURVE))
+                .join(models.Trial.measurements)
+                .where(
+                    models.Trial.run_id == run_id,
+                    models.Trial.number.between(rows[0].number, rows[-1].number),
+                )
+                .order_by(models.Trial.number, models.Measurement.number)
+            )
+            if configuration_hash is not None:
+                own = own.where(models.Trial.configuration_hash == configuration_hash)
+            for trial_number, *values in session.execute(own):
+                measurements[trial_number].append(Measurement(**dict(zip(CURVE, values, strict=True))))
+        return tuple(_trial(row, measurements=tuple(measurements[row.number])) for row in rows)
+
+    def whole_trials(
+        self,
+        run_id: int,
+        *,
+        after: int = 0,
+        limit: int | None = None,
+        numbers: Collection[int] | None = None,
+        size_classes: bool = True,
+    ) -> tuple[Trial, ...]:
+        """The run's trials with everything in them, ascending; `numbers` names those that are wanted.
+
+        `size_classes` are most of the work: without them measurements have none.
         """
         query = (
             select(models.Trial)
@@ -103,49 +167,21 @@ class TrialRepository(RepositoryPart):
             .order_by(models.Trial.number)
             .limit(limit)
         )
+        if numbers is not None:
+            query = query.where(models.Trial.number.in_(numbers))
         with self.database.reading() as session:
-            return tuple(_trial_record(row, size_classes=size_classes) for row in session.scalars(query))
+            return tuple(_whole_trial(row, size_classes=size_classes) for row in session.scalars(query))
 
-    def trials_numbered(self, run_id: int, numbers: Iterable[int]) -> tuple[records.Trial, ...]:
-        """Those of the run's trials, ascending, with everything in them."""
+    def trial(self, run_id: int, number: int) -> Trial:
+        """One trial with everything in it; raises `RecordNotFoundError`."""
         query = (
-            select(models.Trial)
-            .where(models.Trial.run_id == run_id, models.Trial.number.in_(numbers))
-            .options(*_parts(size_classes=True))
-            .order_by(models.Trial.number)
+            select(models.Trial).filter_by(run_id=run_id, number=number).options(*_parts(size_classes=True))
         )
         with self.database.reading() as session:
-            return tuple(_trial_record(row, size_classes=True) for row in session.scalars(query))
-
-    def trial_summaries(
-        self, run_id: int, *, after: int = 0, limit: int | None = None
-    ) -> tuple[records.TrialSummary, ...]:
-        """Like `trials_of`, but only what curves and tables show: for runs of thousands of trials."""
-        with self.database.reading() as session:
-            rows = session.execute(_lines(run_id, after, limit)).all()
-            measurements: dict[int, list[records.MeasurementSummary]] = {row.number: [] for row in rows}
-            if rows:
-                own = (
-                    select(models.Trial.number, *_columns(models.Measurement, records.MeasurementSummary))
-                    .join(models.Trial.measurements)
-                    .where(
-                        models.Trial.run_id == run_id,
-                        models.Trial.number.between(rows[0].number, rows[-1].number),
-                    )
-                    .order_by(models.Trial.number, models.Measurement.number)
-                )
-                for trial_number, *values in session.execute(own):
-                    measurements[trial_number].append(records.MeasurementSummary(**_named(values)))
-        return tuple(
-            records.TrialSummary(**row._asdict(), measurements=tuple(measurements[row.number]))
-            for row in rows
-        )
-
-    def trial_lines(self, run_id: int) -> tuple[records.TrialLine, ...]:
-        """What became of the run's trials, ascending, and nothing of their measurements."""
-        with self.database.reading() as session:
-            rows = session.execute(_lines(run_id, after=0, limit=None))
-            return tuple(records.TrialLine(**row._asdict()) for row in rows)
+            row = session.scalar(query)
+            if row is None:
+                raise RecordNotFoundError(f"There is no trial {number} of run {run_id}.")
+            return _whole_trial(row, size_classes=True)
 
     def goodput_curves(self, run_id: int) -> dict[int, dict[float, float]]:
         """Goodput in Mbps by rate of each trial of the run, by the trial's number."""
@@ -162,49 +198,6 @@ class TrialRepository(RepositoryPart):
                 curves.setdefault(number, {})[rate_rps] = goodput_mbps
         return curves
 
-    def trials_with(self, run_id: int, configuration_hash: str) -> tuple[records.Trial, ...]:
-        """The run's trials of one configuration with their measurements, without size classes."""
-        query = (
-            select(models.Trial)
-            .filter_by(run_id=run_id, configuration_hash=configuration_hash)
-            .options(*_parts(size_classes=False))
-            .order_by(models.Trial.number)
-        )
-        with self.database.reading() as session:
-            return tuple(_trial_record(row, size_classes=False) for row in session.scalars(query))
-
-    def verified_scores(self, run_id: int) -> tuple[records.VerifiedScore, ...]:
-        """The run's search trials that have a score, in one line each."""
-        query = (
-            select(
-                models.Trial.number,
-                models.Trial.configuration,
-                models.Trial.score,
-                func.max(models.Measurement.goodput_mbps).label("peak_mbps"),
-            )
-            .join(models.Trial.measurements)
-            .where(
-                models.Trial.run_id == run_id,
-                models.Trial.purpose == records.TrialPurpose.SEARCH,
-                models.Trial.score.is_not(None),
-            )
-            .group_by(models.Trial.id)
-            .order_by(models.Trial.number)
-        )
-        with self.database.reading() as session:
-            return tuple(records.VerifiedScore(**row._asdict()) for row in session.execute(query))
-
-    def trial(self, run_id: int, number: int) -> records.Trial:
-        """One trial with everything in it; raises `RecordNotFoundError`."""
-        query = (
-            select(models.Trial).filter_by(run_id=run_id, number=number).options(*_parts(size_classes=True))
-        )
-        with self.database.reading() as session:
-            row = session.scalar(query)
-            if row is None:
-                raise RecordNotFoundError(f"There is no trial {number} of run {run_id}.")
-            return _trial_record(row, size_classes=True)
-
 
 def _parts(*, size_classes: bool) -> tuple[ORMOption, ...]:
     measurements = selectinload(models.Trial.measurements)
@@ -213,39 +206,37 @@ def _parts(*, size_classes: bool) -> tuple[ORMOption, ...]:
     return (measurements, joinedload(models.Trial.proposal).load_only(models.Proposal.number))
 
 
-def _lines(run_id: int, after: int, limit: int | None) -> Select[*tuple[Any, ...]]:
-    """The run's trials as rows of the columns of `TrialLine`."""
+def _lines(run_id: int) -> Select[*tuple[Any, ...]]:
+    """The run's trials as rows of what became of them."""
     return (
-        select(*_columns(models.Trial, records.TrialLine, "proposal_number"))
+        select(*(getattr(models.Trial, name) for name in (*LINE, "configuration_hash")))
         .add_columns(models.Proposal.number.label("proposal_number"))
         .outerjoin(models.Trial.proposal)
-        .where(models.Trial.run_id == run_id, models.Trial.number > after)
+        .where(models.Trial.run_id == run_id)
         .order_by(models.Trial.number)
-        .limit(limit)
     )
 
 
-def _columns(model: type[models.Base], record: type, *without: str) -> list[Any]:
-    """The model's attributes that the record has too, in its order."""
-    return [getattr(model, field.name) for field in fields(record) if field.name not in without]
+def _trial(row: Any, **further: Any) -> Trial:  # noqa: ANN401 - a row of columns, or a whole one
+    values = {name: getattr(row, name) for name in LINE}
+    values["verdict"] = Verdict(values["verdict"])
+    number = row.proposal_number if "proposal_number" not in further else further.pop("proposal_number")
+    trial = Trial(**values, proposal_number=number, **further)
+    # It is recorded: no need to work it out again for thousands of them.
+    vars(trial)["configuration_hash"] = row.configuration_hash
+    return trial
 
 
-def _named(values: Sequence[Any]) -> dict[str, Any]:
-    return dict(zip((field.name for field in fields(records.MeasurementSummary)), values, strict=True))
-
-
-def _trial_record(row: models.Trial, *, size_classes: bool) -> records.Trial:
-    return record_of(
-        records.Trial,
+def _whole_trial(row: models.Trial, *, size_classes: bool) -> Trial:
+    return _trial(
         row,
         proposal_number=row.proposal.number if row.proposal else None,
+        server_config=row.server_config,
         measurements=tuple(
             record_of(
-                records.Measurement,
+                Measurement,
                 measurement,
-                size_classes=tuple(
-                    record_of(records.SizeClassResult, result) for result in measurement.size_classes
-                )
+                size_classes=tuple(record_of(SizeClassCounts, counts) for counts in measurement.size_classes)
                 if size_classes
                 else (),
             )

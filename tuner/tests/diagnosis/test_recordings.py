@@ -6,12 +6,14 @@ given there: those are known only from a healthy rate altered by hand (test_rule
 """
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from trimtab_trials.measurement import Measurement, RequestCounts, SizeClassCounts
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.diagnosis import RULES, diagnose
-from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
-from trimtab_tuner.records import SizeClassCounts, Verdict
+from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.targets import TARGETS
 
 PLACE = Path(__file__).parent / "recordings"
@@ -34,12 +36,12 @@ def recorded(name, side):
     """What was counted in a fault, or with it mended."""
     run = json.loads((PLACE / f"{name}.json").read_text())[side]
     trials = tuple(
-        TrialEvidence(
+        Trial(
             number=trial["number"],
             configuration={**SPACE.default(), **trial["configuration"]},
             verdict=Verdict(trial["verdict"]),
             score=trial["score"],
-            rates=tuple(recorded_rate(rate) for rate in trial["rates"]),
+            measurements=tuple(recorded_rate(rate) for rate in trial["rates"]),
         )
         for trial in run["trials"]
     )
@@ -53,12 +55,24 @@ def recorded(name, side):
 
 
 def recorded_rate(rate):
-    """One rate of a recording."""
-    names = SizeClassCounts.model_fields
-    classes = tuple(
-        SizeClassCounts(**dict(zip(names, counts, strict=True))) for counts in rate["size_classes"]
+    """One rate of a recording, as agent/bench/record_faults.py writes it."""
+    names = [field.name for field in fields(SizeClassCounts)]
+    generator = rate["generator_cpu"]
+    return Measurement(
+        **{name: rate[name] for name in ("rate_rps", "duration_s", "goodput_mbps", "reply_rate_rps")},
+        generator_limited=rate["generator_limited"],
+        requests=RequestCounts(
+            offered=rate["asked"],
+            timed_out_before_read=rate["timed_out_before_read"],
+            timed_out_after_read=rate["timed_out_after_read"],
+        ),
+        health={} if generator is None else {"cpu_share": generator / 100},
+        size_classes=tuple(
+            SizeClassCounts(**dict(zip(names, counts, strict=True))) for counts in rate["size_classes"]
+        ),
+        counters=rate["counters"],
+        server_stats=rate["server"],
     )
-    return RateEvidence(**{**rate, "size_classes": classes})
 
 
 @pytest.mark.parametrize("rule", FAULTS)

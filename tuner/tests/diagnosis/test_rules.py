@@ -3,12 +3,12 @@ server.
 """
 
 import copy
-import dataclasses
 
 import pytest
+from trimtab_trials.measurement import Measurement, RequestCounts, SizeClassCounts
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.diagnosis import RULES, diagnose
-from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
-from trimtab_tuner.records import SizeClassCounts, Verdict
+from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads.clients import Clients
 
@@ -69,12 +69,21 @@ def size_class(size, asked, late=0):
 CLASSES = tuple(size_class(size, 1000) for size in (500, 5_000, 50_000, 500_000))
 
 
-def rate(rate_rps=8_000.0, *, goodput=400.0, replies=None, server=None, classes=CLASSES, **changed):
+def rate(
+    rate_rps=8_000.0,
+    *,
+    goodput=400.0,
+    replies=None,
+    server=None,
+    classes=CLASSES,
+    generator_cpu=35.0,
+    **changed,
+):
     """A rate of the healthy server; `changed` replaces counters by `group__name`, or a whole CPU by
     `cpuN`.
     """
     counters = copy.deepcopy(COUNTERS)
-    fields = {}
+    fields = {"health": {"cpu_share": generator_cpu / 100}}
     for name, value in changed.items():
         if name.startswith("cpu") and name[3:].isdigit():
             counters["cpu"]["cpus"][int(name[3:])].update(value)
@@ -83,30 +92,28 @@ def rate(rate_rps=8_000.0, *, goodput=400.0, replies=None, server=None, classes=
             counters[group][key] = value
         else:
             fields[name] = value
-    return RateEvidence(
+    return Measurement(
         rate_rps=rate_rps,
         duration_s=8.0,
         goodput_mbps=goodput,
         reply_rate_rps=rate_rps if replies is None else replies,
-        asked=64_000,
-        timed_out_before_read=0,
-        timed_out_after_read=0,
+        requests=RequestCounts(offered=64_000),
         size_classes=classes,
         counters=counters,
-        server=SERVER if server is None else server,
-        **{"generator_cpu": 35.0, **fields},
+        server_stats=SERVER if server is None else server,
+        **fields,
     )
 
 
 def trial(*rates, number=1, score=400.0, verdict=Verdict.VERIFIED, **configuration):
     """A trial of a configuration that differs from the base in some values."""
     verified = verdict is Verdict.VERIFIED
-    return TrialEvidence(
+    return Trial(
         number=number,
         configuration={**BASE, **configuration},
         verdict=verdict,
         score=score if verified else None,
-        rates=rates or (rate(4_000.0, goodput=200.0), rate()),
+        measurements=rates or (rate(4_000.0, goodput=200.0), rate()),
     )
 
 
@@ -214,15 +221,7 @@ def test_a_healthy_server_has_no_findings():
 
 def test_missing_counters_silence_the_rules():
     """A source that could not be read is no evidence of anything."""
-    bare = RateEvidence(
-        rate_rps=8_000.0,
-        duration_s=8.0,
-        goodput_mbps=400.0,
-        reply_rate_rps=6_000.0,
-        asked=1,
-        timed_out_before_read=0,
-        timed_out_after_read=0,
-    )
+    bare = Measurement(rate_rps=8_000.0, duration_s=8.0, goodput_mbps=400.0, reply_rate_rps=6_000.0)
     assert diagnose(run(trial(bare), link_mbps=None)) == ()
 
 
@@ -239,7 +238,7 @@ def test_a_closed_loop_is_saturated_where_more_connections_bring_no_more_replies
         rate(float(connections), replies=each, server=waiting)
         for connections, each in zip(CONNECTIONS.connections, replies, strict=True)
     ]
-    found = diagnose(run(dataclasses.replace(trial(*rates), clients=CONNECTIONS)))
+    found = diagnose(run(trial(*rates), clients=CONNECTIONS))
     assert [each.rule for each in found] == ["lock-contention"] * fires
     for each in found:
         assert (each.chart.x_name, each.chart.x_unit) == ("connections", "")
@@ -248,14 +247,14 @@ def test_a_closed_loop_is_saturated_where_more_connections_bring_no_more_replies
 
 def test_the_lowest_rung_of_a_closed_loop_is_not_called_saturated():
     """Nothing below it says whether fewer connections would have brought as many replies."""
-    alone = dataclasses.replace(trial(rate(64.0, replies=6_000.0)), clients=CONNECTIONS)
+    alone = run(trial(rate(64.0, replies=6_000.0)), clients=CONNECTIONS)
     assert not alone.saturated(alone.top)
 
 
 def test_a_finding_of_a_closed_loop_speaks_of_connections():
     """The generator's limit is at a number of connections, not at a rate."""
-    best = dataclasses.replace(trial(rate(64.0, replies=6_000.0, generator_cpu=97.0)), clients=CONNECTIONS)
-    (found,) = diagnose(run(best))
+    best = trial(rate(64.0, replies=6_000.0, generator_cpu=97.0))
+    (found,) = diagnose(run(best, clients=CONNECTIONS))
     assert found.sentence.startswith("At 64 connections the load generator")
     assert found.facts[-1].unit == "connections"
 

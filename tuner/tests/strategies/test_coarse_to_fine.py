@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from trimtab_tuner.records import TrialResult, Verdict
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.strategies import make_strategy
 from trimtab_tuner.targets import TARGETS
@@ -75,7 +75,7 @@ def drive(strategy, score):
     while (proposal := strategy.ask()) is not None:
         value = score(proposal.configuration)
         verdict = Verdict.FAILED_VERIFICATION if value is None else Verdict.VERIFIED
-        strategy.tell(TrialResult(configuration=proposal.configuration, verdict=verdict, score=value))
+        strategy.tell(Trial(configuration=proposal.configuration, verdict=verdict, score=value))
         trials.append((proposal, value))
     return trials
 

@@ -3,14 +3,16 @@
 import itertools
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from trimtab_tuner.records import TrialResult, Verdict
-from trimtab_tuner.space import AtMost, Knob, ListedSpace, Space, SpaceError, configuration_hash
+from trimtab_trials.configuration import configuration_hash
+from trimtab_trials.trial import Trial, Verdict
+from trimtab_tuner.space import AtMost, Knob, ListedSpace, Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES, make_strategy
-from trimtab_tuner.strategies.experience import PastRun
+from trimtab_tuner.strategies.past_runs import PastRun
 from trimtab_tuner.targets import TARGETS
 
 SPACE = TARGETS["core"].space().restrict("workers", high=32).restrict("max_connections", low=64, high=16_384)
@@ -20,7 +22,7 @@ verdicts = st.sampled_from(list(Verdict))
 
 def result(configuration, verdict=Verdict.VERIFIED, score=1.0):
     """A finished trial; only verified ones carry a score."""
-    return TrialResult(
+    return Trial(
         configuration=configuration, verdict=verdict, score=score if verdict is Verdict.VERIFIED else None
     )
 
@@ -140,6 +142,64 @@ class TestContract:
         wanted = told[killed_after].configuration if killed_after < len(told) else None
         proposal = rebuilt.ask()
         assert wanted == (proposal and proposal.configuration)
+
+    @pytest.mark.parametrize("told", [3, 9, 14, 21])
+    def test_search_that_learns_of_the_host_as_it_goes_is_one_that_knew_it_from_the_beginning(
+        self, name, told
+    ):
+        """A strategy that is kept through a run proposes what one made after a kill does, many knobs or
+        few.
+        """
+        space = SPACE.restrict("backlog").restrict("keepalive_timeout").restrict("request_timeout")
+        kept = make_strategy(name, space, seed=4, budget_trials=30, noise=0.03)
+        results = []
+        for number in range(told):
+            kept.adjust(noise=0.02 + 0.001 * (number // 5), budget_trials=30 - number // 9)
+            proposal = kept.ask()
+            if proposal is None:
+                break
+            score = smooth(proposal.configuration) * (1 + 0.05 * math.sin(number))
+            failed = proposal.configuration["workers"] == 1 and number > 0
+            verdict = Verdict.FAILED_VERIFICATION if failed else Verdict.VERIFIED
+            results.append(result(proposal.configuration, verdict, score))
+            kept.tell(results[-1])
+        kept.adjust(noise=0.024, budget_trials=28)
+        rebuilt = make_strategy(name, space, seed=4, budget_trials=28, noise=0.024)
+        for each in results:
+            rebuilt.tell(each)
+        assert kept.best() == rebuilt.best()
+        assert kept.ask() == rebuilt.ask()
+
+    def test_revised_results_are_all_that_it_knows(self, name):
+        """With a drift that has shown, every score told so far means something else."""
+        kept, results = self.make(name), []
+        for _ in range(9):
+            configuration = kept.ask().configuration
+            results.append(result(configuration, score=smooth(configuration)))
+            kept.tell(results[-1])
+        revised = [replace(each, score=each.score * (1 + 0.1 * n)) for n, each in enumerate(results)]
+        rebuilt = self.make(name)
+        for each in revised:
+            rebuilt.tell(each)
+        kept.revise(revised)
+        assert kept.best() == rebuilt.best()
+        assert kept.ask() == rebuilt.ask()
+
+    def test_proposals_in_flight_stay_so_when_results_are_revised(self, name):
+        """Nobody is asked twice because another one's answer was corrected."""
+        strategy = self.make(name)
+        strategy.tell(result(SPACE.default(), score=5.0))
+        waiting = {configuration_hash(strategy.ask().configuration) for _ in range(2)}
+        strategy.revise([result(SPACE.default(), score=4.0)])
+        assert configuration_hash(strategy.ask().configuration) not in waiting
+
+    def test_proposal_that_was_taken_back_is_proposed_again(self, name):
+        """Its trial was disturbed, and says nothing about it."""
+        strategy = self.make(name)
+        strategy.tell(result(SPACE.default(), score=5.0))
+        first = strategy.ask()
+        strategy.take_back(first.configuration)
+        assert strategy.ask() == first
 
     @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(order=st.lists(st.tuples(st.integers(1, 5), st.randoms(use_true_random=False)), min_size=8))

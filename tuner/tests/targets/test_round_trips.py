@@ -6,8 +6,8 @@ import subprocess
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner import affinity
-from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import OnlyWith, Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.tree import ExtraTreeRegressor
-from trimtab_tuner.records import TrialResult, Verdict
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.understanding.importance import importance
 from trimtab_tuner.understanding.marginals import Marginals
@@ -31,7 +31,7 @@ TOTAL = np.prod([1 + part for part in PARTS.values()]) - 1
 def measured(places):
     """A verified trial at each place."""
     return [
-        TrialResult(configuration=c, verdict=Verdict.VERIFIED, score=g_function(c))
+        Trial(configuration=c, verdict=Verdict.VERIFIED, score=g_function(c))
         for place in places
         for c in [dict(zip("abc", (int(x) for x in place), strict=True))]
     ]

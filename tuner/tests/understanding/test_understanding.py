@@ -5,7 +5,7 @@ import math
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
-from trimtab_tuner.records import TrialResult, Verdict
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.understanding.analysis import analyse
 from trimtab_tuner.understanding.importance import MOST_TRIALS, importance
@@ -28,7 +28,7 @@ def trials(score):
         configuration = {"strong": strong, "weak": weak, "idle": idle}
         value = score(**configuration)
         verdict = Verdict.FAILED_VERIFICATION if value is None else Verdict.VERIFIED
-        results.append(TrialResult(configuration=configuration, verdict=verdict, score=value))
+        results.append(Trial(configuration=configuration, verdict=verdict, score=value))
     return results
 
 
@@ -94,7 +94,7 @@ def test_of_many_neighbours_those_that_differ_least_are_listed():
     best = {"strong": 16, "weak": 16, "idle": 1}
     space = Space(knobs=tuple(knob(name, 1024) for name in best))
     near = [{"strong": strong, "weak": weak, "idle": 1} for strong in range(12, 22) for weak in range(12, 22)]
-    results = [TrialResult(configuration=each, verdict=Verdict.VERIFIED, score=100.0) for each in near]
+    results = [Trial(configuration=each, verdict=Verdict.VERIFIED, score=100.0) for each in near]
     found = stability(space, results, best)
     assert (found.within, found.sentence[:9], len(found.neighbours)) == (99, "99 of 99 ", MOST_LISTED)
     apart = [sum(n.configuration[name] != best[name] for name in best) for n in found.neighbours]
@@ -103,9 +103,7 @@ def test_of_many_neighbours_those_that_differ_least_are_listed():
 
 def test_stability_of_an_isolated_best_is_not_known():
     """Too few neighbours are no evidence."""
-    alone = [
-        TrialResult(configuration={"strong": 1, "weak": 1, "idle": 1}, verdict=Verdict.VERIFIED, score=1.0)
-    ]
+    alone = [Trial(configuration={"strong": 1, "weak": 1, "idle": 1}, verdict=Verdict.VERIFIED, score=1.0)]
     assert stability(SPACE, alone, alone[0].configuration).kind == "unknown"
 
 

@@ -33,6 +33,6 @@ RULES: tuple[Rule, ...] = (
 
 def diagnose(run: RunEvidence) -> tuple[Finding, ...]:
     """What the rules find; nothing where the best trial has no measurements."""
-    if not run.best.rates:
+    if not run.best.measurements:
         return ()
     return tuple(found for rule in RULES if (found := rule(run)) is not None)

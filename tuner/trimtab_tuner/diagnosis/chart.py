@@ -3,10 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from trimtab_tuner.diagnosis.evidence import RateEvidence, TrialEvidence
-from trimtab_tuner.records import Frozen
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial
 
-Reading = Callable[[RateEvidence], float | None]
+from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.workloads.clients import Clients
+
+Reading = Callable[[Measurement], float | None]
 """What a rule looks at in one rate; None where it was not counted."""
 
 
@@ -39,15 +42,16 @@ class EvidenceChart(Frozen):
 
 
 def over_rates(
+    clients: Clients,
     y_name: str,
     y_unit: str,
-    curves: Mapping[str, tuple[TrialEvidence, Reading]],
+    curves: Mapping[str, tuple[Trial, Reading]],
     *,
     threshold: float,
     fires: Literal["above", "below"] = "above",
 ) -> EvidenceChart:
     """A chart over the ladder of trials of one run; each curve is read from the rates of a trial."""
-    closed = any(trial.clients.loop == "closed" for trial, _ in curves.values())
+    closed = clients.loop == "closed"
     return EvidenceChart(
         x_name="connections" if closed else "rate",
         x_unit="" if closed else "requests/s",
@@ -58,7 +62,7 @@ def over_rates(
                 name=name,
                 points=tuple(
                     ChartPoint(x=rate.rate_rps, y=round(value, 3))
-                    for rate in trial.rates
+                    for rate in trial.measurements
                     if (value := read(rate)) is not None
                 ),
             )

@@ -1,9 +1,12 @@
 """Rules about connections: how many are let in, and who gets served once inside."""
 
+from trimtab_trials.configuration import Value
+from trimtab_trials.measurement import Measurement, SizeClassCounts
+from trimtab_trials.trial import Trial, Verdict
+
 from trimtab_tuner.diagnosis.chart import ChartPoint, ChartSeries, EvidenceChart, over_rates
-from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
+from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
-from trimtab_tuner.records import SizeClassCounts, Value, Verdict
 
 CEILING_GAIN = 0.03
 STARVING_SHARE = 0.02
@@ -38,7 +41,7 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
     return finding(
         "connection-ceiling",
         run.best,
-        run.best.top,
+        run.top,
         sentence=(
             f"The best has the most connections that were tried ({most}), {gain:.0%} better than with "
             f"{limits[-2]}: the connection maximum is the ceiling."
@@ -72,9 +75,9 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
 def large_file_starvation(run: RunEvidence) -> Finding | None:
     """With non-blocking sendfile, requests for large files time out while small ones are served."""
     trial = _failed_or_best(run, "nonblocking")
-    if trial is None or not trial.rates:
+    if trial is None or not trial.measurements:
         return None
-    for rate in reversed(trial.rates):
+    for rate in reversed(trial.measurements):
         lost = _lost_by_size(rate)
         if lost is None:
             continue
@@ -94,6 +97,7 @@ def large_file_starvation(run: RunEvidence) -> Finding | None:
                 "timed out, other sizes": (100 * lost_small, "%"),
             },
             chart=over_rates(
+                run.clients,
                 "requests timed out",
                 "%",
                 {
@@ -118,12 +122,12 @@ def accept_queue_overflow(run: RunEvidence) -> Finding | None:
     The kernel counts for all servers of the host. Where most of its connections were not this server's, that
     is no evidence of this one.
     """
-    rate = run.best.top
+    rate = run.top
     overflows = rate.counter("network", "listen_overflows_per_s")
     opens = rate.counter("network", "passive_opens_per_s") or 0.0
     if overflows is None or overflows <= 0 or overflows < OVERFLOW_SHARE * (opens + overflows):
         return None
-    accepted = rate.server.get("connections_accepted")
+    accepted = rate.server_stats.get("connections_accepted")
     if accepted is not None and accepted < OWN_SHARE * opens * rate.duration_s:
         return None
     return finding(
@@ -135,6 +139,7 @@ def accept_queue_overflow(run: RunEvidence) -> Finding | None:
         ),
         facts={"listen overflows": (overflows, "1/s"), "connections accepted": (opens, "1/s")},
         chart=over_rates(
+            run.clients,
             "connections that met a full accept queue",
             "%",
             {"overflows": (run.best, _percent_overflowed)},
@@ -153,26 +158,27 @@ def accept_queue_overflow(run: RunEvidence) -> Finding | None:
 def too_few_workers_for_blocking_sendfile(run: RunEvidence) -> Finding | None:
     """With blocking sendfile, goodput falls by more than a fifth after its peak."""
     trial = _failed_or_best(run, "blocking")
-    if trial is None or len(trial.rates) < 2:
+    if trial is None or len(trial.measurements) < 2:
         return None
-    peak = max(trial.rates, key=lambda rate: rate.goodput_mbps)
-    fall = 1 - trial.top.goodput_mbps / peak.goodput_mbps if peak.goodput_mbps > 0 else 0.0
+    peak = max(trial.measurements, key=lambda rate: rate.goodput_mbps)
+    fall = 1 - trial.measurements[-1].goodput_mbps / peak.goodput_mbps if peak.goodput_mbps > 0 else 0.0
     if fall <= TAIL_FALL:
         return None
     return finding(
         "too-few-workers-for-blocking-sendfile",
         trial,
-        trial.top,
+        trial.measurements[-1],
         sentence=(
             f"With blocking sendfile goodput falls by {fall:.0%} from its peak at "
-            f"{trial.level(peak)}: "
+            f"{run.level(peak)}: "
             "all workers are busy with large transfers."
         ),
         facts={
             "peak goodput": (peak.goodput_mbps, "Mbps"),
-            "goodput at the highest rate": (trial.top.goodput_mbps, "Mbps"),
+            "goodput at the highest rate": (trial.measurements[-1].goodput_mbps, "Mbps"),
         },
         chart=over_rates(
+            run.clients,
             "goodput",
             "Mbps",
             {"goodput": (trial, lambda rate: rate.goodput_mbps)},
@@ -188,7 +194,7 @@ def too_few_workers_for_blocking_sendfile(run: RunEvidence) -> Finding | None:
     )
 
 
-def _failed_or_best(run: RunEvidence, sendfile: Value) -> TrialEvidence | None:
+def _failed_or_best(run: RunEvidence, sendfile: Value) -> Trial | None:
     """The best trial if it has that sendfile mode, else the latest trial with it that failed verification."""
     if run.best.configuration.get("sendfile") == sendfile:
         return run.best
@@ -200,7 +206,7 @@ def _failed_or_best(run: RunEvidence, sendfile: Value) -> TrialEvidence | None:
     return failed[-1] if failed else None
 
 
-def _lost_by_size(rate: RateEvidence) -> tuple[float, float] | None:
+def _lost_by_size(rate: Measurement) -> tuple[float, float] | None:
     """Shares of the requests that timed out: for the largest quarter of the sizes, and for the others."""
     classes = sorted(rate.size_classes, key=lambda c: c.size_bytes)
     large = classes[-max(1, round(LARGE_SHARE * len(classes))) :]
@@ -208,12 +214,12 @@ def _lost_by_size(rate: RateEvidence) -> tuple[float, float] | None:
     return (_lost(large), _lost(small)) if small else None
 
 
-def _percent_lost(rate: RateEvidence, *, large: bool) -> float | None:
+def _percent_lost(rate: Measurement, *, large: bool) -> float | None:
     lost = _lost_by_size(rate)
     return None if lost is None else 100 * lost[0 if large else 1]
 
 
-def _percent_overflowed(rate: RateEvidence) -> float | None:
+def _percent_overflowed(rate: Measurement) -> float | None:
     """Of the connections that came, how many met a full accept queue."""
     overflows = rate.counter("network", "listen_overflows_per_s")
     if overflows is None:

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+from trimtab_trials.measurement import Measurement
+
 from trimtab_tuner.diagnosis.chart import over_rates
-from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence
+from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 
 INTERRUPTS_BUSY = 40.0
@@ -21,7 +23,7 @@ MOST_CPUS_SHOWN = 4
 
 def interrupts_on_one_cpu(run: RunEvidence) -> Finding | None:
     """One CPU is busy with interrupts while the others have time."""
-    rate = run.best.top
+    rate = run.top
     cpus = rate.cpus(range(4096))
     if len(cpus) < 2:
         return None
@@ -47,6 +49,7 @@ def interrupts_on_one_cpu(run: RunEvidence) -> Finding | None:
             "other CPUs: idle": (idle, "%"),
         },
         chart=over_rates(
+            run.clients,
             "irq + softirq",
             "%",
             {
@@ -65,10 +68,10 @@ def interrupts_on_one_cpu(run: RunEvidence) -> Finding | None:
 
 def lock_contention(run: RunEvidence) -> Finding | None:
     """CPUs idle at saturation although work is waiting, and locks had to be waited for."""
-    rate = run.best.top
+    rate = run.top
     idle, iowait = run.server_cpu_mean(rate, "idle"), run.server_cpu_mean(rate, "iowait") or 0.0
     waits = _lock_waits_per_request(rate)
-    if waits is None or idle is None or not run.best.saturated(rate) or iowait >= LOCK_IDLE:
+    if waits is None or idle is None or not run.saturated(rate) or iowait >= LOCK_IDLE:
         return None
     if idle < LOCK_IDLE or waits < LOCK_WAITS_PER_REQUEST:
         return None
@@ -86,6 +89,7 @@ def lock_contention(run: RunEvidence) -> Finding | None:
             "replies": (rate.reply_rate_rps, "1/s"),
         },
         chart=over_rates(
+            run.clients,
             "lock waits per request",
             "",
             {"lock waits": (run.best, _lock_waits_per_request)},
@@ -106,9 +110,9 @@ def context_switch_overhead(run: RunEvidence) -> Finding | None:
     They are counted for the whole host: while there is time left, generator and server wake each other for
     every single reply, and that takes as many.
     """
-    rate = run.best.top
+    rate = run.top
     per_reply, system = _switches_per_reply(rate), run.server_cpu_mean(rate, "system")
-    if per_reply is None or system is None or not run.best.saturated(rate):
+    if per_reply is None or system is None or not run.saturated(rate):
         return None
     if per_reply < SWITCHES_PER_REPLY or system < SYSTEM_BUSY:
         return None
@@ -122,6 +126,7 @@ def context_switch_overhead(run: RunEvidence) -> Finding | None:
         ),
         facts={"context switches per reply": (per_reply, ""), "system time": (system, "%")},
         chart=over_rates(
+            run.clients,
             "context switches per reply",
             "",
             {"switches": (run.best, _switches_per_reply)},
@@ -142,7 +147,7 @@ def process_migration(run: RunEvidence) -> Finding | None:
     if cpus < 2 or run.best.configuration.get("affinity", "none") != "none":
         return None
     moved, seen = 0.0, 0.0
-    for rate in run.best.rates:
+    for rate in run.best.measurements:
         busy = rate.counter("server_processes", "busy") or 0.0
         if 0 < busy <= cpus:
             moved += rate.counter("server_processes", "moved") or 0.0
@@ -153,13 +158,14 @@ def process_migration(run: RunEvidence) -> Finding | None:
     return finding(
         "process-migration",
         run.best,
-        run.best.top,
+        run.top,
         sentence=(
             f"Between the beginning and the end of a rate {moved / seen:.0%} of the server processes "
             "had changed their CPU."
         ),
         facts={"processes that had moved": (100 * moved / seen, "%")},
         chart=over_rates(
+            run.clients,
             "server processes that had moved",
             "%",
             {"moved": (run.best, _percent_moved)},
@@ -171,17 +177,12 @@ def process_migration(run: RunEvidence) -> Finding | None:
     )
 
 
-def saturated_rate(run: RunEvidence) -> RateEvidence:
-    """The lowest rate of the best trial at which the server was saturated, else the highest."""
-    return next((rate for rate in run.best.rates if run.best.saturated(rate)), run.best.top)
-
-
 def _interrupts(cpu: Mapping[str, float]) -> float:
     """Time on interrupts, in percent of the CPU."""
     return float(cpu.get("softirq", 0.0)) + float(cpu.get("irq", 0.0))
 
 
-def _interrupts_of(number: int, rate: RateEvidence) -> float | None:
+def _interrupts_of(number: int, rate: Measurement) -> float | None:
     return next((_interrupts(cpu) for cpu in rate.cpus((number,))), None)
 
 
@@ -190,16 +191,16 @@ def _busiest(cpus: Sequence[Mapping[str, float]]) -> list[Mapping[str, float]]:
     return sorted(cpus, key=_interrupts, reverse=True)[:MOST_CPUS_SHOWN]
 
 
-def _lock_waits_per_request(rate: RateEvidence) -> float | None:
-    waits, requests = rate.server.get("lock_waits"), rate.server.get("requests", 0.0)
+def _lock_waits_per_request(rate: Measurement) -> float | None:
+    waits, requests = rate.server_stats.get("lock_waits"), rate.server_stats.get("requests", 0.0)
     return None if waits is None or not requests else waits / requests
 
 
-def _switches_per_reply(rate: RateEvidence) -> float | None:
+def _switches_per_reply(rate: Measurement) -> float | None:
     switches = rate.counter("cpu", "context_switches_per_s")
     return None if switches is None or rate.reply_rate_rps <= 0 else switches / rate.reply_rate_rps
 
 
-def _percent_moved(rate: RateEvidence) -> float | None:
+def _percent_moved(rate: Measurement) -> float | None:
     busy = rate.counter("server_processes", "busy")
     return 100 * (rate.counter("server_processes", "moved") or 0.0) / busy if busy else None

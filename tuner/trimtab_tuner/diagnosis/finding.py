@@ -1,8 +1,10 @@
 """What a rule of diagnosis says when it fires."""
 
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial
+
 from trimtab_tuner.diagnosis.chart import EvidenceChart
-from trimtab_tuner.diagnosis.evidence import RateEvidence, TrialEvidence
-from trimtab_tuner.records import Frozen
+from trimtab_tuner.frozen import Frozen
 
 
 class Fact(Frozen):
@@ -34,8 +36,8 @@ class Finding(Frozen):
 
 def finding(
     rule: str,
-    trial: TrialEvidence,
-    rate: RateEvidence,
+    trial: Trial,
+    rate: Measurement,
     *,
     sentence: str,
     facts: dict[str, tuple[float, str]],

@@ -1,5 +1,7 @@
 """Rules about the load itself: when not the server but what drives it, or what lies between, is the limit."""
 
+from trimtab_trials.measurement import Measurement
+
 from trimtab_tuner.diagnosis.chart import over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
@@ -13,8 +15,8 @@ STOLEN = 5.0
 
 def generator_is_the_bottleneck(run: RunEvidence) -> Finding | None:
     """The generator could not offer what it should have, or its CPU is all but used up."""
-    for rate in reversed(run.best.rates):
-        busy = rate.generator_cpu or 0.0
+    for rate in reversed(run.best.measurements):
+        busy = _generator_percent(rate) or 0.0
         if not rate.generator_limited and busy < GENERATOR_BUSY:
             continue
         return finding(
@@ -22,14 +24,15 @@ def generator_is_the_bottleneck(run: RunEvidence) -> Finding | None:
             run.best,
             rate,
             sentence=(
-                f"At {run.best.level(rate)} the load generator is at its limit "
+                f"At {run.level(rate)} the load generator is at its limit "
                 f"({busy:.0f} % of a CPU): faster configurations cannot show."
             ),
-            facts={"generator CPU": (busy, "%"), "offered": (rate.rate_rps, run.best.clients.level_unit)},
+            facts={"generator CPU": (busy, "%"), "offered": (rate.rate_rps, run.clients.level_unit)},
             chart=over_rates(
+                run.clients,
                 "CPU of the generator",
                 "%",
-                {"generator": (run.best, lambda rate: rate.generator_cpu)},
+                {"generator": (run.best, _generator_percent)},
                 threshold=GENERATOR_BUSY,
             ),
             suggestion="Give the generator more CPUs or further machines, or tune for fewer server CPUs.",
@@ -43,7 +46,7 @@ def link_is_the_bottleneck(run: RunEvidence) -> Finding | None:
     """Goodput is what the network link can carry."""
     if run.link_mbps is None:
         return None
-    peak = max(run.best.rates, key=lambda rate: rate.goodput_mbps)
+    peak = max(run.best.measurements, key=lambda rate: rate.goodput_mbps)
     if peak.goodput_mbps < LINK_FULL * run.link_mbps:
         return None
     return finding(
@@ -53,6 +56,7 @@ def link_is_the_bottleneck(run: RunEvidence) -> Finding | None:
         sentence=f"Goodput reaches {peak.goodput_mbps:.0f} of the link's {run.link_mbps:.0f} Mbps.",
         facts={"peak goodput": (peak.goodput_mbps, "Mbps"), "link": (run.link_mbps, "Mbps")},
         chart=over_rates(
+            run.clients,
             "goodput",
             "Mbps",
             {"goodput": (run.best, lambda rate: rate.goodput_mbps)},
@@ -66,7 +70,7 @@ def link_is_the_bottleneck(run: RunEvidence) -> Finding | None:
 
 def stolen_time(run: RunEvidence) -> Finding | None:
     """The hypervisor gives the server's CPUs to somebody else."""
-    rate = run.best.top
+    rate = run.top
     stolen = run.server_cpu_mean(rate, "steal")
     if stolen is None or stolen < STOLEN:
         return None
@@ -77,6 +81,7 @@ def stolen_time(run: RunEvidence) -> Finding | None:
         sentence=f"The hypervisor takes {stolen:.0f} % of the server's CPU time.",
         facts={"steal": (stolen, "%")},
         chart=over_rates(
+            run.clients,
             "steal on the server's CPUs",
             "%",
             {"steal": (run.best, lambda rate: run.server_cpu_mean(rate, "steal"))},
@@ -88,3 +93,8 @@ def stolen_time(run: RunEvidence) -> Finding | None:
         knob=None,
         source="Linux kernel documentation, filesystems/proc.rst §1.7 (steal: involuntary wait).",
     )
+
+
+def _generator_percent(rate: Measurement) -> float | None:
+    """What the generator used of a CPU."""
+    return None if rate.generator_cpu_share is None else 100 * rate.generator_cpu_share

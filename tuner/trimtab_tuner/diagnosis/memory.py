@@ -1,8 +1,10 @@
 """Rules about memory and disk: waiting for the disk, footprint against file cache, swapping."""
 
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial
+
 from trimtab_tuner.diagnosis.chart import over_rates
-from trimtab_tuner.diagnosis.cpu import saturated_rate
-from trimtab_tuner.diagnosis.evidence import RateEvidence, RunEvidence, TrialEvidence
+from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 
 IOWAIT_BUSY = 10.0
@@ -14,7 +16,7 @@ PAGE_KIB = 4.0
 
 def disk_wait(run: RunEvidence) -> Finding | None:
     """CPUs wait for the disk although there are requests to work on."""
-    rate = saturated_rate(run)
+    rate = run.saturated_rate
     iowait = run.server_cpu_mean(rate, "iowait")
     if iowait is None or iowait < IOWAIT_BUSY:
         return None
@@ -26,6 +28,7 @@ def disk_wait(run: RunEvidence) -> Finding | None:
         sentence=f"The server's CPUs wait for the disk {iowait:.0f} % of the time ({reads:.0f} KiB/s read).",
         facts={"I/O wait": (iowait, "%"), "read from disk": (reads, "KiB/s")},
         chart=over_rates(
+            run.clients,
             "I/O wait of the server's CPUs",
             "%",
             {"I/O wait": (run.best, lambda rate: run.server_cpu_mean(rate, "iowait"))},
@@ -61,7 +64,7 @@ def footprint_evicts_file_cache(run: RunEvidence) -> Finding | None:
             return finding(
                 "footprint-evicts-file-cache",
                 trial,
-                trial.top,
+                trial.measurements[-1],
                 sentence=(
                     f"From {workers} to {more} workers the file cache shrinks by "
                     f"{(before[0] - after[0]) / 2**20:.0f} MiB and reads from disk grow: more workers "
@@ -74,6 +77,7 @@ def footprint_evicts_file_cache(run: RunEvidence) -> Finding | None:
                     f"read from disk with {more} workers": (after[1], "KiB/s"),
                 },
                 chart=over_rates(
+                    run.clients,
                     "file cache",
                     "MiB",
                     {f"{workers} workers": (best, _cache_mib), f"{more} workers": (trial, _cache_mib)},
@@ -89,7 +93,7 @@ def footprint_evicts_file_cache(run: RunEvidence) -> Finding | None:
 
 def swapping(run: RunEvidence) -> Finding | None:
     """The host swaps while it is measured."""
-    rate = run.best.top
+    rate = run.top
     pages = rate.counter("paging", "swapped_in_pages_per_s")
     if pages is None or pages < SWAPPED_PAGES_PER_S:
         return None
@@ -100,6 +104,7 @@ def swapping(run: RunEvidence) -> Finding | None:
         sentence=f"The host reads {pages:.0f} pages a second back from swap while it is being measured.",
         facts={"swapped in": (pages, "pages/s")},
         chart=over_rates(
+            run.clients,
             "pages read back from swap",
             "1/s",
             {"swapped in": (run.best, lambda rate: rate.counter("paging", "swapped_in_pages_per_s"))},
@@ -113,26 +118,26 @@ def swapping(run: RunEvidence) -> Finding | None:
     )
 
 
-def _cache_mib(rate: RateEvidence) -> float | None:
+def _cache_mib(rate: Measurement) -> float | None:
     cached = _cache_bytes(rate)
     return None if cached is None else cached / 2**20
 
 
-def _cache_bytes(rate: RateEvidence) -> float | None:
+def _cache_bytes(rate: Measurement) -> float | None:
     """The file cache that the server has: its memory group's where it is in one, else the host's."""
     own = rate.counter("memory_group", "file_bytes")
     return rate.counter("memory", "page_cache_bytes") if own is None else own
 
 
-def _reads(rate: RateEvidence) -> float | None:
+def _reads(rate: Measurement) -> float | None:
     """KiB/s read from disk: by the memory group, as pages that it had to read again, else by the host."""
     again = rate.counter("memory_group", "file_refaults_per_s")
     return rate.counter("paging", "read_kib_per_s") if again is None else PAGE_KIB * again
 
 
-def _cache(trial: TrialEvidence) -> tuple[float, float] | None:
+def _cache(trial: Trial) -> tuple[float, float] | None:
     """Bytes of file cache and KiB/s read from disk at a trial's highest rate."""
-    if not trial.rates:
+    if not trial.measurements:
         return None
-    cached, reads = _cache_bytes(trial.top), _reads(trial.top)
+    cached, reads = _cache_bytes(trial.measurements[-1]), _reads(trial.measurements[-1])
     return None if cached is None or reads is None else (cached, reads)

@@ -9,8 +9,9 @@ workers).
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from trimtab_trials.configuration import Configuration, Value
+
 from trimtab_tuner import affinity
-from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.apache import request_workers
 from trimtab_tuner.targets.base import Target

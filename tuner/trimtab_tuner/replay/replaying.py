@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from trimtab_trials.trial import Trial, Verdict
 
-from trimtab_tuner.records import Proposal, TrialResult, Verdict
 from trimtab_tuner.replay.surfaces import Surface
 from trimtab_tuner.strategies import make_strategy
-from trimtab_tuner.strategies.base import Strategy
-from trimtab_tuner.strategies.experience import PastRun
+from trimtab_tuner.strategies.base import Proposal, Strategy
+from trimtab_tuner.strategies.past_runs import PastRun
 
 WITHIN = (0.05, 0.02, 0.01)
 HARD_TRIALS = 8
@@ -94,13 +94,11 @@ def geometric_mean(values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
 
-def _measured(
-    proposal: Proposal, score: float | None, noise: float, generator: np.random.Generator
-) -> TrialResult:
+def _measured(proposal: Proposal, score: float | None, noise: float, generator: np.random.Generator) -> Trial:
     if score is None:
-        return TrialResult(configuration=proposal.configuration, verdict=Verdict.FAILED_VERIFICATION)
+        return Trial(configuration=proposal.configuration, verdict=Verdict.FAILED_VERIFICATION)
     measured = score * max(0.0, 1 + noise * float(generator.normal()))
-    return TrialResult(configuration=proposal.configuration, verdict=Verdict.VERIFIED, score=measured)
+    return Trial(configuration=proposal.configuration, verdict=Verdict.VERIFIED, score=measured)
 
 
 def _trials_to(surface: Surface, share: float, tried: Sequence[float | None], distinct: int) -> float:

@@ -27,10 +27,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from trimtab_trials.configuration import Configuration, Value
+from trimtab_trials.trial import Trial, Verdict
 
-from trimtab_tuner.records import Configuration, TrialResult, Value, Verdict
 from trimtab_tuner.space import Knob, ListedSpace
-from trimtab_tuner.strategies.experience import PastRun
+from trimtab_tuner.strategies.past_runs import PastRun
 
 # KiB of memory per unit, for ties: as in the core target.
 RESOURCE_WEIGHTS = {"processes": 1100.0, "workers": 1100.0, "max_connections": 8.0, "cache_mb": 1024.0}
@@ -63,7 +64,7 @@ class Surface:
     def past_run(self) -> PastRun:
         """The surface as an earlier run to learn from."""
         results = tuple(
-            TrialResult(
+            Trial(
                 configuration=configuration,
                 verdict=Verdict.FAILED_VERIFICATION if score is None else Verdict.VERIFIED,
                 score=score,
@@ -114,7 +115,7 @@ def parse_surfaces(text: str, name: str) -> list[Surface]:
 
 
 def surface_record(
-    name: str, *, server: str, workload: str, knobs: Sequence[Knob], results: Sequence[TrialResult]
+    name: str, *, server: str, workload: str, knobs: Sequence[Knob], results: Sequence[Trial]
 ) -> dict[str, Any]:
     """A run's trials in the form in which files of surfaces hold them."""
     axes = [knob.name for knob in knobs]

@@ -1,7 +1,7 @@
 """The strategies by name.
 
-A new strategy is a class that inherits `base.Search` and a line in `STRATEGIES`; the contract test runs over
-every name registered here.
+A new strategy is a class that inherits `base.BaseStrategy` and a line in `STRATEGIES`; the contract test runs
+over every name registered here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies.base import Options, Strategy
 from trimtab_tuner.strategies.coarse_to_fine import CoarseToFine
-from trimtab_tuner.strategies.experience import Features, PastRun
 from trimtab_tuner.strategies.gp import GaussianProcess
 from trimtab_tuner.strategies.grid import Grid
 from trimtab_tuner.strategies.hill_climb import HillClimb
+from trimtab_tuner.strategies.past_runs import Features, PastRun
 from trimtab_tuner.strategies.race import Race
 from trimtab_tuner.strategies.random_search import RandomSearch
 from trimtab_tuner.strategies.surrogate_race import SurrogateRace

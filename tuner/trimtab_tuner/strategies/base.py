@@ -2,6 +2,8 @@
 
 A strategy proposes configurations (`ask`) and is told what became of them (`tell`). Callers may tell trials
 that were never asked for: that is how a strategy is rebuilt from the recorded trials of an interrupted run.
+What is known of the host while a search goes on (`adjust`), and scores that mean something else now
+(`revise`), leave a strategy as if it had been made and told so from the beginning.
 The first proposal is always the space's default configuration, which is every run's reference (a replay of a
 recorded table, which has no default, lifts that). Given the same seed and the same history, a strategy
 proposes the same configurations; it never proposes a configuration twice, except knowingly with
@@ -12,16 +14,31 @@ the best. A strategy inherits it and writes `_propose`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from trimtab_tuner.records import Configuration, Proposal, TrialResult, Value, Verdict
-from trimtab_tuner.space import Space, SpaceError, configuration_hash
-from trimtab_tuner.strategies.experience import Features, PastRun
+from pydantic import Field
+from trimtab_trials.configuration import Configuration, Value, configuration_hash
+from trimtab_trials.trial import Trial, Verdict
 
-FAILURES = {Verdict.FAILED_VERIFICATION, Verdict.REJECTED, Verdict.CRASHED}
+from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.space import Space, SpaceError
+from trimtab_tuner.strategies.past_runs import Features, PastRun
 
 Key = tuple[Value, ...]
+
+
+class Proposal(Frozen):
+    """A configuration that a strategy wants measured, and why.
+
+    `level` is 0 for the default configuration, 1 for the coarse search and rises as the search gets finer.
+    `repeat` says that the strategy knows it has proposed this configuration before.
+    """
+
+    configuration: Configuration
+    level: int = Field(ge=0)
+    reason: str
+    repeat: bool = False
 
 
 class Strategy(Protocol):
@@ -34,11 +51,23 @@ class Strategy(Protocol):
         """
         ...
 
-    def tell(self, result: TrialResult) -> None:
+    def tell(self, result: Trial) -> None:
         """Take in a finished trial; any verdict is information, none is an error."""
         ...
 
-    def best(self) -> TrialResult | None:
+    def take_back(self, configuration: Configuration) -> None:
+        """The answer to this proposal will not come: it may be proposed again."""
+        ...
+
+    def adjust(self, *, noise: float, budget_trials: int) -> None:
+        """From now on trials differ by so much, and the search may take so many in all."""
+        ...
+
+    def revise(self, results: Sequence[Trial]) -> None:
+        """Forget what has been told, and take these in its place; proposals in flight stay in flight."""
+        ...
+
+    def best(self) -> Trial | None:
         """The trial to recommend so far, ties broken by least resources; None if none was verified.
 
         Where a configuration was measured more than once, its score is the mean.
@@ -81,7 +110,7 @@ class Tally:
     """
 
     configuration: Configuration
-    last: TrialResult
+    last: Trial
     scores: list[float] = field(default_factory=list)
     failures: int = 0
     estimate: float | None = None
@@ -140,24 +169,47 @@ class BaseStrategy:
             self._asked.add(key)
         return proposal
 
-    def tell(self, result: TrialResult) -> None:
+    def tell(self, result: Trial) -> None:
         """Take in a finished trial, asked for or not."""
         configuration = {**self.default, **result.configuration}
         key = self.key(configuration)
         if key in self._in_flight:
             self._in_flight.remove(key)
-        told = result.model_copy(update={"configuration": configuration})
+        told = replace(result, configuration=configuration)
         tally = self.tallies.setdefault(key, Tally(configuration, told))
         tally.last = told
         if result.verdict is Verdict.VERIFIED and result.score is not None:
             tally.scores.append(result.score)
-        elif result.verdict in FAILURES:
+        elif result.verdict.failed:
             tally.failures += 1
         elif result.estimated_score is not None:
             tally.estimate = result.estimated_score
         self.told += 1
 
-    def best(self) -> TrialResult | None:
+    def take_back(self, configuration: Configuration) -> None:
+        """Forget that the configuration was asked for."""
+        key = self.key({**self.default, **configuration})
+        if key in self._in_flight:
+            self._in_flight.remove(key)
+        if key not in self._in_flight:
+            self._asked.discard(key)
+
+    def adjust(self, *, noise: float, budget_trials: int) -> None:
+        """Take in what is known of the host now."""
+        self.options = replace(self.options, noise=noise, budget_trials=budget_trials)
+
+    def revise(self, results: Sequence[Trial]) -> None:
+        """Keep the books anew from these results."""
+        waiting = list(self._in_flight)
+        self.tallies.clear()
+        self.told = 0
+        self._asked = set(waiting)
+        for result in results:
+            self.tell(result)
+        # None of them answers a proposal that is still in flight, although some may be of its configuration.
+        self._in_flight = waiting
+
+    def best(self) -> Trial | None:
         """The cheapest verified configuration whose mean is within the tie tolerance of the highest."""
         verified = self.verified()
         if not verified:
@@ -199,9 +251,9 @@ class BaseStrategy:
             key=lambda t: (self.space.resource_cost(t.configuration), configuration_hash(t.configuration)),
         )
 
-    def as_result(self, tally: Tally) -> TrialResult:
+    def as_result(self, tally: Tally) -> Trial:
         """A verified configuration with its mean score."""
-        return TrialResult(
+        return Trial(
             configuration=tally.configuration,
             verdict=Verdict.VERIFIED,
             score=tally.mean,

@@ -36,10 +36,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from trimtab_trials.configuration import Configuration, Value
+from trimtab_trials.trial import Trial
 
-from trimtab_tuner.records import Configuration, Proposal, TrialResult, Value
 from trimtab_tuner.space import ListedSpace, Space
-from trimtab_tuner.strategies.base import BaseStrategy, Options
+from trimtab_tuner.strategies.base import BaseStrategy, Options, Proposal
 from trimtab_tuner.strategies.pool import CATEGORY_SPAN, Pool
 
 COARSE_SHARE = 0.4
@@ -66,7 +67,11 @@ class CoarseToFine(BaseStrategy):
         self._resolution = self._finest_steps() / 2
         wide = self._wide_grid(random.Random(options.seed))  # noqa: S311 - no secret
         self._coarse = self._space_filling_order(wide)
-        self._coarse_trials = min(len(self._coarse), max(1, round(COARSE_SHARE * options.budget_trials) - 1))
+
+    @property
+    def _coarse_trials(self) -> int:
+        """How many points of the wide grid the budget leaves room for."""
+        return min(len(self._coarse), max(1, round(COARSE_SHARE * self.options.budget_trials) - 1))
 
     def expected_trials(self) -> int:
         """The grid's share plus two matrices, never more than the budget or less than what is known."""
@@ -127,7 +132,7 @@ class CoarseToFine(BaseStrategy):
         value = configuration.get(ADMISSION_KNOB, 0)
         return (value if isinstance(value, int) else 0, self.space.resource_cost(configuration))
 
-    def _next_in_matrix(self, best: TrialResult) -> Proposal | None:
+    def _next_in_matrix(self, best: Trial) -> Proposal | None:
         for level in range(1, self._levels + 1):
             moves = self._new(self._matrix(best.configuration, 0.5 ** (level - 1)))
             if moves:

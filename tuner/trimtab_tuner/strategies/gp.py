@@ -12,9 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab_tuner.records import Proposal
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import BaseStrategy, Options
+from trimtab_tuner.strategies.base import BaseStrategy, Options, Proposal
 from trimtab_tuner.strategies.pool import Pool
 from trimtab_tuner.strategies.surrogate import LINEAR_ALGEBRA
 

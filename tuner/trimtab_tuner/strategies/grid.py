@@ -9,10 +9,10 @@ import itertools
 import math
 
 import numpy as np
+from trimtab_trials.configuration import Configuration
 
-from trimtab_tuner.records import Configuration, Proposal
 from trimtab_tuner.space import ListedSpace, Space
-from trimtab_tuner.strategies.base import BaseStrategy, Options
+from trimtab_tuner.strategies.base import BaseStrategy, Options, Proposal
 
 GRID_VALUES = 8
 
@@ -22,7 +22,14 @@ class Grid(BaseStrategy):
 
     def __init__(self, space: Space, options: Options) -> None:
         super().__init__(space, options)
-        self._points = self._listed() if isinstance(space, ListedSpace) else self._product()
+        self._points = self._fitting()
+
+    def adjust(self, *, noise: float, budget_trials: int) -> None:
+        """Another budget is another grid."""
+        changed = budget_trials != self.options.budget_trials
+        super().adjust(noise=noise, budget_trials=budget_trials)
+        if changed:
+            self._points = self._fitting()
 
     def expected_trials(self) -> int:
         """As many as the grid has points."""
@@ -34,6 +41,10 @@ class Grid(BaseStrategy):
             if not self.knows(point):
                 return Proposal(configuration=point, level=1, reason="Next point of the grid.")
         return None
+
+    def _fitting(self) -> list[Configuration]:
+        """The points that fit the budget."""
+        return self._listed() if isinstance(self.space, ListedSpace) else self._product()
 
     def _listed(self) -> list[Configuration]:
         every = list(self.space.every(10**9) or ())

@@ -15,10 +15,10 @@ import math
 
 import numpy as np
 from scipy.special import ndtri
+from trimtab_trials.configuration import Configuration, Value
 
-from trimtab_tuner.records import Configuration, Proposal, Value
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import BaseStrategy, Key, Options, Tally
+from trimtab_tuner.strategies.base import BaseStrategy, Key, Options, Proposal, Tally
 from trimtab_tuner.strategies.pool import Pool
 
 FIRST_STEP = 0.25

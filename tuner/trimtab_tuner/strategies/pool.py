@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from trimtab_trials.configuration import Configuration
 
-from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 
 EVERY_LIMIT = 2000

@@ -13,10 +13,10 @@ import math
 
 import numpy as np
 from scipy.special import ndtri
+from trimtab_trials.configuration import Configuration
 
-from trimtab_tuner.records import Configuration, Proposal
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import BaseStrategy, Options, Tally
+from trimtab_tuner.strategies.base import BaseStrategy, Options, Proposal, Tally
 from trimtab_tuner.strategies.pool import Pool
 
 FIELD_SHARE = 0.6
@@ -31,9 +31,13 @@ class Race(BaseStrategy):
         pool = Pool(space, options.seed)
         order = np.random.default_rng(options.seed).permutation(len(pool.spread))
         self._order = [pool.configuration_of(pool.spread, int(i)) for i in order]
-        share = FIELD_SHARE if options.noise > 0 else 1.0
-        self._field = max(2, round(share * options.budget_trials))
         self._quantile = float(ndtri((1 + CONFIDENCE) / 2))
+
+    @property
+    def _field(self) -> int:
+        """How many configurations take part."""
+        share = FIELD_SHARE if self.options.noise > 0 else 1.0
+        return max(2, round(share * self.options.budget_trials))
 
     def _propose(self) -> Proposal | None:
         if len(self.tallies.keys() | self._asked) < self._field:

@@ -7,9 +7,8 @@ import itertools
 
 import numpy as np
 
-from trimtab_tuner.records import Proposal
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import BaseStrategy, Options
+from trimtab_tuner.strategies.base import BaseStrategy, Options, Proposal
 from trimtab_tuner.strategies.pool import Pool
 
 TRIES = 200

@@ -35,11 +35,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import ndtr
 from threadpoolctl import ThreadpoolController
+from trimtab_trials.configuration import Configuration
 
-from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Knob, Space
-from trimtab_tuner.strategies.base import FAILURES
-from trimtab_tuner.strategies.experience import PastRun
+from trimtab_tuner.strategies.past_runs import PastRun
 from trimtab_tuner.strategies.pool import Points, Pool
 
 Vector = NDArray[np.float64]
@@ -154,18 +153,26 @@ class Surrogate:
         weights: Sequence[float] = (),
     ) -> None:
         self._pool = pool
-        self._noise = noise
         self._past = [
             _Past(space, pool, run, weight)
             for run, weight in zip(experience, weights, strict=True)
             if weight > 1e-4 and any(result.score for result in run.results)
         ]
         self._knobs = len(pool.categorical)
+        self.adjust(noise)
+
+    def adjust(self, noise: float) -> None:
+        """From now on a trial differs by so much from the next."""
+        self._noise = noise
         length = NOISY_LENGTH if noise > 0 else LENGTH
         self._base_length = length * math.sqrt(max(self._knobs, 2) / 2)
+        self.forget()
+
+    def forget(self) -> None:
+        """Take back what has been fitted to trials."""
         self._lengths = np.full(self._knobs, self._base_length)
         self._variance = AMPLITUDE**2
-        self._fitted_at = 0
+        self._fitted_from = b""
 
     def predict(self, seen: Observations, candidates: Points) -> Prediction:
         """What the trials seen say about the candidates."""
@@ -206,7 +213,7 @@ class Surrogate:
             mean=mean,
             deviation=np.sqrt(np.maximum(variance, 1e-12)),
             verified=self._verified(seen, among, near, seen_prior, prior),
-            scale=math.sqrt(self._variance) if self._fitted_at else 0.0,
+            scale=math.sqrt(self._variance) if self._fitted_from else 0.0,
         )
 
     def _verified(
@@ -244,9 +251,11 @@ class Surrogate:
         due, limit = FIRST_FIT, min(len(seen.points), MOST_TRIALS)
         while due * 5 // 4 <= limit:
             due = due * 5 // 4
-        if due > limit or due == self._fitted_at:
+        # A repeat changes the mean of a trial from before: then the same fit is due once more.
+        fitted_from = seen.log_scores[:due].tobytes()
+        if due > limit or fitted_from == self._fitted_from:
             return
-        self._fitted_at = due
+        self._fitted_from = fitted_from
         ok = seen.ok[:due]
         if ok.sum() < FIRST_FIT // 2:
             return
@@ -306,7 +315,7 @@ class _Past:
     def __init__(self, space: Space, pool: Pool, run: PastRun, weight: float) -> None:
         self.weight = weight
         self._pool = pool
-        told = [r for r in run.results if r.known_score is not None or r.verdict in FAILURES]
+        told = [r for r in run.results if r.known_score is not None or r.verdict.failed]
         self._points = np.array(
             [[_position(knob, run.space, r.configuration) for knob in space.free] for r in told]
         )

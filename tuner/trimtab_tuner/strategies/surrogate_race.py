@@ -20,14 +20,15 @@ failed verification even once is never recommended.
 
 import heapq
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
+from trimtab_trials.trial import Trial
 
-from trimtab_tuner.records import Proposal, TrialResult
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import BaseStrategy, Key, Options, Tally
-from trimtab_tuner.strategies.experience import likeness
+from trimtab_tuner.strategies.base import BaseStrategy, Key, Options, Proposal, Tally
+from trimtab_tuner.strategies.past_runs import likeness
 from trimtab_tuner.strategies.pool import Points, Pool
 from trimtab_tuner.strategies.surrogate import Observations, Prediction, Surrogate, Vector
 
@@ -54,12 +55,22 @@ class SurrogateRace(BaseStrategy):
         )
         self._points: dict[Key, Points] = {}
         self._rows: dict[Key, int] = {}
-        self._told = Observations(np.zeros((0, len(space.free))), np.zeros(0), np.zeros(0))
-        self._search_trials = options.budget_trials
-        if options.noise > 0:
-            self._search_trials -= round(RACE_SHARE * options.budget_trials)
+        self._told = self._nothing_told()
 
-    def tell(self, result: TrialResult) -> None:
+    def adjust(self, *, noise: float, budget_trials: int) -> None:
+        """Another noise is another model."""
+        if noise != self.options.noise:
+            self._surrogate.adjust(noise)
+        super().adjust(noise=noise, budget_trials=budget_trials)
+
+    def revise(self, results: Sequence[Trial]) -> None:
+        """Begin the model anew with these results."""
+        self._rows.clear()
+        self._told = self._nothing_told()
+        self._surrogate.forget()
+        super().revise(results)
+
+    def tell(self, result: Trial) -> None:
         """Take in a finished trial, asked for or not."""
         super().tell(result)
         key = self.key({**self.default, **result.configuration})
@@ -73,7 +84,7 @@ class SurrogateRace(BaseStrategy):
         self._told.log_scores[row] = np.nan if tally.known is None else _log(tally.known)
         self._told.repeats[row] = max(len(tally.scores), 1)
 
-    def best(self) -> TrialResult | None:
+    def best(self) -> Trial | None:
         """The cheapest verified configuration expected to be within the tie tolerance of the best."""
         verified = self.verified()
         if not verified:
@@ -83,6 +94,15 @@ class SurrogateRace(BaseStrategy):
         bar = expected.max() + np.log1p(-tolerance)
         ties = [tally for tally, mean in zip(verified, expected, strict=True) if mean >= bar]
         return self.as_result(self.cheapest(ties))
+
+    @property
+    def _search_trials(self) -> int:
+        """What of the budget is for searching; the rest is for repeats."""
+        budget_trials = self.options.budget_trials
+        return budget_trials - (round(RACE_SHARE * budget_trials) if self.options.noise > 0 else 0)
+
+    def _nothing_told(self) -> Observations:
+        return Observations(np.zeros((0, len(self.space.free))), np.zeros(0), np.zeros(0))
 
     def _propose(self) -> Proposal | None:
         if self.spent >= self._search_trials:

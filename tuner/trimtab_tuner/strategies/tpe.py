@@ -7,11 +7,14 @@ the recorded trials goes on as if it had never stopped.
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
-from trimtab_tuner.records import Configuration, Proposal, TrialResult
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import Trial
+
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import FAILURES, BaseStrategy, Options
+from trimtab_tuner.strategies.base import BaseStrategy, Options, Proposal
 from trimtab_tuner.strategies.pool import Pool
 
 STARTUP_TRIALS = 5
@@ -37,12 +40,12 @@ class Tpe(BaseStrategy):
         self._study = self._new_study()
         self._scores: list[float] = []
 
-    def tell(self, result: TrialResult) -> None:
+    def tell(self, result: Trial) -> None:
         """Take in a finished trial, asked for or not."""
         super().tell(result)
         if result.known_score is not None:
             score = result.known_score
-        elif result.verdict in FAILURES:
+        elif result.verdict.failed:
             score = min(self._scores, default=0.0) / 2
         else:
             return
@@ -60,6 +63,11 @@ class Tpe(BaseStrategy):
         self._study.add_trial(
             self._optuna.trial.create_trial(params=parameters, distributions=self._distributions, value=score)
         )
+
+    def revise(self, results: Sequence[Trial]) -> None:
+        """Begin the study anew with these results."""
+        self._study, self._scores = self._new_study(), []
+        super().revise(results)
 
     def _propose(self) -> Proposal | None:
         for attempt in range(TRIES):

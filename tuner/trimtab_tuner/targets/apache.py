@@ -9,7 +9,8 @@ measured. Modules are those of Debian's package `apache2-bin`.
 import re
 from collections.abc import Collection, Iterator
 
-from trimtab_tuner.records import Configuration
+from trimtab_trials.configuration import Configuration
+
 from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from trimtab_trials.configuration import Configuration
+
 from trimtab_tuner import affinity
-from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets.placement import Workers

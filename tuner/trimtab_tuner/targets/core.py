@@ -8,7 +8,8 @@ rendering makes the list of CPUs; what the plan says of receive queues is the ag
 import re
 from collections.abc import Iterator
 
-from trimtab_tuner.records import Configuration, Value
+from trimtab_trials.configuration import Configuration, Value
+
 from trimtab_tuner.space import AtMost, Knob, OnlyWith, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values

@@ -6,8 +6,9 @@ gives up on long lines.
 
 import textwrap
 
+from trimtab_trials.configuration import Configuration, Value
+
 from trimtab_tuner.confirmation import describe
-from trimtab_tuner.records import Configuration, Value
 from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.base import Demands, Evidence
 from trimtab_tuner.wording import counted

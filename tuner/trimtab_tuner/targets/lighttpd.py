@@ -8,7 +8,8 @@ Docs_Performance). Connections are counted for each worker; lighttpd keeps two d
 import re
 from collections.abc import Collection, Iterator
 
-from trimtab_tuner.records import Configuration, Value
+from trimtab_trials.configuration import Configuration, Value
+
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values

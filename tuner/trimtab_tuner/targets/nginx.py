@@ -9,7 +9,8 @@ stands alone and writes nowhere but under the context's prefix, so any user may 
 import textwrap
 from collections.abc import Callable, Iterable
 
-from trimtab_tuner.records import Configuration
+from trimtab_trials.configuration import Configuration
+
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import nginx_syntax, values
 from trimtab_tuner.targets.base import (

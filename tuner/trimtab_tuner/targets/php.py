@@ -4,7 +4,8 @@ Its size is a knob of the run, named after php-fpm's own setting. The pool is st
 from the beginning, so that a configuration does not change while it is measured.
 """
 
-from trimtab_tuner.records import Configuration
+from trimtab_trials.configuration import Configuration
+
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
 

@@ -12,8 +12,9 @@ say nothing of it, so it is told apart from the server's own settings.
 from dataclasses import dataclass
 from typing import Literal
 
+from trimtab_trials.configuration import Configuration
+
 from trimtab_tuner import affinity
-from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Knob, OnlyWith
 
 AFFINITY = Knob(

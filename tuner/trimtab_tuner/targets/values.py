@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from trimtab_tuner.records import Configuration, Value
+from trimtab_trials.configuration import Configuration, Value
+
 from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.base import RenderError
 

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import Trial
+
 from trimtab_tuner.diagnosis import diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding
-from trimtab_tuner.records import Configuration, Frozen, TrialResult
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.space import Space
 from trimtab_tuner.understanding.importance import FEWEST_TRIALS, Importance, importance
 from trimtab_tuner.understanding.stability import Stability, stability
@@ -25,7 +28,7 @@ class Analysis(Frozen):
 
 def analyse(
     space: Space,
-    results: Sequence[TrialResult],
+    results: Sequence[Trial],
     best: Configuration | None,
     evidence: RunEvidence | None,
 ) -> Analysis:

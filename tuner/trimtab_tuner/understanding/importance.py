@@ -19,8 +19,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from trimtab_trials.configuration import Value
+from trimtab_trials.trial import Trial
 
-from trimtab_tuner.records import Frozen, TrialResult, Value
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.understanding.marginals import Marginals, Points
 
@@ -75,7 +77,7 @@ class Importance(Frozen):
     r_squared: float
 
 
-def importance(space: Space, results: Sequence[TrialResult], *, seed: int = 0) -> Importance | None:
+def importance(space: Space, results: Sequence[Trial], *, seed: int = 0) -> Importance | None:
     """The importance of the free knobs; None with too few verified trials or when all score alike.
 
     Trials that were stopped early count with their estimates.
@@ -130,7 +132,7 @@ def _share(share: float) -> float:
     return round(min(max(share, 0.0), 1.0), 4)
 
 
-def _drawn(verified: Sequence[TrialResult], seed: int) -> Sequence[TrialResult]:
+def _drawn(verified: Sequence[Trial], seed: int) -> Sequence[Trial]:
     """At most `MOST_TRIALS` of them, in their order."""
     if len(verified) <= MOST_TRIALS:
         return verified
@@ -168,9 +170,7 @@ def _each(trees: Sequence[Any], points: Points) -> Vector:
 class _Forest:
     """Random trees over the measured range of some knobs."""
 
-    def __init__(
-        self, knobs: Sequence[Knob], results: Sequence[TrialResult], scores: Vector, seed: int
-    ) -> None:
+    def __init__(self, knobs: Sequence[Knob], results: Sequence[Trial], scores: Vector, seed: int) -> None:
         self._knobs = knobs
         measured = [[self._number(k, r.configuration[k.name]) for k in knobs] for r in results]
         points = np.array(measured, dtype=np.float32)
@@ -179,7 +179,7 @@ class _Forest:
         self.r_squared = round(self._out_of_sample(points, scores, seed), 3)
         self.values = [self._measured(k, results) for k in knobs]
 
-    def _measured(self, knob: Knob, results: Sequence[TrialResult]) -> tuple[Value, ...]:
+    def _measured(self, knob: Knob, results: Sequence[Trial]) -> tuple[Value, ...]:
         """The values of a knob that were measured, in order."""
         by_place = {
             self._number(knob, r.configuration[knob.name]): r.configuration[knob.name] for r in results

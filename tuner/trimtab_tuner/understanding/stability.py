@@ -7,7 +7,10 @@ forgives a workload or a machine that differs a little from the measured one; a 
 from collections.abc import Sequence
 from typing import Literal
 
-from trimtab_tuner.records import Configuration, Frozen, TrialResult
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import Trial
+
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.space import Knob, Space
 
 WITHIN = 0.02
@@ -39,11 +42,11 @@ class Stability(Frozen):
     sentence: str
 
 
-def stability(space: Space, results: Sequence[TrialResult], best: Configuration) -> Stability:
+def stability(space: Space, results: Sequence[Trial], best: Configuration) -> Stability:
     """The stability of a configuration, by the trials measured near it."""
     own = [r.score for r in results if r.configuration == best and r.score is not None]
     free = space.free
-    near: dict[tuple[object, ...], list[TrialResult]] = {}
+    near: dict[tuple[object, ...], list[Trial]] = {}
     for result in results:
         if result.configuration != best and _is_neighbour(free, result.configuration, best):
             near.setdefault(tuple(result.configuration.values()), []).append(result)

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from trimtab_tuner.records import Frozen
+from trimtab_tuner.frozen import Frozen
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Loop = Literal["open", "closed"]

@@ -17,7 +17,7 @@ LINK. `loopback`, or a profile of links.py.
 
 from typing import Literal
 
-from trimtab_tuner.records import Frozen
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.workloads.links import Link
 
 Memory = Literal["unlimited", "in-memory", "moderate-io", "heavy-io"]

@@ -33,7 +33,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError, model_validator
 
-from trimtab_tuner.records import Frozen
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.conditions import Conditions
 from trimtab_tuner.workloads.dynamic import Dynamic
@@ -70,6 +70,12 @@ class Definition(Frozen):
         if self.learnt is not None and (*drawn, self.dynamic) != (None, None, None):
             raise ValueError("[learnt] stands alone: expected no [files], [sessions] or [dynamic] beside it")
         return self
+
+    def sized(self, directories: int) -> "Definition":
+        """The definition with so many directories, if its file set is made of directories."""
+        if not isinstance(self.files, Specweb99Files):
+            return self
+        return self.model_copy(update={"files": self.files.model_copy(update={"directories": directories})})
 
     def size(self) -> tuple[int, int]:
         """How many files its file set has, and how many bytes."""

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from trimtab_tuner.records import Frozen
+from trimtab_tuner.frozen import Frozen
 
 PAGE_PATH = "/dynamic/page.php"
 PAGE_SCRIPT = """<?php

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from trimtab_tuner.records import Frozen
+from trimtab_tuner.frozen import Frozen
 
 CLASS_SHARES = (0.35, 0.50, 0.14, 0.01)
 FILE_SHARES = (0.039, 0.059, 0.088, 0.177, 0.353, 0.118, 0.071, 0.050, 0.045)

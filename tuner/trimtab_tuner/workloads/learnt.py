@@ -24,7 +24,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from trimtab_tuner.records import Frozen
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.workloads.session_log import Request, Session
 
 VERSION = 1

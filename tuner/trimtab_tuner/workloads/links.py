@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from trimtab_tuner.records import Frozen
+from trimtab_tuner.frozen import Frozen
 
 Link = Literal["loopback", "hundred-megabit", "gigabit", "eight-gigabit"]
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from trimtab_tuner.records import Frozen
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.workloads.file_sets import Floats, Integers, pick, stratified
 
 LENGTH_BLOCK = 64

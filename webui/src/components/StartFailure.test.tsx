@@ -9,9 +9,9 @@ import { StartFailure } from './StartFailure';
 it('leads to the run that is going on', async () => {
   api.use(http.get(url('/runs'), () => HttpResponse.json({ runs: [run()], total: 1 })));
   await renderInApp(
-    <StartFailure error={new ApiError(409, 'run-conflict', 'run 7 is running on this host')} />,
+    <StartFailure error={new ApiError(409, 'run-conflict', 'run 7 is running on this machine')} />,
   );
-  expect(screen.getByText('run 7 is running on this host')).toBeVisible();
+  expect(screen.getByText('run 7 is running on this machine')).toBeVisible();
   expect(await screen.findByRole('link', { name: 'Go to run 7' })).toHaveAttribute('href', '/runs/7');
 });
 

@@ -13,12 +13,13 @@ from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads.conditions import MEMORY_HELP, START_HELP, Conditions
 from trimtab_tuner.workloads.links import LINKS
+from trimtab_tuner.workloads.parameters import parameters
 
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.schemas import Condition, ConditionsReply, Named, WorkloadReply
 from trimtab_agent.errors import HostError
-from trimtab_agent.station.conditions import require_surroundings
-from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload, parameters
+from trimtab_agent.station.site import require_conditions
+from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload
 from trimtab_agent.workloads.facts import WorkloadFacts, workload_facts
 
 router = APIRouter(tags=["catalogue"])
@@ -107,7 +108,7 @@ def refusal(condition: Literal["in-memory", "gigabit"]) -> str | None:
     """Why this machine cannot make the condition; found out once, by making it and taking it away."""
     asked = Conditions(memory="in-memory") if condition == "in-memory" else Conditions(link="gigabit")
     try:
-        require_surroundings(asked)
+        require_conditions(asked)
     except HostError as error:
         return error.sentence
     return None

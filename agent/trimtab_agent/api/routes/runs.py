@@ -2,16 +2,17 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 from trimtab_db import records
 from trimtab_tuner.presets import Estimate
 from trimtab_tuner.understanding.analysis import Analysis
+from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.api.context import Context, ContextDep
-from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary, TrialSummary
+from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary
+from trimtab_agent.api.trial_schemas import TrialSummary, as_summaries
 from trimtab_agent.errors import SpecError
 from trimtab_agent.study.specification import RunSpec
-from trimtab_agent.workloads.choice import recorded_clients
 
 router = APIRouter(prefix="/runs", tags=["runs"])
 
@@ -93,10 +94,10 @@ def list_trials(
     context: ContextDep,
     after: Annotated[int, Query(ge=0, le=2**31 - 1, description="Only trials with greater numbers.")] = 0,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 10_000,
-) -> tuple[records.TrialSummary, ...]:
+) -> Response:
     """The recorded trials by number, each with its measurements."""
     context.repository.run(run_id)
-    return context.repository.trial_summaries(run_id, after=after, limit=limit)
+    return as_summaries(context.repository.trials_with_curves(run_id, after=after, limit=limit))
 
 
 @router.get("/{run_id}/analysis")
@@ -130,7 +131,7 @@ def _detail(context: Context, run_id: int) -> RunDetail:
     return RunDetail.model_validate(
         {
             **_summary(summary),
-            "loop": recorded_clients(summary.run.workload_parameters).loop,
+            "loop": clients_of(summary.run.workload_parameters).loop,
             "progress": progress if going_on else None,
         }
     )

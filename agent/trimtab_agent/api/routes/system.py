@@ -66,7 +66,7 @@ def get_counters(
     least = max(-(-seconds // MOST_SAMPLES), readable_s)
     if 0 < step_s < least:
         raise SpecError("step_s", f"step_s = {step_s}: expected at least {least} for {seconds} s")
-    context.sampler.write()
+    context.recorder.write()
     since = datetime.now(UTC) - timedelta(seconds=seconds)
     kept_s = max(kept for kept in RETENTION if kept <= step_s)
     samples = context.repository.counter_samples(context.host_id, since, step_s=kept_s)

@@ -9,8 +9,7 @@ from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.counter_schemas import CounterSampleReply
 from trimtab_agent.api.routes.runs import RunId
 from trimtab_agent.api.samples import as_stored
-from trimtab_agent.api.schemas import RepeatReply, TrialDetail
-from trimtab_agent.station.measuring import for_tuner
+from trimtab_agent.api.trial_schemas import RepeatReply, TrialDetail
 
 router = APIRouter(prefix="/runs/{run_id}/trials/{number}", tags=["trials"])
 
@@ -26,9 +25,14 @@ def get_trial(run_id: RunId, number: Number, context: ContextDep) -> TrialDetail
     """
     trial = context.repository.trial(run_id, number)
     thresholds = Thresholds.model_validate(context.repository.run(run_id).settings.get("thresholds", {}))
-    verification = verify([for_tuner(measurement) for measurement in trial.measurements], thresholds)
+    verification = verify(trial.measurements, thresholds)
     return TrialDetail.model_validate(
-        {**vars(trial), "thresholds": thresholds, "violations": verification.violations}
+        {
+            **vars(trial),
+            "configuration_hash": trial.configuration_hash,
+            "thresholds": thresholds,
+            "violations": verification.violations,
+        }
     )
 
 

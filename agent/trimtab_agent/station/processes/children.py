@@ -22,8 +22,9 @@ from types import TracebackType
 from typing import IO, Self
 
 from trimtab_agent.errors import BinaryMissing, HostError
+from trimtab_agent.host import priority
 from trimtab_agent.host.cpu_layout import format_cpus
-from trimtab_agent.station.processes import guard, priority
+from trimtab_agent.station.processes import guard
 from trimtab_agent.stopping import wait_readable
 
 STOP_GRACE_S = 3.0
@@ -54,7 +55,7 @@ class Child:
     """A running program.
 
     `cpus` are the CPUs it may use.  Its standard error goes to the file `log`, its standard output as well,
-    unless `capture` asks for a pipe (`stdout`).  With `realtime` it gets the priority of priority.py.
+    unless `capture` asks for a pipe (`stdout`).  With `realtime` it gets the priority of host/priority.py.
     With `guarded` whatever it forks ends with it; `prefix` is a command that goes before it and
     becomes it (another user, a control group, a network namespace).
     Raises BinaryMissing if it cannot be started, HostError if the machine does not let it run there.

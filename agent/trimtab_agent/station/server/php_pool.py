@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
-from trimtab_tuner.records import Configuration
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets import php
 
 from trimtab_agent.errors import BinaryMissing

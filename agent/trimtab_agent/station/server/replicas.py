@@ -17,8 +17,8 @@ from typing import Any, Self
 from trimtab_tuner.affinity import cpus_of_replicas
 from trimtab_tuner.targets.placement import replicas_of
 
+from trimtab_agent.counters.server import plain_metrics
 from trimtab_agent.station.processes.children import Child
-from trimtab_agent.station.server.stats_socket import plain_metrics
 from trimtab_agent.station.server.target_server import (
     ADDRESS,
     ConfigurationRejected,

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from trimtab_agent.counters.server import plain_metrics
+
 
 class StatsSocketError(Exception):
     """The server does not answer on its stats socket, or answers with an error."""
@@ -64,8 +66,3 @@ class StatsSocket:
     def total(self) -> dict[str, float]:
         """The plain counters and gauges of `show stats`, added up over the workers."""
         return plain_metrics(self.ask("show stats")["total"])
-
-
-def plain_metrics(metrics: dict[str, Any]) -> dict[str, float]:
-    """The counters and gauges among the metrics of a worker or of all; histograms are left out."""
-    return {name: value for name, value in metrics.items() if isinstance(value, int | float)}

@@ -20,21 +20,22 @@ from types import TracebackType
 from typing import Any, Self
 
 import psutil
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.affinity import plan_of
-from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets import php
 from trimtab_tuner.targets.base import RenderContext, Target
 from trimtab_tuner.targets.own import EDITORS, changed_knobs
 
 from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.affinity.pinning import WorkerPinning, pinning_of
+from trimtab_agent.counters.server import plain_metrics
 from trimtab_agent.errors import HostError
 from trimtab_agent.station import short_directory
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.processes.children import Child, borrowed_cpus, last_line
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
 from trimtab_agent.station.server.php_pool import PhpPool, PoolFailed
-from trimtab_agent.station.server.stats_socket import StatsSocket, StatsSocketError, plain_metrics
+from trimtab_agent.station.server.stats_socket import StatsSocket, StatsSocketError
 from trimtab_agent.station.server.status_page import StatusPage
 from trimtab_agent.stopping import Stopped, StopSignal
 

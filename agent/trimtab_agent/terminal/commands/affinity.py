@@ -18,8 +18,8 @@ from trimtab_agent.affinity.balancers import ban_interrupts, irqbalance_socket, 
 from trimtab_agent.affinity.journal import Applied
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.errors import HostError, SpecError
-from trimtab_agent.host.cpu_layout import process_layout
-from trimtab_agent.runtime import open_repository
+from trimtab_agent.host.identity import describe_host
+from trimtab_agent.runtime import affinity_service, open_repository
 from trimtab_agent.terminal.commands.options import EXIT_FAILED, Commands, Json, Var, settings_of
 from trimtab_agent.terminal.documents import print_json
 
@@ -42,7 +42,8 @@ def _service(var: Var) -> Iterator[AffinityService]:
     """The service on the database."""
     settings = settings_of(var=var)
     with open_repository(settings) as repository:
-        yield AffinityService(repository, process_layout(), settings)
+        host_id = repository.register_host(describe_host(settings.var))
+        yield affinity_service(settings, repository, host_id)
 
 
 @app.command()

@@ -7,8 +7,8 @@ import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.confirmation import describe
-from trimtab_tuner.records import Configuration
 from trimtab_tuner.space import Space
 
 from trimtab_agent.results.run_comparison import ComparedRun, RunComparison, compare_runs

@@ -19,7 +19,11 @@ app = Commands(name="host", help="This machine.", no_args_is_help=True)
 @app.command()
 def show(as_json: Json = False) -> None:
     """Describe this machine, its topology, and how its CPUs would be divided."""
-    machine, layout, topology = describe_host(), process_layout(), read_topology(settings_of().sysfs)
+    machine, layout, topology = (
+        describe_host(settings_of().var),
+        process_layout(),
+        read_topology(settings_of().sysfs),
+    )
     others = balancers()
     if as_json:
         print_json(

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from trimtab_db.records import TrialPurpose
+from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.replay.replaying import SurfaceSummary, geometric_mean, learnt_from, summarise
 from trimtab_tuner.replay.surfaces import (
     Surface,
@@ -26,7 +26,6 @@ from trimtab_tuner.wording import counted
 
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.runtime import open_repository
-from trimtab_agent.study.history import as_result
 from trimtab_agent.terminal.commands.options import Json, Var, console_for, settings_of
 from trimtab_agent.terminal.documents import print_json
 
@@ -92,13 +91,13 @@ def replay(
 def _recorded(run_id: int, var: Path | None) -> dict[str, Any]:
     with open_repository(settings_of(var=var)) as repository:
         run = repository.run(run_id)
-        trials = [t for t in repository.trial_lines(run_id) if t.purpose is TrialPurpose.SEARCH]
+        trials = [t for t in repository.trials(run_id) if t.purpose is TrialPurpose.SEARCH]
     record = surface_record(
         f"run-{run_id}",
         server=run.target,
         workload=run.workload,
         knobs=Space.model_validate(run.space).free,
-        results=[as_result(trial) for trial in trials],
+        results=trials,
     )
     return {
         "source": f"run {run_id} on {run.host}, {run.created_at:%Y-%m-%d}",

@@ -1,10 +1,8 @@
 """`trimtab workload list | show | build | learn`: what clients can be made to ask for."""
 
-import contextlib
 import re
-import signal
 import sys
-from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +24,7 @@ from trimtab_tuner.workloads.file_sets import Specweb99Files
 from trimtab_tuner.workloads.learning import Learner, LearningError
 from trimtab_tuner.workloads.learnt import LearntWorkload
 from trimtab_tuner.workloads.learnt_page import learnt_page
+from trimtab_tuner.workloads.parameters import parameters
 
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.paths import VarPaths
@@ -40,16 +39,15 @@ from trimtab_agent.terminal.commands.options import (
     settings_of,
 )
 from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.signals import stopped_by_signals
 from trimtab_agent.workloads.choice import (
     LEARNT_NAME,
     all_definitions,
     find_definition,
     is_path,
     make_workload,
-    parameters,
     read_definition_file,
     save_learnt,
-    sized,
 )
 from trimtab_agent.workloads.facts import WorkloadFacts, workload_facts
 from trimtab_agent.workloads.log_reading import read_logs
@@ -112,7 +110,7 @@ def build_workload(
     definition = _definition(name, directories, paths.workloads)
     files = FileSet(paths.file_sets, make_workload(parameters(definition, time_scale=1.0), paths.workloads))
     console = console_for(stderr=True)
-    with _stopped_by_signals() as stop, _progress(console) as progress:
+    with closing(StopSignal()) as stop, stopped_by_signals(stop.request), _progress(console) as progress:
         task = progress.add_task(definition.name, total=files.total_bytes)
         try:
             files.prepare(lambda done, total: progress.update(task, completed=done, total=total), stop)
@@ -154,7 +152,7 @@ def learn_workload(
     own = VarPaths(settings_of(var=var).var.resolve()).workloads
     learner = Learner(session_gap, sample, seed)
     console = console_for(stderr=True)
-    with _stopped_by_signals() as stop, _progress(console) as progress:
+    with closing(StopSignal()) as stop, stopped_by_signals(stop.request), _progress(console) as progress:
         task = progress.add_task("reading", total=None)
         try:
             complaints = read_logs(
@@ -187,7 +185,7 @@ def learn_workload(
 
 def _definition(name: str, directories: int | None, own: Path) -> Definition:
     definition = read_definition_file(Path(name)) if is_path(name) else find_definition(name, own)
-    return definition if directories is None else sized(definition, directories)
+    return definition if directories is None else definition.sized(directories)
 
 
 def _text(name: str, own: Path) -> str:
@@ -242,18 +240,3 @@ def _progress(console: Console) -> Progress:
         console=console,
         disable=not console.is_terminal,
     )
-
-
-@contextlib.contextmanager
-def _stopped_by_signals() -> Iterator[StopSignal]:
-    """A stop signal that Ctrl-C and SIGTERM set."""
-    stop = StopSignal()
-    before = {
-        number: signal.signal(number, lambda *_: stop.request()) for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        stop.close()

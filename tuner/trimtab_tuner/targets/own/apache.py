@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from trimtab_tuner.records import Configuration
+from trimtab_trials.configuration import Configuration
+
 from trimtab_tuner.targets import apache
 from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
 from trimtab_tuner.targets.base import RenderContext, RenderError

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from trimtab_tuner.records import Configuration
+from trimtab_trials.configuration import Configuration
+
 from trimtab_tuner.targets import core
 from trimtab_tuner.targets.assignments import with_values
 from trimtab_tuner.targets.base import RenderContext

@@ -11,7 +11,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from trimtab_tuner.records import Configuration
+from trimtab_trials.configuration import Configuration
+
 from trimtab_tuner.targets.base import RenderContext, Target
 
 

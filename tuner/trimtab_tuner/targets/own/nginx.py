@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
+from trimtab_trials.configuration import Configuration
+
 from trimtab_tuner import affinity
-from trimtab_tuner.records import Configuration
 from trimtab_tuner.targets import nginx, nginx_syntax
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.nginx_syntax import Directive

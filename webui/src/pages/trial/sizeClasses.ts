@@ -1,16 +1,16 @@
 // Shares of timeouts by file size, as the verification counts them. Pure.
 
-import type { Measurement, SizeClassResult, TrialDetail } from '../../api/generated';
+import type { Measurement, SizeClassCounts, TrialDetail } from '../../api/generated';
 
 export interface SizeClassRow {
-  counts: SizeClassResult;
+  counts: SizeClassCounts;
   /** Of the requests the server had read, how many timed out. */
   share: number;
   /** The rules this size breaks at this rate. */
   broken: string[];
 }
 
-const read = ({ replied, timed_out_after_read, failed }: SizeClassResult) =>
+const read = ({ replied, timed_out_after_read, failed }: SizeClassCounts) =>
   replied + timed_out_after_read + failed;
 
 export function sizeClassRows(trial: TrialDetail, measurement: Measurement) {

@@ -12,7 +12,9 @@ disk), `cpus` (1 for several CPUs). `likeness` turns their differences into weig
 import math
 from collections.abc import Mapping, Sequence
 
-from trimtab_tuner.records import Frozen, TrialResult
+from trimtab_trials.trial import Trial
+
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.space import Space
 
 Features = Mapping[str, str | float]
@@ -27,7 +29,7 @@ class PastRun(Frozen):
 
     space: Space
     features: dict[str, str | float]
-    results: tuple[TrialResult, ...]
+    results: tuple[Trial, ...]
 
 
 def likeness(past: Sequence[PastRun], features: Features) -> list[float]:

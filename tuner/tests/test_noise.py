@@ -4,10 +4,10 @@ import math
 import random
 
 import pytest
-from trimtab_tuner.records import TrialResult, Verdict
-from trimtab_tuner.reference import (
+from trimtab_trials.trial import Trial, Verdict
+from trimtab_tuner.noise import (
     USUAL_NOISE,
-    judge_reference,
+    judge_noise,
     planned_references,
     reference_due,
     repeats_needed,
@@ -25,8 +25,8 @@ def test_reference_is_the_second_trial_and_every_tenth_after_it_within_the_budge
 
 def test_without_measurements_the_usual_noise_is_assumed():
     """Nothing is known yet, and that is not the same as no noise."""
-    assert judge_reference([]).noise == pytest.approx(USUAL_NOISE)
-    assert judge_reference([(1, 100.0)]).noise == pytest.approx(USUAL_NOISE)
+    assert judge_noise([]).share == pytest.approx(USUAL_NOISE)
+    assert judge_noise([(1, 100.0)]).share == pytest.approx(USUAL_NOISE)
 
 
 @pytest.mark.parametrize("noise", [0.005, 0.05, 0.15])
@@ -34,8 +34,8 @@ def test_noise_of_many_measurements_is_their_spread(noise):
     """What is usual matters less and less."""
     chance = random.Random(3)
     scores = [(p, 100 * math.exp(chance.gauss(0, noise))) for p in range(1, 200)]
-    found = judge_reference(scores)
-    assert found.noise == pytest.approx(noise, rel=0.2)
+    found = judge_noise(scores)
+    assert found.share == pytest.approx(noise, rel=0.2)
     assert found.drift_per_trial == 0.0
 
 
@@ -43,13 +43,12 @@ def test_drift_is_seen_and_taken_out():
     """A machine that gets 1 % slower with every trial does not pick the winner."""
     chance = random.Random(1)
     drifting = [(p, 100 * 0.99**p * math.exp(chance.gauss(0, 0.01))) for p in (1, 2, 12, 22, 32, 42)]
-    reference = judge_reference(drifting)
+    reference = judge_noise(drifting)
     assert reference.drift_per_trial == pytest.approx(math.log(0.99), rel=0.15)
     early, late = (
-        (p, TrialResult(configuration={"w": p}, verdict=Verdict.VERIFIED, score=200 * 0.99**p))
-        for p in (3, 40)
+        (p, Trial(configuration={"w": p}, verdict=Verdict.VERIFIED, score=200 * 0.99**p)) for p in (3, 40)
     )
-    failed = (41, TrialResult(configuration={"w": 0}, verdict=Verdict.CRASHED))
+    failed = (41, Trial(configuration={"w": 0}, verdict=Verdict.CRASHED))
     corrected = without_drift([early, late, failed], reference)
     assert corrected[0].score == pytest.approx(corrected[1].score, rel=0.05)
     assert corrected[2].score is None
@@ -60,7 +59,7 @@ def test_noise_alone_is_rarely_taken_for_drift():
     chance = random.Random(2)
     positions = (1, 2, 12, 22, 32, 42)
     seen = sum(
-        judge_reference([(p, 100 * math.exp(chance.gauss(0, 0.05))) for p in positions]).drift_per_trial != 0
+        judge_noise([(p, 100 * math.exp(chance.gauss(0, 0.05))) for p in positions]).drift_per_trial != 0
         for _ in range(400)
     )
     assert seen <= 12

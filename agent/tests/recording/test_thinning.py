@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from trimtab_agent.counters.thinning import StepMeans, thinned
+from trimtab_agent.recording.thinning import StepMeans, thinned
 from trimtab_db.records import CounterSample
 
 START = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)

@@ -1,7 +1,8 @@
-"""The reference: the default configuration, measured again and again through a run's search.
+"""How much trials differ although nothing has changed, and whether the machine drifts.
 
-It shows how much trials differ on this host although nothing has changed (the noise), and whether the machine
-drifts while the run lasts. It is measured as second trial, and then at every `EVERY`-th: positions 2, 12, 22
+Both are told by the *reference*: the default configuration, measured again and again through a run's search.
+
+It is measured as second trial, and then at every `EVERY`-th: positions 2, 12, 22
 … of the search, which are part of its budget.
 
 *Noise* is the relative standard deviation of the reference's scores round their mean, or round their trend
@@ -16,11 +17,13 @@ them.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import stdtrit
+from trimtab_trials.trial import Trial
 
-from trimtab_tuner.records import Frozen, TrialResult
+from trimtab_tuner.frozen import Frozen
 
 EVERY = 10
 FIRST = 2
@@ -32,10 +35,12 @@ DRIFT_P = 0.01
 MOST_REPEATS = 64
 
 
-class Reference(Frozen):
-    """What the reference says: the noise of one trial (a share) and the drift per trial (0 if none shows)."""
+class Noise(Frozen):
+    """What the reference says: how much one trial differs from the next (`share`, a relative standard
+    deviation), by how many scores that is known, and the drift per trial (0 if none shows).
+    """
 
-    noise: float
+    share: float
     measured: int
     drift_per_trial: float = 0.0
 
@@ -50,7 +55,7 @@ def planned_references(budget_trials: int) -> int:
     return sum(reference_due(position, budget_trials) for position in range(1, budget_trials + 1))
 
 
-def judge_reference(scores: Sequence[tuple[int, float]]) -> Reference:
+def judge_noise(scores: Sequence[tuple[int, float]]) -> Noise:
     """Noise and drift by the reference's verified scores, each with its position in the search."""
     usable = [(position, math.log(score)) for position, score in scores if score > 0]
     positions = np.array([position for position, _ in usable], dtype=float)
@@ -66,23 +71,24 @@ def judge_reference(scores: Sequence[tuple[int, float]]) -> Reference:
             drift, freedom = float(trend.slope), len(logs) - 2
             squares = float(((logs - trend.intercept - drift * positions) ** 2).sum())
     weight = USUAL_TRIALS + max(freedom, 0)
-    noise = math.sqrt((USUAL_TRIALS * USUAL_NOISE**2 + squares) / weight)
-    return Reference(noise=noise, measured=len(logs), drift_per_trial=drift)
+    share = math.sqrt((USUAL_TRIALS * USUAL_NOISE**2 + squares) / weight)
+    return Noise(share=share, measured=len(logs), drift_per_trial=drift)
 
 
-def without_drift(results: Sequence[tuple[int, TrialResult]], reference: Reference) -> list[TrialResult]:
-    """The results, each with its position, as they would have scored at the beginning of the search."""
-    if reference.drift_per_trial == 0.0:
-        return [result for _, result in results]
+def without_drift(trials: Sequence[tuple[int, Trial]], noise: Noise) -> list[Trial]:
+    """The trials, each with its position, as they would have scored at the beginning of the search."""
+    if noise.drift_per_trial == 0.0:
+        return [trial for _, trial in trials]
     return [
-        result.model_copy(
-            update={
-                name: score * math.exp(-reference.drift_per_trial * (position - 1))
+        replace(
+            trial,
+            **{
+                name: score * math.exp(-noise.drift_per_trial * (position - 1))
                 for name in ("score", "estimated_score")
-                if (score := getattr(result, name)) is not None
-            }
+                if (score := getattr(trial, name)) is not None
+            },
         )
-        for position, result in results
+        for position, trial in trials
     ]
 
 

@@ -1,0 +1,72 @@
+"""Whether a job makes sense and this machine can carry it out: said before, and not by a failed trial."""
+
+from pathlib import Path
+
+from trimtab_tuner.job import TrialJob
+from trimtab_tuner.limits import parse_limit
+from trimtab_tuner.score import parse_objective
+from trimtab_tuner.space import SpaceError
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderError, Target
+from trimtab_tuner.targets.own import own_values
+from trimtab_tuner.targets.php import with_pool
+from trimtab_tuner.workloads.definition import Definition
+
+from trimtab_agent.errors import SpecError
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.station.processes.programs import require_built, server_program, version_of
+from trimtab_agent.station.server.php_pool import php_program
+from trimtab_agent.station.site import require_conditions
+
+
+def require(agent: AgentSettings, target: Target, workload: Definition) -> str:
+    """The version of the target's server, if jobs with it and the workload can be carried out here.
+
+    Raises BinaryMissing for a program that is not there, HostError for conditions that cannot be made.
+    """
+    require_conditions(workload.conditions)
+    version = version_of_target(target, agent.httpd_path)
+    if workload.dynamic is not None:
+        php_program()
+    require_built(agent.load_path)
+    return version
+
+
+def version_of_target(target: Target, httpd: Path) -> str:
+    """The version of the server's program; `httpd` is ours. Raises BinaryMissing."""
+    return version_of(server_program(target, httpd))
+
+
+def completed(job: TrialJob, cpus: int) -> TrialJob:
+    """The job of somebody else with the knobs that it leaves out at their defaults, on so many CPUs.
+
+    Raises SpecError, with the field, for what makes no sense: the values of its knobs end up in a file that a
+    server reads.
+    """
+    if job.target not in TARGETS:
+        raise SpecError("target", f"target = {job.target!r}: expected one of {', '.join(TARGETS)}")
+    target = TARGETS[job.target]
+    try:
+        architecture = str(job.configuration.get("architecture", "symped"))
+        space = target.space(architecture, cpus=cpus)
+        # Nothing is fixed for a job; the user's own values count as defaults, which may be unusual.
+        defaults = space.default() if job.base is None else own_values(target, job.base, cpus)
+        knobs = tuple(knob.model_copy(update={"default": defaults[knob.name]}) for knob in space.knobs)
+        space = space.model_copy(update={"knobs": knobs, "fixed": {}})
+        if job.workload.definition.dynamic is not None:
+            space = with_pool(space)
+        configuration = space.check(job.configuration)
+    except SpaceError as error:
+        raise SpecError(f"configuration.{error.knob}", str(error)) from error
+    except RenderError as error:
+        raise SpecError(
+            "base" if job.base is not None else "configuration.architecture", str(error)
+        ) from error
+    try:
+        for text in job.constraints:
+            parse_limit(text)
+        if job.end_early is not None:
+            parse_objective(job.end_early.objective)
+    except ValueError as error:
+        raise SpecError("job", str(error)) from error
+    return job.model_copy(update={"configuration": configuration})

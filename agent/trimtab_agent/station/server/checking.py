@@ -1,0 +1,37 @@
+"""Lets the server that an exported file is for check it, as far as that is installed here."""
+
+import subprocess
+from pathlib import Path
+
+from trimtab_tuner.exports import Check
+
+from trimtab_agent.station.processes.programs import find_installed
+
+CHECK_LIMIT_S = 20.0
+NOT_CHECKED = "not checked: "
+
+
+def check_file(check: Check | None, file: Path, httpd: Path) -> tuple[str, bool, str]:
+    """Lets its server check an exported file: the command, whether it accepts, what it said.
+
+    A file that no program checks is accepted with an empty command; one whose server is not installed here is
+    not accepted, and its sentence begins with NOT_CHECKED.  A text that is checked in place of the file lies
+    beside it meanwhile: what a killed run leaves of that, its next export overwrites and takes away.
+    """
+    if check is None:
+        return "", True, ""
+    program = httpd if check.program == httpd.name else find_installed(check.program)
+    text_file = file if check.text is None else file.with_name(f".check-{file.name}")
+    command = check.command(str(text_file), None if program is None else str(program))
+    if program is None:
+        return " ".join(command), False, f"{NOT_CHECKED}{check.program} is not installed here"
+    try:
+        if check.text is not None:
+            text_file.write_text(check.text)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return " ".join(command), False, f"{NOT_CHECKED}{error}"
+    finally:
+        if check.text is not None:
+            text_file.unlink(missing_ok=True)
+    return " ".join(command), done.returncode == 0, (done.stderr + done.stdout).strip()

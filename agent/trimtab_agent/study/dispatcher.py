@@ -1,0 +1,294 @@
+"""The trials of a run on their way: from orders to jobs, to the stations, and from their reports to the
+record.
+
+Every station works off one job at a time, in a thread of its own: what it starts ends with that thread. The
+run's own thread orders, waits and records; with several stations as many trials are in flight.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any
+
+from trimtab_db import Repository, records
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.job import EarlyEnd, Placement, TrialJob, TrialReport
+from trimtab_tuner.judgement import scores
+from trimtab_tuner.limits import Limit
+from trimtab_tuner.presets import RunSettings
+from trimtab_tuner.workloads.parameters import WorkloadParameters
+
+from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.station.equipment import JobListener
+from trimtab_agent.station.station import Station
+from trimtab_agent.stopping import PauseSwitch, Stopped
+from trimtab_agent.study.announcer import Announcer
+from trimtab_agent.study.history import History
+from trimtab_agent.study.progress import RunProgress
+
+log = logging.getLogger(__name__)
+
+OnMeasured = Callable[[Measurement], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """One trial of the run to carry out: its job, and what it is in the run."""
+
+    number: int
+    purpose: TrialPurpose
+    job: TrialJob
+    level: int = 0
+    block: int = 0
+    proposal_number: int | None = None
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A station and the thread that it works in."""
+
+    station: Station
+    thread: ThreadPoolExecutor
+
+    def close(self) -> None:
+        """Closes the station in its own thread, and ends that."""
+        self.thread.submit(self.station.close).result()
+        self.thread.shutdown()
+
+
+class Dispatcher:
+    """The trials of one run; `limit` is what `mat` is scored under where its text has none.
+
+    All calls but `stop` come from the run's thread.
+    """
+
+    def __init__(
+        self,
+        *,
+        run: records.Run,
+        workload: WorkloadParameters,
+        settings: RunSettings,
+        repository: Repository,
+        stations: Sequence[Station],
+        history: History,
+        announcer: Announcer,
+        progress: RunProgress,
+        sampler: Sampler,
+    ) -> None:
+        self._run = run
+        self._workload = workload
+        self._settings = settings
+        self._repository = repository
+        self._history = history
+        self._announcer = announcer
+        self._progress = progress
+        self._sampler = sampler
+        self._desks = [
+            Desk(station, ThreadPoolExecutor(1, thread_name_prefix=f"station-{number}"))
+            for number, station in enumerate(stations, start=1)
+        ]
+        self._idle = list(self._desks)
+        self._answered: SimpleQueue[tuple[Desk, Order, Future[TrialReport]]] = SimpleQueue()
+        self._stop = threading.Event()
+        self.pause = PauseSwitch()
+        self.limit: Limit | None = None
+
+    def stop(self) -> None:
+        """Asks for the end, from any thread: what is in flight is cut short, and nothing more is started."""
+        self._stop.set()
+        for desk in self._desks:
+            desk.station.stop()
+        self.pause.release()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the end has been asked for."""
+        return self._stop.is_set()
+
+    @property
+    def in_flight(self) -> int:
+        """How many trials have been started and not been waited for."""
+        return len(self._desks) - len(self._idle)
+
+    @property
+    def free(self) -> bool:
+        """Whether another trial may be started now: a station is idle, and a pause does not wait."""
+        return bool(self._idle) and not (self.pause.requested and self.in_flight)
+
+    def prepare(self, on_progress: Callable[[int, int], None]) -> None:
+        """Has every station make ready what the run's workload needs; raises what a station raises."""
+        done = [desk.thread.submit(desk.station.prepare, self._workload, on_progress) for desk in self._desks]
+        for each in done:
+            each.result()
+
+    def order(
+        self,
+        purpose: TrialPurpose,
+        configuration: Configuration,
+        ladder: Sequence[float],
+        *,
+        level: int = 0,
+        block: int = 0,
+        proposal_number: int | None = None,
+        end_early: EarlyEnd | None = None,
+        base: str | None = None,
+    ) -> Order:
+        """The run's next trial, up the ladder; with the text `base` in place of the user's own file."""
+        settings = self._settings
+        job = self._job(
+            configuration,
+            ladder=tuple(ladder),
+            rate_duration_s=settings.rate_duration_s,
+            warmup_s=settings.warmup_s,
+            end_early=end_early,
+            **({} if base is None else {"base": base}),
+        )
+        return Order(
+            number=self._history.new_number(),
+            purpose=purpose,
+            job=job,
+            level=level,
+            block=block,
+            proposal_number=proposal_number,
+        )
+
+    def calibration(self, configuration: Configuration) -> Order:
+        """The run's next trial, as a calibration."""
+        settings, step_s = self._settings, self._settings.calibration_step_s
+        job = self._job(
+            configuration,
+            calibrate_from_rps=settings.calibration_start_rps,
+            rate_duration_s=step_s,
+            warmup_s=step_s * settings.warmup_s / settings.rate_duration_s,
+        )
+        return Order(number=self._history.new_number(), purpose=TrialPurpose.CALIBRATION, job=job)
+
+    def carry_out(self, order: Order, on_measured: OnMeasured = lambda _measurement: None) -> Trial:
+        """Starts a trial and waits for it; raises what `start` and `wait` do."""
+        self.start(order, on_measured)
+        return self.wait()
+
+    def start(self, order: Order, on_measured: OnMeasured = lambda _measurement: None) -> None:
+        """Has an idle station carry out the order; `on_measured` is called from that one's thread.
+
+        Waits while the run is paused. Raises Stopped when it is to end.
+        """
+        self._wait_while_paused()
+        if self._stop.is_set():
+            raise Stopped
+        desk = self._idle.pop(0)
+        self._progress.trial_started(order.number, order.job.configuration, len(order.job.ladder))
+        report = desk.thread.submit(self._at_station, desk.station, order, on_measured)
+        report.add_done_callback(lambda done: self._answered.put((desk, order, done)))
+
+    def wait(self) -> Trial:
+        """The next of the trials in flight to come to its end, recorded.
+
+        Raises Stopped when it was cut short, and what the station raises.
+        """
+        desk, order, report = self._answered.get()
+        self._idle = [each for each in self._desks if each in self._idle or each is desk]
+        trial = self._record(order, report.result())
+        if trial.verdict is Verdict.ABORTED:
+            raise Stopped
+        if trial.verdict is Verdict.CRASHED:
+            self._announcer.note("warning", f"Trial {trial.number} crashed: {trial.reason}")
+        return trial
+
+    def close(self) -> None:
+        """Ends what is still in flight, which is recorded, and closes the stations."""
+        if self.in_flight:
+            self.stop()
+        while self.in_flight:
+            try:
+                self.wait()
+            except Stopped:
+                continue
+            except Exception:
+                log.warning("run %d: a trial in flight was lost", self._run.id, exc_info=True)
+        for desk in self._desks:
+            desk.close()
+
+    def _wait_while_paused(self) -> None:
+        while self.pause.requested:  # again if it was ended and asked for once more meanwhile
+            self._announcer.note("info", "Paused.")
+            self._progress.pause_changed("yes")
+            self.pause.wait()
+            self._progress.pause_changed("no")
+
+    def _job(self, configuration: Configuration, **kind: Any) -> TrialJob:  # noqa: ANN401 - checked by the model
+        """What all jobs of the run share, and what makes the kind of this one."""
+        run, settings = self._run, self._settings
+        shared = {
+            "target": run.target,
+            "configuration": configuration,
+            "base": run.base.get("expanded"),
+            "workload": self._workload,
+            "gap_s": settings.gap_s,
+            "timeout_s": settings.timeout_s,
+            "restart_between_rates": settings.restart_between_rates,
+            "seed": run.seed,
+            "placement": Placement(server=run.layout["server"], generator=run.layout["generator"]),
+            "thresholds": settings.thresholds,
+            "constraints": settings.constraints,
+            "profile": settings.profile,
+            "sampling_interval_s": settings.sampling_interval_s,
+        }
+        return TrialJob(**{**shared, **kind})
+
+    def _at_station(self, station: Station, order: Order, on_measured: OnMeasured) -> TrialReport:
+        """Carries an order out, in the station's thread."""
+        number, job = order.number, order.job
+
+        def measured(measurement: Measurement) -> None:
+            self._announcer.measured(number, order.purpose, job.configuration, measurement)
+            on_measured(measurement)
+
+        def load_progressed(rate_rps: float, line: dict[str, Any]) -> None:
+            self._sampler.load_progressed(job.clients.loop, rate_rps, line)
+            self._progress.load_progressed(number, line)
+
+        with self._sampler.of_trial(self._run.id, number, job.sampling_interval_s):
+            return station.carry_out(
+                job,
+                JobListener(
+                    rate_started=lambda rate_rps: self._progress.rate_started(number, rate_rps),
+                    load_progress=load_progressed,
+                    measured=measured,
+                ),
+                f"trial-{number}",
+            )
+
+    def _record(self, order: Order, report: TrialReport) -> Trial:
+        """The trial that the report makes of the order; in the database, and told."""
+        run = self._run
+        scored = scores(order.job, report, run.objective, run.second_objective, self.limit)
+        trial = Trial(
+            run_id=run.id,
+            host_id=self._repository.register_host(report.host),
+            number=order.number,
+            purpose=order.purpose,
+            level=order.level,
+            block=order.block,
+            configuration=order.job.configuration,
+            verdict=report.verdict,
+            reason=report.reason,
+            score=scored.score,
+            second_score=scored.second_score,
+            estimated_score=scored.estimated_score,
+            server_config=report.server_config,
+            started_at=report.started_at,
+            finished_at=report.finished_at,
+            # An aborted trial answers no proposal: it will be tried again when the run is resumed.
+            proposal_number=None if report.verdict is Verdict.ABORTED else order.proposal_number,
+            measurements=report.measurements,
+        )
+        self._history.record(trial)
+        self._announcer.recorded(trial)
+        self._progress.trial_finished(trial)
+        return trial

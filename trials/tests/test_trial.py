@@ -1,0 +1,59 @@
+"""What holds for trials and measurements whoever makes them."""
+
+from dataclasses import replace
+
+from trimtab_trials.configuration import configuration_hash
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+
+
+def test_hash_does_not_depend_on_the_order_of_the_knobs():
+    """The same values are the same configuration."""
+    assert configuration_hash({"workers": 2, "sendfile": "off"}) == configuration_hash(
+        {"sendfile": "off", "workers": 2}
+    )
+    assert configuration_hash({"workers": 2}) != configuration_hash({"workers": 3})
+
+
+def test_a_trial_with_another_configuration_has_another_hash():
+    """A changed copy does not keep what was worked out for the first."""
+    made = Trial(configuration={"workers": 2}, verdict=Verdict.VERIFIED)
+    assert made.configuration_hash == configuration_hash({"workers": 2})
+    changed = replace(made, configuration={"workers": 3})
+    assert changed.configuration_hash == configuration_hash({"workers": 3})
+
+
+def test_known_score_is_the_estimate_only_where_there_is_no_score():
+    """A trial that was stopped early has an estimate; one that was not has none to be taken for it."""
+    assert Trial(configuration={}, verdict=Verdict.STOPPED_EARLY, estimated_score=7.0).known_score == 7.0
+    assert Trial(configuration={}, verdict=Verdict.VERIFIED, score=9.0).known_score == 9.0
+    assert Trial(configuration={}, verdict=Verdict.CRASHED).known_score is None
+
+
+def test_no_verdict_blames_both_the_configuration_and_something_else():
+    """What failed counts against a configuration, what was spoilt does not; some verdicts are neither."""
+    failed = {verdict for verdict in Verdict if verdict.failed}
+    spoilt = {verdict for verdict in Verdict if verdict.spoilt}
+    assert failed == {Verdict.FAILED_VERIFICATION, Verdict.REJECTED, Verdict.CRASHED}
+    assert spoilt == {Verdict.DISTURBED, Verdict.GENERATOR_LIMITED}
+    assert not failed & spoilt
+
+
+def test_repeat_outside_the_blocks_is_no_part_of_the_confirmation():
+    """Block 0 is for what somebody asked for besides."""
+    repeat = Trial(configuration={}, verdict=Verdict.VERIFIED, purpose=TrialPurpose.CONFIRMATION)
+    assert not repeat.in_block
+    assert Trial(
+        configuration={}, verdict=Verdict.VERIFIED, purpose=TrialPurpose.CONFIRMATION, block=1
+    ).in_block
+
+
+def test_counter_that_was_not_counted_is_none_and_not_zero():
+    """Whatever is missing on the way to it."""
+    counted = Measurement(
+        rate_rps=1.0, goodput_mbps=1.0, reply_rate_rps=1.0, counters={"cpu": {"total": {"idle": 7}}}
+    )
+    assert counted.counter("cpu", "total", "idle") == 7.0
+    assert counted.counter("cpu", "total", "steal") is None
+    assert counted.counter("cpu", "total", "idle", "more") is None
+    assert counted.resident_bytes is None

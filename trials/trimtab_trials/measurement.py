@@ -1,0 +1,124 @@
+"""One rate driven for one configuration, with all that generator, server and host have counted meanwhile."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SessionCounts:
+    """What became of the sessions a load generator was to offer."""
+
+    offered: int = 0
+    started: int = 0
+    completed: int = 0
+    timed_out_connect: int = 0
+    timed_out: int = 0
+    failed: int = 0
+    dropped: int = 0
+
+
+@dataclass(frozen=True)
+class RequestCounts:
+    """What became of the requests in those sessions; `offered` is the sum of the others.
+
+    `timed_out_before_read` are requests that the server shows no sign of having accepted or read; `abandoned`
+    are those never sent because their session had ended.
+    """
+
+    offered: int = 0
+    replied: int = 0
+    timed_out_before_read: int = 0
+    timed_out_after_read: int = 0
+    failed: int = 0
+    abandoned: int = 0
+    dropped: int = 0
+
+    @property
+    def timed_out(self) -> int:
+        """Requests that nobody waited for any more, read by the server or not."""
+        return self.timed_out_before_read + self.timed_out_after_read
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizeClassCounts:
+    """What became of the requests for files of one size; `asked` is the sum of the other five."""
+
+    size_bytes: int
+    asked: int
+    replied: int
+    timed_out_before_read: int
+    timed_out_after_read: int
+    failed: int
+    abandoned: int
+
+
+@dataclass(frozen=True)
+class Latency:
+    """A distribution of times in microseconds from the intended start; None where nothing was observed."""
+
+    p50_us: float | None = None
+    p90_us: float | None = None
+    p99_us: float | None = None
+    p999_us: float | None = None
+    max_us: float | None = None
+    mean_us: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One rate driven for one configuration.
+
+    `number` counts from 1 in the order of driving. In a closed loop the number of connections takes the place
+    of `rate_rps`. The fields up to `generator_limited` are what curves and tables show; the database reads
+    whole runs with those alone, and then the others are empty.
+
+    `health` is what the generator says of itself, `server_stats` what the server counted during the rate,
+    `counters` the averages of the host's counters by source.
+    """
+
+    rate_rps: float
+    goodput_mbps: float
+    reply_rate_rps: float
+    number: int = 1
+    requests: RequestCounts = RequestCounts()
+    reply_latency: Latency = Latency()
+    generator_limited: bool = False
+    duration_s: float = 0.0
+    warmup_s: float = 0.0
+    elapsed_s: float = 0.0
+    bytes_received: int = 0
+    sessions: SessionCounts = SessionCounts()
+    connect_latency: Latency = Latency()
+    first_byte_latency: Latency = Latency()
+    failures: dict[str, Any] = field(default_factory=dict)
+    health: dict[str, Any] = field(default_factory=dict)
+    server_stats: dict[str, Any] = field(default_factory=dict)
+    counters: dict[str, Any] = field(default_factory=dict)
+    size_classes: tuple[SizeClassCounts, ...] = ()
+
+    @property
+    def resident_bytes(self) -> float | None:
+        """The memory of all server processes; None where it was not counted."""
+        return self.counter("server_processes", "resident_bytes")
+
+    @property
+    def generator_cpu_share(self) -> float | None:
+        """The share of a CPU that the generator's busiest process used; None where it does not say."""
+        share = self.health.get("cpu_share")
+        return float(share) if isinstance(share, int | float) else None
+
+    def counter(self, *path: str) -> float | None:
+        """A number in the counters, such as `counter("cpu", "total", "iowait")`; None if it was not
+        counted.
+        """
+        found: Any = self.counters
+        for name in path:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        return float(found) if isinstance(found, int | float) else None
+
+    def cpus(self, numbers: Collection[int]) -> list[Mapping[str, float]]:
+        """The time of each of some CPUs, by state in percent."""
+        cpu = self.counters.get("cpu")
+        each = cpu.get("cpus", []) if isinstance(cpu, Mapping) else []
+        return [entry for entry in each if entry.get("cpu") in numbers]

@@ -1,0 +1,166 @@
+"""What has become of a trial: its verdict by the job alone, its scores by the run's objectives."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from trimtab_trials.host import Host
+from trimtab_trials.measurement import Latency, Measurement, RequestCounts, SizeClassCounts
+from trimtab_trials.trial import Verdict
+from trimtab_tuner.early_stop import Leader
+from trimtab_tuner.job import EarlyEnd, TrialJob, TrialReport
+from trimtab_tuner.judgement import judge, judge_early, scores
+from trimtab_tuner.workloads import WORKLOADS
+from trimtab_tuner.workloads.parameters import parameters
+
+NOW = datetime(2026, 11, 23, tzinfo=UTC)
+HOST = Host(machine_id="0", name="h", kernel="k", cpu_model="c", cpus=2, memory_bytes=1, topology={})
+LEADER = Leader(
+    score_mbps=80.0,
+    goodput_mbps={100.0: 40.0, 200.0: 80.0, 300.0: 100.0},
+    highest_mbps={100.0: 40.0, 200.0: 80.0, 300.0: 100.0},
+    noise=0.01,
+)
+
+
+def make_job(**changes):
+    """A job of three rates."""
+    fields = {
+        "target": "core",
+        "configuration": {"workers": 1},
+        "workload": parameters(WORKLOADS["one-packet"], 1.0),
+        "ladder": (100.0, 200.0, 300.0),
+        "rate_duration_s": 1.0,
+        "timeout_s": 1.0,
+    }
+    return TrialJob(**{**fields, **changes})
+
+
+def measured(rate_rps, goodput_mbps, *, late=0, limited=False, p999_us=500.0):
+    """A rate with a thousand requests, so many of which came too late."""
+    counts = SizeClassCounts(
+        size_bytes=100,
+        asked=1000,
+        replied=1000 - late,
+        timed_out_before_read=0,
+        timed_out_after_read=late,
+        failed=0,
+        abandoned=0,
+    )
+    return Measurement(
+        rate_rps=rate_rps,
+        goodput_mbps=goodput_mbps,
+        reply_rate_rps=rate_rps,
+        requests=RequestCounts(offered=1000, replied=1000 - late, timed_out_after_read=late),
+        reply_latency=Latency(p999_us=p999_us, mean_us=100.0),
+        generator_limited=limited,
+        health={"reasons": ["it was late", "its CPU is full"]},
+        size_classes=(counts,),
+    )
+
+
+GOOD = (measured(100.0, 40.0), measured(200.0, 80.0), measured(300.0, 100.0))
+
+
+def report(verdict, measurements):
+    """A report as a station makes it."""
+    return TrialReport(
+        verdict=verdict,
+        reason="",
+        measurements=measurements,
+        host=HOST,
+        target_version="1",
+        server_config="",
+        disturbances=(),
+        started_at=NOW,
+        finished_at=NOW,
+    )
+
+
+def test_fair_trial_is_verified():
+    """Every rule holds at every rate."""
+    assert judge(make_job(), GOOD).verdict is Verdict.VERIFIED
+
+
+def test_generator_that_gave_out_comes_before_everything_else():
+    """What it could not offer says nothing about the server."""
+    judged = judge(make_job(), (GOOD[0], measured(200.0, 10.0, late=900, limited=True)))
+    assert judged.verdict is Verdict.GENERATOR_LIMITED
+    assert judged.reason == "At 200 requests/s: it was late; its CPU is full"
+
+
+def test_unfair_trial_fails_with_the_rule():
+    """The sentence names the rate."""
+    judged = judge(make_job(), (GOOD[0], measured(200.0, 80.0, late=400)))
+    assert judged.verdict is Verdict.FAILED_VERIFICATION
+    assert judged.reason.startswith("At 200 requests/s, 40.00 %")
+
+
+def test_broken_constraint_fails_a_trial_and_no_calibration():
+    """The rates of a calibration are not those of the ladder."""
+    slow = (measured(100.0, 40.0, p999_us=50_000.0),)
+    judged = judge(make_job(constraints=("p999 <= 20ms",)), slow)
+    assert judged.verdict is Verdict.FAILED_VERIFICATION
+    assert "expected p999 <= 20ms" in judged.reason
+    calibration = make_job(constraints=("p999 <= 20ms",), ladder=(), calibrate_from_rps=100.0)
+    assert judge(calibration, slow).verdict is Verdict.VERIFIED
+
+
+def test_trial_that_need_not_end_early_does_not():
+    """Not without being told so, and not at its last rate."""
+    ending = make_job(end_early=EarlyEnd(objective="peak", leader=LEADER))
+    bad = (measured(100.0, 40.0, late=900),)
+    assert judge_early(make_job(), bad) is None
+    assert judge_early(ending, (*GOOD[:2], measured(300.0, 100.0, late=900))) is None
+    assert judge_early(ending, GOOD[:1]) is None  # it may still reach the leader
+
+
+def test_broken_rule_ends_a_trial_early():
+    """Nothing measured later could mend it, with or without a leader."""
+    for leader in (None, LEADER):
+        judged = judge_early(
+            make_job(end_early=EarlyEnd(objective="peak", leader=leader)), (measured(100.0, 40.0, late=900),)
+        )
+        assert judged.verdict is Verdict.FAILED_VERIFICATION
+        assert judged.reason.endswith("Stopped at 100 requests/s: nothing measured later could mend that.")
+
+
+def test_hopeless_trial_ends_early_and_is_worth_an_estimate():
+    """The same that the station saw, worked out again from the report."""
+    job = make_job(end_early=EarlyEnd(objective="sustained", leader=LEADER))
+    driven = (measured(100.0, 40.0), measured(200.0, 30.0), measured(300.0, 20.0))
+    longer = job.model_copy(update={"ladder": (100.0, 200.0, 250.0, 300.0)})
+    leader = LEADER.model_copy(
+        update={name: {**getattr(LEADER, name), 250.0: 90.0} for name in ("goodput_mbps", "highest_mbps")}
+    )
+    longer = longer.model_copy(update={"end_early": EarlyEnd(objective="sustained", leader=leader)})
+    collapsed = (measured(100.0, 60.0), measured(200.0, 30.0), measured(250.0, 20.0))
+    judged = judge_early(longer, collapsed)
+    assert judged.verdict is Verdict.STOPPED_EARLY
+    found = scores(longer, report(Verdict.STOPPED_EARLY, collapsed), "sustained", None, None)
+    assert found.score is None
+    assert 0 < found.estimated_score <= 30.0
+    assert f"{LEADER.score_mbps:.1f} Mbps" in judged.reason
+    assert scores(job, report(Verdict.VERIFIED, driven), "sustained", None, None).score == 20.0
+
+
+def test_scores_are_of_the_runs_objectives():
+    """Another objective, another score of the same report."""
+    verified = report(Verdict.VERIFIED, GOOD)
+    found = scores(make_job(), verified, "peak", "p999", None)
+    assert (found.score, found.second_score, found.estimated_score) == (100.0, 0.5, None)
+    assert scores(make_job(), verified, "condensed-area", None, None).score == pytest.approx(75.0)
+
+
+@pytest.mark.parametrize("verdict", [v for v in Verdict if v is not Verdict.VERIFIED])
+def test_what_was_not_verified_has_no_score(verdict):
+    """Nor has a calibration."""
+    assert scores(make_job(), report(verdict, GOOD), "peak", None, None).score is None
+    calibration = make_job(ladder=(), calibrate_from_rps=100.0)
+    assert scores(calibration, report(Verdict.VERIFIED, GOOD), "peak", None, None).score is None
+
+
+def test_measurement_without_size_classes_is_not_taken_for_a_fair_one():
+    """Read from a list of curves it has none; then nothing can be said of it."""
+    with pytest.raises(ValueError, match="expected what became of each file size"):
+        judge(make_job(), (replace(GOOD[0], size_classes=()),))
