@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from trimtab_agent.runtime import open_repository
 from trimtab_db.records import RunState
+from trimtab_tuner.space import Space
+from trimtab_tuner.targets import TARGETS
 
 ARCHIVE = Path(__file__).parent / "assets/var-0.1.0.tar.xz"
 FINISHED, IN_SEARCH, IN_CONFIRMATION = 1, 2, 3
@@ -37,6 +39,14 @@ def test_a_finished_run_is_shown_as_it_was(earlier, command):
     code, markdown, _ = command("show", str(FINISHED), "--markdown")
     assert code == 0
     assert "## Diagnosis" in markdown
+
+
+def test_recorded_knobs_say_what_they_do(earlier):
+    """Rules and advice ask for roles, which the earlier version did not know."""
+    with open_repository(earlier) as repository:
+        space = Space.model_validate(repository.run(FINISHED).space)
+    here = {knob.name: knob.role for knob in TARGETS["core"].space().knobs}
+    assert {knob.name: knob.role for knob in space.knobs} == here
 
 
 def test_a_finished_run_is_exported_again(earlier, command):

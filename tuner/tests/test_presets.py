@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from trimtab_tuner.presets import PRESETS, RunSettings, SettingsError, estimate, override
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
@@ -29,13 +30,11 @@ def test_estimate_adds_up(name):
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_preset_names_a_strategy_that_exists_and_knobs_that_exist(name):
+def test_preset_names_a_strategy_that_exists_and_roles(name):
     """A preset never refers to what is not there, and its own values pass its own checks."""
     settings = PRESETS[name].settings
     assert settings.strategy in STRATEGIES
-    assert set(settings.coarse_grid) | set(settings.ranges) <= {
-        knob.name for target in TARGETS.values() for knob in target.space().knobs
-    }
+    assert set(settings.coarse_grid) | set(settings.ranges) <= set(Role)
     assert settings == override(settings, {})
 
 
@@ -108,6 +107,25 @@ def test_ranges_narrow_only_free_knobs_and_never_widen():
     assert (space.knob("max_connections").low, space.knob("max_connections").high) == (100, 200)
 
 
+@pytest.mark.parametrize("name", TARGETS)
+def test_ranges_of_a_preset_hold_on_every_server(name):
+    """They name roles; a knob of steps keeps its steps."""
+    space = QUICK.apply_ranges(TARGETS[name].space())
+    workers = space.of_role(Role.WORKERS)
+    connections = space.of_role(Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
+    assert workers.kind == "ordinal" or (workers.low, workers.high) == (1, 32)
+    assert connections.kind == "ordinal" or (connections.low, connections.high) == (64, 16_384)
+
+
+def test_settings_by_a_knob_s_name_go_before_those_by_its_role():
+    """Runs of earlier versions recorded names; a user may write either."""
+    settings = override(
+        QUICK, {"ranges": {"max_connections": {"low": 7, "high": 9}, "connections": {"low": 1, "high": 2}}}
+    )
+    narrowed = settings.apply_ranges(SPACE).knob("max_connections")
+    assert (narrowed.low, narrowed.high) == (7, 9)
+
+
 def test_range_of_the_user_outside_the_preset_wins():
     """Asking for more workers than the preset looks at is a wish, not an error."""
     space = QUICK.apply_ranges(SPACE.restrict("workers", low=64, high=128))
@@ -123,9 +141,9 @@ def test_protocol_of_the_thesis_drives_every_rate():
 def told(name, value):
     """A setting's value as docs/presets.md has it."""
     if name == "ranges":
-        return ", ".join(f"{value[knob].low}–{value[knob].high}" for knob in ("workers", "max_connections"))
+        return ", ".join(f"{value[knob].low}–{value[knob].high}" for knob in ("workers", "connections"))
     if name == "coarse_grid":
-        return " × ".join(map(str, value.values()))
+        return f"{value['workers']} × {value['connections']}"
     if name == "thresholds":
         return "plain" if value.confidence is None else "tested"
     if isinstance(value, bool):

@@ -79,7 +79,7 @@ def test_a_runs_trials_become_a_surface_and_come_back():
         )
         for w in range(1, 16)
     ]
-    record = surface_record("run-1", server="core", workload="one-packet", knobs=space.free, results=results)
+    record = surface_record("run-1", server="core", workload="one-packet", space=space, results=results)
     (surface,) = parse_surfaces(json.dumps({"surfaces": [record]}), "run-1.json")
     assert [surface.score({n: r.configuration[n] for n in record["axes"]}) for r in results] == [
         r.score for r in results

@@ -19,15 +19,12 @@ host has: by the affinity of its interrupt, or, for devices without one (veth, l
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 PlanName = Literal["none", "process", "interrupt", "aligned", "misaligned"]
 PLANS: tuple[PlanName, ...] = get_args(PlanName)
-
-KNOBS = ("affinity", "worker_cpu_affinity")
-"""Names under which targets have the plan as a knob: nginx has a directive for the part that pins workers."""
 
 ReplicaPlacement = Literal["none", "direct", "indirect"]
 REPLICA_PLACEMENTS: tuple[ReplicaPlacement, ...] = get_args(ReplicaPlacement)
@@ -46,15 +43,6 @@ def pins_workers(plan: object) -> bool:
 def steers_queues(plan: object) -> bool:
     """Whether a plan of that name gives each receive queue a CPU."""
     return plan in ("interrupt", "aligned", "misaligned")
-
-
-def plan_of(configuration: Mapping[str, object]) -> PlanName:
-    """The plan in a configuration; `none` where the target has no such knob."""
-    for name in KNOBS:
-        for plan in PLANS:
-            if configuration.get(name) == plan:
-                return plan
-    return "none"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.limits import parse_limit
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import DEFAULT_STRATEGY
 from trimtab_tuner.verification import Thresholds
@@ -42,10 +43,11 @@ class RunSettings(Frozen):
 
     Think times of the workload are multiplied by `time_scale`; `timeout_s` should shrink with it, as the
     seeds' 10 s belong to unscaled think times. `coarse_grid` is the number of grid values per knob in the
-    wide search. `constraints` are limits that must hold at every rate (`limits.py`), `expert_baseline` adds
-    the target's documented advice to the finalists, `learn` lets the search learn from earlier runs of the
-    target. `gap_s` is the pause after each rate, in which TIME_WAIT sockets drain. With `early_stopping` a
-    trial of the search is stopped at the rate after which its outcome can no longer matter (`early_stop.py`).
+    wide search, `ranges` bounds on integer knobs; both name knobs or roles, which hold on every server.
+    `constraints` are limits that must hold at every rate (`limits.py`), `expert_baseline` adds the target's
+    documented advice to the finalists, `learn` lets the search learn from earlier runs of the target. `gap_s`
+    is the pause after each rate, in which TIME_WAIT sockets drain. With `early_stopping` a trial of the
+    search is stopped at the rate after which its outcome can no longer matter (`early_stop.py`).
     """
 
     directories: Annotated[int, Field(ge=1, le=10_000)]
@@ -94,13 +96,13 @@ class RunSettings(Frozen):
 
     def apply_ranges(self, space: Space) -> Space:
         """The space with the preset's ranges on those free knobs that the user has not already narrowed."""
-        for name, bounds in self.ranges.items():
-            knob = next((knob for knob in space.free if knob.name == name), None)
-            if knob is None or knob.low is None or knob.high is None:
+        for knob in space.free:
+            bounds = knob.of(self.ranges)
+            if bounds is None or knob.low is None or knob.high is None:
                 continue
             low, high = max(knob.low, bounds.low), min(knob.high, bounds.high)
             if low <= high:
-                space = space.restrict(name, low=low, high=high)
+                space = space.restrict(knob.name, low=low, high=high)
         return space
 
 
@@ -199,15 +201,16 @@ def _size(space: Space) -> int:
     return size
 
 
-# Worker processes or threads, and connections, as the knobs of the targets call them.
-_WORKERS = ("workers", "worker_processes", "num-threads", "ServerLimit")
-_CONNECTIONS = ("max_connections", "worker_connections", "server.max-connections", "max-connections")
+def _grid(*, workers: int, connections: int) -> dict[str, int]:
+    return {Role.WORKERS: workers, Role.CONNECTIONS: connections, Role.CONNECTIONS_PER_WORKER: connections}
 
 
 def _ranges(*, workers: tuple[int, int], connections: tuple[int, int]) -> dict[str, Range]:
+    of_connections = Range(low=connections[0], high=connections[1])
     return {
-        **{name: Range(low=workers[0], high=workers[1]) for name in _WORKERS},
-        **{name: Range(low=connections[0], high=connections[1]) for name in _CONNECTIONS},
+        Role.WORKERS: Range(low=workers[0], high=workers[1]),
+        Role.CONNECTIONS: of_connections,
+        Role.CONNECTIONS_PER_WORKER: of_connections,
     }
 
 
@@ -221,7 +224,7 @@ _QUICK = RunSettings(
     gap_s=0.0,
     ladder_points=4,
     budget_trials=16,
-    coarse_grid={"workers": 6, "max_connections": 7},
+    coarse_grid=_grid(workers=6, connections=7),
     levels=3,
     ranges=_ranges(workers=(1, 32), connections=(64, 16_384)),
     confirmation_repeats=4,
@@ -249,7 +252,7 @@ PRESETS: dict[str, Preset] = {
                     "gap_s": 0.5,
                     "ladder_points": 5,
                     "budget_trials": 36,
-                    "coarse_grid": {"workers": 8, "max_connections": 8},
+                    "coarse_grid": _grid(workers=8, connections=8),
                     "ranges": _ranges(workers=(1, 128), connections=(64, 65_536)),
                     "confirmation_repeats": 6,
                     "runners_up": 1,
@@ -271,7 +274,7 @@ PRESETS: dict[str, Preset] = {
                     "gap_s": 2.0,
                     "ladder_points": 6,
                     "budget_trials": 60,
-                    "coarse_grid": {"workers": 9, "max_connections": 9},
+                    "coarse_grid": _grid(workers=9, connections=9),
                     "ranges": _ranges(workers=(1, 256), connections=(64, 131_072)),
                     "confirmation_repeats": 6,
                     "runners_up": 2,
@@ -295,7 +298,7 @@ PRESETS: dict[str, Preset] = {
                     "restart_between_rates": True,
                     "early_stopping": False,
                     "budget_trials": 90,
-                    "coarse_grid": {"workers": 6, "max_connections": 6},
+                    "coarse_grid": _grid(workers=6, connections=6),
                     "ranges": _ranges(workers=(1, 200), connections=(7_000, 40_000)),
                     "confirmation_repeats": 3,
                     "runners_up": 1,

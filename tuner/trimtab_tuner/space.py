@@ -8,12 +8,16 @@ target's space. `model_dump` of either gives the JSON from which the browser bui
 
 import itertools
 import math
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.roles import Role
+
+Setting = TypeVar("Setting")
 
 LOOKED_THROUGH = 1000  # configurations, when a space is asked whether there is anything to try
 
@@ -33,10 +37,12 @@ class Knob(Frozen):
     have `choices`. The default is always an allowed value, even outside a restricted range: it is the
     reference every run measures. `resource_weight` is the rough cost of one unit of the value in KiB of
     memory, used to break ties. `scope` says what the value counts for: each `worker`, the `total` over the
-    workers, or the `server` as such.
+    workers, or the `server` as such. `role` is what it does, in the words that all servers share
+    (`roles.py`).
     """
 
     name: str
+    role: Role | None = None
     kind: Literal["integer", "ordinal", "categorical"]
     scale: Literal["linear", "log"] = "linear"
     low: int | None = None
@@ -61,6 +67,12 @@ class Knob(Frozen):
         elif not self.choices or len(set(self.choices)) != len(self.choices):
             raise ValueError(f"{self.name}: an {self.kind} knob has at least one choice, each once")
         return self
+
+    def of(self, settings: Mapping[str, Setting]) -> Setting | None:
+        """What settings by knob or by role say of this knob: under its name, else under its role."""
+        if self.name in settings:
+            return settings[self.name]
+        return None if self.role is None else settings.get(self.role)
 
     @property
     def allowed(self) -> str:
@@ -252,6 +264,10 @@ class Space(Frozen):
                 return knob
         names = ", ".join(knob.name for knob in self.knobs)
         raise SpaceError(name, f"{name}: no such knob; expected one of {names}")
+
+    def of_role(self, *roles: Role) -> Knob | None:
+        """The knob of the first of these roles that this server has; None if it has none of them."""
+        return next((knob for role in roles for knob in self.knobs if knob.role is role), None)
 
     def default(self) -> Configuration:
         """The default of each free knob and the value of each fixed one."""

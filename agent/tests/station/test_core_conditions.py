@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
-from trimtab_tuner.targets.core import FREE, KNOBS
+from trimtab_tuner.targets.servers.core.knobs import FREE, KNOBS
 
 CORE = TARGETS["core"]
 

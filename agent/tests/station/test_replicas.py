@@ -159,7 +159,7 @@ def test_more_replicas_than_cpus_are_refused_with_a_sentence(order):
         Replicas(order("nginx", replicas=3), StopSignal())
 
 
-@pytest.mark.parametrize("name", sorted(php.TARGETS_WITH_PHP))
+@pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].serves_php])
 def test_every_replica_has_a_pool_of_its_own(name, order):
     """As in the seeds' study: so many PHP processes for each instance."""
     if not list(Path("/usr/sbin").glob("php-fpm[0-9]*")):

@@ -13,7 +13,7 @@ from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.measuring import timed_out_reads
 from trimtab_agent.station.server.target_server import ServerOrder, TargetServer
 from trimtab_agent.stopping import StopSignal
-from trimtab_tuner.targets.core import CoreTarget
+from trimtab_tuner.targets.servers.core import CoreTarget
 
 LATENCY = {"count": 0, "mean": 0, "p50": 0, "p90": 0, "p99": 0, "p999": 0, "max": 0}
 

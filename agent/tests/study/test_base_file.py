@@ -16,7 +16,7 @@ from trimtab_agent.stopping import StopSignal
 from trimtab_agent.study.base_file import read_base
 from trimtab_agent.study.specification import KnobSpec, RunSpec, check
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.own import own_values
+from trimtab_tuner.targets.editing import own_values
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 INSTALLED = {

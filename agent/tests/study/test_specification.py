@@ -21,7 +21,8 @@ def test_own_range_of_a_knob_goes_before_the_presets():
     plan = check(RunSpec(knobs={"workers": KnobSpec(low=2, high=500)}))
     knobs = {knob.name: knob for knob in plan.space.free}
     assert (knobs["workers"].low, knobs["workers"].high) == (2, 500)
-    assert knobs["max_connections"].high == PRESETS["quick"].settings.ranges["max_connections"].high
+    assert knobs["max_connections"].high == PRESETS["quick"].settings.ranges["connections"].high
+    assert "workers" not in plan.settings.ranges
 
 
 def test_pool_of_php_is_a_knob_where_the_workload_is_dynamic():
@@ -61,9 +62,9 @@ def test_architecture_decides_which_knobs_are_free():
             "workers: fixed, low given together; expected either fixed, or what it may vary in",
         ),
         (
-            {"target": "nginx", "settings": {"coarse_grid": {"sendfile": 2, "workers": 3}}},
+            {"target": "nginx", "settings": {"coarse_grid": {"sendfile": 2, "workers": 3, "threads": 3}}},
             "settings.coarse_grid",
-            "coarse_grid: workers: no such knob; expected one of worker_processes",
+            "coarse_grid: threads: no such knob; expected one of worker_processes",
         ),
         (
             {"settings": {"ranges": {"threads": {"low": 1, "high": 2}}}},

@@ -23,4 +23,4 @@ def test_knobs_of_a_target_are_shown(trimtab):
 def test_unknown_target_is_bad_input(trimtab):
     """The sentence lists those that exist."""
     code, output = trimtab("targets", "iis").finish()
-    assert (code, "expected one of core, nginx" in output) == (2, True)
+    assert (code, "expected one of core, apache" in output) == (2, True)

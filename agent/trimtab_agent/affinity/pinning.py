@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 from trimtab_trials.configuration import Configuration
-from trimtab_tuner.affinity import make_plan, pins_workers, plan_of
-from trimtab_tuner.targets.base import Target
+from trimtab_tuner.affinity import make_plan, pins_workers
+from trimtab_tuner.targets.base import Target, plan_of
 from trimtab_tuner.targets.placement import Workers
 
 from trimtab_agent.affinity.os_settings import SettingRefused
@@ -104,7 +104,7 @@ def pinning_of(
     """The pinning that the configuration's plan asks for; None where it asks for none, or the server's file
     sees to it.
     """
-    workers, plan = target.workers_to_pin(configuration), plan_of(configuration)
+    workers, plan = target.workers_to_pin(configuration), plan_of(target, configuration)
     if workers is None or not pins_workers(plan):
         return None
     return WorkerPinning(main, workers, make_plan(plan, cpus, workers.count, ()).worker_cpus)

@@ -9,6 +9,7 @@ from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.diagnosis.evidence import RunEvidence
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
 from trimtab_tuner.understanding.analysis import Analysis, analyse
 from trimtab_tuner.workloads.links import LINKS
@@ -81,8 +82,10 @@ def _evidence(
     failed with each way of sending: so a run of thousands of trials is not read whole.
     """
     failed = [t for t in trials if t.verdict is Verdict.FAILED_VERIFICATION]
+    sending = space.of_role(Role.SENDING_MODE)
+    modes = {None if sending is None else t.configuration.get(sending.name): t.number for t in failed}
     looked_at = {
-        *{t.configuration.get("sendfile"): t.number for t in failed}.values(),
+        *modes.values(),
         *{t.configuration_hash: t.number for t in trials if _one_knob_apart(t.configuration, best)}.values(),
     }
     whole = {t.number: ascending(t) for t in repository.whole_trials(run.id, numbers=looked_at)}

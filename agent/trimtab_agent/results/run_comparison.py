@@ -13,6 +13,8 @@ from pydantic import BaseModel, ConfigDict
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.roles import Role
+from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain, tukey_groups
 from trimtab_tuner.workloads.clients import Loop
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
@@ -187,10 +189,11 @@ def _architectures(
     repository: Repository, run: records.Run, trials: Sequence[Trial]
 ) -> list[ArchitectureBest]:
     best: dict[str, Trial] = {}
+    knob = Space.model_validate(run.space).of_role(Role.ARCHITECTURE)
     for trial in trials:
         if trial.score is None or trial.purpose is not TrialPurpose.SEARCH:
             continue
-        name = str(trial.configuration.get("architecture", run.target))
+        name = run.target if knob is None else str(trial.configuration[knob.name])
         if name not in best or trial.score > (best[name].score or 0.0):
             best[name] = trial
     curves = repository.goodput_curves(run.id)

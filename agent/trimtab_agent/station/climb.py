@@ -9,11 +9,12 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 from trimtab_trials.measurement import Measurement
-from trimtab_tuner.affinity import cpus_of_replicas, plan_of, steers_queues
+from trimtab_tuner.affinity import cpus_of_replicas, steers_queues
 from trimtab_tuner.job import TrialJob
 from trimtab_tuner.judgement import Judgement, judge, judge_early
 from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import plan_of
 from trimtab_tuner.targets.placement import placement_of, replicas_of
 from trimtab_tuner.wording import counted as in_words
 
@@ -134,7 +135,8 @@ class Climb:
     def _steer(self, running: ExitStack) -> None:
         """Puts the receive queues of the affinity plan where it wants them, for the time of `running`."""
         configuration, steering = self._job.configuration, self._equipment.steering
-        plan, placement = plan_of(configuration), placement_of(configuration)
+        plan = plan_of(TARGETS[self._job.target], configuration)
+        placement = placement_of(configuration)
         devices = self._site.receiving_devices
         try:
             if placement != "none":

@@ -15,7 +15,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from trimtab_tuner.targets.core import CoreTarget
+from trimtab_tuner.targets.servers.core import CoreTarget
 from trimtab_tuner.wording import counted
 
 from trimtab_agent.errors import BinaryMissing, HostError

@@ -7,8 +7,8 @@ from trimtab_tuner.limits import parse_limit
 from trimtab_tuner.score import parse_objective
 from trimtab_tuner.space import SpaceError
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import RenderError, Target
-from trimtab_tuner.targets.own import own_values
+from trimtab_tuner.targets.base import RenderError, Target, space_of
+from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.php import with_pool
 from trimtab_tuner.workloads.definition import Definition
 
@@ -34,7 +34,7 @@ def require(agent: AgentSettings, target: Target, workload: Definition) -> str:
 
 def version_of_target(target: Target, httpd: Path) -> str:
     """The version of the server's program; `httpd` is ours. Raises BinaryMissing."""
-    return version_of(server_program(target, httpd))
+    return version_of(target, server_program(target, httpd))
 
 
 def completed(job: TrialJob, cpus: int) -> TrialJob:
@@ -47,8 +47,7 @@ def completed(job: TrialJob, cpus: int) -> TrialJob:
         raise SpecError("target", f"target = {job.target!r}: expected one of {', '.join(TARGETS)}")
     target = TARGETS[job.target]
     try:
-        architecture = str(job.configuration.get("architecture", "symped"))
-        space = target.space(architecture, cpus=cpus)
+        space = space_of(target, job.configuration, cpus)
         # Nothing is fixed for a job; the user's own values count as defaults, which may be unusual.
         defaults = space.default() if job.base is None else own_values(target, job.base, cpus)
         knobs = tuple(knob.model_copy(update={"default": defaults[knob.name]}) for knob in space.knobs)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_tuner.targets.base import RenderError, Target
-from trimtab_tuner.targets.own import EDITORS
 
 from trimtab_agent.errors import SpecError
 
@@ -41,7 +40,7 @@ def expanded(target: Target, text: str, file: Path) -> str:
 
 def _expanded(target: Target, text: str, file: Path, directory: Path, above: tuple[Path, ...]) -> str:
     try:
-        includes = EDITORS[target.name].includes(text)
+        includes = target.includes(text)
     except RenderError as error:
         raise SpecError("base", f"{file}: {error}") from error
     for include in sorted(includes, key=lambda found: found.start, reverse=True):

@@ -13,8 +13,9 @@ from trimtab_tuner.diagnosis.evidence import KEPT_UP
 from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
 from trimtab_tuner.noise import Noise
 from trimtab_tuner.presets import RunSettings
+from trimtab_tuner.roles import Role
 from trimtab_tuner.score import parse_objective
-from trimtab_tuner.space import Space
+from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.standing import standings
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.wording import counted
@@ -26,14 +27,6 @@ from trimtab_agent.study.calibration import recorded_calibration
 from trimtab_agent.study.history import History
 
 ADVICE = {
-    Verdict.FAILED_VERIFICATION: (
-        "Let the server admit fewer connections (--knob max_connections=LOW:HIGH with lower bounds), or give "
-        "clients more time (--set timeout_s=SECONDS)."
-    ),
-    Verdict.GENERATOR_LIMITED: (
-        "The load generator is the limit: give it more or faster CPUs, or tune for a slower server "
-        "configuration (--knob workers=1)."
-    ),
     Verdict.DISTURBED: (
         "Stop what else uses the server's CPUs, or start Trimtab on others (taskset -c CPUS trimtab tune …)."
     ),
@@ -187,10 +180,37 @@ def explain_no_verified(run: records.Run, history: History) -> str:
         return ""
     verdict, count = Counter(trial.verdict for trial in judged).most_common(1)[0]
     example = next(trial for trial in judged if trial.verdict == verdict)
-    advice = _looser_constraint(run, history, len(judged)) or ADVICE.get(verdict, "")
+    advice = _looser_constraint(run, history, len(judged)) or advice_for(
+        verdict, Space.model_validate(run.space)
+    )
     of_all = f"{count} of {counted(len(judged), 'trial')}"
     sentence = f"{of_all}: {verdict}, for instance trial {example.number}: {example.reason}"
     return f"{sentence} {advice}".strip()
+
+
+def advice_for(verdict: Verdict, space: Space) -> str:
+    """What may help where most trials got the verdict, with the knobs as the server calls them."""
+    if verdict is Verdict.FAILED_VERIFICATION:
+        admitting = space.of_role(Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
+        fewer = "Let the server admit fewer connections" + (
+            "" if admitting is None else f" ({_lower(admitting)})"
+        )
+        return f"{fewer}, or give clients more time (--set timeout_s=SECONDS)."
+    if verdict is Verdict.GENERATOR_LIMITED:
+        workers = space.of_role(Role.WORKERS)
+        slower = "" if workers is None else f" (--knob {workers.name}={workers.grid(2)[0]})"
+        return (
+            "The load generator is the limit: give it more or faster CPUs, or tune for a slower server "
+            f"configuration{slower}."
+        )
+    return ADVICE.get(verdict, "")
+
+
+def _lower(knob: Knob) -> str:
+    """How lower values of a knob are asked for."""
+    if knob.kind == "integer":
+        return f"--knob {knob.name}=LOW:HIGH with lower bounds"
+    return f"--knob {knob.name}={','.join(map(str, knob.choices[:2]))}"
 
 
 def _looser_constraint(run: records.Run, history: History, trials: int) -> str:

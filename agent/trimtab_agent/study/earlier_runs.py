@@ -2,6 +2,7 @@
 
 from trimtab_db import Repository, records
 from trimtab_trials.trial import TrialPurpose, Verdict
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies.past_runs import PastRun
 from trimtab_tuner.workloads.parameters import conditions_of
@@ -39,11 +40,12 @@ def earlier_runs(repository: Repository, run: records.Run) -> list[PastRun]:
 
 def features(run: records.Run) -> dict[str, str | float]:
     """What tells runs apart before their first trial; see `trimtab_tuner.strategies.past_runs`."""
-    fixed = Space.model_validate(run.space).fixed
+    space = Space.model_validate(run.space)
     told: dict[str, str | float] = {"cpus": float(len(run.layout.get("server", ())) > 1)}
-    for knob in ("architecture", "sendfile"):
-        if knob in fixed:
-            told[knob] = fixed[knob]
+    for role in (Role.ARCHITECTURE, Role.SENDING_MODE):
+        knob = space.of_role(role)
+        if knob is not None and knob.name in space.fixed:
+            told[role] = space.fixed[knob.name]
     memory = conditions_of(run.workload_parameters).memory
     told["disk"] = {"moderate-io": 0.7, "heavy-io": 1.0}.get(memory, 0.0)
     return told

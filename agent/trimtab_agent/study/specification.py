@@ -16,9 +16,9 @@ from trimtab_tuner.second_objective import check_pair, needs_limit
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import RenderContext, RenderError, Target
-from trimtab_tuner.targets.own import EDITORS, own_values
-from trimtab_tuner.targets.php import TARGETS_WITH_PHP, with_pool
+from trimtab_tuner.targets.base import RenderContext, RenderError, Target, space_of
+from trimtab_tuner.targets.editing import own_values
+from trimtab_tuner.targets.php import with_pool
 from trimtab_tuner.targets.placement import REPLICA_PLACEMENT, REPLICAS
 from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.conditions import Memory, Start, memory_limit_bytes
@@ -103,7 +103,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     preset = PRESETS[_known("preset", spec.preset, PRESETS)]
     target = TARGETS[_known("target", spec.target, TARGETS)]
     definition = spec.definition or find_definition(spec.workload, own_workloads)
-    if definition.dynamic is not None and target.name not in TARGETS_WITH_PHP:
+    if definition.dynamic is not None and not target.serves_php:
         raise SpecError(
             "workload",
             f"workload = {definition.name!r}: {definition.dynamic.share:.0%} of its requests are dynamic, "
@@ -125,12 +125,10 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     except SettingsError as error:
         raise SpecError(f"settings.{error.setting}", str(error)) from error
     _known("strategy", settings.strategy, STRATEGIES)
-    # The preset's ranges are for those who have no opinion of their own.
-    ranges = {name: bounds for name, bounds in settings.ranges.items() if name not in spec.knobs}
-    settings = settings.model_copy(update={"ranges": ranges})
     cpus = len(process_layout().server)
     try:
-        space = target.space(_architecture(spec), cpus=cpus)
+        # The architecture decides which knobs are free, so it is looked at before the others.
+        space = space_of(target, {name: knob.fixed for name, knob in spec.knobs.items()}, cpus)
     except RenderError as error:
         raise SpecError("knobs.architecture", str(error)) from error
     base = None if spec.base is None else read_base(target, Path(spec.base))
@@ -139,6 +137,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     if definition.dynamic is not None:
         space = with_pool(space)
     _refuse_unknown_knobs(space, spec)
+    settings = _without_ranges_of(settings, space, spec)
     space = settings.apply_ranges(_narrowed(space, spec))
     if base is not None:
         _refuse_included(space, target, base, cpus)
@@ -196,7 +195,7 @@ def _begun_with(space: Space, target: Target, base: BaseFile, cpus: int) -> Spac
     """The space with the values of the user's file as defaults; refuses a file that cannot be measured."""
     try:
         own = own_values(target, base.expanded, cpus)
-        EDITORS[target.name].private(base.expanded, own, own, NOWHERE)
+        target.private(base.expanded, own, own, NOWHERE)
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
     knobs = tuple(knob.model_copy(update={"default": own[knob.name]}) for knob in space.knobs)
@@ -215,7 +214,7 @@ def _refuse_included(space: Space, target: Target, base: BaseFile, cpus: int) ->
             )
     try:
         free = [knob.name for knob in space.free]
-        EDITORS[target.name].changed(base.text, space.default(), free, NOWHERE)
+        target.changed(base.text, space.default(), free, NOWHERE)
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
 
@@ -238,18 +237,22 @@ def _refuse_replicas(space: Space, link: Link, base: BaseFile | None) -> None:
         )
 
 
-def _architecture(spec: RunSpec) -> str:
-    """The architecture decides which knobs are free, so it is looked at before the others."""
-    asked = spec.knobs.get("architecture", KnobSpec()).fixed
-    return asked if isinstance(asked, str) else "symped"
+def _without_ranges_of(settings: RunSettings, space: Space, spec: RunSpec) -> RunSettings:
+    """The settings without ranges on the knobs that the user narrows: a preset's are for those who do not."""
+    narrowed = [knob for knob in space.knobs if knob.name in spec.knobs]
+    taken = {knob.name for knob in narrowed} | {knob.role for knob in narrowed}
+    ranges = {name: bounds for name, bounds in settings.ranges.items() if name not in taken}
+    return settings.model_copy(update={"ranges": ranges})
 
 
 def _refuse_unknown_knobs(space: Space, spec: RunSpec) -> None:
     """Of what is asked for; a preset's settings are for all targets, and may name what this one lacks."""
+    roles = {knob.role for knob in space.knobs}
     for setting in ("coarse_grid", "ranges"):
         for name in spec.settings.get(setting, {}):
             try:
-                space.knob(name)
+                if name not in roles:
+                    space.knob(name)
             except SpaceError as error:
                 raise SpecError(f"settings.{setting}", f"{setting}: {error}") from error
 

@@ -9,6 +9,7 @@ from trimtab_trials.trial import Trial
 from trimtab_tuner.presets import PRESETS
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import space_of
 from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.clients import Clients
@@ -108,9 +109,7 @@ def _command(run: records.Run, space: Space) -> str:
     usual = PRESETS[run.preset].settings.model_dump(mode="json")
     changed = {n: v for n, v in run.settings.items() if n != "ranges" and usual.get(n) != v}
     words += [f"--set={name}={json.dumps(value)}" for name, value in changed.items()]
-    tuned = TARGETS[run.target].space(
-        str(space.fixed.get("architecture", "symped")), cpus=len(run.layout["server"])
-    )
+    tuned = space_of(TARGETS[run.target], space.fixed, len(run.layout["server"]))
     for knob in space.knobs:
         if knob.name not in space.fixed:
             values = ",".join(map(str, knob.choices)) or f"{knob.low}:{knob.high}"

@@ -3,12 +3,15 @@ server.
 """
 
 import copy
+import re
+from dataclasses import replace
 
 import pytest
 from trimtab_trials.measurement import Measurement, RequestCounts, SizeClassCounts
 from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.diagnosis import RULES, diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
+from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads.clients import Clients
 
@@ -127,6 +130,8 @@ def run(best, *others, **fields):
     )
 
 
+WORDS = {"workers", "affinity", "architecture"}  # knobs of core, and English
+
 BUSY = {"system": 80.0, "idle": 2.0}
 
 FIRING = {
@@ -176,6 +181,42 @@ def test_rule_fires_alone_on_what_it_is_for(name):
     assert all(text.endswith(".") for text in (found.sentence, found.source, found.suggestion))
     assert found.knob is None or found.knob in {knob.name for knob in SPACE.knobs} | {"cache_lock"}
     assert found.trial in {t.number for t in FIRING[name].trials}
+
+
+def on(name, evidence):
+    """The same evidence of another server: its own knobs in place of those with the same roles."""
+    space = TARGETS[name].space()
+    kept = {role: space.of_role(role) for role in Role}
+    # One step of the scale for each step that the core's values make.
+    kept[Role.CONNECTIONS] = space.of_role(Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
+
+    def moved(trial):
+        configuration = space.default()
+        for knob in SPACE.knobs:
+            other = kept.get(knob.role)
+            value = trial.configuration[knob.name]
+            if other is None or value == BASE[knob.name] or knob.role is Role.SENDING_MODE:
+                continue
+            configuration[other.name] = other.grid(8)[-1]
+        return replace(trial, configuration=configuration)
+
+    best = moved(evidence.best)
+    return replace(evidence, space=space, best=best, trials=tuple(map(moved, evidence.trials)))
+
+
+@pytest.mark.parametrize("server", [name for name in TARGETS if name != "core"])
+@pytest.mark.parametrize("name", [name for name in FIRING if name != "too-few-workers-for-blocking-sendfile"])
+def test_rule_fires_on_every_server_and_names_its_own_knobs(server, name):
+    """Only blocking sendfile is trimtab-httpd's alone: the others' sockets never wait."""
+    (found,) = diagnose(on(server, FIRING[name]))
+    own = {knob.name for knob in TARGETS[server].space().knobs}
+    assert found.rule == name
+    assert found.knob is None or found.knob in own
+    foreign = {knob.name for each in TARGETS.values() for knob in each.space().knobs} - own
+    said = found.suggestion.replace("net.core.somaxconn", "")
+    assert not [
+        knob for knob in foreign - WORDS if re.search(rf"(?<![\w.-]){re.escape(knob)}(?![\w-])", said)
+    ]
 
 
 @pytest.mark.parametrize("name", FIRING)

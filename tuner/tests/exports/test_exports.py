@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 from trimtab_tuner.exports import ExportOrder, export_files, format_help
-from trimtab_tuner.exports.translation import LINKS, translate
+from trimtab_tuner.exports.translation import translate
+from trimtab_tuner.roles import Role
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.targets.base import Evidence, RenderContext
-from trimtab_tuner.targets.core import LINE_LIMIT
-from trimtab_tuner.targets.own import own_values
+from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.placement import REPLICA_KNOBS
+from trimtab_tuner.targets.servers.core import LINE_LIMIT
 
 GAIN = Gain(gain=0.234, low=0.201, high=0.268, significant=True, blocks=4)
 TAIL = Gain(gain=-0.31, low=-0.4, high=-0.2, significant=True, blocks=4)
@@ -256,7 +257,7 @@ def test_readme_has_the_evidence():
     assert "- `worker_processes`: `pgrep -c -P" in text
 
 
-@pytest.mark.parametrize("name", sorted(php.TARGETS_WITH_PHP))
+@pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].serves_php])
 def test_pool_of_php_is_exported_with_its_evidence(name):
     """Where the run had one; the server's file hands requests to it."""
     tuned = {**TUNED[name], php.POOL_SIZE.name: 40}
@@ -305,10 +306,9 @@ def test_translation_lies_in_the_other_servers_space_and_names_what_is_lost(sour
     told = set(translation.origins.values())
     assert told.isdisjoint(translation.without_equivalent)
     assert told | set(translation.without_equivalent) == set(made.configuration)
-    workers, connections = LINKS[destination]["workers"], LINKS[destination]["connections"]
-    assert workers.read(translation.configuration) == 3
-    meant = LINKS[source]["connections"].read(made.configuration)
-    assert connections.read(translation.configuration) >= meant
+    assert target.equivalents[Role.WORKERS].read(translation.configuration) == 3
+    meant = TARGETS[source].equivalents[Role.CONNECTIONS].read(made.configuration)
+    assert target.equivalents[Role.CONNECTIONS].read(translation.configuration) >= meant
 
 
 def test_core_becomes_nginx_in_its_own_terms():

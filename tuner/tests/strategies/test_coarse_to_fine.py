@@ -4,6 +4,7 @@ import math
 
 import pytest
 from trimtab_trials.trial import Trial, Verdict
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.strategies import make_strategy
 from trimtab_tuner.targets import TARGETS
@@ -59,6 +60,7 @@ THESIS = Space(
         ),
         Knob(
             name="max_connections",
+            role=Role.CONNECTIONS,
             kind="ordinal",
             choices=CONNECTIONS,
             default=10_000,
@@ -194,7 +196,14 @@ def test_connections_are_halved_below_the_grid():
     space = Space(
         knobs=(
             Knob(
-                name="max_connections", kind="integer", scale="log", low=10, high=1000, default=500, help="C."
+                name="max_connections",
+                role=Role.CONNECTIONS,
+                kind="integer",
+                scale="log",
+                low=10,
+                high=1000,
+                default=500,
+                help="C.",
             ),
         ),
     )

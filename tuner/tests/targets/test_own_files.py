@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError
-from trimtab_tuner.targets.own import EDITORS, changed_knobs, own_values
+from trimtab_tuner.targets.editing import changed_knobs, own_values
 
 CONTEXT = RenderContext(
     root="/srv/www",
@@ -117,7 +117,7 @@ def test_only_tuned_settings_change(name):
     configuration = {**own_values(target, text, 2), **TUNED[name]}
     knobs = changed_knobs(target, text, configuration, 2)
     assert set(knobs) == set(TUNED[name])
-    after = EDITORS[name].changed(text, configuration, knobs, CONTEXT)
+    after = TARGETS[name].changed(text, configuration, knobs, CONTEXT)
     assert own_values(target, after, 2) == configuration
     # A setting takes one line away at most and brings one; listen options change two lines.
     assert len(changed_lines(text, after)) <= 2 * len(knobs) + 4
@@ -131,7 +131,7 @@ def test_nothing_to_change_changes_nothing(name):
     text = FILES[name]
     own = own_values(TARGETS[name], text, 2)
     assert changed_knobs(TARGETS[name], text, own, 2) == ()
-    assert EDITORS[name].changed(text, own, (), CONTEXT) == text
+    assert TARGETS[name].changed(text, own, (), CONTEXT) == text
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -139,7 +139,7 @@ def test_private_instance_never_meets_production(name):
     """No address, log, user, site or backend of the user's file is in it; tuned values are."""
     target, text = TARGETS[name], FILES[name]
     configuration = {**own_values(target, text, 2), **TUNED[name]}
-    private = EDITORS[name].private(text, configuration, configuration, CONTEXT)
+    private = TARGETS[name].private(text, configuration, configuration, CONTEXT)
     assert not [word for word in PRODUCTION if word in private]
     assert "127.0.0.1" in private
     assert "/srv/own" not in private
@@ -160,24 +160,24 @@ def test_private_instance_never_meets_production(name):
 def test_private_instance_keeps_what_is_of_the_server_as_a_whole(name, kept):
     """Modules, timeouts, filters."""
     own = own_values(TARGETS[name], FILES[name], 2)
-    assert kept in EDITORS[name].private(FILES[name], own, (), CONTEXT)
+    assert kept in TARGETS[name].private(FILES[name], own, (), CONTEXT)
 
 
 def test_listen_options_are_given_once_for_each_address():
     """nginx refuses them a second time."""
     text = FILES["nginx"]
     configuration = {**own_values(TARGETS["nginx"], text, 2), "reuseport": "on"}
-    after = EDITORS["nginx"].changed(text, configuration, ("reuseport",), CONTEXT)
+    after = TARGETS["nginx"].changed(text, configuration, ("reuseport",), CONTEXT)
     assert after.count("reuseport") == 2
     assert "listen 80 reuseport default_server;" in after
-    back = EDITORS["nginx"].changed(after, {**configuration, "reuseport": "off"}, ("reuseport",), CONTEXT)
+    back = TARGETS["nginx"].changed(after, {**configuration, "reuseport": "off"}, ("reuseport",), CONTEXT)
     assert back == text
 
 
 def test_blocks_that_are_missing_are_made():
     """A file may leave everything to nginx."""
     configuration = {**TARGETS["nginx"].space().default(), "worker_connections": 99, "sendfile": "on"}
-    after = EDITORS["nginx"].changed("user a;\n", configuration, ("worker_connections", "sendfile"), CONTEXT)
+    after = TARGETS["nginx"].changed("user a;\n", configuration, ("worker_connections", "sendfile"), CONTEXT)
     assert TARGETS["nginx"].parse(after) == {"worker_connections": 99, "sendfile": "on"}
 
 
@@ -185,7 +185,7 @@ def test_nginx_certificates_stay_out_of_the_private_instance():
     """It could not read the keys, and nginx loads them even where nothing speaks TLS."""
     text = "events { } http { gzip on; ssl_certificate /c; ssl_certificate_key /k; server { listen 80; } }"
     own = own_values(TARGETS["nginx"], text, 2)
-    private = EDITORS["nginx"].private(text, own, (), CONTEXT)
+    private = TARGETS["nginx"].private(text, own, (), CONTEXT)
     assert "gzip on;" in private
     assert "ssl_" not in private
 
@@ -194,7 +194,7 @@ def test_listen_options_are_given_once_however_the_address_is_written():
     """A second time nginx refuses them: `80`, `*:80` and `0.0.0.0` are one address."""
     text = "http { server { listen 80; listen [::]:80; } server { listen *:80; listen 0.0.0.0; } }"
     own = own_values(TARGETS["nginx"], text, 2)
-    after = EDITORS["nginx"].changed(text, {**own, "backlog": 99}, ("backlog",), CONTEXT)
+    after = TARGETS["nginx"].changed(text, {**own, "backlog": 99}, ("backlog",), CONTEXT)
     first = "listen 80 backlog=99; listen [::]:80 backlog=99;"
     assert after == text.replace("listen 80; listen [::]:80;", first)
 
@@ -203,7 +203,7 @@ def test_apache_gets_the_limits_without_which_it_would_start_fewer_threads():
     """Those that the file gives are kept where they suffice."""
     apache, text = TARGETS["apache"], "ThreadLimit 100\nServerLimit 4\n"
     tuned = {**own_values(apache, text, 2), "ThreadsPerChild": 128}
-    after = EDITORS["apache"].changed(text, tuned, ("ThreadsPerChild",), CONTEXT)
+    after = TARGETS["apache"].changed(text, tuned, ("ThreadsPerChild",), CONTEXT)
     assert after.splitlines() == [
         "ThreadLimit 128",
         "ServerLimit 4",
@@ -214,10 +214,10 @@ def test_apache_gets_the_limits_without_which_it_would_start_fewer_threads():
     ]
     kept = "StartServers 5\nMaxSpareThreads 900\nMaxRequestWorkers 512\nThreadLimit 128\nServerLimit 4\n"
     assert (
-        EDITORS["apache"].changed(kept, tuned, ("ThreadsPerChild",), CONTEXT)
+        TARGETS["apache"].changed(kept, tuned, ("ThreadsPerChild",), CONTEXT)
         == kept + "ThreadsPerChild 128\n"
     )
-    assert EDITORS["apache"].changed(after, tuned, ("ThreadsPerChild",), CONTEXT) == after
+    assert TARGETS["apache"].changed(after, tuned, ("ThreadsPerChild",), CONTEXT) == after
     assert own_values(apache, "ServerLimit 32\n", 2)["MaxRequestWorkers"] == 400
     assert own_values(apache, "ServerLimit 8\n", 2)["MaxRequestWorkers"] == "all"
 
@@ -226,10 +226,10 @@ def test_what_cannot_be_tuned_is_refused_with_a_sentence():
     """Another MPM has other knobs; options of listen need a listen."""
     own = TARGETS["apache"].space().default()
     with pytest.raises(RenderError, match="expected mpm_event"):
-        EDITORS["apache"].private("LoadModule mpm_prefork_module x.so\n", own, (), CONTEXT)
+        TARGETS["apache"].private("LoadModule mpm_prefork_module x.so\n", own, (), CONTEXT)
     own = TARGETS["nginx"].space().default()
     with pytest.raises(RenderError, match="expected one in a server"):
-        EDITORS["nginx"].changed("http { }", own, ("backlog",), CONTEXT)
+        TARGETS["nginx"].changed("http { }", own, ("backlog",), CONTEXT)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -241,11 +241,11 @@ def test_garbage_is_read_or_refused_and_never_an_accident(name, data):
         [*FILES[name].split(" "), "{", "}", ";", '"', "'", "#", "\\", "\n", "$x", "<", ">"]
     )
     text = " ".join(data.draw(st.lists(pieces, max_size=30)))
-    target, editor = TARGETS[name], EDITORS[name]
+    target = TARGETS[name]
     try:
         own = own_values(target, text, 2)
-        editor.includes(text)
-        editor.private(text, own, own, CONTEXT)
-        assert editor.changed(text, own, (), CONTEXT) == text
+        target.includes(text)
+        target.private(text, own, own, CONTEXT)
+        assert target.changed(text, own, (), CONTEXT) == text
     except RenderError as error:
         assert str(error)  # noqa: PT017 - either outcome is right

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner import affinity
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import OnlyWith, Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError
@@ -61,7 +62,7 @@ def test_rendered_configuration_is_read_back_as_it_was(name, data):
     configuration = data.draw(configurations(target.space()))
     read = target.parse(target.render(configuration, context("/run/x")))
     for knob in target.space().knobs:
-        if knob.name in affinity.KNOBS:
+        if knob.role is Role.PLACEMENT:
             # A file says of a plan only whether workers are pinned; the receive queues are the host's, and so
             # are the workers of servers that have no setting for it.
             by_itself = target.workers_to_pin(configuration) is None
@@ -69,7 +70,8 @@ def test_rendered_configuration_is_read_back_as_it_was(name, data):
             assert read.get(knob.name, "none") == ("process" if pinned else "none")
         elif knob.name not in WRITTEN_AS and knob.name in read:
             assert read[knob.name] == configuration[knob.name], knob.name
-    unread = {knob for knob in configuration if knob not in (*read, *WRITTEN_AS, *affinity.KNOBS)}
+    plan = target.equivalents[Role.PLACEMENT].knob
+    unread = {knob for knob in configuration if knob not in (*read, *WRITTEN_AS, plan)}
     default = target.space().default()
     # What is left out is what the server does without being told.
     assert all(configuration[knob] == default[knob] for knob in unread - {"thread_pool_threads"})

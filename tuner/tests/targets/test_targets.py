@@ -4,6 +4,7 @@ import configparser
 import re
 
 import pytest
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import SpaceError
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets import TARGETS
@@ -120,7 +121,7 @@ def test_check_commands_name_the_file_and_the_given_binary():
 def test_queues_are_placed_for_several_replicas_and_by_nobody_else(name):
     """A placement wants more than one replica, and no plan that steers queues as well."""
     space = TARGETS[name].space(cpus=4).model_copy(update={"fixed": {}})
-    plan = "worker_cpu_affinity" if name == "nginx" else "affinity"
+    plan = TARGETS[name].equivalents[Role.PLACEMENT].knob
     direct = {**space.default(), "replica_placement": "direct"}
     with pytest.raises(SpaceError, match="replica_placement = direct: expected none where replicas = 1"):
         space.check(direct)

@@ -1,12 +1,14 @@
 """Rules about connections: how many are let in, and who gets served once inside."""
 
-from trimtab_trials.configuration import Value
 from trimtab_trials.measurement import Measurement, SizeClassCounts
 from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_tuner.diagnosis.chart import ChartPoint, ChartSeries, EvidenceChart, over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
+from trimtab_tuner.roles import BLOCKING, Role
+
+CONNECTION_ROLES = (Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
 
 CEILING_GAIN = 0.03
 STARVING_SHARE = 0.02
@@ -21,17 +23,18 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
     """More connections always gained, up to the most that were tried: the limit itself is what was
     measured.
     """
-    most = run.value("max_connections")
-    if most is None:
+    knob = run.space.of_role(*CONNECTION_ROLES)
+    most = None if knob is None else run.value(knob)
+    if knob is None or not isinstance(most, int):
         return None
     verified = [t for t in run.trials if t.verdict is Verdict.VERIFIED and t.score is not None]
     best_by_limit: dict[int, float] = {}
     for trial in verified:
-        limit = trial.configuration.get("max_connections")
+        limit = trial.configuration.get(knob.name)
         if isinstance(limit, int) and trial.score is not None:
             best_by_limit[limit] = max(best_by_limit.get(limit, 0.0), trial.score)
     limits = sorted(best_by_limit)
-    tried = [t.configuration.get("max_connections") for t in run.trials]
+    tried = [t.configuration.get(knob.name) for t in run.trials]
     if len(limits) < 2 or limits[-1] != most or any(isinstance(m, int) and m > most for m in tried):
         return None
     below = best_by_limit[limits[-2]]
@@ -43,15 +46,15 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
         run.best,
         run.top,
         sentence=(
-            f"The best has the most connections that were tried ({most}), {gain:.0%} better than with "
-            f"{limits[-2]}: the connection maximum is the ceiling."
+            f"The best has the most connections that were tried ({knob.name} = {most}), {gain:.0%} better "
+            f"than with {limits[-2]}: the connection maximum is the ceiling."
         ),
         facts={
-            f"score at {most} connections": (best_by_limit[most], "Mbps"),
-            f"score at {limits[-2]} connections": (below, "Mbps"),
+            f"score at {knob.name} = {most}": (best_by_limit[most], "Mbps"),
+            f"score at {knob.name} = {limits[-2]}": (below, "Mbps"),
         },
         chart=EvidenceChart(
-            x_name="max_connections",
+            x_name=knob.name,
             x_unit="",
             y_name="best score",
             y_unit="Mbps",
@@ -64,8 +67,8 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
             threshold=round((1 + CEILING_GAIN) * below, 3),
             fires="above",
         ),
-        suggestion="Allow more connections: raise the upper bound of max_connections and tune again.",
-        knob="max_connections",
+        suggestion=f"Allow more connections: raise the upper bound of {knob.name} and tune again.",
+        knob=knob.name,
         source=(
             "Harji 2010, section 3.10: 10,000 connections cap the area near 1.82 whatever the concurrency."
         ),
@@ -73,8 +76,10 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
 
 
 def large_file_starvation(run: RunEvidence) -> Finding | None:
-    """With non-blocking sendfile, requests for large files time out while small ones are served."""
-    trial = _failed_or_best(run, "nonblocking")
+    """Where nobody waits for a file to be sent, requests for large ones time out while small ones are
+    served.
+    """
+    trial = _failed_or_best(run, blocking=False)
     if trial is None or not trial.measurements:
         return None
     for rate in reversed(trial.measurements):
@@ -106,11 +111,8 @@ def large_file_starvation(run: RunEvidence) -> Finding | None:
                 },
                 threshold=100 * STARVING_SHARE,
             ),
-            suggestion=(
-                "Admit fewer connections, let the socket buffer hold the largest file (sndbuf), "
-                "or use blocking sendfile."
-            ),
-            knob="max_connections",
+            suggestion=_against_starvation(run),
+            knob=run.knob_of(*CONNECTION_ROLES),
             source="Harji 2010, section 3.10.2.1 and table 3.8 (large socket buffer).",
         )
     return None
@@ -145,10 +147,8 @@ def accept_queue_overflow(run: RunEvidence) -> Finding | None:
             {"overflows": (run.best, _percent_overflowed)},
             threshold=100 * OVERFLOW_SHARE,
         ),
-        suggestion=(
-            "Accept more per phase (accept_limit), or lengthen the queue (backlog and net.core.somaxconn)."
-        ),
-        knob="accept_limit",
+        suggestion=_against_overflow(run),
+        knob=run.knob_of(Role.ACCEPT_BATCH, Role.ACCEPT_QUEUE, Role.WORKERS),
         source=(
             "Brecht, Pariag and Gammo 2004, sections 5 and 6: accept-limit changes throughput by up to 71 %."
         ),
@@ -157,7 +157,7 @@ def accept_queue_overflow(run: RunEvidence) -> Finding | None:
 
 def too_few_workers_for_blocking_sendfile(run: RunEvidence) -> Finding | None:
     """With blocking sendfile, goodput falls by more than a fifth after its peak."""
-    trial = _failed_or_best(run, "blocking")
+    trial = _failed_or_best(run, blocking=True)
     if trial is None or len(trial.measurements) < 2:
         return None
     peak = max(trial.measurements, key=lambda rate: rate.goodput_mbps)
@@ -185,8 +185,10 @@ def too_few_workers_for_blocking_sendfile(run: RunEvidence) -> Finding | None:
             threshold=(1 - TAIL_FALL) * peak.goodput_mbps,
             fires="below",
         ),
-        suggestion="Use more workers; each simultaneous large transfer occupies one.",
-        knob="workers",
+        suggestion=(
+            f"{run.called('Use more workers', Role.WORKERS)}; each simultaneous large transfer occupies one."
+        ),
+        knob=run.knob_of(Role.WORKERS),
         source=(
             "Harji 2010, sections 3.10 and 3.11: tails falling by over 20 % up to 50 workers, "
             "a plateau from 75."
@@ -194,15 +196,45 @@ def too_few_workers_for_blocking_sendfile(run: RunEvidence) -> Finding | None:
     )
 
 
-def _failed_or_best(run: RunEvidence, sendfile: Value) -> Trial | None:
-    """The best trial if it has that sendfile mode, else the latest trial with it that failed verification."""
-    if run.best.configuration.get("sendfile") == sendfile:
+def _against_starvation(run: RunEvidence) -> str:
+    remedies = [run.called("admit fewer connections", *CONNECTION_ROLES)]
+    if buffer := run.knob_of(Role.SEND_BUFFER):
+        remedies.append(f"let the socket buffer hold the largest file ({buffer})")
+    sending = run.space.of_role(Role.SENDING_MODE)
+    if sending is not None and BLOCKING in sending.choices:
+        remedies.append(f"use blocking {sending.name}")
+    return _alternatives(remedies)
+
+
+def _against_overflow(run: RunEvidence) -> str:
+    remedies = []
+    if batch := run.knob_of(Role.ACCEPT_BATCH):
+        remedies.append(f"accept more per phase ({batch})")
+    if queue := run.knob_of(Role.ACCEPT_QUEUE):
+        remedies.append(f"lengthen the queue ({queue} and net.core.somaxconn)")
+    else:
+        remedies += [run.called("use more workers", Role.WORKERS), "lengthen the queue (net.core.somaxconn)"]
+    return _alternatives(remedies)
+
+
+def _alternatives(remedies: list[str]) -> str:
+    """`Do this, do that, or do the other.`"""
+    several = ", ".join(remedies[:-1])
+    text = f"{several}, or {remedies[-1]}." if several else f"{remedies[-1]}."
+    return text[0].upper() + text[1:]
+
+
+def _failed_or_best(run: RunEvidence, *, blocking: bool) -> Trial | None:
+    """The best trial if it sends that way, else the latest trial that did and failed verification."""
+    sending = run.space.of_role(Role.SENDING_MODE)
+
+    def so_sent(trial: Trial) -> bool:
+        blocks = sending is not None and trial.configuration.get(sending.name) == BLOCKING
+        return blocks is blocking
+
+    if so_sent(run.best):
         return run.best
-    failed = [
-        t
-        for t in run.trials
-        if t.verdict is Verdict.FAILED_VERIFICATION and t.configuration.get("sendfile") == sendfile
-    ]
+    failed = [t for t in run.trials if t.verdict is Verdict.FAILED_VERIFICATION and so_sent(t)]
     return failed[-1] if failed else None
 
 

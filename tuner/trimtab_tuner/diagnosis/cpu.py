@@ -8,6 +8,7 @@ from trimtab_trials.measurement import Measurement
 from trimtab_tuner.diagnosis.chart import over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
+from trimtab_tuner.roles import Role
 
 INTERRUPTS_BUSY = 40.0
 OTHERS_IDLE = 20.0
@@ -59,7 +60,7 @@ def interrupts_on_one_cpu(run: RunEvidence) -> Finding | None:
             threshold=INTERRUPTS_BUSY,
         ),
         suggestion="Spread the interrupts over the CPUs, each with the process it serves (affinity plan).",
-        knob="affinity",
+        knob=run.knob_of(Role.PLACEMENT),
         source=(
             "Harji 2010, section 4.4: aligned affinity 6202 Mbps, none 2375; Hashemian 2013, table 1: +45 %."
         ),
@@ -95,8 +96,8 @@ def lock_contention(run: RunEvidence) -> Finding | None:
             {"lock waits": (run.best, _lock_waits_per_request)},
             threshold=LOCK_WAITS_PER_REQUEST,
         ),
-        suggestion="Use readers-writer locks for the cache (cache_lock = rw), or fewer workers sharing it.",
-        knob="cache_lock",
+        suggestion=_against_locks(run),
+        knob=run.knob_of(Role.CACHE_LOCK, Role.WORKERS),
         source=(
             "Harji 2010, section 4.6.1: 26 % idle with a mutex cache; readers-writer locks "
             "gave 5 % more peak."
@@ -132,8 +133,8 @@ def context_switch_overhead(run: RunEvidence) -> Finding | None:
             {"switches": (run.best, _switches_per_reply)},
             threshold=SWITCHES_PER_REPLY,
         ),
-        suggestion="Use fewer workers, or an event-driven architecture with several connections per thread.",
-        knob="workers",
+        suggestion=_against_switches(run),
+        knob=run.knob_of(Role.WORKERS),
         source=(
             "Chanda 2003 (ServLib), chapter 4: one kernel thread per connection makes "
             "about 140 times the wake-ups."
@@ -143,8 +144,8 @@ def context_switch_overhead(run: RunEvidence) -> Finding | None:
 
 def process_migration(run: RunEvidence) -> Finding | None:
     """Server processes that keep turning up on other CPUs although there is one for each that works."""
-    cpus = len(run.server_cpus)
-    if cpus < 2 or run.best.configuration.get("affinity", "none") != "none":
+    cpus, plan = len(run.server_cpus), run.space.of_role(Role.PLACEMENT)
+    if cpus < 2 or (plan is not None and run.value(plan) not in (None, "none")):
         return None
     moved, seen = 0.0, 0.0
     for rate in run.best.measurements:
@@ -171,10 +172,24 @@ def process_migration(run: RunEvidence) -> Finding | None:
             {"moved": (run.best, _percent_moved)},
             threshold=100 * least,
         ),
-        suggestion="Pin each worker to a CPU (affinity = process).",
-        knob="affinity",
+        suggestion="Pin each worker to a CPU" + (f" ({plan.name} = process)." if plan else "."),
+        knob=run.knob_of(Role.PLACEMENT),
         source="Hashemian 2013, table 1: core affinity gave 9 to 10 %.",
     )
+
+
+def _against_locks(run: RunEvidence) -> str:
+    lock, fewer = run.knob_of(Role.CACHE_LOCK), run.called("fewer workers", Role.WORKERS)
+    if lock is None:
+        return f"Use {fewer}."
+    return f"Use readers-writer locks for the cache ({lock} = rw), or {fewer} sharing it."
+
+
+def _against_switches(run: RunEvidence) -> str:
+    fewer, architecture = run.called("Use fewer workers", Role.WORKERS), run.knob_of(Role.ARCHITECTURE)
+    if architecture is None:
+        return f"{fewer}."
+    return f"{fewer}, or an event-driven {architecture} with several connections per thread."
 
 
 def _interrupts(cpu: Mapping[str, float]) -> float:

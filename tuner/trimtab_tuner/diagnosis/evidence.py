@@ -4,15 +4,17 @@ rate.
 Counters are averages over one rate as the agent's sources name them (`cpu.total.iowait` is reached as
 `rate.counter("cpu", "total", "iowait")`), in percent of one CPU's time, or of all CPUs' in totals. What the
 server itself counted is in `server_stats`. Anything may be missing: a rule whose evidence is not there stays
-silent.
+silent. Rules ask for knobs by role and name them as the server does, so they hold for every server.
 """
 
 from dataclasses import dataclass
 
+from trimtab_trials.configuration import Value
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial
 
-from trimtab_tuner.space import Space
+from trimtab_tuner.roles import Role
+from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.workloads.clients import Clients
 
 OPEN_LOOP = Clients()
@@ -69,7 +71,18 @@ class RunEvidence:
             return sum(float(entry.get(state, 0.0)) for entry in own) / len(own)
         return rate.counter("cpu", "total", state)
 
-    def value(self, knob: str) -> int | None:
-        """The best trial's value of a numeric knob, None if there is no such knob."""
-        value = self.best.configuration.get(knob)
-        return value if isinstance(value, int) else None
+    def value(self, knob: Knob) -> Value | None:
+        """The best trial's value of a knob."""
+        return self.best.configuration.get(knob.name)
+
+    def called(self, words: str, *roles: Role) -> str:
+        """The words with the name of the server's knob behind them, if it has one of the first of these
+        roles.
+        """
+        knob = self.space.of_role(*roles)
+        return words if knob is None else f"{words} ({knob.name})"
+
+    def knob_of(self, *roles: Role) -> str | None:
+        """What the server calls its knob of the first of these roles that it has; None if it has none."""
+        knob = self.space.of_role(*roles)
+        return None if knob is None else knob.name

@@ -6,6 +6,7 @@ from trimtab_trials.trial import Trial
 from trimtab_tuner.diagnosis.chart import over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
+from trimtab_tuner.roles import Role
 
 IOWAIT_BUSY = 10.0
 MORE_READS = 1.1
@@ -34,8 +35,11 @@ def disk_wait(run: RunEvidence) -> Finding | None:
             {"I/O wait": (run.best, lambda rate: run.server_cpu_mean(rate, "iowait"))},
             threshold=IOWAIT_BUSY,
         ),
-        suggestion="Use more workers, so that others can serve while one waits for the disk.",
-        knob="workers",
+        suggestion=(
+            f"{run.called('Use more workers', Role.WORKERS)}, so that others can serve while one waits for "
+            "the disk."
+        ),
+        knob=run.knob_of(Role.WORKERS),
         source=(
             "Harji 2010, section 3.10.2: symped-nb at 13,000 connections, 31 % wait with 1 "
             "process, 0 with 25."
@@ -47,45 +51,47 @@ def footprint_evicts_file_cache(run: RunEvidence) -> Finding | None:
     """With more workers, and nothing else changed, there is less file cache, more is read, and no more comes
     out. In a memory group its own cache counts: the host's hardly changes when a small group loses its files.
     """
-    best = run.best
-    workers = run.value("workers")
-    if workers is None or best.score is None:
+    best, knob = run.best, run.space.of_role(Role.WORKERS)
+    workers = None if knob is None else run.value(knob)
+    if knob is None or not isinstance(workers, int) or best.score is None:
         return None
+    few = f"{knob.name} = {workers}"
     for trial in run.trials:
-        more = trial.configuration.get("workers")
+        more = trial.configuration.get(knob.name)
         if not isinstance(more, int) or more <= workers or trial.score is None:
             continue
-        if {**trial.configuration, "workers": workers} != best.configuration or trial.score > best.score:
+        if {**trial.configuration, knob.name: workers} != best.configuration or trial.score > best.score:
             continue
         before, after = _cache(best), _cache(trial)
         if before is None or after is None:
             continue
+        many = f"{knob.name} = {more}"
         if after[0] <= LESS_CACHE * before[0] and after[1] >= MORE_READS * max(before[1], 1.0):
             return finding(
                 "footprint-evicts-file-cache",
                 trial,
                 trial.measurements[-1],
                 sentence=(
-                    f"From {workers} to {more} workers the file cache shrinks by "
+                    f"From {few} to {more} the file cache shrinks by "
                     f"{(before[0] - after[0]) / 2**20:.0f} MiB and reads from disk grow: more workers "
                     "no longer help."
                 ),
                 facts={
-                    f"file cache with {workers} workers": (before[0] / 2**20, "MiB"),
-                    f"file cache with {more} workers": (after[0] / 2**20, "MiB"),
-                    f"read from disk with {workers} workers": (before[1], "KiB/s"),
-                    f"read from disk with {more} workers": (after[1], "KiB/s"),
+                    f"file cache with {few}": (before[0] / 2**20, "MiB"),
+                    f"file cache with {many}": (after[0] / 2**20, "MiB"),
+                    f"read from disk with {few}": (before[1], "KiB/s"),
+                    f"read from disk with {many}": (after[1], "KiB/s"),
                 },
                 chart=over_rates(
                     run.clients,
                     "file cache",
                     "MiB",
-                    {f"{workers} workers": (best, _cache_mib), f"{more} workers": (trial, _cache_mib)},
+                    {few: (best, _cache_mib), many: (trial, _cache_mib)},
                     threshold=LESS_CACHE * before[0] / 2**20,
                     fires="below",
                 ),
-                suggestion=f"Keep to {workers} workers, or an architecture whose workers share their tables.",
-                knob="workers",
+                suggestion=f"Keep to {few}{_or_share_tables(run)}.",
+                knob=knob.name,
                 source="Harji 2010, section 3.12.3: each 25 processes cost 25 to 30 MB of file cache.",
             )
     return None
@@ -110,12 +116,19 @@ def swapping(run: RunEvidence) -> Finding | None:
             {"swapped in": (run.best, lambda rate: rate.counter("paging", "swapped_in_pages_per_s"))},
             threshold=SWAPPED_PAGES_PER_S,
         ),
-        suggestion="Use fewer workers or smaller caches, until nothing is swapped.",
-        knob="workers",
+        suggestion=(
+            f"{run.called('Use fewer workers', Role.WORKERS)} or smaller caches, until nothing is swapped."
+        ),
+        knob=run.knob_of(Role.WORKERS),
         source=(
             "Linux kernel documentation, admin-guide/sysctl/vm.rst, and filesystems/proc.rst on /proc/vmstat."
         ),
     )
+
+
+def _or_share_tables(run: RunEvidence) -> str:
+    architecture = run.knob_of(Role.ARCHITECTURE)
+    return "" if architecture is None else f", or use an {architecture} whose workers share their tables"
 
 
 def _cache_mib(rate: Measurement) -> float | None:

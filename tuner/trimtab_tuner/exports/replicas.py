@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from ipaddress import IPv4Address
 
-from trimtab_tuner.affinity import cpus_of_replicas, pins_workers, plan_of
+from trimtab_tuner.affinity import cpus_of_replicas, pins_workers
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets import php
-from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.base import RenderContext, plan_of
 from trimtab_tuner.targets.placement import placement_of, replicas_of
 
 
@@ -134,7 +134,7 @@ def _queue_cpus(order: ExportOrder, number: int) -> tuple[int, ...]:
 
 
 def _drop_in(order: ExportOrder, number: int, context: RenderContext) -> ExportFile:
-    unit, plan = _unit(order), plan_of(order.configuration)
+    unit, plan = _unit(order), plan_of(order.target, order.configuration)
     directory = f"/etc/systemd/system/{unit}@{number}.service.d"
     sentences = [
         f"The CPUs of replica {number}.",

@@ -4,9 +4,9 @@ import shlex
 
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
-from trimtab_tuner.targets import nginx, php
+from trimtab_tuner.targets import php
 from trimtab_tuner.targets.base import About
-from trimtab_tuner.targets.own import EDITORS, changed_knobs
+from trimtab_tuner.targets.editing import changed_knobs
 
 
 def complete(order: ExportOrder, added: str = "") -> ExportFile:
@@ -43,12 +43,12 @@ def commented(order: ExportOrder) -> About:
 
 def _changed_base(order: ExportOrder, base: str) -> ExportFile:
     """The user's file as it was but for tuned settings; checked as the private instance that was measured."""
-    target, editor = order.target, EDITORS[order.target.name]
+    target = order.target
     knobs = changed_knobs(target, base, order.configuration, order.cpus)
     tuned = [name for name in knobs if name in order.changed]
-    text = editor.changed(base, order.configuration, tuned, order.context)
+    text = target.changed(base, order.configuration, tuned, order.context)
     # The check needs what the file includes, and must not meet the instance in production.
-    private = editor.private(order.expanded or text, order.configuration, tuned, order.context)
+    private = target.private(order.expanded or text, order.configuration, tuned, order.context)
     return ExportFile(
         target.program, order.base_name, text, Check(target.program, target.check_command, private)
     )
@@ -67,44 +67,10 @@ def changes(order: ExportOrder) -> ExportFile:
     ]
     if not order.changed:
         lines.append("# Nothing: no configuration was shown to be better.\n")
-    if target.name == "nginx":
-        lines += _nginx_lines(order, about)
-    else:
-        lines += [(about(name) if name else "") + line + "\n" for name, line in _single_lines(order)]
+    for names, text in target.excerpt(order.configuration, order.changed, order.context):
+        lines.append("".join(map(about, names)) + text)
     stem, _, ending = target.file_name.rpartition(".")
     return ExportFile(f"{target.program}-changes", f"{stem}-changes.{ending}", "\n".join(lines))
-
-
-def _single_lines(order: ExportOrder) -> list[tuple[str, str]]:
-    """Each changed knob with its line, for languages in which a setting is one line.
-
-    The name is empty for a line that only goes with another.
-    """
-    bare = EDITORS[order.target.name].changed("", order.configuration, order.changed, order.context)
-    names = sorted(order.configuration, key=len, reverse=True)
-    return [
-        (next((name for name in names if line.startswith(name)), ""), line)
-        for line in bare.splitlines()
-        if line
-    ]
-
-
-def _nginx_lines(order: ExportOrder, about: About) -> list[str]:
-    """nginx directives with the block they belong to."""
-    lines = []
-    settings = nginx.settings(order.configuration, order.context)
-    for name in order.changed:
-        if name in settings:
-            where = nginx.BLOCK[name] or "main, outside of all blocks"
-            lines.append(about(name) + f"# in: {where}\n{settings[name]}\n")
-        elif name == "thread_pool_threads":
-            threads = order.configuration[name]
-            pool = f"thread_pool default threads={threads} max_queue=65536;"
-            lines.append(about(name) + f"# in: main, outside of all blocks\n{pool}\n")
-    if {"backlog", "reuseport"} & set(order.changed):
-        options = nginx.listen_options(order.configuration).strip()
-        lines.append(about("backlog") + about("reuseport") + f"# options of listen: {options}\n")
-    return lines
 
 
 def php_pool(order: ExportOrder, _added: str = "") -> ExportFile:

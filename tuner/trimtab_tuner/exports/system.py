@@ -1,12 +1,10 @@
 """What surrounds the server: systemd, kernel settings, CPUs, TuneD."""
 
-from trimtab_tuner.affinity import pins_workers, plan_of, steers_queues
+from trimtab_tuner.affinity import pins_workers, steers_queues
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
+from trimtab_tuner.targets.base import plan_of
 from trimtab_tuner.targets.placement import Workers
-
-UNITS = {"core": "trimtab-httpd", "nginx": "nginx", "lighttpd": "lighttpd", "apache": "apache2", "h2o": "h2o"}
-"""The systemd unit of each target, as Debian's packages name it."""
 
 SOMAXCONN = 4096  # the kernel's own default since 5.4 (Documentation/networking/ip-sysctl.rst)
 
@@ -18,7 +16,7 @@ def _measured_on(order: ExportOrder) -> str:
 
 def systemd(order: ExportOrder) -> ExportFile:
     """A drop-in with the descriptors the server needs and the CPUs it was measured on."""
-    unit = UNITS[order.target.name]
+    unit = order.target.unit
     demands = order.target.demands(order.configuration)
     lines = [
         say.comment(
@@ -35,7 +33,7 @@ def systemd(order: ExportOrder) -> ExportFile:
     ]
     if order.context.server_cpus:
         cpus = " ".join(map(str, order.context.server_cpus))
-        plan = plan_of(order.configuration)
+        plan = plan_of(order.target, order.configuration)
         if pins_workers(plan):
             lines.append(say.comment(f"The CPUs among which the affinity plan {plan} deals out the workers."))
             lines.append(f"CPUAffinity={cpus}\n")
@@ -85,7 +83,7 @@ def affinity(order: ExportOrder) -> ExportFile:
 
     To be called only where it is known on which.
     """
-    program, plan = order.target.program, plan_of(order.configuration)
+    program, plan = order.target.program, plan_of(order.target, order.configuration)
     workers = order.target.workers_to_pin(order.configuration) if pins_workers(plan) else None
     what = f"every process of {program}" if workers is None else f"the workers of {program}, one by one,"
     cpus = ",".join(map(str, order.context.server_cpus))

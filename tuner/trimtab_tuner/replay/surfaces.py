@@ -30,11 +30,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from trimtab_trials.configuration import Configuration, Value
 from trimtab_trials.trial import Trial, Verdict
 
-from trimtab_tuner.space import Knob, ListedSpace
+from trimtab_tuner.roles import Role
+from trimtab_tuner.space import Knob, ListedSpace, Space
 from trimtab_tuner.strategies.past_runs import PastRun
 
-# KiB of memory per unit, for ties: as in the core target.
-RESOURCE_WEIGHTS = {"processes": 1100.0, "workers": 1100.0, "max_connections": 8.0, "cache_mb": 1024.0}
+# What axes are called in the thesis' tables and by the core target: the role, and for ties the KiB of memory
+# per unit as in the core target.
+AXES = {
+    "processes": (Role.WORKERS, 1100.0),
+    "workers": (Role.WORKERS, 1100.0),
+    "max_connections": (Role.CONNECTIONS, 8.0),
+    "cache_mb": (Role.CONTENT_CACHE, 1024.0),
+}
 FEWEST_CELLS = 14
 
 
@@ -115,15 +122,15 @@ def parse_surfaces(text: str, name: str) -> list[Surface]:
 
 
 def surface_record(
-    name: str, *, server: str, workload: str, knobs: Sequence[Knob], results: Sequence[Trial]
+    name: str, *, server: str, workload: str, space: Space, results: Sequence[Trial]
 ) -> dict[str, Any]:
     """A run's trials in the form in which files of surfaces hold them."""
-    axes = [knob.name for knob in knobs]
+    axes, sends = [knob.name for knob in space.free], space.of_role(Role.SENDING_MODE)
     judged = [r for r in results if r.score is not None or r.verdict is Verdict.FAILED_VERIFICATION]
     return {
         "id": name,
         "server": server,
-        "sendfile": str(next((r.configuration.get("sendfile", "") for r in judged), "")),
+        "sendfile": str(judged[0].configuration[sends.name]) if judged and sends else "",
         "workload": workload,
         "axes": axes,
         "cells": [{**{axis: r.configuration[axis] for axis in axes}, "area": r.score} for r in judged],
@@ -210,19 +217,21 @@ def _cells(record: _Record) -> Iterator[dict[str, Any]]:
 
 def _knob(axis: str, values: Sequence[Value]) -> Knob:
     text = f"Axis {axis} of a recorded surface."
+    role, weight = AXES.get(axis, (None, 0.0))
     numbers = [value for value in values if isinstance(value, int)]
     if len(numbers) < len(values):
         choices = tuple(dict.fromkeys(values))
-        return Knob(name=axis, kind="categorical", choices=choices, default=choices[0], help=text)
+        return Knob(name=axis, role=role, kind="categorical", choices=choices, default=choices[0], help=text)
     low, high = min(numbers), max(numbers)
     return Knob(
         name=axis,
+        role=role,
         kind="integer",
         scale="log" if low >= 1 else "linear",
         low=low,
         high=high,
         default=low,
-        resource_weight=RESOURCE_WEIGHTS.get(axis, 0.0),
+        resource_weight=weight,
         help=text,
     )
 
@@ -232,8 +241,8 @@ def _features(record: _Record) -> dict[str, str | float]:
     server = record.server
     families = ("knot", "watpipe", "symped")
     features: dict[str, str | float] = {
-        "architecture": next((family for family in families if family in server), server),
-        "sendfile": record.sendfile,
+        Role.ARCHITECTURE: next((family for family in families if family in server), server),
+        Role.SENDING_MODE: record.sendfile,
     }
     workload = record.workload
     disk = {"uniprocessor 1.4 GB": 0.7, "uniprocessor 0.75 GB": 1.0, "multiprocessor 2 GB": 0.8}

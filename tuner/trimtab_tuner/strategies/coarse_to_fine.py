@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from trimtab_trials.configuration import Configuration, Value
 from trimtab_trials.trial import Trial
 
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import ListedSpace, Space
 from trimtab_tuner.strategies.base import BaseStrategy, Options, Proposal
 from trimtab_tuner.strategies.pool import CATEGORY_SPAN, Pool
@@ -46,7 +47,6 @@ from trimtab_tuner.strategies.pool import CATEGORY_SPAN, Pool
 COARSE_SHARE = 0.4
 DEFAULT_GRID_VALUES = 4
 MAX_GRID = 2000
-ADMISSION_KNOB = "max_connections"
 
 _STEP_NAMES = {1: "one step", 2: "half a step", 3: "a quarter of a step"}
 
@@ -59,9 +59,9 @@ class CoarseToFine(BaseStrategy):
     def __init__(self, space: Space, options: Options) -> None:
         super().__init__(space, options)
         self._levels = options.levels
+        self._admitting = space.of_role(Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
         self._grid = {
-            knob.name: knob.grid(options.coarse_grid.get(knob.name, DEFAULT_GRID_VALUES))
-            for knob in space.free
+            knob.name: knob.grid(knob.of(options.coarse_grid) or DEFAULT_GRID_VALUES) for knob in space.free
         }
         self._pool = Pool(space, options.seed)
         self._resolution = self._finest_steps() / 2
@@ -115,21 +115,20 @@ class CoarseToFine(BaseStrategy):
                 level=1,
                 reason="No configuration has been verified yet: wide grid, fewest connections first.",
             )
-        fewest = min(self._known, key=self._admission)
-        for knob in self.space.free:
-            value = fewest[knob.name]
-            if knob.name == ADMISSION_KNOB and isinstance(value, int) and knob.low is not None:
-                fewer = {**fewest, knob.name: max(knob.low, value // 2)}
-                if self._new([fewer]):
-                    return Proposal(
-                        configuration=fewer,
-                        level=2,
-                        reason="No configuration has been verified yet: half the fewest connections tried.",
-                    )
-        return None
+        fewest, knob = min(self._known, key=self._admission), self._admitting
+        if knob is None or knob not in self.space.free or knob.low is None:
+            return None
+        fewer = {**fewest, knob.name: max(knob.low, int(fewest[knob.name]) // 2)}
+        if not self._new([fewer]):
+            return None
+        return Proposal(
+            configuration=fewer,
+            level=2,
+            reason="No configuration has been verified yet: half the fewest connections tried.",
+        )
 
     def _admission(self, configuration: Configuration) -> tuple[int, float]:
-        value = configuration.get(ADMISSION_KNOB, 0)
+        value = 0 if self._admitting is None else configuration[self._admitting.name]
         return (value if isinstance(value, int) else 0, self.space.resource_cost(configuration))
 
     def _next_in_matrix(self, best: Trial) -> Proposal | None:

@@ -56,7 +56,7 @@ class Grid(BaseStrategy):
 
     def _product(self) -> list[Configuration]:
         free = self.space.free
-        sizes = [min(self.options.coarse_grid.get(knob.name, GRID_VALUES), knob.count) for knob in free]
+        sizes = [min(knob.of(self.options.coarse_grid) or GRID_VALUES, knob.count) for knob in free]
         while math.prod(sizes) > self.options.budget_trials and max(sizes) > 1:
             sizes[sizes.index(max(sizes))] -= 1
         values = [knob.grid(size)[:size] for knob, size in zip(free, sizes, strict=True)]

@@ -4,9 +4,9 @@ A past run is its space, its features and what became of its trials. Its configu
 present ones by where they lie on the scale of each knob's range (`Knob.position`), so that a table of a
 machine with 100,000 connections can say something about one with 10,000.
 
-Features are what is known of a run before its first trial: `architecture` (its family), `sendfile` (blocking
-or not, where that is fixed), `disk` (0 if the file set fits in memory, to 1 if most requests wait for the
-disk), `cpus` (1 for several CPUs). `likeness` turns their differences into weights.
+Features are what is known of a run before its first trial: the architecture's family and the sending mode
+(where they are fixed, under their roles), `disk` (0 if the file set fits in memory, to 1 if most requests
+wait for the disk), `cpus` (1 for several CPUs). `likeness` turns their differences into weights.
 """
 
 import math
@@ -15,13 +15,14 @@ from collections.abc import Mapping, Sequence
 from trimtab_trials.trial import Trial
 
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
 
 Features = Mapping[str, str | float]
 
 # How much a difference of 1 (or of two words) in a feature tells two runs apart: what moved the good windows
 # most in the thesis' tables comes first (sections 3.14 and 4.7: the sendfile mode, then CPUs and the disk).
-SEPARATION = {"sendfile": 16.0, "cpus": 8.0, "disk": 4.5, "architecture": 4.0}
+SEPARATION = {Role.SENDING_MODE: 16.0, "cpus": 8.0, "disk": 4.5, Role.ARCHITECTURE: 4.0}
 
 
 class PastRun(Frozen):

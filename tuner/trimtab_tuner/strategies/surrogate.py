@@ -341,8 +341,10 @@ class _Past:
 
 def _position(knob: Knob, past: Space, configuration: Configuration) -> float:
     """Where a past configuration lies on a knob's scale: the middle if the past space has no such knob."""
-    value = configuration.get(knob.name)
     own = next((k for k in past.knobs if k.name == knob.name), None)
+    if own is None and knob.role is not None:
+        own = past.of_role(knob.role)
+    value = None if own is None else configuration.get(own.name)
     if knob.kind == "categorical":
         return float(knob.choices.index(value)) if value in knob.choices else -1.0
     return 0.5 if own is None or value is None or own.kind == "categorical" else own.position(value)

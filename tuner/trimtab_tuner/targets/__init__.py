@@ -1,13 +1,20 @@
-"""The targets that can be tuned, by name."""
+"""The targets that can be tuned, by name: what the modules of `targets.servers` have as `TARGET`."""
 
-from trimtab_tuner.targets.apache import ApacheTarget
+import importlib
+import pkgutil
+
+from trimtab_tuner.targets import servers
 from trimtab_tuner.targets.base import Target
-from trimtab_tuner.targets.core import CoreTarget
-from trimtab_tuner.targets.h2o import H2oTarget
-from trimtab_tuner.targets.lighttpd import LighttpdTarget
-from trimtab_tuner.targets.nginx import NginxTarget
 
-TARGETS: dict[str, Target] = {
-    target.name: target
-    for target in (CoreTarget(), NginxTarget(), LighttpdTarget(), ApacheTarget(), H2oTarget())
-}
+
+def find_targets() -> dict[str, Target]:
+    """Ours first, the others in the order of their names."""
+    names = [module.name for module in pkgutil.iter_modules(servers.__path__)]
+    modules = [importlib.import_module(f"{servers.__name__}.{name}") for name in names]
+    targets: list[Target] = [module.TARGET for module in modules]
+    return {
+        each.name: each for each in sorted(targets, key=lambda each: (each.package is not None, each.name))
+    }
+
+
+TARGETS = find_targets()

@@ -3,15 +3,17 @@
 Rendering is text only: writing files, running the server's own check and starting it are the caller's.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner import affinity
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
+from trimtab_tuner.targets.equivalents import Equivalent
 from trimtab_tuner.targets.placement import Workers
 
 DESCRIPTOR_RESERVE = 64  # listeners, event queues, control sockets, logs, and what is open for a moment
@@ -106,18 +108,57 @@ class Demands:
     backlog: int | None
 
 
+@dataclass(frozen=True)
+class Include:
+    """A file, or a pattern of files, whose text stands for the text from `start` to `end`.
+
+    `pattern` is as it stands in the file; with `optional` no file need match.
+    """
+
+    start: int
+    end: int
+    pattern: str
+    optional: bool
+
+
+Excerpt = Sequence[tuple[Sequence[str], str]]
+"""Parts of a configuration file for somebody who merges them by hand: the knobs that each sets, and its
+text.
+"""
+
+
 class Target(Protocol):
     """A kind of server.
 
-    `program` is the name of its executable, `file_name` that of its configuration file. A server has
+    `program` is the name of its executable, `file_name` that of its configuration file, `unit` the systemd
+    unit as Debian's packages call it, and `package` Debian's package (None for our own). A server has
     `status_path`, where it tells over HTTP what it has counted, or None if it has the stats socket of `core`.
-    `verify_live` has for a knob the command that shows what a running server does with it.
+    With `serves_php` it hands requests for PHP to a pool. `equivalents` says what its knobs mean to other
+    servers, and `verify_live` has for a knob the command that shows what a running server does with it.
+
+    A user's own file is dealt with by `includes`, `changed` and `private`. `changed` makes what the user gets
+    back: tuned settings replaced or added, every other byte as it was. `private` makes what is measured: the
+    same settings for the server as a whole (workers, limits, timeouts, modules), but with one site that
+    serves the workload on a private address. Everything by which it could meet a running production instance
+    is left out: addresses, pid and log files, users, virtual hosts, and backends.
     """
 
     name: str
     help: str
     program: str
     file_name: str
+    unit: str
+    serves_php: bool
+
+    @property
+    def package(self) -> str | None:
+        """The Debian package."""
+        ...
+
+    @property
+    def equivalents(self) -> Mapping[Role, Equivalent]:
+        """What has which meaning."""
+        ...
 
     @property
     def status_path(self) -> str | None:
@@ -152,6 +193,31 @@ class Target(Protocol):
         """
         ...
 
+    def includes(self, text: str) -> Sequence[Include]:
+        """What a user's file includes. Raises RenderError for what cannot be followed."""
+        ...
+
+    def changed(
+        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> str:
+        """The user's file with the values of these knobs. Raises RenderError if there is no place for one."""
+        ...
+
+    def private(
+        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> str:
+        """A file to measure with, from the user's with its includes filled in.
+
+        Raises RenderError for what cannot be run privately.
+        """
+        ...
+
+    def excerpt(
+        self, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> Excerpt:
+        """What sets these knobs, part by part."""
+        ...
+
     def demands(self, configuration: Configuration) -> Demands:
         """What the operating system must allow."""
         ...
@@ -164,6 +230,10 @@ class Target(Protocol):
         """The command by which the server checks that file; `binary` replaces the name found by PATH."""
         ...
 
+    def version_command(self, binary: str | None = None) -> tuple[str, ...]:
+        """The command by which the server says its version."""
+        ...
+
     def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """The command that runs the server in the foreground with that file."""
         ...
@@ -171,3 +241,20 @@ class Target(Protocol):
     def parse_status(self, text: str) -> dict[str, float]:
         """What the page at `status_path` says, under the names of docs/stats-socket.md where they exist."""
         ...
+
+
+def space_of(target: Target, values: Mapping[str, object], cpus: int) -> Space:
+    """The target's space for the architecture that the values ask for, if it has several.
+
+    Raises RenderError for an architecture that it does not have.
+    """
+    space = target.space(cpus=cpus)
+    knob = space.of_role(Role.ARCHITECTURE)
+    asked = None if knob is None else values.get(knob.name)
+    return target.space(asked, cpus=cpus) if isinstance(asked, str) else space
+
+
+def plan_of(target: Target, configuration: Mapping[str, object]) -> affinity.PlanName:
+    """The affinity plan in a configuration of the target; `none` where it says nothing of it."""
+    asked = configuration.get(target.equivalents[Role.PLACEMENT].knob)
+    return next((plan for plan in affinity.PLANS if plan == asked), "none")

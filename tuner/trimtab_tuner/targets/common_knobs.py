@@ -1,5 +1,6 @@
 """Knobs that several servers have, each under a name of its own: one meaning, one range."""
 
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob
 
 
@@ -7,6 +8,7 @@ def accept_queue(name: str, default: int) -> Knob:
     """How many connections may wait for the server to take them."""
     return Knob(
         name=name,
+        role=Role.ACCEPT_QUEUE,
         kind="integer",
         scale="log",
         low=1,
@@ -22,6 +24,7 @@ def requests_per_connection(name: str, default: int, server: str) -> Knob:
     """After how many requests the server closes a connection."""
     return Knob(
         name=name,
+        role=Role.KEEPALIVE_REQUESTS,
         kind="integer",
         scale="log",
         low=1,
@@ -36,6 +39,7 @@ def idle_time(name: str, default: int, *, needs_restart: bool = True) -> Knob:
     """After how long without a request the server closes a connection."""
     return Knob(
         name=name,
+        role=Role.KEEPALIVE_TIME,
         kind="integer",
         scale="log",
         low=1,

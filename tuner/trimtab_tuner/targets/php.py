@@ -22,9 +22,6 @@ POOL_SIZE = Knob(
     help="PHP processes behind the server, all of them there from the beginning.",
 )
 
-TARGETS_WITH_PHP = frozenset({"nginx", "lighttpd"})
-"""The targets that hand requests for PHP to the pool."""
-
 SOCKET = "php.sock"
 FILE_NAME = "php-fpm.conf"
 

@@ -15,10 +15,12 @@ from typing import Literal
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner import affinity
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, OnlyWith
 
 AFFINITY = Knob(
     name="affinity",
+    role=Role.PLACEMENT,
     kind="categorical",
     choices=affinity.PLANS,
     default="none",

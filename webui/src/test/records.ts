@@ -71,6 +71,7 @@ export const space: Space = {
     },
     {
       name: 'workers',
+      role: 'workers',
       kind: 'integer',
       scale: 'log',
       low: 1,
@@ -85,6 +86,7 @@ export const space: Space = {
     },
     {
       name: 'max_connections',
+      role: 'connections',
       kind: 'integer',
       scale: 'log',
       low: 1,
@@ -322,9 +324,9 @@ export const preset: Preset = {
     ladder_points: 4,
     strategy: 'coarse-to-fine',
     budget_trials: 16,
-    coarse_grid: { workers: 4, max_connections: 5 },
+    coarse_grid: { workers: 4, connections: 5 },
     levels: 3,
-    ranges: { workers: { low: 1, high: 32 }, max_connections: { low: 64, high: 16_384 } },
+    ranges: { workers: { low: 1, high: 32 }, connections: { low: 64, high: 16_384 } },
     confirmation_repeats: 4,
     runners_up: 0,
   },

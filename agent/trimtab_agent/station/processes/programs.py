@@ -9,32 +9,28 @@ from trimtab_tuner.targets.base import Target
 
 from trimtab_agent.errors import BinaryMissing
 
-PACKAGES = {"nginx": "nginx-light", "lighttpd": "lighttpd", "apache2": "apache2-bin", "h2o": "h2o"}
-"""The Debian package of each server that is not ours."""
-
 
 def server_program(target: Target, httpd: Path) -> Path:
     """The program of a target: `httpd` is ours, the others are installed; raises BinaryMissing."""
-    if target.program == httpd.name or target.program not in PACKAGES:
+    if target.package is None:
         return require_built(httpd)
     found = find_installed(target.program)
     if found is None:
-        package = PACKAGES[target.program]
         raise BinaryMissing(
-            f"{target.program} is not installed here; `apt-get install --no-install-recommends {package}` "
-            "installs it"
+            f"{target.program} is not installed here; `apt-get install --no-install-recommends "
+            f"{target.package}` installs it"
         )
     return found
 
 
-def version_of(program: Path) -> str:
-    """The version a server says it has, such as 1.22.1; "unknown" if it says none.
+def version_of(target: Target, program: Path) -> str:
+    """The version that the target's program says it has, such as 1.22.1; "unknown" if it says none.
 
     Raises BinaryMissing if it does not run.
     """
-    option = "-v" if program.name in PACKAGES else "-V"
+    command = target.version_command(str(program))
     try:
-        said = subprocess.run([program, option], capture_output=True, text=True, check=False, timeout=10)
+        said = subprocess.run(command, capture_output=True, text=True, check=False, timeout=10)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BinaryMissing(f"{program} does not say its version: {error}") from error
     found = re.search(r"\d+(\.\d+)+", said.stdout + said.stderr)  # nginx says it on standard error

@@ -21,10 +21,9 @@ from typing import Any, Self
 
 import psutil
 from trimtab_trials.configuration import Configuration
-from trimtab_tuner.affinity import plan_of
 from trimtab_tuner.targets import php
-from trimtab_tuner.targets.base import RenderContext, Target
-from trimtab_tuner.targets.own import EDITORS, changed_knobs
+from trimtab_tuner.targets.base import RenderContext, Target, plan_of
+from trimtab_tuner.targets.editing import changed_knobs
 
 from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.affinity.pinning import WorkerPinning, pinning_of
@@ -243,7 +242,7 @@ class TargetServer:
             cpus = len(order.cpus)
             tuned = changed_knobs(target, order.base, order.configuration, cpus)
             named = {*tuned, *target.parse(order.base, cpus)}
-            text = EDITORS[target.name].private(order.base, order.configuration, named, context)
+            text = target.private(order.base, order.configuration, named, context)
         file.write_text(text)
         if target.status_path is not None:
             self._prefix = command_prefix((file, order.root))
@@ -336,7 +335,8 @@ class TargetServer:
         try:
             pinning.pin()
         except SettingRefused as error:
-            raise ConfigurationRejected(f"affinity plan {plan_of(order.configuration)}: {error}") from error
+            plan = plan_of(order.target, order.configuration)
+            raise ConfigurationRejected(f"affinity plan {plan}: {error}") from error
         self._pinning = pinning
 
     def _answers(self) -> bool:

@@ -96,7 +96,7 @@ def _recorded(run_id: int, var: Path | None) -> dict[str, Any]:
         f"run-{run_id}",
         server=run.target,
         workload=run.workload,
-        knobs=Space.model_validate(run.space).free,
+        space=Space.model_validate(run.space),
         results=trials,
     )
     return {

@@ -46,7 +46,7 @@ export const HeatMapPanel = memo(function HeatMapPanel({
   onSelect,
 }: HeatMapPanelProps) {
   const free = useMemo(() => freeKnobs(run.space), [run.space]);
-  const axes = useMemo(() => chooseAxes(free, look.x, look.y), [free, look.x, look.y]);
+  const axes = useMemo(() => chooseAxes(run.space, look.x, look.y), [run.space, look.x, look.y]);
   const search = useMemo(() => trials.filter(({ purpose }) => purpose === 'search'), [trials]);
   const map = useMemo(
     () => axes && searchMap({ trials: search, current, axes, free, by: look.by, level: look.level }),

@@ -1,6 +1,6 @@
 // What the Run page derives from a run and its trials. Pure.
 
-import type { Outcome, Space, TrialSummary, Verdict } from '../../api/generated';
+import type { Outcome, Role, Space, TrialSummary, Verdict } from '../../api/generated';
 import { formatMbps, formatNumber } from '../../maths/format';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { sameConfiguration } from '../../maths/knobDiff';
@@ -63,18 +63,18 @@ export function verdictCounts(trials: readonly TrialSummary[]): [Verdict, number
 
 /** The knobs on the axes: those asked for if they can be, else connections across and workers up. */
 export function chooseAxes(
-  free: readonly string[],
+  space: Space,
   x: string | undefined,
   y: string | undefined,
 ): { x: string; y: string } | null {
+  const free = freeKnobs(space);
+  const ofRole = (...roles: Role[]) => space.knobs.find(({ role }) => role && roles.includes(role))?.name;
+  const connections = ofRole('connections', 'connections-per-worker');
   const preferred = (wanted: readonly (string | undefined)[], taken?: string) =>
     [...wanted, ...free].find((name) => name !== undefined && free.includes(name) && name !== taken);
-  const across = preferred(
-    [x, y === 'max_connections' ? undefined : 'max_connections'],
-    x === undefined ? y : undefined,
-  );
+  const across = preferred([x, y === connections ? undefined : connections], x === undefined ? y : undefined);
   if (across === undefined) return null;
-  const up = preferred([y, 'workers'], across);
+  const up = preferred([y, ofRole('workers')], across);
   return up === undefined ? null : { x: across, y: up };
 }
 

@@ -74,7 +74,8 @@ export const AS_THE_WORKLOAD: Conditions = { memory: '', start: '', link: '' };
 
 /** What the form shows of a knob before anybody has touched it. */
 export function knobForm(knob: Knob, space: Space, preset: Preset): KnobForm {
-  const range = preset.settings.ranges?.[knob.name];
+  const ranges = preset.settings.ranges ?? {};
+  const range = ranges[knob.name] ?? (knob.role ? ranges[knob.role] : undefined);
   const fixed = space.fixed?.[knob.name];
   const low = knob.low ?? '';
   const high = knob.high ?? '';

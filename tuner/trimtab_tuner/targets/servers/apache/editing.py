@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 from trimtab_trials.configuration import Configuration
 
-from trimtab_tuner.targets import apache
 from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
-from trimtab_tuner.targets.base import RenderContext, RenderError
-from trimtab_tuner.targets.own.editor import Include
+from trimtab_tuner.targets.base import Excerpt, Include, RenderContext, RenderError
+from trimtab_tuner.targets.editing import single_lines
+from trimtab_tuner.targets.servers.apache import rendering
+from trimtab_tuner.targets.servers.apache.knobs import processes
 
 # Directives that a private instance must not take over, and sections with them: sites, logs, users, backends.
 _NOT_PRIVATE = {
@@ -32,42 +33,42 @@ _VARIABLES = {
 }
 
 
-class ApacheOwn:
-    """Edits apache2.conf."""
+def includes(text: str) -> Sequence[Include]:
+    """Every `Include` and `IncludeOptional`."""
+    return [
+        Include(m.start(), m.end(), m[2], m[1].lower() == "includeoptional" or "*" in m[2])
+        for m in _INCLUDE.finditer(text)
+    ]
 
-    def includes(self, text: str) -> Sequence[Include]:
-        """Every `Include` and `IncludeOptional`."""
-        return [
-            Include(m.start(), m.end(), m[2], m[1].lower() == "includeoptional" or "*" in m[2])
-            for m in _INCLUDE.finditer(text)
-        ]
 
-    def changed(
-        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
-    ) -> str:
-        """Directives are replaced where they stand, or added at the end."""
-        values = {name: value for name, value in apache.settings(configuration).items() if name in knobs}
-        found = list(apache.assignments(text))
-        values |= _bounds(configuration, knobs, found)
-        # Names are written in any case; the file keeps its own.
-        spelt = {a.name.lower(): a.name for a in found}
-        changes = {spelt.get(name.lower(), name): value for name, value in values.items()}
-        return with_values(text, found, changes, joint=" ")
+def changed(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
+    """Directives are replaced where they stand, or added at the end."""
+    values = {name: value for name, value in rendering.settings(configuration).items() if name in knobs}
+    found = list(rendering.assignments(text))
+    values |= _bounds(configuration, knobs, found)
+    # Names are written in any case; the file keeps its own.
+    spelt = {a.name.lower(): a.name for a in found}
+    changes = {spelt.get(name.lower(), name): value for name, value in values.items()}
+    return with_values(text, found, changes, joint=" ")
 
-    def private(
-        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
-    ) -> str:
-        """The modules and the settings of the server as a whole, with one site for the workload."""
-        if _OTHER_MPM.search(text):
-            raise RenderError("the file loads another MPM: expected mpm_event, whose knobs are tuned")
-        kept = "".join(_kept(text))
-        tuned = self.changed(kept, configuration, knobs, context)
-        loaded = set(re.findall(r"^[ \t]*LoadModule[ \t]+(\w+?)_module", kept, _FLAGS))
-        prefix = context.prefix
-        defines = "".join(
-            f"Define {name} {apache.quoted(prefix + tail)}\n" for name, tail in _VARIABLES.items()
-        )
-        return defines + tuned + apache.surroundings(configuration, context, loaded=loaded)
+
+def private(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
+    """The modules and the settings of the server as a whole, with one site for the workload."""
+    if _OTHER_MPM.search(text):
+        raise RenderError("the file loads another MPM: expected mpm_event, whose knobs are tuned")
+    kept = "".join(_kept(text))
+    tuned = changed(kept, configuration, knobs, context)
+    loaded = set(re.findall(r"^[ \t]*LoadModule[ \t]+(\w+?)_module", kept, _FLAGS))
+    prefix = context.prefix
+    defines = "".join(
+        f"Define {name} {rendering.quoted(prefix + tail)}\n" for name, tail in _VARIABLES.items()
+    )
+    return defines + tuned + rendering.surroundings(configuration, context, loaded=loaded)
+
+
+def excerpt(configuration: Configuration, knobs: Collection[str], context: RenderContext) -> Excerpt:
+    """Each directive on its line."""
+    return single_lines(changed("", configuration, knobs, context), configuration)
 
 
 def _bounds(
@@ -84,14 +85,14 @@ def _bounds(
     said = {name.lower(): value for name, value in last_values(found).items()}
     bounds = {}
     if "maxrequestworkers" not in said:
-        bounds["MaxRequestWorkers"] = apache.settings(configuration)["MaxRequestWorkers"]
+        bounds["MaxRequestWorkers"] = rendering.settings(configuration)["MaxRequestWorkers"]
     threads = int(configuration["ThreadsPerChild"])
     limit = said.get("threadlimit", "")
-    if threads > (int(limit) if limit.isdecimal() else apache.LEAST_THREAD_LIMIT):
+    if threads > (int(limit) if limit.isdecimal() else rendering.LEAST_THREAD_LIMIT):
         bounds["ThreadLimit"] = str(threads)
     all_of_them = {
-        "StartServers": (apache.processes(configuration), 3),
-        "MaxSpareThreads": (apache.most_spare_threads(configuration), 250),
+        "StartServers": (processes(configuration), 3),
+        "MaxSpareThreads": (rendering.most_spare_threads(configuration), 250),
     }
     for name, (least, unset) in all_of_them.items():
         value = said.get(name.lower(), "")

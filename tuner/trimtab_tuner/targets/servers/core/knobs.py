@@ -1,35 +1,21 @@
-"""The target `core`: trimtab-httpd.
+"""trimtab-httpd's knobs, which architecture has which of them, and what they mean to other servers.
 
 Names, ranges and defaults are those of the server's own table (`trimtab-httpd -t` prints them). Two knobs are
-coarser here: `accept_limit` and `sndbuf` are offered in steps, and `affinity` is an affinity plan, from which
-rendering makes the list of CPUs; what the plan says of receive queues is the agent's to do.
+coarser here: `accept_limit` and `sndbuf` are offered in steps, and `affinity` is an affinity plan.
 """
 
-import re
-from collections.abc import Iterator
+from trimtab_trials.configuration import Configuration
 
-from trimtab_trials.configuration import Configuration, Value
-
-from trimtab_tuner.space import AtMost, Knob, OnlyWith, Space
-from trimtab_tuner.targets import values
-from trimtab_tuner.targets.assignments import Assignment, last_values
-from trimtab_tuner.targets.base import (
-    DESCRIPTOR_RESERVE,
-    About,
-    Demands,
-    RenderContext,
-    RenderError,
-    cpus_for_workers,
-    no_comment,
-)
+from trimtab_tuner.roles import Role
+from trimtab_tuner.space import Knob, OnlyWith
 from trimtab_tuner.targets.common_knobs import accept_queue, idle_time
-from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
-
-LINE_LIMIT = 199  # the INI parser's default (libinih, INI_MAX_LINE 200) without the line's end
+from trimtab_tuner.targets.equivalents import Equivalent, by_role, pinning, plain, switch
+from trimtab_tuner.targets.placement import AFFINITY
 
 KNOBS = (
     Knob(
         name="architecture",
+        role=Role.ARCHITECTURE,
         kind="categorical",
         choices=(
             "sped",
@@ -51,6 +37,7 @@ KNOBS = (
     ),
     Knob(
         name="sendfile",
+        role=Role.SENDING_MODE,
         kind="categorical",
         choices=("nonblocking", "blocking", "off"),
         default="nonblocking",
@@ -59,6 +46,7 @@ KNOBS = (
     ),
     Knob(
         name="events",
+        role=Role.EVENTS,
         kind="categorical",
         choices=("select", "poll", "epoll", "epoll-et", "io_uring"),
         default="epoll-et",
@@ -66,6 +54,7 @@ KNOBS = (
     ),
     Knob(
         name="workers",
+        role=Role.WORKERS,
         kind="integer",
         scale="log",
         low=1,
@@ -79,6 +68,7 @@ KNOBS = (
     ),
     Knob(
         name="max_connections",
+        role=Role.CONNECTIONS,
         kind="integer",
         scale="log",
         low=1,
@@ -92,6 +82,7 @@ KNOBS = (
     ),
     Knob(
         name="accept_limit",
+        role=Role.ACCEPT_BATCH,
         kind="ordinal",
         choices=(1, 2, 4, 8, 16, 32, 64, 128, 256, "inf", "auto"),
         default="inf",
@@ -103,6 +94,7 @@ KNOBS = (
     accept_queue("backlog", 1024),
     Knob(
         name="sndbuf",
+        role=Role.SEND_BUFFER,
         kind="ordinal",
         choices=(0, 16_384, 65_536, 262_144, 1_048_576, 4_194_304),
         default=0,
@@ -112,6 +104,7 @@ KNOBS = (
     AFFINITY,
     Knob(
         name="cache_entries",
+        role=Role.FILE_CACHE,
         kind="integer",
         scale="log",
         low=1,
@@ -124,6 +117,7 @@ KNOBS = (
     ),
     Knob(
         name="cache_mb",
+        role=Role.CONTENT_CACHE,
         kind="integer",
         scale="log",
         low=1,
@@ -136,6 +130,7 @@ KNOBS = (
     ),
     Knob(
         name="cache_lock",
+        role=Role.CACHE_LOCK,
         kind="categorical",
         choices=("mutex", "rw"),
         default="rw",
@@ -143,6 +138,7 @@ KNOBS = (
     ),
     Knob(
         name="reuseport",
+        role=Role.LISTENERS,
         kind="categorical",
         choices=("off", "on"),
         default="off",
@@ -298,138 +294,24 @@ UNKNOWN = tuple(
 )
 
 
-class CoreTarget:
-    """trimtab-httpd as a target."""
-
-    name = "core"
-    help = "trimtab-httpd, Trimtab's own server for static files."
-    program = "trimtab-httpd"
-    file_name = "trimtab-httpd.ini"
-    status_path = None
-    verify_live = {  # noqa: RUF012 - a table, never changed
-        "workers": 'pgrep -c -P "$(pgrep -o trimtab-httpd)" (the master\'s children)',
-        "backlog": "ss -ltn (column Send-Q of the listening address)",
-        "affinity": 'for p in $(pgrep trimtab-httpd); do taskset -cp "$p"; done',
-    }
-
-    def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
-        """The knobs with those free that are tuned by default; a sped server has one worker by definition.
-
-        Raises RenderError for an architecture that the server does not have.
-        """
-        if architecture not in FREE:
-            raise RenderError(f"architecture {architecture!r}: expected one of {', '.join(FREE)}")
-        own = {"architecture": architecture, **OWN_DEFAULTS.get(architecture, {})}
-        knobs = tuple(knob.model_copy(update={"default": own.get(knob.name, knob.default)}) for knob in KNOBS)
-        knobs += replica_knobs(cpus)
-        fixed = {knob.name: knob.default for knob in knobs if knob.name not in FREE[architecture]}
-        return Space(
-            knobs=knobs,
-            fixed=fixed,
-            constraints=(
-                AtMost(
-                    smaller=("copies", "workers") if architecture == "n-copy" else "workers",
-                    larger="max_connections",
-                ),
-                *(() if architecture != "shared-symped" else (AtMost(smaller="copies", larger="workers"),)),
-                *UNKNOWN,
-                *TAKEN,
-                *replica_constraints("affinity"),
-            ),
-        )
-
-    def expert(self, cpus: int) -> Configuration:
-        """A worker per CPU, as the seeds' thesis advises for files in memory, room for many connections."""
-        return {
-            **self.space().default(),
-            "workers": cpus,
-            "max_connections": 10_000,
-            "backlog": 4096,
-        }
-
-    def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
-        """The INI file. Raises RenderError if a path cannot be written in it."""
-        head = "".join(_line(name, value) for name, value in surroundings(context).items())
-        lines = settings(configuration, context)
-        return f"[server]\n{head}" + "".join(about(n) + _line(n, v) for n, v in lines.items())
-
-    def parse(self, text: str, cpus: int = 1) -> Configuration:
-        """The knobs that an INI file sets; a list of CPUs for `affinity` is the plan `process`."""
-        said = last_values(assignments(text))
-        found: Configuration = {}
-        for knob in KNOBS:
-            if knob.name not in said:
-                continue
-            text_value = said[knob.name]
-            if knob.name == "affinity":
-                found[knob.name] = "none" if text_value == "none" else "process"
-            elif text_value.isascii() and text_value.isdigit():
-                found[knob.name] = int(text_value)
-            elif knob.kind == "integer":
-                found[knob.name] = values.integer(knob.name, text_value)
-            else:
-                found[knob.name] = values.word(knob.name, text_value, knob.choices)
-        return found
-
-    def demands(self, configuration: Configuration) -> Demands:
-        """Each worker has its share of the connections, a file for each of them, and its cached files."""
-        connections = -(-int(configuration["max_connections"]) // int(configuration["workers"]))
-        files = connections + int(configuration["cache_entries"])
-        return Demands(
-            connections + files + DESCRIPTOR_RESERVE, connections, files, int(configuration["backlog"])
-        )
-
-    def workers_to_pin(self, configuration: Configuration) -> Workers | None:
-        """None: it pins them itself."""
-        return None
-
-    def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
-        """`trimtab-httpd -t -c FILE`."""
-        return (binary or "trimtab-httpd", "-t", "-c", file)
-
-    def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
-        """`trimtab-httpd -c FILE`; its master stays in the foreground."""
-        return (binary or "trimtab-httpd", "-c", file)
-
-    def parse_status(self, text: str) -> dict[str, float]:
-        """Empty: what trimtab-httpd counts is read from its stats socket."""
-        return {}
+def _accepted_at_once(configuration: Configuration) -> int:
+    limit = configuration["accept_limit"]
+    return limit if isinstance(limit, int) else 0
 
 
-def surroundings(context: RenderContext) -> dict[str, Value]:
-    """What is no knob: the document root, the addresses, the stats socket."""
-    lines: dict[str, Value] = {"root": context.root, "listen": ",".join(context.listen)}
-    if context.stats_socket is not None:
-        lines["stats_socket"] = context.stats_socket
-    return lines
-
-
-def settings(configuration: Configuration, context: RenderContext) -> Configuration:
-    """The knobs as the server reads them: the affinity plan turned into CPUs."""
-    values = {knob.name: configuration[knob.name] for knob in KNOBS}
-    cpus = cpus_for_workers(values["affinity"], context)
-    values["affinity"] = ",".join(str(cpu) for cpu in cpus) or "none"
-    return values
-
-
-def _line(name: str, value: Value) -> str:
-    line = f"{name} = {value}"
-    text = str(value)
-    if "\n" in text or " ;" in text or text != text.strip():
-        raise RenderError(f"{name} = {value!r}: expected no line break, no ' ;' and no space at either end")
-    if len(line.encode()) > LINE_LIMIT:
-        raise RenderError(
-            f"{name}: {len(line.encode())} bytes long: expected at most {LINE_LIMIT} in one line"
-        )
-    return line + "\n"
-
-
-_SETTING = re.compile(
-    r"^[ \t]*(?P<name>\w+)[ \t]*[=:][ \t]*(?P<value>[^\n]*?)[ \t]*(?:[ \t];[^\n]*)?$", re.MULTILINE
+EQUIVALENTS = by_role(
+    plain(Role.WORKERS, "workers"),
+    plain(Role.CONNECTIONS, "max_connections"),
+    Equivalent(Role.ACCEPT_BATCH, "accept_limit", _accepted_at_once, lambda m: m[Role.ACCEPT_BATCH] or "inf"),
+    Equivalent(
+        Role.SENDING_MODE,
+        "sendfile",
+        lambda c: int(c["sendfile"] != "off"),
+        lambda m: "nonblocking" if m[Role.SENDING_MODE] else "off",
+    ),
+    plain(Role.ACCEPT_QUEUE, "backlog"),
+    plain(Role.FILE_CACHE, "cache_entries"),
+    plain(Role.KEEPALIVE_TIME, "keepalive_timeout"),
+    switch(Role.LISTENERS, "reuseport", "on", "off"),
+    pinning("affinity"),
 )
-
-
-def assignments(text: str) -> Iterator[Assignment]:
-    """The keys of the file; it has one section."""
-    for match in _SETTING.finditer(text):
-        yield Assignment(match["name"], match["value"], match.start("value"), match.end("value"))

@@ -7,14 +7,25 @@ configuration which needs them and no other.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from trimtab_trials.configuration import Configuration
 
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
-from trimtab_tuner.targets.assignments import Assignment, last_values
-from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, RenderContext, no_comment
+from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
+from trimtab_tuner.targets.base import (
+    DESCRIPTOR_RESERVE,
+    About,
+    Demands,
+    Excerpt,
+    Include,
+    RenderContext,
+    no_comment,
+)
+from trimtab_tuner.targets.editing import single_lines
+from trimtab_tuner.targets.equivalents import by_role, pinning, plain, switch
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
 ON_OFF = ("OFF", "ON")
@@ -24,6 +35,7 @@ FILE_CACHE = "http2-max-concurrent-requests-per-connection"
 KNOBS = (
     Knob(
         name="num-threads",
+        role=Role.WORKERS,
         kind="integer",
         scale="log",
         low=1,
@@ -36,6 +48,7 @@ KNOBS = (
     ),
     Knob(
         name="max-connections",
+        role=Role.CONNECTIONS,
         kind="integer",
         scale="log",
         low=16,
@@ -48,6 +61,7 @@ KNOBS = (
     ),
     Knob(
         name="http1-request-timeout",
+        role=Role.KEEPALIVE_TIME,
         kind="integer",
         scale="log",
         low=1,
@@ -58,6 +72,7 @@ KNOBS = (
     ),
     Knob(
         name=FILE_CACHE,
+        role=Role.FILE_CACHE,
         kind="integer",
         scale="log",
         low=1,
@@ -71,6 +86,7 @@ KNOBS = (
     ),
     Knob(
         name="tcp-reuseport",
+        role=Role.LISTENERS,
         kind="categorical",
         choices=ON_OFF,
         default="OFF",
@@ -86,7 +102,19 @@ KNOBS = (
 )
 
 FREE = ("num-threads", "max-connections")
+
+EQUIVALENTS = by_role(
+    plain(Role.WORKERS, "num-threads"),
+    plain(Role.CONNECTIONS, "max-connections"),
+    plain(Role.KEEPALIVE_TIME, "http1-request-timeout"),
+    switch(Role.LISTENERS, "tcp-reuseport", "ON", "OFF"),
+    pinning("affinity"),
+)
 _ONLY_WHEN_ON = ("tcp-reuseport", "file.io_uring")
+
+# What a private instance must not take over, and where the file's top level has which command.
+_NOT_PRIVATE = {"access-log", "error-log", "hosts", "listen", "pid-file", "temp-buffer-path", "user"}
+_TOP_KEY = re.compile(r"^([A-Za-z][\w.-]*|\"[^\"\n]*\"|'[^'\n]*')\s*:", re.MULTILINE)
 
 
 class H2oTarget:
@@ -96,7 +124,11 @@ class H2oTarget:
     help = "h2o, the web server of Debian's package."
     program = "h2o"
     file_name = "h2o.conf"
+    unit = "h2o"
+    package = "h2o"
     status_path = "/json?show=main"
+    serves_php = False
+    equivalents = EQUIVALENTS
     verify_live = {  # noqa: RUF012 - a table, never changed
         "num-threads": "ls /proc/$(pgrep -o h2o)/task | wc -l (h2o adds one or two of its own)",
         "max-connections": "ls /proc/$(pgrep -o h2o)/fd | wc -l (descriptors in use now)",
@@ -136,6 +168,41 @@ class H2oTarget:
                     found[knob.name] = values.word(knob.name, value, [c.lower() for c in ON_OFF]).upper()
         return found
 
+    def includes(self, text: str) -> Sequence[Include]:
+        """None that is followed: `!file` is resolved by h2o itself."""
+        return ()
+
+    def changed(
+        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> str:
+        """Commands are replaced where they stand, or added at the end."""
+        own = {knob.name for knob in KNOBS}
+        values = {name: str(value) for name, value in configuration.items() if name in own & {*knobs}}
+        return with_values(text, assignments(text), values, joint=": ")
+
+    def private(
+        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> str:
+        """The other top-level commands of the file, with one host for the workload."""
+        starts = [match.start() for match in _TOP_KEY.finditer(text)]
+        names = [match[1].strip("\"'") for match in _TOP_KEY.finditer(text)]
+        ends = [*starts, len(text)][1:]
+        kept = "".join(
+            text[start:end]
+            for name, start, end in zip(names, starts, ends, strict=True)
+            if name not in _NOT_PRIVATE
+        )
+        tuned = self.changed(kept, configuration, knobs, context)
+        if tuned and not tuned.endswith("\n"):
+            tuned += "\n"
+        return tuned + surroundings(context)
+
+    def excerpt(
+        self, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> Excerpt:
+        """Each setting on its line."""
+        return single_lines(self.changed("", configuration, knobs, context), configuration)
+
     def demands(self, configuration: Configuration) -> Demands:
         """A socket and a file for each connection, and the threads' cached files; the queue's length is
         compiled in.
@@ -151,6 +218,10 @@ class H2oTarget:
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`h2o -t`."""
         return (binary or "h2o", "-t", "-c", file)
+
+    def version_command(self, binary: str | None = None) -> tuple[str, ...]:
+        """`h2o -v`."""
+        return (binary or "h2o", "-v")
 
     def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """h2o as a worker in the foreground."""
@@ -214,3 +285,6 @@ def assignments(text: str) -> Iterator[Assignment]:
     """The top-level commands that have a plain value on their line."""
     for match in _SETTING.finditer(text):
         yield Assignment(match["name"], match["value"], match.start("value"), match.end("value"))
+
+
+TARGET = H2oTarget()

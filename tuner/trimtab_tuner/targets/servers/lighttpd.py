@@ -6,15 +6,18 @@ Docs_Performance). Connections are counted for each worker; lighttpd keeps two d
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from trimtab_trials.configuration import Configuration, Value
 
+from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
-from trimtab_tuner.targets.assignments import Assignment, last_values
-from trimtab_tuner.targets.base import About, Demands, RenderContext, no_comment
+from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
+from trimtab_tuner.targets.base import About, Demands, Excerpt, Include, RenderContext, no_comment
 from trimtab_tuner.targets.common_knobs import accept_queue, idle_time, requests_per_connection
+from trimtab_tuner.targets.editing import single_lines
+from trimtab_tuner.targets.equivalents import Equivalent, by_role, pinning, plain, share, switch
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 
@@ -23,6 +26,7 @@ LEAST_MAX_FDS = 4096  # lighttpd's own default (src/server.c)
 KNOBS = (
     Knob(
         name="server.max-worker",
+        role=Role.WORKERS,
         kind="ordinal",
         choices=(0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128),
         default=0,
@@ -33,6 +37,7 @@ KNOBS = (
     ),
     Knob(
         name="server.max-connections",
+        role=Role.CONNECTIONS_PER_WORKER,
         kind="integer",
         scale="log",
         low=16,
@@ -54,6 +59,7 @@ KNOBS = (
     ),
     Knob(
         name="server.event-handler",
+        role=Role.EVENTS,
         kind="categorical",
         choices=("linux-sysepoll", "poll"),
         default="linux-sysepoll",
@@ -61,6 +67,7 @@ KNOBS = (
     ),
     Knob(
         name="server.network-backend",
+        role=Role.SENDING_MODE,
         kind="categorical",
         choices=("sendfile", "writev", "write"),
         default="sendfile",
@@ -82,6 +89,39 @@ KNOBS = (
 FREE = ("server.max-worker", "server.max-connections", "server.network-backend")
 
 
+EQUIVALENTS = by_role(
+    # A single process and one worker under a master serve alike.
+    Equivalent(
+        Role.WORKERS,
+        "server.max-worker",
+        lambda c: max(1, int(c["server.max-worker"])),
+        lambda m: 0 if m[Role.WORKERS] == 1 else m[Role.WORKERS],
+    ),
+    Equivalent(
+        Role.CONNECTIONS,
+        "server.max-connections",
+        lambda c: int(c["server.max-connections"]) * max(1, int(c["server.max-worker"])),
+        lambda m: share(m[Role.CONNECTIONS], m.get(Role.WORKERS, 1)),
+    ),
+    switch(Role.SENDING_MODE, "server.network-backend", "sendfile", "writev"),
+    plain(Role.ACCEPT_QUEUE, "server.listen-backlog"),
+    plain(Role.KEEPALIVE_TIME, "server.max-keep-alive-idle"),
+    plain(Role.KEEPALIVE_REQUESTS, "server.max-keep-alive-requests"),
+    pinning("affinity"),
+)
+
+# Settings that a private instance must not take over: where it would meet the production instance, sites, and
+# what starts or asks other programs.
+_NOT_PRIVATE = re.compile(
+    r"(\$|else\b|server\.(document-root|bind|port|pid-file|errorlog|username|groupname|chroot|upload-dirs|"
+    r"breakagelog|name|syslog-facility|errorlog-use-syslog|use-ipv6|socket-perms|systemd-socket-activation)\b|"
+    r"(accesslog|ssl|fastcgi|scgi|cgi|proxy|auth|webdav|sockproxy|ajp13|wstunnel|status|rrdtool|deflate\.cache)"
+    r"[.-])"
+)
+_INCLUDE = re.compile(r'include\s+"([^"]+)"\s*\Z')
+_SHELL = re.compile(r'include_shell\s+"[^"]*"\s*\Z')
+
+
 class LighttpdTarget:
     """lighttpd as a target."""
 
@@ -89,7 +129,11 @@ class LighttpdTarget:
     help = "lighttpd, the web server of Debian's package."
     program = "lighttpd"
     file_name = "lighttpd.conf"
+    unit = "lighttpd"
+    package = "lighttpd"
     status_path = "/status?auto"
+    serves_php = True
+    equivalents = EQUIVALENTS
     verify_live = {  # noqa: RUF012 - a table, never changed
         "server.max-worker": 'pgrep -c -P "$(pgrep -o lighttpd)" (the children of the master)',
         "server.max-fds": "grep 'open files' /proc/$(pgrep -n lighttpd)/limits",
@@ -137,6 +181,48 @@ class LighttpdTarget:
                 found[knob.name] = values.word(knob.name, value, knob.choices)
         return found
 
+    def includes(self, text: str) -> Sequence[Include]:
+        """Every `include` of a plain name outside of conditions."""
+        found = []
+        for start, end in _statements(text):
+            if match := _INCLUDE.match(text[start:end]):
+                found.append(Include(start, end, match[1], "*" in match[1]))
+        return found
+
+    def changed(
+        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> str:
+        """Settings are replaced where they stand, or added at the end."""
+        values = {name: value for name, value in settings(configuration).items() if name in knobs}
+        return with_values(text, assignments(text), values, joint=" = ")
+
+    def private(
+        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> str:
+        """The settings outside of conditions, with one site for the workload.
+
+        What a program prints is included only if its call does not depend on the file's own settings.
+        """
+        kept = []
+        for start, end in _statements(text):
+            statement = text[start:end]
+            if _NOT_PRIVATE.match(statement):
+                continue
+            if statement.startswith("include_shell") and not _SHELL.match(statement):
+                continue
+            kept.append(statement)
+        tuned = self.changed("\n".join(kept) + "\n", configuration, knobs, context)
+        defined = {statement.split("=")[0].strip(" +:") for statement in kept}
+        if any(statement.startswith("include_shell") for statement in kept):
+            defined.add("mimetype.assign")  # which is what Debian's file has printed
+        return tuned + surroundings(context, without=defined)
+
+    def excerpt(
+        self, configuration: Configuration, knobs: Collection[str], context: RenderContext
+    ) -> Excerpt:
+        """Each setting on its line."""
+        return single_lines(self.changed("", configuration, knobs, context), configuration)
+
     def demands(self, configuration: Configuration) -> Demands:
         """Each worker has two descriptors for a connection: the socket and the file."""
         connections = int(configuration["server.max-connections"])
@@ -151,6 +237,10 @@ class LighttpdTarget:
     def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """`lighttpd -tt`, which loads the modules too."""
         return (binary or "lighttpd", "-tt", "-f", file)
+
+    def version_command(self, binary: str | None = None) -> tuple[str, ...]:
+        """`lighttpd -v`."""
+        return (binary or "lighttpd", "-v")
 
     def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
         """lighttpd in the foreground."""
@@ -219,6 +309,7 @@ def quoted(path: str) -> str:
     return f'"{values.unquoted_path(path, chr(34) + chr(92))}"'
 
 
+_BRACKETED = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*|[(){}\n]|[^"#(){}\n]+', re.DOTALL)
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*|[{}]|\n|[^"#{}\n]+', re.DOTALL)
 _SETTING = re.compile(r"\s*([A-Za-z][\w.-]*)\s*:?=\s*(\"[^\"]*\"|\w+)")
 
@@ -235,6 +326,27 @@ def assignments(text: str) -> Iterator[Assignment]:
         at_line_start = piece[0] == "\n" or (at_line_start and piece[0].isspace())
 
 
+def _statements(text: str) -> Iterator[tuple[int, int]]:
+    """Where each statement outside of conditions begins and ends; comments belong to none."""
+    depth, start = 0, None
+    for piece in _BRACKETED.finditer(text):
+        part = piece[0]
+        if part in ("(", "{"):
+            depth += 1
+        elif part in (")", "}"):
+            depth -= 1
+        elif part == "\n" and depth == 0 and start is not None:
+            yield start, piece.start()
+            start = None
+        if start is None and not part.isspace() and not part.startswith("#"):
+            start = piece.start() + len(part) - len(part.lstrip())
+    if start is not None:
+        yield start, len(text)
+
+
 def _choices(name: str) -> list[int]:
     knob = next(knob for knob in KNOBS if knob.name == name)
     return [choice for choice in knob.choices if isinstance(choice, int)]
+
+
+TARGET = LighttpdTarget()

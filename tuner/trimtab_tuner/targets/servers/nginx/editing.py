@@ -5,10 +5,11 @@ from collections.abc import Collection, Sequence
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner import affinity
-from trimtab_tuner.targets import nginx, nginx_syntax
-from trimtab_tuner.targets.base import RenderContext, RenderError
-from trimtab_tuner.targets.nginx_syntax import Directive
-from trimtab_tuner.targets.own.editor import Edit, Include, apply
+from trimtab_tuner.targets.base import Excerpt, Include, RenderContext, RenderError
+from trimtab_tuner.targets.editing import Edit, apply
+from trimtab_tuner.targets.servers.nginx import rendering, syntax
+from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
+from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
 MODULES = "/usr/share/nginx/"  # what Debian's nginx resolves relative paths of load_module against
 
@@ -20,81 +21,91 @@ _NOT_PRIVATE = {
     | {f"{kind}_temp_path" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")}
     | {"fastcgi_cache_path", "uwsgi_cache_path", "scgi_cache_path"},
 }
+LISTEN_OPTIONS = {"backlog", "reuseport"}
 _INDENT = "    "
 
 
-class NginxOwn:
-    """Edits nginx.conf."""
+def includes(text: str) -> Sequence[Include]:
+    """Every `include`, wherever it stands; a pattern need not match a file."""
+    found: list[Include] = []
 
-    def includes(self, text: str) -> Sequence[Include]:
-        """Every `include`, wherever it stands; a pattern need not match a file."""
-        found: list[Include] = []
+    def look(directives: list[Directive]) -> None:
+        for directive in directives:
+            if directive.name == "include" and len(directive.arguments) == 1:
+                pattern = directive.arguments[0]
+                optional = any(sign in pattern for sign in "*?[")
+                found.append(Include(directive.start, directive.end, pattern, optional))
+            look(directive.block or [])
 
-        def look(directives: list[Directive]) -> None:
-            for directive in directives:
-                if directive.name == "include" and len(directive.arguments) == 1:
-                    pattern = directive.arguments[0]
-                    optional = any(sign in pattern for sign in "*?[")
-                    found.append(Include(directive.start, directive.end, pattern, optional))
-                look(directive.block or [])
+    look(syntax.parse(text))
+    return found
 
-        look(nginx_syntax.parse(text))
-        return found
 
-    def changed(
-        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
-    ) -> str:
-        """Directives are replaced where they stand, or added at the beginning of their block."""
-        tree = nginx_syntax.parse(text)
-        lines = _lines(configuration, knobs, context)
-        edits: list[Edit] = []
-        added: dict[str, list[str]] = {}
-        for name, line in lines.items():
-            block = nginx.BLOCK.get(name, "")
-            places = _places(tree, block, name)
-            edits += [(place.start, place.end, line) for place in places]
-            if not places:
-                added.setdefault(block, []).append(line)
-        for block, new in added.items():
-            edits.append(_insertion(text, tree, block, new))
-        if {"backlog", "reuseport"} & set(knobs):
-            edits += _listen_edits(tree, configuration, knobs)
-        return apply(text, edits)
+def changed(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
+    """Directives are replaced where they stand, or added at the beginning of their block."""
+    tree = syntax.parse(text)
+    lines = _lines(configuration, knobs, context)
+    edits: list[Edit] = []
+    added: dict[str, list[str]] = {}
+    for name, line in lines.items():
+        block = BLOCK.get(name, "")
+        places = _places(tree, block, name)
+        edits += [(place.start, place.end, line) for place in places]
+        if not places:
+            added.setdefault(block, []).append(line)
+    for block, new in added.items():
+        edits.append(_insertion(text, tree, block, new))
+    if LISTEN_OPTIONS & set(knobs):
+        edits += _listen_edits(tree, configuration, knobs)
+    return apply(text, edits)
 
-    def private(
-        self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
-    ) -> str:
-        """The main, events and http levels of the file, with one server for the workload."""
-        tree = nginx_syntax.parse(text)
-        lines = _lines(configuration, knobs, context)
-        body: dict[str, list[str]] = {"": [], "events": [], "http": []}
-        for directive in tree:
-            if directive.name in ("events", "http"):
-                body[directive.name] += _kept(text, directive.block or [], directive.name, lines)
-            else:
-                body[""] += _kept(text, [directive], "", lines)
-        for name, line in lines.items():
-            body[nginx.BLOCK.get(name, "")].append(line)
-        log = "stderr" if context.error_log == "stderr" else nginx.quoted(context.error_log)
-        prefix = context.prefix.rstrip("/") or "/"
-        head = f"pid {nginx.quoted(prefix + '/nginx.pid')};\nerror_log {log} warn;\n"
-        surroundings = "access_log off;\n" + nginx.temporary_paths(prefix)
-        servers = nginx.servers(configuration, context)
-        return "\n".join(
-            [
-                head + "\n".join(body[""]),
-                nginx.in_block("events", "\n".join(body["events"]) + "\n"),
-                nginx.in_block("http", "\n".join(body["http"]) + "\n" + surroundings + servers),
-            ]
-        )
+
+def private(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
+    """The main, events and http levels of the file, with one server for the workload."""
+    tree = syntax.parse(text)
+    lines = _lines(configuration, knobs, context)
+    body: dict[str, list[str]] = {"": [], "events": [], "http": []}
+    for directive in tree:
+        if directive.name in ("events", "http"):
+            body[directive.name] += _kept(text, directive.block or [], directive.name, lines)
+        else:
+            body[""] += _kept(text, [directive], "", lines)
+    for name, line in lines.items():
+        body[BLOCK.get(name, "")].append(line)
+    log = "stderr" if context.error_log == "stderr" else rendering.quoted(context.error_log)
+    prefix = context.prefix.rstrip("/") or "/"
+    head = f"pid {rendering.quoted(prefix + '/nginx.pid')};\nerror_log {log} warn;\n"
+    surroundings = "access_log off;\n" + rendering.temporary_paths(prefix)
+    servers = rendering.servers(configuration, context)
+    return "\n".join(
+        [
+            head + "\n".join(body[""]),
+            rendering.in_block("events", "\n".join(body["events"]) + "\n"),
+            rendering.in_block("http", "\n".join(body["http"]) + "\n" + surroundings + servers),
+        ]
+    )
+
+
+def excerpt(configuration: Configuration, knobs: Collection[str], context: RenderContext) -> Excerpt:
+    """Directives with the block they belong to."""
+    parts: list[tuple[tuple[str, ...], str]] = []
+    for name, line in _lines(configuration, knobs, context).items():
+        if line:
+            where = BLOCK.get(name, "") or "main, outside of all blocks"
+            own = "thread_pool_threads" if name == "thread_pool" else name
+            parts.append(((own,), f"# in: {where}\n{line}\n"))
+    if LISTEN_OPTIONS & set(knobs):
+        options = rendering.listen_options(configuration).strip()
+        parts.append((("backlog", "reuseport"), f"# options of listen: {options}\n"))
+    return parts
 
 
 def _lines(configuration: Configuration, knobs: Collection[str], context: RenderContext) -> dict[str, str]:
     """Directive by knob, for those of the knobs that are directives of their own."""
-    lines = {name: line for name, line in nginx.settings(configuration, context).items() if name in knobs}
+    lines = {name: line for name, line in rendering.settings(configuration, context).items() if name in knobs}
     if "worker_processes" in lines and affinity.pins_workers(configuration["worker_cpu_affinity"]):
         # There is a mask for each worker.
-        lines["worker_cpu_affinity"] = nginx.settings(configuration, context)["worker_cpu_affinity"]
+        lines["worker_cpu_affinity"] = rendering.settings(configuration, context)["worker_cpu_affinity"]
     if "worker_cpu_affinity" in knobs and not affinity.pins_workers(configuration["worker_cpu_affinity"]):
         lines["worker_cpu_affinity"] = ""
     if "thread_pool_threads" in knobs:
@@ -106,19 +117,19 @@ def _lines(configuration: Configuration, knobs: Collection[str], context: Render
 def _places(tree: list[Directive], block: str, name: str) -> list[Directive]:
     """Where the directive stands: at its level, and in the servers that override it."""
     if name == "thread_pool":
-        return [d for d in nginx_syntax.find(tree, name) if d.arguments[:1] == ["default"]]
+        return [d for d in syntax.find(tree, name) if d.arguments[:1] == ["default"]]
     if block == "":
-        return nginx_syntax.find(tree, name)
+        return syntax.find(tree, name)
     if block == "http":
-        return nginx_syntax.find(tree, block, name) + nginx_syntax.find(tree, block, "server", name)
-    return nginx_syntax.find(tree, block, name)
+        return syntax.find(tree, block, name) + syntax.find(tree, block, "server", name)
+    return syntax.find(tree, block, name)
 
 
 def _insertion(text: str, tree: list[Directive], block: str, lines: list[str]) -> Edit:
     present = [line for line in lines if line]
     if block == "":
         return (0, 0, "".join(line + "\n" for line in present))
-    blocks = nginx_syntax.find(tree, block)
+    blocks = syntax.find(tree, block)
     if not blocks:
         body = "".join(f"{_INDENT}{line}\n" for line in present)
         return (len(text), len(text), f"\n{block} {{\n{body}}}\n")
@@ -130,7 +141,7 @@ def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Co
     """Options of `listen`, which nginx takes once for each address: at its first mention."""
     edits: list[Edit] = []
     seen: set[str] = set()
-    for listen in nginx_syntax.find(tree, "http", "server", "listen"):
+    for listen in syntax.find(tree, "http", "server", "listen"):
         address = listen.arguments[0]
         if address.startswith("unix:"):
             continue
@@ -140,7 +151,7 @@ def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Co
             option = argument.partition("=")[0]
             if option in ("backlog", "reuseport") and option in knobs:
                 edits.append((start - 1, end, ""))
-        options = nginx.listen_options(configuration).split()
+        options = rendering.listen_options(configuration).split()
         wanted = [option for option in options if option.partition("=")[0] in knobs]
         if first and wanted:
             # Behind the address, since the last word may be followed by anything.
@@ -172,7 +183,7 @@ def _kept(text: str, directives: list[Directive], block: str, lines: dict[str, s
         if block == "http" and directive.name.startswith("ssl_"):
             continue  # the one site speaks no TLS, and keys are not for the user it runs as
         if directive.name == "load_module" and not directive.arguments[0].startswith("/"):
-            kept.append(f"load_module {nginx.quoted(MODULES + directive.arguments[0])};")
+            kept.append(f"load_module {rendering.quoted(MODULES + directive.arguments[0])};")
         else:
             kept.append(text[directive.start : directive.end])
     return kept

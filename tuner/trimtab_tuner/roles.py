@@ -1,0 +1,53 @@
+"""What a knob does to a server, whatever that server calls it.
+
+Presets, grids, translation between servers, diagnosis and advice ask for roles and never for names: so they
+hold for every server that has a knob of the role, and name it as that server does. A server has at most one
+knob of each role; a knob that only one server has needs none.
+"""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """The roles; the words are those of the field."""
+
+    ARCHITECTURE = "architecture"
+    """How the work is divided among processes and threads."""
+    WORKERS = "workers"
+    """Processes, or threads with an event loop of their own, that serve side by side."""
+    THREADS = "threads"
+    """Threads of each worker that work on one request at a time."""
+    CONNECTIONS = "connections"
+    """Connections open at once, over all workers."""
+    CONNECTIONS_PER_WORKER = "connections-per-worker"
+    """The same for each worker."""
+    ACCEPT_BATCH = "accept-batch"
+    """Connections accepted in one go."""
+    ACCEPT_QUEUE = "accept-queue"
+    """Connections that may wait in the kernel to be accepted."""
+    LISTENERS = "listeners"
+    """Whether workers have listening sockets of their own."""
+    EVENTS = "events"
+    """How readiness is learnt from the kernel."""
+    SENDING_MODE = "sending-mode"
+    """Who sends a file, and whether whoever does waits for it."""
+    SEND_BUFFER = "send-buffer"
+    """The socket's buffer for what is sent."""
+    FILE_CACHE = "file-cache"
+    """Open files that are kept."""
+    CONTENT_CACHE = "content-cache"
+    """Contents of files that are kept in the server's own memory."""
+    CACHE_LOCK = "cache-lock"
+    """How a cache that workers share is locked."""
+    KEEPALIVE_TIME = "keep-alive-time"
+    """How long a connection may be idle between requests."""
+    KEEPALIVE_REQUESTS = "keep-alive-requests"
+    """Requests on one connection before it is closed."""
+    PLACEMENT = "placement"
+    """The affinity plan: which CPU serves which worker and which receive queue."""
+
+
+BLOCKING = "blocking"
+"""The one value of a sending mode that rules ask for: whoever sends a file waits until all of it is on its
+way.
+"""

@@ -1,0 +1,63 @@
+"""What a server's knobs mean, in numbers that all servers share: how the settings of one become another's.
+
+A server's table says for a role which of its knobs has it, and how a value is read into the shared meaning
+and written from it, given everything else that is known (connections for each worker need the workers). The
+meanings are numbers: how many workers, how many connections in total, how many are accepted in one go (0:
+all), whether files are sent by the kernel (1) and workers are pinned (1).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from trimtab_trials.configuration import Configuration, Value
+
+from trimtab_tuner import affinity
+from trimtab_tuner.roles import Role
+
+Meanings = dict[Role, int]
+
+
+@dataclass(frozen=True)
+class Equivalent:
+    """A knob with the meaning of `role`.
+
+    `read` makes the meaning from the configuration, `write` the knob's value from all meanings; `lossy` says
+    what is lost for a value that the server cannot express, or nothing.
+    """
+
+    role: Role
+    knob: str
+    read: Callable[[Configuration], int]
+    write: Callable[[Meanings], Value]
+    lossy: Callable[[Meanings], str] = field(default=lambda _: "")
+
+
+def by_role(*equivalents: Equivalent) -> Mapping[Role, Equivalent]:
+    """A server's table."""
+    return {equivalent.role: equivalent for equivalent in equivalents}
+
+
+def plain(role: Role, knob: str) -> Equivalent:
+    """A knob whose number is the meaning."""
+    return Equivalent(role, knob, lambda c: int(c[knob]), lambda m: m[role])
+
+
+def switch(role: Role, knob: str, on: str, off: str) -> Equivalent:
+    """A knob of two words, or one of which only two matter here."""
+    return Equivalent(role, knob, lambda c: int(c[knob] == on), lambda m: on if m[role] else off)
+
+
+def pinning(knob: str) -> Equivalent:
+    """A knob whose value is an affinity plan; only whether workers are pinned is the server's to do."""
+    role = Role.PLACEMENT
+    return Equivalent(
+        role,
+        knob,
+        lambda c: int(affinity.pins_workers(c[knob])),
+        lambda m: "process" if m[role] else "none",
+    )
+
+
+def share(total: int, parts: int) -> int:
+    """The part of each, rounded up."""
+    return -(-total // max(1, parts))

@@ -1,0 +1,134 @@
+"""The target `apache`: Apache httpd 2.4 with the event MPM. Its knobs are in `knobs.py`, a file made from
+them in `rendering.py`, a user's file in `editing.py`.
+"""
+
+from trimtab_trials.configuration import Configuration
+
+from trimtab_tuner.space import AtMost, Space
+from trimtab_tuner.targets import values
+from trimtab_tuner.targets.assignments import last_values
+from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, RenderContext, no_comment
+from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
+from trimtab_tuner.targets.servers.apache import editing, rendering
+from trimtab_tuner.targets.servers.apache.knobs import EQUIVALENTS, FREE, KNOBS, processes, request_workers
+
+UNSET_REQUEST_WORKERS = 400  # Apache's own: 16 processes of 25 threads, whatever those are set to (event.c)
+_NAMES = {knob.name.lower(): knob for knob in KNOBS}
+
+
+class ApacheTarget:
+    """Apache httpd with the event MPM as a target."""
+
+    name = "apache"
+    help = "Apache httpd 2.4 with the event MPM, of Debian's package apache2-bin."
+    program = "apache2"
+    file_name = "apache2.conf"
+    unit = "apache2"
+    package = "apache2-bin"
+    status_path = rendering.STATUS_PATH
+    serves_php = False
+    equivalents = EQUIVALENTS
+    verify_live = {  # noqa: RUF012 - a table, never changed
+        "ServerLimit": 'pgrep -c -P "$(pgrep -o apache2)" (the children of the parent)',
+        "ThreadsPerChild": "ls /proc/$(pgrep -n apache2)/task | wc -l (two or three more than the threads)",
+        "ListenBacklog": "ss -ltn (column Send-Q of the listening address)",
+        "ListenCoresBucketsRatio": "ss -ltn (as many lines for the listening address as there are buckets)",
+        "affinity": 'for p in $(pgrep apache2); do taskset -acp "$p"; done',
+    }
+
+    def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
+        """Processes, threads, asynchronous connections and sendfile are free."""
+        knobs = (*KNOBS, AFFINITY, *replica_knobs(cpus))
+        return Space(
+            knobs=knobs,
+            fixed={k.name: k.default for k in knobs if k.name not in FREE},
+            constraints=(
+                AtMost(smaller="MaxRequestWorkers", larger=("ServerLimit", "ThreadsPerChild")),
+                *replica_constraints("affinity"),
+            ),
+        )
+
+    def expert(self, cpus: int) -> Configuration:
+        """Few processes of many threads, many asynchronous connections (misc/perf-tuning, mod/event)."""
+        return {
+            **self.space().default(),
+            "ServerLimit": max(2, cpus),
+            "ThreadsPerChild": 64,
+            "AsyncRequestWorkerFactor": 16,
+            "EnableSendfile": "on",
+            "ListenBacklog": 4096,
+            "MaxKeepAliveRequests": 10_000,
+        }
+
+    def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
+        """A complete apache2.conf. Raises RenderError if a path cannot be written in it."""
+        lines = [about(name) + f"{name} {value}" for name, value in rendering.settings(configuration).items()]
+        return rendering.surroundings(configuration, context) + "\n" + "\n".join(lines) + "\n"
+
+    def parse(self, text: str, cpus: int = 1) -> Configuration:
+        """The knobs that an apache2.conf sets outside of virtual hosts and directories."""
+        found: Configuration = {}
+        for name, value in last_values(rendering.assignments(text)).items():
+            knob = _NAMES.get(name.lower())
+            if knob is None:
+                continue
+            words = value.strip('"')
+            if knob.kind == "categorical":
+                found[knob.name] = values.word(knob.name, words, knob.choices)
+            elif knob.name == "KeepAliveTimeout":
+                found[knob.name] = values.seconds(knob.name, words)
+            else:
+                found[knob.name] = values.integer(knob.name, words)
+        if "MaxRequestWorkers" not in found and {"ServerLimit", "ThreadsPerChild"} & found.keys():
+            unset = {**self.space().default(), **found}
+            if request_workers(unset) > UNSET_REQUEST_WORKERS:
+                found["MaxRequestWorkers"] = UNSET_REQUEST_WORKERS
+        return values.within(KNOBS, found)
+
+    includes = staticmethod(editing.includes)
+    changed = staticmethod(editing.changed)
+    excerpt = staticmethod(editing.excerpt)
+    private = staticmethod(editing.private)
+
+    def demands(self, configuration: Configuration) -> Demands:
+        """Each process has its threads' connections, the asynchronous ones, and a file for each of them.
+
+        A connection whose file is written on without a thread keeps it open.
+        """
+        threads = int(configuration["ThreadsPerChild"])
+        connections = threads * (1 + int(configuration["AsyncRequestWorkerFactor"]))
+        descriptors = 2 * connections + DESCRIPTOR_RESERVE
+        return Demands(descriptors, connections, connections, int(configuration["ListenBacklog"]))
+
+    def workers_to_pin(self, configuration: Configuration) -> Workers | None:
+        """The parent's children, all threads of one on the same CPU."""
+        return Workers("process", processes(configuration))
+
+    def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """`apache2 -t`."""
+        return (binary or "apache2", "-t", "-f", file)
+
+    def version_command(self, binary: str | None = None) -> tuple[str, ...]:
+        """`apache2 -v`."""
+        return (binary or "apache2", "-v")
+
+    def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """Apache in the foreground."""
+        return (binary or "apache2", "-D", "FOREGROUND", "-f", file)
+
+    def parse_status(self, text: str) -> dict[str, float]:
+        """The plain page of mod_status."""
+        said = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+        try:
+            return {
+                "requests": float(said["Total Accesses"]),
+                "bytes_sent": float(said["Total kBytes"]) * 1024,
+                "connections_open": float(said["ConnsTotal"]),
+                "workers_busy": float(said["BusyWorkers"]),
+                "workers_idle": float(said["IdleWorkers"]),
+            }
+        except (KeyError, ValueError):
+            return {}
+
+
+TARGET = ApacheTarget()

@@ -1,0 +1,129 @@
+"""Apache's knobs, and what they mean to other servers.
+
+Knobs are named after Apache's directives (httpd.apache.org/docs/2.4: mod/event, mod/mpm_common, mod/core).
+`MaxRequestWorkers = all` is Trimtab's word for Apache's own default, ServerLimit × ThreadsPerChild.
+"""
+
+from trimtab_trials.configuration import Configuration
+
+from trimtab_tuner.roles import Role
+from trimtab_tuner.space import Knob
+from trimtab_tuner.targets.common_knobs import accept_queue, idle_time, requests_per_connection
+from trimtab_tuner.targets.equivalents import Equivalent, Meanings, by_role, pinning, plain, share, switch
+
+KNOBS = (
+    Knob(
+        name="ServerLimit",
+        role=Role.WORKERS,
+        kind="integer",
+        scale="log",
+        low=1,
+        high=256,
+        default=16,
+        unit="processes",
+        resource_weight=3000.0,
+        scope="total",
+        help="Server processes.",
+    ),
+    Knob(
+        name="ThreadsPerChild",
+        role=Role.THREADS,
+        kind="integer",
+        scale="log",
+        low=1,
+        high=1024,
+        default=25,
+        unit="threads",
+        resource_weight=50.0,
+        scope="worker",
+        help="Threads of each process that work on requests.",
+    ),
+    Knob(
+        name="MaxRequestWorkers",
+        kind="ordinal",
+        choices=(16, 32, 64, 100, 150, 200, 400, 800, 1600, 3200, 6400, "all"),
+        default="all",
+        unit="threads",
+        scope="total",
+        help="Requests worked on at once, over all processes; all: ServerLimit × ThreadsPerChild.",
+    ),
+    Knob(
+        name="AsyncRequestWorkerFactor",
+        role=Role.CONNECTIONS_PER_WORKER,
+        kind="ordinal",
+        choices=(1, 2, 4, 8, 16, 32),
+        default=2,
+        unit="connections",
+        scope="worker",
+        help="Connections that a process takes beside its busy threads, for each idle thread.",
+    ),
+    accept_queue("ListenBacklog", 511),
+    Knob(
+        name="ListenCoresBucketsRatio",
+        role=Role.LISTENERS,
+        kind="ordinal",
+        choices=(0, 1, 2, 4, 8, 16),
+        default=0,
+        unit="CPUs",
+        help="A listening socket of its own (SO_REUSEPORT) for each so many CPUs; 0: one for all.",
+    ),
+    Knob(
+        name="EnableSendfile",
+        role=Role.SENDING_MODE,
+        kind="categorical",
+        choices=("off", "on"),
+        default="off",
+        help="Whether the kernel sends files from the page cache.",
+    ),
+    Knob(
+        name="EnableMMAP",
+        kind="categorical",
+        choices=("on", "off"),
+        default="on",
+        help="Whether files that are not sent by the kernel are mapped into memory or read.",
+    ),
+    requests_per_connection("MaxKeepAliveRequests", 100, "Apache"),
+    idle_time("KeepAliveTimeout", 5),
+)
+
+FREE = ("ServerLimit", "ThreadsPerChild", "AsyncRequestWorkerFactor", "EnableSendfile")
+
+
+def request_workers(configuration: Configuration) -> int:
+    """How many requests are worked on at once: a whole number of processes, one at least."""
+    threads = int(configuration["ThreadsPerChild"])
+    asked = configuration["MaxRequestWorkers"]
+    total = int(configuration["ServerLimit"]) * threads
+    return max(threads, min(total, total if asked == "all" else int(asked) // threads * threads))
+
+
+def processes(configuration: Configuration) -> int:
+    """How many processes there are, all of them from the beginning."""
+    return request_workers(configuration) // int(configuration["ThreadsPerChild"])
+
+
+def _threads(meanings: Meanings) -> int:
+    """So many that all connections find a place: three for each thread with the default factor of two."""
+    return share(meanings[Role.CONNECTIONS], 3 * meanings.get(Role.WORKERS, 16))
+
+
+EQUIVALENTS = by_role(
+    plain(Role.WORKERS, "ServerLimit"),
+    Equivalent(
+        Role.CONNECTIONS,
+        "ThreadsPerChild",
+        lambda c: request_workers(c) * (1 + int(c["AsyncRequestWorkerFactor"])),
+        _threads,
+    ),
+    switch(Role.SENDING_MODE, "EnableSendfile", "on", "off"),
+    plain(Role.ACCEPT_QUEUE, "ListenBacklog"),
+    plain(Role.KEEPALIVE_TIME, "KeepAliveTimeout"),
+    plain(Role.KEEPALIVE_REQUESTS, "MaxKeepAliveRequests"),
+    pinning("affinity"),
+    Equivalent(
+        Role.LISTENERS,
+        "ListenCoresBucketsRatio",
+        lambda c: int(int(c["ListenCoresBucketsRatio"]) > 0),
+        lambda m: m[Role.LISTENERS],
+    ),
+)

@@ -1,0 +1,171 @@
+"""The target `nginx`: knobs (`knobs.py`), a file made from them (`rendering.py`), a user's file
+(`editing.py`).
+
+The rendered file stands alone and writes nowhere but under the context's prefix, so any user may start it.
+"""
+
+from collections.abc import Callable, Iterable
+
+from trimtab_trials.configuration import Configuration
+
+from trimtab_tuner.space import Space
+from trimtab_tuner.targets import values
+from trimtab_tuner.targets.base import Demands, RenderError
+from trimtab_tuner.targets.placement import Workers, replica_constraints, replica_knobs
+from trimtab_tuner.targets.servers.nginx import editing, rendering, syntax
+from trimtab_tuner.targets.servers.nginx.knobs import BLOCK, EQUIVALENTS, FREE, KNOBS
+
+
+class NginxTarget:
+    """nginx as a target."""
+
+    name = "nginx"
+    help = "nginx, the web server and proxy of Debian's package."
+    program = "nginx"
+    file_name = "nginx.conf"
+    unit = "nginx"
+    package = "nginx-light"
+    status_path = rendering.STATUS_PATH
+    serves_php = True
+    equivalents = EQUIVALENTS
+    verify_live = {  # noqa: RUF012 - a table, never changed
+        "worker_processes": 'pgrep -c -P "$(pgrep -o nginx)" (the children of the master)',
+        "worker_connections": "ls /proc/$(pgrep -n nginx)/fd | wc -l (descriptors in use now)",
+        "worker_cpu_affinity": 'for p in $(pgrep nginx); do taskset -cp "$p"; done',
+        "reuseport": "ss -ltn (as many lines for the listening address as there are workers)",
+        "backlog": "ss -ltn (column Send-Q of the listening address)",
+        "thread_pool_threads": "ls /proc/$(pgrep -n nginx)/task | wc -l (one more than the threads)",
+    }
+
+    def space(self, architecture: str = "symped", cpus: int = 1) -> Space:
+        """Worker processes and connections, how they accept, and sendfile are free."""
+        knobs = (*KNOBS, *replica_knobs(cpus))
+        return Space(
+            knobs=knobs,
+            fixed={k.name: k.default for k in knobs if k.name not in FREE},
+            constraints=replica_constraints("worker_cpu_affinity"),
+        )
+
+    def expert(self, cpus: int) -> Configuration:
+        """A worker per CPU, sendfile with tcp_nopush, cached descriptors, long queue (nginx admin guide)."""
+        return {
+            **self.space().default(),
+            "worker_processes": cpus,
+            "worker_connections": 4096,
+            "sendfile": "on",
+            "tcp_nopush": "on",
+            "open_file_cache": 10_000,
+            "backlog": 4096,
+            "keepalive_requests": 10_000,
+        }
+
+    render = staticmethod(rendering.render)
+    includes = staticmethod(editing.includes)
+    changed = staticmethod(editing.changed)
+    excerpt = staticmethod(editing.excerpt)
+    private = staticmethod(editing.private)
+
+    def parse(self, text: str, cpus: int = 1) -> Configuration:
+        """The knobs that an nginx.conf sets; `auto` stands for `cpus` worker processes."""
+        tree = syntax.parse(text)
+        found: Configuration = {}
+        for name, where in BLOCK.items():
+            if where == "http":
+                directives = syntax.find(tree, "http", "server", name) + syntax.find(tree, "http", name)
+            else:
+                directives = syntax.find(tree, *filter(None, (where, name)))
+            if directives:
+                found[name] = _read(name, directives[-1].arguments, cpus)
+        for pool in syntax.find(tree, "thread_pool"):
+            for argument in pool.arguments[1:] if pool.arguments[:1] == ["default"] else []:
+                if argument.startswith("threads="):
+                    found["thread_pool_threads"] = values.integer(
+                        "threads", argument.removeprefix("threads=")
+                    )
+        for listen in syntax.find(tree, "http", "server", "listen"):
+            for argument in listen.arguments[1:]:
+                if argument == "reuseport":
+                    found["reuseport"] = "on"
+                elif argument.startswith("backlog="):
+                    found["backlog"] = values.integer("backlog", argument.removeprefix("backlog="))
+        return values.within(KNOBS, found)
+
+    def demands(self, configuration: Configuration) -> Demands:
+        """Each worker has its own connections, with a file for each, and its own cached files."""
+        return Demands(
+            rendering.descriptors_per_worker(configuration),
+            int(configuration["worker_connections"]),
+            rendering.files_per_worker(configuration),
+            int(configuration["backlog"]),
+        )
+
+    def workers_to_pin(self, configuration: Configuration) -> Workers | None:
+        """None: it pins them itself."""
+        return None
+
+    def check_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """`nginx -t`, its early errors sent to the terminal and not to a log that only root may open."""
+        return (binary or "nginx", "-t", *_own_files(file))
+
+    def version_command(self, binary: str | None = None) -> tuple[str, ...]:
+        """`nginx -v`."""
+        return (binary or "nginx", "-v")
+
+    def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
+        """nginx in the foreground."""
+        return (binary or "nginx", *_own_files(file), "-g", "daemon off;")
+
+    def parse_status(self, text: str) -> dict[str, float]:
+        """The page of ngx_http_stub_status_module: `Active connections: 3`, then totals, then states."""
+        numbers = [int(word) for word in text.replace(":", " ").split() if word.isdigit()]
+        names = (
+            "connections_open",
+            "connections_accepted",
+            "connections_handled",
+            "requests",
+            "connections_reading",
+            "connections_writing",
+            "connections_waiting",
+        )
+        return dict(zip(names, map(float, numbers), strict=True)) if len(numbers) == len(names) else {}
+
+
+def _own_files(file: str) -> tuple[str, ...]:
+    prefix = file.rpartition("/")[0] or "."
+    return ("-e", "stderr", "-p", prefix, "-c", file)
+
+
+def _read(name: str, arguments: list[str], cpus: int) -> int | str:
+    """The value of a knob from the arguments of its directive."""
+    if not arguments:
+        raise RenderError(f"{name}: expected a value")
+    first = arguments[0]
+    readers: dict[str, Callable[[str, str], int]] = {
+        "sendfile_max_chunk": values.size_bytes,
+        "keepalive_timeout": values.seconds,
+    }
+    if name == "worker_processes":
+        return cpus if first == "auto" else values.integer(name, first)
+    if name == "worker_cpu_affinity":
+        return "process"
+    if name == "open_file_cache":
+        return 0 if first == "off" else _option(name, "max", arguments)
+    if name in readers:
+        return readers[name](name, first)
+    if name == "aio":
+        first = first.partition("=")[0]
+    knob = next(knob for knob in KNOBS if knob.name == name)
+    if knob.kind == "integer":
+        return values.integer(name, first)
+    return values.word(name, first, knob.choices)
+
+
+def _option(name: str, option: str, arguments: Iterable[str]) -> int:
+    """The value of `option=…` among the arguments."""
+    for argument in arguments:
+        if argument.startswith(option + "="):
+            return values.integer(name, argument.removeprefix(option + "="))
+    raise RenderError(f"{name}: expected {option}=NUMBER")
+
+
+TARGET = NginxTarget()
