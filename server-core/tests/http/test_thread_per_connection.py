@@ -56,11 +56,11 @@ def test_threads_on_demand_come_with_connections_and_go_when_idle(
     """One free thread more than there are connections, beside the main thread; in the end one."""
     server = start(architecture="mt", workers=8, thread_pool="on-demand", keepalive_timeout=1)
     server.write("file", b"contents")
-    assert thread_count(server) == 2
+    await_state(lambda: thread_count(server) == 2)
     connections = [server.connect() for _ in range(5)]
     for connection in connections:
         assert connection.get("/file").body == b"contents"
-    assert thread_count(server) == 7
+    await_state(lambda: thread_count(server) == 7)
     for connection in connections:
         connection.close()
     await_state(lambda: thread_count(server) == 2)
