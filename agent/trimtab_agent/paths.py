@@ -26,6 +26,21 @@ class VarPaths:
         return self.var / "workloads"
 
     @property
+    def daemon_lock(self) -> Path:
+        """Held by the daemon of this directory; tells its process and its address."""
+        return self.var / "daemon.lock"
+
+    @property
+    def daemon_socket(self) -> Path:
+        """Where that daemon listens to commands of its own user."""
+        return self.var / "daemon.sock"
+
+    @property
+    def sampler_lock(self) -> Path:
+        """Held by whoever takes the samples that are kept here."""
+        return self.var / "sampler.lock"
+
+    @property
     def leftovers(self) -> Path:
         """The journal of what runs have made in the operating system."""
         return self.var / "leftovers.json"

@@ -59,7 +59,7 @@ def open_repository(settings: AgentSettings) -> Iterator[Repository]:
     repository = open_database(settings.database_url or sqlite_url(VarPaths(settings.var.resolve()).database))
     try:
         if repository.count_runs(RunState.RUNNING):
-            _mark_interrupted(repository, settings)
+            interrupt_if_dead(repository, settings)
         yield repository
     finally:
         repository.close()
@@ -70,7 +70,7 @@ def machine_lock(settings: AgentSettings) -> MachineLock:
     return MachineLock(settings.machine_lock, settings.var.resolve())
 
 
-def _mark_interrupted(repository: Repository, settings: AgentSettings) -> None:
+def interrupt_if_dead(repository: Repository, settings: AgentSettings) -> None:
     """Marks runs whose process has died as `interrupted`: they are `running`, but nobody holds the lock."""
     host_id = repository.register_host(describe_host(settings.var))
     try:
@@ -111,7 +111,7 @@ def open_runtime(settings: AgentSettings) -> Iterator[Runtime]:
         recorder = Recorder(repository, host_id, broadcaster, largest_bytes=settings.counters_mib * 2**20)
         opened.callback(recorder.close)
         counters = WatchedCounters()
-        sampler = Sampler(counters, recorder, broadcaster)
+        sampler = Sampler(counters, recorder, broadcaster, lock=VarPaths(settings.var).sampler_lock)
         service = RunService(
             settings=settings,
             repository=repository,

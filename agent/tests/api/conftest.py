@@ -21,6 +21,7 @@ from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.identity import describe_host
+from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.results.outcome import Outcome, RankedConfiguration
@@ -73,7 +74,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
     layout = CpuLayout(server=(0,), generator=(1,))
     recorder = Recorder(repository, host_id, broadcaster)
     counters = WatchedCounters()
-    sampler = Sampler(counters, recorder, broadcaster)
+    sampler = Sampler(counters, recorder, broadcaster, lock=VarPaths(var).sampler_lock)
     service = RunService(
         settings=settings,
         repository=repository,

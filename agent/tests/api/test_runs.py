@@ -115,7 +115,7 @@ def test_second_run_is_refused_while_one_is_going_on(start_daemon):
     daemon = start_daemon(httpd_path="/bin/true", load_path="/bin/true")
     elsewhere = Path("/srv/another/var")
     lock = MachineLock(daemon.settings.machine_lock, elsewhere)
-    lock.name_run(12)
+    lock.tell(run_id=12)
     response = daemon.client.post("/api/v1/runs", json={})
     lock.release()
     assert (response.status_code, response.json()["error"]["code"]) == (409, "run-conflict")

@@ -14,7 +14,7 @@ from trimtab_agent.settings import AgentSettings
 def test_second_one_learns_run_process_and_directory_of_the_first(tmp_path):
     """So that it is known whom to ask, and where to look."""
     lock = MachineLock(tmp_path / "lock", Path("/srv/one"))
-    lock.name_run(12)
+    lock.tell(run_id=12)
     said = rf"run 12 is running on this machine \(process {os.getpid()}, its directory is /srv/one\)"
     with pytest.raises(RunConflict, match=said):
         MachineLock(tmp_path / "lock", Path("/srv/other"))
@@ -54,7 +54,7 @@ def test_link_in_the_locks_place_is_not_followed(tmp_path):
     """Where everybody may write, somebody may have put one there."""
     (tmp_path / "victim").write_text("precious")
     (tmp_path / "lock").symlink_to(tmp_path / "victim")
-    with pytest.raises(HostError, match="cannot open the machine's lock"):
+    with pytest.raises(HostError, match="cannot open the lock"):
         MachineLock(tmp_path / "lock", tmp_path)
     assert (tmp_path / "victim").read_text() == "precious"
 

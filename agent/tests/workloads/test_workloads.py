@@ -169,7 +169,7 @@ def test_closed_loop_is_measured_by_connections(runtime, own, listener, monkeypa
     """No calibration: the ladder is the numbers of connections, as progress says, and nothing times out."""
     monkeypatch.setattr(follow, "PLAIN_INTERVAL_S", 0.0)
     console = Console(file=io.StringIO(), width=200)
-    follower = follow.Follower(console, runtime.service, runtime.broadcaster)
+    follower = follow.Follower(console, follow.RunsHere(runtime.service, runtime.broadcaster))
     (own / "closed.toml").write_text(
         MINE.replace('"mine"', '"closed"') + '[clients]\nloop = "closed"\nconnections = [2, 4]\n'
     )

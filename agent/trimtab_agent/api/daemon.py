@@ -1,4 +1,7 @@
-"""The daemon behind `trimtab up`: API and web UI on one port, runs in the background."""
+"""The daemon behind `trimtab up`: API and web UI on one port, runs in the background.
+
+Commands of its own user reach the same API through a socket in its directory (`local.py`).
+"""
 
 import threading
 
@@ -7,6 +10,7 @@ from trimtab_tuner.understanding.importance import load_trees
 from trimtab_agent.api.access import Access
 from trimtab_agent.api.app import create_app
 from trimtab_agent.api.context import Context
+from trimtab_agent.api.local import listen_locally
 from trimtab_agent.api.serve import listen, serve
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.runtime import open_runtime
@@ -16,14 +20,17 @@ from trimtab_agent.settings import AgentSettings
 def run_daemon(settings: AgentSettings) -> None:
     """Serves until SIGTERM or SIGINT; a run that is going on is stopped then, and can be resumed.
 
-    Raises HostError when the port is in use or access would be open to everybody, DatabaseError.
+    Raises HostError when the port is in use, access would be open to everybody, or the directory has a daemon
+    already; DatabaseError.
     """
     listener = listen(settings)
     port: int = listener.getsockname()[1]
     access = Access(settings, port)
     # Joined at the end of the process: an import that is cut off in the middle may end it with an abort.
     threading.Thread(target=load_trees, name="loading").start()
-    with listener, open_runtime(settings) as runtime:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    url = f"http://{host}:{port}"
+    with listener, open_runtime(settings) as runtime, listen_locally(settings.var, url) as local:
         app = create_app(
             settings,
             Context(
@@ -39,6 +46,5 @@ def run_daemon(settings: AgentSettings) -> None:
                 analyses=Analyses(runtime.repository),
             ),
         )
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        print(f"Trimtab is at http://{host}:{port}, Ctrl-C ends it.", flush=True)
-        serve(app, listener)
+        print(f"Trimtab is at {url}, Ctrl-C ends it.", flush=True)
+        serve(app, [listener, local])

@@ -49,12 +49,12 @@ def listen(settings: AgentSettings) -> socket.socket:
     return listener
 
 
-def serve(app: FastAPI, listener: socket.socket) -> None:
-    """Serve `app` on `listener` until SIGTERM or SIGINT, then finish what is being answered."""
+def serve(app: FastAPI, listeners: list[socket.socket]) -> None:
+    """Serve `app` on the listeners until SIGTERM or SIGINT, then finish what is being answered."""
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=GRACE_S
     )
-    DaemonServer(config, app.state.context.closing).run([listener])
+    DaemonServer(config, app.state.context.closing).run(listeners)
 
 
 class DaemonServer(uvicorn.Server):

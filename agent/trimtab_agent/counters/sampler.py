@@ -3,12 +3,17 @@
 Each sample is published at once, and handed to whoever keeps them (`recording/`). While somebody has asked
 for more than one a second (`sample_every`, or a trial whose run wants it), those are published and kept with
 the step 0, and each whole second beside them as ever.
+
+Of several agents that keep their samples in one place only one takes any, the holder of a lock; the others
+wait for their turn.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, Protocol
 
 from trimtab_tuner.workloads.clients import Loop
@@ -16,6 +21,12 @@ from trimtab_tuner.workloads.clients import Loop
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.source import Snapshot, Values
 from trimtab_agent.counters.watched import WatchedCounters
+from trimtab_agent.errors import HostError
+from trimtab_agent.host.lock import FileLock, LockTaken
+
+log = logging.getLogger(__name__)
+
+TURN_S = 0.5  # from one look at a lock that is taken to the next
 
 
 class Keeper(Protocol):
@@ -34,7 +45,9 @@ class Keeper(Protocol):
 
 
 class Sampler:
-    """The sampling thread over `counters`."""
+    """The sampling thread over `counters`; it takes samples for as long as it holds `lock`, if there is
+    one.
+    """
 
     def __init__(
         self,
@@ -42,8 +55,10 @@ class Sampler:
         keeper: Keeper,
         broadcaster: Broadcaster,
         *,
+        lock: Path | None = None,
         interval_s: float = 1.0,
     ) -> None:
+        self._lock = lock
         self._counters = counters
         self._keeper = keeper
         self._interval_s = interval_s
@@ -99,6 +114,33 @@ class Sampler:
         }
 
     def _loop(self) -> None:
+        with ExitStack() as turn:
+            if self._lock is None or self._has_turn(self._lock, turn):
+                self._sample()
+
+    def _has_turn(self, lock: Path, turn: ExitStack) -> bool:
+        """Waits until nobody else holds the lock, which is then ours for `turn`; False if the end came
+        first.
+        """
+        told = False
+        while not self._end.is_set():
+            try:
+                turn.enter_context(FileLock(lock))
+            except LockTaken as taken:
+                if not told:
+                    told = True
+                    log.warning(
+                        "process %s samples the counters; this one does when that has ended", taken.pid
+                    )
+                self._end.wait(TURN_S)
+            except HostError as error:
+                log.warning("%s; samples are taken without it", error)
+                return True
+            else:
+                return True
+        return False
+
+    def _sample(self) -> None:
         earlier = second = self._counters.take()
         interval_s = self.interval_s
         due = time.monotonic() + interval_s

@@ -1,12 +1,14 @@
-"""Only one at a time measures on a machine: an flock(2) on one file, shared by all Trimtabs that run there.
+"""Files that only one process holds at a time: an flock(2), and in the file who holds it.
 
-The lock is the machine's, wherever its holder keeps its files: two checkouts on one machine would spoil each
-other's measurements as surely as two runs of one. The kernel drops it when its holder dies, however it dies,
-so there is nothing to clean up. The file holds who has the lock, for the sentence the second one gets.
+Only one at a time measures on a machine, and the lock for that (`MachineLock`) is the machine's, wherever its
+holder keeps its files: two checkouts on one machine would spoil each other's measurements as surely as two
+runs of one. The others are a folder's: one daemon, one sampler (`paths.py`). The kernel drops a lock when its
+holder dies, however it dies, so there is nothing to clean up.
 
-Everybody may lock it (mode 0666), so that users share a machine. In a directory that everybody may write to,
-the kernel refuses to open somebody else's file with O_CREAT (admin-guide/sysctl/fs.rst, protected_regular):
-so it is made once, and only opened afterwards; and never through a link that somebody has put there.
+Everybody may take the machine's (mode 0666), so that users share a machine. In a directory that everybody may
+write to, the kernel refuses to open somebody else's file with O_CREAT (admin-guide/sysctl/fs.rst,
+protected_regular): so it is made once, and only opened afterwards; and never through a link that somebody has
+put there.
 """
 
 import fcntl
@@ -20,27 +22,44 @@ from typing import Any, Self
 from trimtab_agent.errors import HostError, RunConflict
 
 MOST_BYTES = 4096
+_KINDS = {"pid": int, "run_id": int, "url": str, "var": str}
 
 
-class MachineLock:
-    """The lock at `path`, held from now on; raises RunConflict if somebody else holds it.
+class LockTaken(Exception):
+    """Somebody else holds the lock; `holder` is what they say of themselves, as far as it makes sense."""
 
-    `var` is the directory of the holder, for whoever comes second.
+    def __init__(self, holder: dict[str, Any]) -> None:
+        super().__init__("the lock is taken")
+        self.holder = holder
+
+    @property
+    def pid(self) -> int | str:
+        """Their process."""
+        pid: int | str = self.holder.get("pid", "unknown")
+        return pid
+
+
+class FileLock:
+    """The lock at `path`, held from now on, with this process and `told` in it for whoever comes second.
+
+    Raises LockTaken, HostError.
     """
 
-    def __init__(self, path: Path, var: Path) -> None:
-        self._var = var
+    MODE = 0o644
+
+    def __init__(self, path: Path, **told: int | str) -> None:
+        self._told = {"pid": os.getpid(), **told}
         try:
-            self._descriptor = _opened(path)
+            self._descriptor = _opened(path, self.MODE)
         except OSError as error:
-            raise HostError(f"cannot open the machine's lock {path}: {error.strerror}") from error
+            raise HostError(f"cannot open the lock {path}: {error.strerror}") from error
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            holder = self._read()
+            holder = _holder(os.pread(self._descriptor, MOST_BYTES, 0))
             os.close(self._descriptor)
-            raise RunConflict(holder.get("run_id"), holder.get("pid"), holder.get("var")) from error
-        self._write(pid=os.getpid(), var=str(self._var))
+            raise LockTaken(holder) from error
+        self._write(self._told)
 
     def __enter__(self) -> Self:
         return self
@@ -53,40 +72,66 @@ class MachineLock:
     ) -> None:
         self.release()
 
-    def name_run(self, run_id: int) -> None:
-        """Writes the number of the run that the lock is held for."""
-        self._write(pid=os.getpid(), var=str(self._var), run_id=run_id)
+    def tell(self, **more: int | str) -> None:
+        """Tells more of the holder."""
+        self._told |= more
+        self._write(self._told)
 
     def release(self) -> None:
         """Lets the next one in."""
-        self._write()
+        self._write({})
         os.close(self._descriptor)
 
-    def _read(self) -> dict[str, Any]:
-        """Who holds it; nothing if that is being written at this moment, or somebody has written nonsense."""
-        try:
-            holder = json.loads(os.pread(self._descriptor, MOST_BYTES, 0))
-        except ValueError:
-            return {}
-        kinds = {"pid": int, "run_id": int, "var": str}
-        return {
-            name: value
-            for name, value in (holder.items() if isinstance(holder, dict) else ())
-            if name in kinds and isinstance(value, kinds[name])
-        }
-
-    def _write(self, **holder: int | str) -> None:
+    def _write(self, holder: dict[str, int | str]) -> None:
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, json.dumps(holder).encode(), 0)
 
 
-def _opened(path: Path) -> int:
-    """A descriptor of the lock file, which is made if it is not there. Raises OSError."""
+class MachineLock(FileLock):
+    """The machine's lock at `path`; raises RunConflict if somebody else holds it.
+
+    `var` is the directory of the holder.
+    """
+
+    MODE = 0o666
+
+    def __init__(self, path: Path, var: Path) -> None:
+        try:
+            super().__init__(path, var=str(var))
+        except LockTaken as taken:
+            holder = taken.holder
+            raise RunConflict(holder.get("run_id"), holder.get("pid"), holder.get("var")) from taken
+
+
+def holder_of(path: Path) -> dict[str, Any]:
+    """What stands in the file of a lock; empty if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return _holder(file.read(MOST_BYTES))
+    except OSError:
+        return {}
+
+
+def _holder(text: bytes) -> dict[str, Any]:
+    """Who holds it; nothing if that is being written at this moment, or somebody has written nonsense."""
+    try:
+        holder = json.loads(text)
+    except ValueError:
+        return {}
+    return {
+        name: value
+        for name, value in (holder.items() if isinstance(holder, dict) else ())
+        if name in _KINDS and isinstance(value, _KINDS[name])
+    }
+
+
+def _opened(path: Path, mode: int) -> int:
+    """A descriptor of the lock file, which is made with that mode if it is not there. Raises OSError."""
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
-        os.fchmod(descriptor, 0o666)  # whatever the mask of the process takes away
+        descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, mode)
+        os.fchmod(descriptor, mode)  # whatever the mask of the process takes away
     except FileExistsError:
         descriptor = os.open(path, flags | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -232,7 +232,7 @@ class RunService:
 
         The thread gives the lock back at its end. A run that cannot be started does not count as running.
         """
-        lock.name_run(run_id)
+        lock.tell(run_id=run_id)
         clear_leftovers(self._paths.leftovers)
         station = self._station(run_id)
         try:

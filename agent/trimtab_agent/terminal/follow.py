@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.markup import escape
@@ -21,55 +21,97 @@ from trimtab_tuner.workloads.parameters import clients_of
 from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.errors import RunNotRunning
 from trimtab_agent.study.runs import RunService
+from trimtab_agent.study.specification import RunSpec
+from trimtab_agent.study.study import RunEnd
 from trimtab_agent.terminal.report import describe_configuration
 
 PLAIN_INTERVAL_S = 10.0
 WAKE_S = 1.0
 
 
-class Follower:
-    """Follows one run of this process; a first signal stops it, a second ends everything.
+class Runs(Protocol):
+    """Who carries a run out; it listens from the beginning, so that nothing of the run is missed.
 
-    Made before the run is started, so that it misses nothing of it.
+    `arrived` is set whenever something has happened.
     """
 
-    def __init__(self, console: Console, service: RunService, broadcaster: Broadcaster) -> None:
-        self._console = console
+    arrived: threading.Event
+
+    def start(self, spec: RunSpec) -> int:
+        """Starts a run and returns its number; raises what RunService.start does."""
+
+    def resume(self, run_id: int) -> int:
+        """Goes on with a run and returns its number; raises what RunService.resume does."""
+
+    def stop(self, run_id: int) -> None:
+        """Asks it to stop; raises RunNotRunning when it has just ended by itself."""
+
+    def events(self) -> list[Event]:
+        """What has happened since the last call."""
+
+    def ended(self) -> bool:
+        """Whether nothing happens any more."""
+
+    def end(self, run_id: int) -> RunEnd:
+        """How a run that has ended did so."""
+
+
+class RunsHere:
+    """Runs of this process."""
+
+    def __init__(self, service: RunService, broadcaster: Broadcaster) -> None:
+        self.arrived = threading.Event()
+        self.start, self.resume, self.stop = service.start, service.resume, service.stop
         self._service = service
+        self._subscription = broadcaster.subscribe(self.arrived.set)
+
+    def events(self) -> list[Event]:
+        """What has happened since the last call."""
+        return self._subscription.drain()
+
+    def ended(self) -> bool:
+        """Whether the run's thread has."""
+        return self._service.wait(0)
+
+    def end(self, run_id: int) -> RunEnd:
+        """As the run's thread has left it, which a full disk may have kept from recording it."""
+        end = self._service.last_end
+        if end is None or end.run_id != run_id:
+            raise RunNotRunning(run_id)
+        return end
+
+
+class Follower:
+    """Follows one run; a first signal stops it, a second ends everything."""
+
+    def __init__(self, console: Console, runs: Runs) -> None:
+        self._console = console
+        self._runs = runs
         self._space: Space  # comes with the run
         self._clients: Clients
-        self._arrived = threading.Event()
-        self._subscription = broadcaster.subscribe(self._arrived.set)
         self._signals = 0
         self._last_plain = 0.0
         self._last_phase = ""
         self._bar: Progress | None = None
         self._task = TaskID(0)
 
-    @property
-    def interrupted(self) -> bool:
-        """Whether a signal asked for the end."""
-        return self._signals > 0
-
-    def follow(self, run: records.Run) -> None:
-        """Shows the run, which has just been started, and returns when it has ended."""
+    def follow(self, run: records.Run) -> RunEnd:
+        """Shows the run, which has just been started, until it has ended, and says how."""
         self._space = Space.model_validate(run.space)
         self._clients = clients_of(run.workload_parameters)
         with self._signals_handled(), self._display():
             stopping = False
-            while not self._service.wait(0):
-                self._arrived.wait(WAKE_S)
-                self._arrived.clear()
-                for event in self._subscription.drain():
-                    self._show(event)
+            while not self._runs.ended():
+                self._runs.arrived.wait(WAKE_S)
+                self._runs.arrived.clear()
+                self._show_all(run.id)
                 if self._signals and not stopping:
                     stopping = True
                     self._console.print("Stopping: finished trials are kept. Ctrl-C again ends at once.")
                     with suppress(RunNotRunning):  # it has just ended by itself
-                        self._service.stop(run.id)
-            for event in self._subscription.drain():
-                self._show(event)
-        self._subscription.close()
+                        self._runs.stop(run.id)
+            self._show_all(run.id)
+        return self._runs.end(run.id)
 
     @contextmanager
     def _signals_handled(self) -> Iterator[None]:
@@ -85,7 +127,7 @@ class Follower:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         del frame
         self._signals += 1
-        self._arrived.set()
+        self._runs.arrived.set()
         if self._signals > 1:
             # As the shell would have it without our handler; the kernel kills the children with us.
             signal.signal(number, signal.SIG_DFL)
@@ -109,6 +151,11 @@ class Follower:
             self._task = bar.add_task("run", total=1.0, phase="preparing", eta="…", what="")
             yield
             self._bar = None
+
+    def _show_all(self, run_id: int) -> None:
+        for event in self._runs.events():
+            if event.data.get("run_id") in (None, run_id):
+                self._show(event)
 
     def _show(self, event: Event) -> None:
         if event.name == "progress":

@@ -9,29 +9,33 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Annotated, cast
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Depends, Header
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.counter_schemas import SamplingRate
 from trimtab_agent.api.live_schemas import LivePayload
+from trimtab_agent.broadcast import Subscription
 
 router = APIRouter(tags=["live"])
 EVENT_ID = re.compile("[0-9]{1,18}")
 
 
-@router.get("/live", response_class=EventSourceResponse)
-async def follow_live(
-    context: ContextDep, last_event_id: Annotated[str | None, Header()] = None
-) -> AsyncIterator[LivePayload]:
-    """Events `sample`, `progress`, `trial`, `measurement`, `run`, `log` and `lost`, named in `event:`.
+@dataclass(frozen=True)
+class Listener:
+    """A subscription, and what says that something has arrived."""
 
-    `data:` holds, in this order, CounterValues, Progress, TrialLine, MeasurementLine, RunChange, LogLine,
-    Lost. Everyone gets the present progress at once, if a run goes on; a listener that comes back with
-    `Last-Event-ID` also what it missed, as far as that is still kept.
-    """
+    subscription: Subscription
+    arrived: asyncio.Event
+
+
+async def _listener(
+    context: ContextDep, last_event_id: Annotated[str | None, Header()] = None
+) -> AsyncIterator[Listener]:
+    """Subscribed before the reply begins: who has its head misses nothing that happens from then on."""
     loop = asyncio.get_running_loop()
     arrived = asyncio.Event()
 
@@ -42,6 +46,23 @@ async def follow_live(
 
     seen = int(last_event_id) if last_event_id is not None and EVENT_ID.fullmatch(last_event_id) else None
     subscription = context.broadcaster.subscribe(wake, after_id=seen)
+    try:
+        yield Listener(subscription, arrived)
+    finally:
+        subscription.close()
+
+
+@router.get("/live", response_class=EventSourceResponse)
+async def follow_live(
+    context: ContextDep, listener: Annotated[Listener, Depends(_listener)]
+) -> AsyncIterator[LivePayload]:
+    """Events `sample`, `progress`, `trial`, `measurement`, `run`, `log` and `lost`, named in `event:`.
+
+    `data:` holds, in this order, CounterValues, Progress, TrialLine, MeasurementLine, RunChange, LogLine,
+    Lost. Everyone gets the present progress at once, if a run goes on; a listener that comes back with
+    `Last-Event-ID` also what it missed, as far as that is still kept.
+    """
+    subscription, arrived = listener.subscription, listener.arrived
     # Asked for before what has arrived is taken, so that nothing older than it comes after it.
     progress = context.service.progress()
     closing = asyncio.create_task(context.closing.wait())
@@ -67,7 +88,6 @@ async def follow_live(
                 yield _event(event.name, event.data, event.id)
     finally:
         closing.cancel()
-        subscription.close()
 
 
 @router.post("/live/rate")

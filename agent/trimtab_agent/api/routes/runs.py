@@ -1,14 +1,16 @@
 """Runs: estimate, start, watch, pause, stop, resume; their trials and what happened in them."""
 
+from pathlib import Path as FilePath
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from trimtab_db import records
 from trimtab_tuner.presets import Estimate
 from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.api.context import Context, ContextDep
+from trimtab_agent.api.local import is_local
 from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary
 from trimtab_agent.api.trial_schemas import TrialSummary, as_summaries
 from trimtab_agent.errors import SpecError
@@ -21,20 +23,26 @@ RunId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 @router.post("/estimate", response_model=Estimate)
-def estimate_run(spec: RunSpec, context: ContextDep) -> object:
+def estimate_run(spec: RunSpec, context: ContextDep, request: Request) -> object:
     """How many trials such a run would take, and how long."""
-    return context.service.estimate(_without_files(spec))
+    return context.service.estimate(_without_files(spec, request))
 
 
 @router.post("", status_code=201)
-def start_run(spec: RunSpec, context: ContextDep) -> RunDetail:
+def start_run(spec: RunSpec, context: ContextDep, request: Request) -> RunDetail:
     """Starts a run; 409 while another one is going on, 422 if the specification makes no sense."""
-    return _detail(context, context.service.start(_without_files(spec)))
+    return _detail(context, context.service.start(_without_files(spec, request)))
 
 
-def _without_files(spec: RunSpec) -> RunSpec:
-    """The specification, unless it names a file of the host: a browser shall neither read nor run one."""
-    if spec.base is not None:
+def _without_files(spec: RunSpec, request: Request) -> RunSpec:
+    """The specification, unless it names a file of the host: a browser shall neither read nor run one.
+
+    The user's own commands may; where they were called, the daemon does not know.
+    """
+    if spec.base is not None and is_local(request.scope):
+        if not FilePath(spec.base).is_absolute():
+            raise SpecError("base", f"base = {spec.base!r}: expected an absolute path")
+    elif spec.base is not None:
         raise SpecError(
             "base", "base: a run with your own file is started on the command line: trimtab tune --base FILE"
         )

@@ -1,0 +1,116 @@
+"""`trimtab runs | show | export`: what runs have left behind."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from trimtab_tuner.workloads.parameters import recorded_parameters
+
+from trimtab_agent.errors import HostError, SpecError
+from trimtab_agent.paths import VarPaths
+from trimtab_agent.results.exporting import export_run, verdict, was_refused
+from trimtab_agent.runtime import open_repository
+from trimtab_agent.station.file_set import root_of
+from trimtab_agent.terminal.commands.options import (
+    EXIT_FAILED,
+    LARGEST_ID,
+    Json,
+    RunId,
+    Var,
+    console_for,
+    settings_of,
+)
+from trimtab_agent.terminal.documents import print_json, run_document, runs_document
+from trimtab_agent.terminal.markdown import run_markdown
+from trimtab_agent.terminal.report import print_run, print_runs
+from trimtab_agent.workloads.choice import make_workload
+
+
+def runs(
+    as_json: Json = False,
+    var: Var = None,
+    limit: Annotated[int, typer.Option(min=1, max=LARGEST_ID, help="Only the newest so many.")] = 50,
+) -> None:
+    """List the runs, newest first."""
+    with open_repository(settings_of(var=var)) as repository:
+        summaries = repository.runs(limit=limit)
+        if as_json:
+            print_json(runs_document(summaries))
+        else:
+            print_runs(console_for(), summaries)
+
+
+def show(
+    run_id: RunId,
+    as_json: Json = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a document in Markdown.")] = False,
+    var: Var = None,
+) -> None:
+    """Show a run: its ranked table, its outcome, its exported files."""
+    if as_json and markdown:
+        raise SpecError("markdown", "--json and --markdown: expected one of the two")
+    settings = settings_of(var=var)
+    with open_repository(settings) as repository:
+        if as_json:
+            print_json(run_document(repository, run_id))
+        elif markdown:
+            typer.echo(run_markdown(repository, run_id), nl=False)
+        else:
+            print_run(console_for(), repository, run_id, VarPaths(settings.var).exports(run_id))
+
+
+def export(
+    run_id: RunId,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Only this format, such as nginx, systemd or readme.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Directory to write to; var/exports/run-ID if not given.")
+    ] = None,
+    as_json: Json = False,
+    var: Var = None,
+) -> None:
+    """Write a run's best configuration for every server, and let each server check its file."""
+    settings = settings_of(var=var)
+    paths = VarPaths(settings.var.resolve())
+    with open_repository(settings) as repository:
+        run = repository.run(run_id)
+        workload = make_workload(recorded_parameters(run.workload_parameters), paths.workloads)
+        export_run(
+            repository,
+            run_id,
+            root=root_of(paths.file_sets, workload.name, tuple(workload.files())),
+            directory=paths.exports(run_id),
+            httpd=settings.httpd_path,
+        )
+        written = [e for e in repository.exports(run_id) if format_ in (None, e.format)]
+    if not written:
+        raise SpecError("format", f"format = {format_!r}: run {run_id} has no such export")
+    if output is not None:
+        _write_copies(output, {e.file_name: e.text for e in written})
+    lines = [
+        {
+            "format": e.format,
+            "file": str((output or paths.exports(run_id)) / e.file_name),
+            "check_command": e.check_command,
+            "check_ok": e.check_ok,
+            "check_output": e.check_output,
+        }
+        for e in written
+    ]
+    if as_json:
+        print_json(lines)
+    else:
+        for line, exported in zip(lines, written, strict=True):
+            print(f"{line['file']}: {verdict(exported, run)}")
+    if any(was_refused(e) for e in written):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _write_copies(directory: Path, texts: dict[str, str]) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (directory / name).write_text(text)
+    except OSError as error:
+        raise HostError(f"cannot write to {directory}: {error.strerror}") from error
