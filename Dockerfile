@@ -33,10 +33,11 @@ FROM python:3.11-slim
 # The servers that can be tuned besides trimtab-httpd, and PHP for dynamic requests; none is started by its
 # package.
 # libinih reads trimtab-httpd's configuration, libjansson trimtab-load's results; setpriv (util-linux) ties
-# children to the daemon's life.
+# children to the daemon's life. An id of the machine in the image would be that of every machine that runs it.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends apache2-bin h2o iproute2 libinih1 libjansson4 lighttpd liburing2 nginx-light php-fpm util-linux \
  && rm -rf /var/lib/apt/lists/* \
+ && rm -f /etc/machine-id \
  && useradd --system --uid 10001 --home-dir /var/lib/trimtab --create-home trimtab
 COPY --from=server-core /build/httpd/trimtab-httpd /build/loadgen/trimtab-load /opt/trimtab/bin/
 COPY --from=webui /src/dist /opt/trimtab/webui

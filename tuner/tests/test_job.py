@@ -1,7 +1,9 @@
 """A job and its report go from one machine to another as JSON, and what makes no sense is refused."""
 
 import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from trimtab_trials.host import Host
@@ -125,3 +127,18 @@ def test_text_that_is_no_job_is_refused(text):
     """Whatever it is."""
     with pytest.raises(JobError):
         read_job(text)
+
+
+DOCUMENT = (Path(__file__).parents[2] / "docs/jobs.md").read_text()
+
+
+def test_documented_job_is_one():
+    """The example of docs/jobs.md can be copied into a file and carried out."""
+    (example,) = re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)
+    assert read_job(example).ladder == (500, 1000)
+
+
+@pytest.mark.parametrize("field", [*TrialJob.model_fields, *TrialReport.model_fields])
+def test_every_field_is_documented(field):
+    """docs/jobs.md names it."""
+    assert f"`{field}`" in DOCUMENT

@@ -204,7 +204,7 @@ def test_missing_knobs_of_a_job_are_the_targets_defaults():
 @pytest.mark.parametrize(
     ("changes", "field", "said"),
     [
-        ({"target": "iis"}, "target", "expected one of core, nginx"),
+        ({"target": "iis"}, "target", "expected one of core, apache"),
         ({"configuration": {"wokers": 1}}, "configuration.wokers", "no such knob"),
         ({"configuration": {"workers": "1; x"}}, "configuration.workers", "expected an integer"),
         (
