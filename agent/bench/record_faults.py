@@ -126,6 +126,7 @@ def measure(case: Case, side: Side) -> RunEvidence:
     profile = LINKS.get(case.link)
     return RunEvidence(
         space=TARGET.space(),
+        equivalents=TARGET.equivalents,
         best=best,
         trials=trials,
         clients=clients,

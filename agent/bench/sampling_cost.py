@@ -24,10 +24,10 @@ from fastapi import FastAPI
 from trimtab_agent.api.app import make_api
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.host import host_counters
-from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.recording.recorder import Recorder
+from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.recording.thinning import StepMeans
 from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_db.records import CounterSample

@@ -1,6 +1,6 @@
 """Tells every listener what happens, while it happens: samples, progress, trials, changes of state.
 
-The runner and the sampler publish from their own threads; the API's SSE stream and the terminal listen.
+The study and the sampler publish from their own threads; the API's SSE stream and the terminal listen.
 A publisher never waits for a listener: each subscription has a bounded queue, and a listener that does not
 keep up loses the oldest events and is told how many (`Subscription.lost`).  Events are numbered without
 gaps, and the last few hundred are kept, so that a browser that reconnects with the id of the last event it

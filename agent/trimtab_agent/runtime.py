@@ -8,13 +8,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from trimtab_db import Repository, open_database, sqlite_url
-from trimtab_db.records import RunState
 
 from trimtab_agent.affinity.journal import AffinityJournal
 from trimtab_agent.affinity.os_settings import DirectAccess, SettingAccess
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.errors import HostError, RunConflict
 from trimtab_agent.helper.client import HelperAccess
@@ -23,6 +21,7 @@ from trimtab_agent.host.identity import describe_host
 from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
+from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.clearing import clear_leftovers
 from trimtab_agent.station.station import Station
@@ -58,7 +57,7 @@ def open_repository(settings: AgentSettings) -> Iterator[Repository]:
         raise HostError(f"the directory {settings.var} cannot be made: {error.strerror}") from error
     repository = open_database(settings.database_url or sqlite_url(VarPaths(settings.var.resolve()).database))
     try:
-        if repository.count_runs(RunState.RUNNING):
+        if repository.is_any_running():
             interrupt_if_dead(repository, settings)
         yield repository
     finally:
@@ -73,11 +72,13 @@ def machine_lock(settings: AgentSettings) -> MachineLock:
 def interrupt_if_dead(repository: Repository, settings: AgentSettings) -> None:
     """Marks runs whose process has died as `interrupted`: they are `running`, but nobody holds the lock."""
     host_id = repository.register_host(describe_host(settings.var))
+    if not repository.is_running_here(host_id):
+        return  # it is another host's
     try:
         with machine_lock(settings):
             interrupt_dead_runs(repository, host_id)
-    except RunConflict:
-        return  # one does go on, in another process
+    except (RunConflict, HostError):
+        return  # one does go on, in another process; or who only reads may not know
 
 
 def setting_access(settings: AgentSettings) -> SettingAccess:

@@ -8,8 +8,7 @@ behind goes to `var/`.
 from __future__ import annotations
 
 import ipaddress
-import os
-import tempfile
+import stat
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from trimtab_agent.errors import HostError
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LOCKS = Path("/run/lock")
+TEMPORARY = Path("/tmp")  # noqa: S108 - that of all users, and the lock is opened with care
 SHORTEST_TOKEN = 16
 
 
@@ -82,8 +82,9 @@ class AgentSettings(BaseSettings):
         """The file that is locked while something measures on this machine."""
         if self.lock is not None:
             return self.lock
-        usable = os.access(LOCKS, os.W_OK | os.X_OK)
-        return (LOCKS if usable else Path(tempfile.gettempdir())) / "trimtab.lock"
+        # The same for every user, whatever this one may write to.
+        for_all = LOCKS.is_dir() and LOCKS.stat().st_mode & stat.S_IWOTH
+        return (LOCKS if for_all else TEMPORARY) / "trimtab.lock"
 
     @property
     def loopback(self) -> bool:

@@ -62,7 +62,7 @@ class StopSignal:
 
 
 class PauseSwitch:
-    """Open while the run may go on; the runner's thread waits at it before each trial."""
+    """Open while the run may go on; the study waits at it before each trial."""
 
     def __init__(self) -> None:
         self._may_go_on = threading.Event()

@@ -75,7 +75,7 @@ def test_unknown_run_is_not_found_by_any_question(repository):
 
 
 def test_phase_ladder_and_outcome_are_kept(repository, make_run):
-    """What the runner finds out on its way is in the record."""
+    """What the study finds out on its way is in the record."""
     run_id = make_run(repository).id
     repository.set_run_phase(run_id, RunPhase.SEARCHING)
     repository.set_run_ladder(run_id, [1000.0, 2000.5])
@@ -104,7 +104,7 @@ def test_only_running_runs_become_interrupted(repository, make_run):
     """What was left running when the agent died is found; what had ended is left alone."""
     run, finished = make_run(repository), make_run(repository).id
     repository.set_run_state(finished, RunState.FINISHED)
-    assert repository.count_runs(RunState.RUNNING) == 1
+    assert repository.is_any_running()
     assert repository.interrupt_running_runs(run.host_id) == (run.id,)
     assert repository.run(run.id).state is RunState.INTERRUPTED
     assert "agent ended" in repository.run(run.id).error
@@ -120,6 +120,17 @@ def test_running_runs_of_another_machine_are_left_alone(repository, make_run, ma
     assert repository.run(elsewhere.id).state is RunState.RUNNING
 
 
+def test_run_belongs_to_the_host_that_goes_on_with_it(repository, make_run, make_host):
+    """Its end, if nobody records it, is that host's to find."""
+    run = make_run(repository, host_id=repository.register_host(make_host(machine_id="another")))
+    here = repository.register_host(make_host())
+    assert not repository.is_running_here(here)
+    repository.set_run_state(run.id, RunState.RUNNING, host_id=here)
+    assert repository.is_running_here(here)
+    repository.set_run_state(run.id, RunState.STOPPED)
+    assert repository.run(run.id).host_id == here
+
+
 def test_machines_are_told_apart_by_their_ids_and_not_by_their_names(repository, make_host):
     """Two of the same name are two, and one that is renamed stays itself: its runs are found."""
     first = repository.register_host(make_host())
@@ -129,13 +140,15 @@ def test_machines_are_told_apart_by_their_ids_and_not_by_their_names(repository,
     assert repository.host(renamed).machine_id == repository.host(first).machine_id
 
 
-def test_first_host_takes_over_what_was_recorded_before_machines_had_ids(repository, make_host, make_run):
-    """A database had one host then, also if it was called otherwise; the second takes nothing."""
-    old = make_run(repository, host_id=repository.register_host(make_host(machine_id="", name="a container")))
+def test_what_was_recorded_before_machines_had_ids_is_taken_over(repository, make_host, make_run):
+    """All of a file, which had one host; of a database that hosts may share, what has the machine's name."""
+    hosts = [repository.register_host(make_host(machine_id="", name=name)) for name in ("old", "bench")]
+    other_name, same_name = (make_run(repository, host_id=host_id) for host_id in hosts)
     mine = repository.register_host(make_host())
     other = repository.register_host(make_host(machine_id="another"))
     assert repository.interrupt_running_runs(other) == ()
-    assert repository.interrupt_running_runs(mine) == (old.id,)
+    own = (other_name.id, same_name.id) if repository.embedded else (same_name.id,)
+    assert repository.interrupt_running_runs(mine) == own
 
 
 def test_runs_are_listed_newest_first_in_pages(repository, make_run):

@@ -1,7 +1,7 @@
 """Opening a database: the engine, how SQLite is set up, and bringing the schema up to date.
 
 DESIGN: SQLite runs in write-ahead-log mode, so that readers (the browser) never wait for the writer (the
-runner) nor the other way round. The driver's own transaction handling is switched off and every transaction
+study) nor the other way round. The driver's own transaction handling is switched off and every transaction
 is begun here: with `BEGIN IMMEDIATE` when it is going to write. A transaction that only finds out half way
 that it wants to write would fail at once with "database is locked" when somebody else wrote in between,
 whatever the busy timeout (sqlite.org/isolation.html).
@@ -53,7 +53,8 @@ class Database:
         Raises `DatabaseError` with a sentence naming the database if it cannot be opened, written or
         upgraded.
         """
-        self.engine, self.location = _make_engine(url)
+        self.engine, self.place = _make_engine(url)
+        self.location = f"The database {self.place}"
         self._writing = self.engine.execution_options(trimtab_writes=True)
         try:
             with translated(self.location):
@@ -61,6 +62,11 @@ class Database:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def embedded(self) -> bool:
+        """Whether it is a file, which no other machine uses."""
+        return self.engine.dialect.name == "sqlite"
 
     def close(self) -> None:
         """Give the connections back; SQLite folds the log into the file when the last one closes."""
@@ -92,6 +98,7 @@ class Database:
 
 
 def _make_engine(url: str) -> tuple[Engine, str]:
+    """The engine, and where its database is, for people: a password is left out."""
     try:
         parsed = make_url(url)
         engine = create_engine(parsed)
@@ -106,8 +113,8 @@ def _make_engine(url: str) -> tuple[Engine, str]:
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _set_up_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
-        return engine, f"The database {parsed.database}"
-    return engine, f"The database {parsed.render_as_string(hide_password=True)}"
+        return engine, str(parsed.database)
+    return engine, parsed.render_as_string(hide_password=True)
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own connection

@@ -61,12 +61,12 @@ class TrialJob(Frozen):
     `base` is a user's own configuration file with its includes, if the server is to run with that. The
     conditions are the workload's. In a closed loop numbers of connections take the place of the rates. `seed`
     is that of the arrivals. Without a `placement` the station divides its CPUs itself. With `profile` the
-    server is sampled; `sampling_interval_s` is how often the host's counters are to be taken meanwhile.
+    server is sampled.
     """
 
     version: Literal[1] = 1
     target: str
-    configuration: Configuration
+    configuration: Configuration = Field(default_factory=dict)
     base: str | None = None
     workload: WorkloadParameters
     ladder: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(max_length=64)] = ()
@@ -82,7 +82,6 @@ class TrialJob(Frozen):
     constraints: tuple[str, ...] = ()
     end_early: EarlyEnd | None = None
     profile: bool = False
-    sampling_interval_s: Annotated[float, Field(ge=0.1, le=1)] = 1.0
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -90,6 +89,10 @@ class TrialJob(Frozen):
             raise ValueError("expected either a ladder, or the rate to calibrate from")
         if list(self.ladder) != sorted(set(self.ladder)):
             raise ValueError(f"ladder = {list(self.ladder)}: expected ascending rates, each once")
+        if self.calibrates and self.clients.loop == "closed":
+            raise ValueError(
+                "calibrate_from_rps: a closed loop has no rates; expected a ladder of connections"
+            )
         if self.warmup_s >= self.rate_duration_s:
             raise ValueError(f"warmup_s = {self.warmup_s}: expected less than {self.rate_duration_s}")
         return self
@@ -108,8 +111,9 @@ class TrialJob(Frozen):
 class TrialReport(Frozen):
     """What became of a job, whatever that was; `reason` is a sentence.
 
-    `server_config` is the file that the server ran with. `disturbances` are sentences on rates that were
-    driven a second time because the host or the generator had spoilt the first.
+    `server_config` is the text of the file that the server ran with, with the places it had there.
+    `disturbances` are sentences on rates that were driven a second time because the host or the generator had
+    spoilt the first.
     """
 
     version: Literal[1] = 1

@@ -17,12 +17,12 @@ from trimtab_agent.api.app import create_app
 from trimtab_agent.api.context import Context
 from trimtab_agent.api.serve import DaemonServer, listen
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
+from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.results.outcome import Outcome, RankedConfiguration
 from trimtab_agent.runtime import affinity_service, setting_access

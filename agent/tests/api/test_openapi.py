@@ -1,9 +1,13 @@
 """The OpenAPI document: committed, served, and complete enough to generate a client from."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
+import pytest
+from trimtab_agent.api import trial_schemas
 from trimtab_agent.api.openapi import document
+from trimtab_trials import measurement
 
 COMMITTED = Path(__file__).parents[3] / "webui" / "openapi.json"
 
@@ -32,3 +36,18 @@ def test_every_operation_documents_its_reply_and_its_errors():
         for status in ("4XX", "5XX"):
             (error,) = operation["responses"][status]["content"].values()
             assert error["schema"] == {"$ref": "#/components/schemas/ErrorBody"}
+
+
+@pytest.mark.parametrize(
+    ("view", "kind"),
+    [
+        (trial_schemas.RequestCounts, measurement.RequestCounts),
+        (trial_schemas.SessionCounts, measurement.SessionCounts),
+        (trial_schemas.SizeClassCounts, measurement.SizeClassCounts),
+        (trial_schemas.Latency, measurement.Latency),
+        (trial_schemas.Measurement, measurement.Measurement),
+    ],
+)
+def test_views_have_the_fields_of_what_they_show(view, kind):
+    """Lists of trials are written from the dataclasses themselves."""
+    assert set(view.model_fields) == {field.name for field in fields(kind)}

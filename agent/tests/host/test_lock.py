@@ -1,11 +1,13 @@
 """One at a time on a machine, whatever directory each keeps its files in."""
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from trimtab_agent import settings
 from trimtab_agent.errors import HostError, RunConflict
 from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.settings import AgentSettings
@@ -62,7 +64,8 @@ def test_link_in_the_locks_place_is_not_followed(tmp_path):
 def test_nonsense_in_the_lock_is_passed_over(tmp_path):
     """Everybody may write to it: the sentence is then without what cannot be told."""
     lock = MachineLock(tmp_path / "lock", tmp_path)
-    for nonsense in ("", "[1, 2]", '{"pid": "rm -rf", "var": 7, "run_id": null}'):
+    escape = '{"pid": true, "var": "/srv\\u001b[2J"}'
+    for nonsense in ("", "[" * 4096, "[1, 2]", '{"pid": "rm -rf", "var": 7, "run_id": null}', escape):
         (tmp_path / "lock").write_text(nonsense)
         with pytest.raises(RunConflict, match="another run is running on this machine; stop it"):
             MachineLock(tmp_path / "lock", tmp_path)
@@ -75,3 +78,28 @@ def test_two_directories_of_one_machine_have_the_same_lock(tmp_path, monkeypatch
     locks = {AgentSettings(var=tmp_path / name).machine_lock for name in ("one", "other")}
     assert len(locks) == 1
     assert AgentSettings(lock=tmp_path / "own").machine_lock == tmp_path / "own"
+
+
+def test_full_disk_keeps_nobody_from_the_lock(tmp_path, monkeypatch):
+    """Who holds it cannot be told then; it is held all the same, and given back."""
+
+    def full(*_arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("trimtab_agent.host.lock.os.pwrite", full)
+    lock = MachineLock(tmp_path / "lock", tmp_path)
+    with pytest.raises(RunConflict, match="another run is running on this machine; stop it"):
+        MachineLock(tmp_path / "lock", tmp_path)
+    lock.release()
+    MachineLock(tmp_path / "lock", tmp_path).release()
+
+
+@pytest.mark.parametrize(("mode", "chosen"), [(0o1777, "locks"), (0o755, "temporary")])
+def test_lock_lies_where_every_user_may_write(tmp_path, monkeypatch, mode, chosen):
+    """Not where this one may: root and a user must meet at the same file."""
+    monkeypatch.delenv("TRIMTAB_LOCK")
+    (tmp_path / "locks").mkdir()
+    (tmp_path / "locks").chmod(mode)
+    monkeypatch.setattr(settings, "LOCKS", tmp_path / "locks")
+    monkeypatch.setattr(settings, "TEMPORARY", tmp_path / "temporary")
+    assert AgentSettings().machine_lock == tmp_path / chosen / "trimtab.lock"

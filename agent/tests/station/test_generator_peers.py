@@ -4,6 +4,8 @@ import json
 
 import pytest
 from trimtab_agent.errors import HostError
+from trimtab_agent.host.lock import MachineLock
+from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.generator_peers import Agreement, _rounds
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.terminal.main import main
@@ -72,3 +74,11 @@ def test_missing_peer_is_named_with_its_package(monkeypatch, capfd):
     code, _, complaint = run(monkeypatch, capfd, "load", "compare", "--url", "http://127.0.0.1:1/")
     assert code == 1
     assert "wrk is not installed here; `apt-get install --no-install-recommends wrk` installs it" in complaint
+
+
+def test_comparison_waits_for_no_run(monkeypatch, capfd, tmp_path):
+    """It drives the machine as a run does."""
+    with MachineLock(AgentSettings().machine_lock, tmp_path):
+        code, _, complaint = run(monkeypatch, capfd, "load", "compare")
+    assert code == 3
+    assert "is running on this machine" in complaint

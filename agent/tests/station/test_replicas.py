@@ -208,7 +208,6 @@ def test_run_measures_replicas_behind_a_link(steered_links, runtime, monkeypatch
     """From the knobs to the files that the run keeps; the queues are the kernel's again afterwards."""
     if find_installed("lighttpd") is None:
         pytest.skip("lighttpd is not installed")
-    monkeypatch.setattr("trimtab_agent.study.specification.process_layout", lambda: SHARED)
     monkeypatch.setattr(runtime.service, "_layout", SHARED)
     knobs = {
         "replicas": KnobSpec(fixed=2),
@@ -241,17 +240,15 @@ def test_run_measures_replicas_behind_a_link(steered_links, runtime, monkeypatch
         ({"replica_placement": KnobSpec(fixed="direct")}, "expected none where replicas = 1"),
     ],
 )
-def test_replicas_that_make_no_sense_are_refused_with_a_sentence(knobs, sentence, monkeypatch):
+def test_replicas_that_make_no_sense_are_refused_with_a_sentence(knobs, sentence):
     """Before a run begins."""
-    monkeypatch.setattr("trimtab_agent.study.specification.process_layout", lambda: SHARED)
     with pytest.raises(SpecError, match=sentence):
-        check(RunSpec(target="nginx", knobs=knobs))
+        check(RunSpec(target="nginx", knobs=knobs), cpus=len(SHARED.server))
 
 
-def test_one_file_of_a_users_own_is_not_that_of_several_instances(tmp_path, monkeypatch):
+def test_one_file_of_a_users_own_is_not_that_of_several_instances(tmp_path):
     """They would share its addresses."""
-    monkeypatch.setattr("trimtab_agent.study.specification.process_layout", lambda: SHARED)
     own = tmp_path / "nginx.conf"
     own.write_text("worker_processes 1;\nevents {}\nhttp { server { listen 80; } }\n")
     with pytest.raises(SpecError, match="one file cannot be that of several instances"):
-        check(RunSpec(target="nginx", base=str(own), knobs={"replicas": KnobSpec(fixed=2)}))
+        check(RunSpec(target="nginx", base=str(own), knobs={"replicas": KnobSpec(fixed=2)}), cpus=2)

@@ -215,13 +215,20 @@ def test_missing_knobs_of_a_job_are_the_targets_defaults():
         ({"configuration": {"architecture": "forking"}}, "configuration.architecture", "forking"),
         ({"constraints": ("speed <= 1",)}, "job", "STATISTIC <= NUMBER UNIT"),
         ({"end_early": EarlyEnd(objective="fastest")}, "job", "expected one of condensed-area"),
+        ({"end_early": EarlyEnd(objective="mat")}, "job", "end_early: mat: expected a limit"),
+        ({"workload": parameters(WORKLOADS["support"], 1.0)}, "workload", "expected a static workload"),
+        (
+            {"target": "nginx", "configuration": {"replicas": 2, "replica_placement": "direct"}},
+            "configuration.replica_placement",
+            "on the loopback all replicas share one device",
+        ),
         ({"base": "[server]\nworkers = many\n"}, "base", "workers"),
     ],
 )
 def test_job_of_somebody_else_is_looked_through_first(changes, field, said):
     """Its values end up in a file that a server reads."""
     with pytest.raises(SpecError, match=re.escape(said)) as refusal:
-        completed(job(**changes), cpus=1)
+        completed(job(**changes), cpus=2)
     assert refusal.value.field == field
 
 

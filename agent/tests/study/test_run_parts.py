@@ -1,4 +1,4 @@
-"""Parts of a run that need no server: progress, conclusion, quiet, exporter's evidence."""
+"""Parts of a run that need no server: progress, conclusion, quiet, the evidence of exports."""
 
 import tempfile
 from dataclasses import replace

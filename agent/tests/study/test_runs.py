@@ -3,6 +3,7 @@
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -44,7 +45,7 @@ def test_run_that_is_about_to_stop_cannot_be_paused(runtime, listener):
 
 
 def test_pause_is_told_before_the_run_can_begin_it(runtime, listener, monkeypatch):
-    """Told afterwards, `requested` could take the place of the runner's `yes`, and stay."""
+    """Told afterwards, `requested` could take the place of the study's `yes`, and stay."""
     told = []
     request = PauseSwitch.request
     monkeypatch.setattr(
@@ -162,3 +163,18 @@ def test_end_that_cannot_be_summed_up_is_a_failure_with_a_sentence(runtime, list
     end = runtime.service.last_end
     assert (end.run_id, end.state) == (run_id, RunState.FAILED)
     assert end.error == "internal error: ValueError: no such thing"
+
+
+def test_run_whose_file_was_taken_to_another_machine_goes_on_there(runtime, listener):
+    """It seems to go on where it came from, and belongs to the machine that goes on with it."""
+    elsewhere = replace(runtime.repository.host(runtime.host_id), machine_id="0" * 32)
+    run_id = runtime.service.start(tiny_spec())
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    there = runtime.repository.register_host(elsewhere)
+    runtime.repository.set_run_state(run_id, RunState.RUNNING, host_id=there)
+    runtime.service.resume(run_id)
+    assert runtime.repository.run(run_id).host_id == runtime.host_id
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    assert runtime.repository.run(run_id).state is RunState.STOPPED

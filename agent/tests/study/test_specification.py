@@ -163,3 +163,8 @@ def test_users_own_file_is_taken_as_it_is(tmp_path):
     own.write_text("ServerLimit 4\nThreadsPerChild 25\nMaxRequestWorkers 400\nListen 80\n")
     plan = check(RunSpec(target="apache", base=str(own)))
     assert plan.space.default()["MaxRequestWorkers"] == 400
+
+
+def test_defaults_are_those_of_the_servers_cpus():
+    """Not of the CPUs that this process happens to be allowed."""
+    assert check(RunSpec(target="h2o"), cpus=4).space.default()["num-threads"] == 4

@@ -168,6 +168,15 @@ def test_own_file_goes_through_the_socket_and_never_through_the_port(trimtab, br
         assert repository.run(1).base["path"] == str(own)
 
 
+def test_command_with_another_database_is_refused(trimtab, daemon, monkeypatch, tmp_path):
+    """It would follow a run of the same number, or none."""
+    monkeypatch.setenv("TRIMTAB_DATABASE_URL", f"sqlite:///{tmp_path}/other.db")
+    code, output = trimtab("tune", *tiny_options()).finish()
+    assert code == 1
+    assert "trimtab.db, this command in" in output
+    assert "expected the same TRIMTAB_DATABASE_URL" in output
+
+
 def test_only_the_daemons_user_may_connect(daemon, settings):
     """Mode 0600, from the moment it is there."""
     path = VarPaths(settings.var).daemon_socket

@@ -1,4 +1,4 @@
-"""Puts the daemon's HTTP face together: routes, errors, guard, web UI."""
+"""Puts the daemon's HTTP face together: routes, errors, gate, web UI."""
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute

@@ -10,9 +10,9 @@ from trimtab_db import Repository
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.api.access import Access
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.recording.recorder import Recorder
+from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.study.runs import RunService
 

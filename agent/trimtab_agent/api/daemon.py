@@ -30,7 +30,11 @@ def run_daemon(settings: AgentSettings) -> None:
     threading.Thread(target=load_trees, name="loading").start()
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     url = f"http://{host}:{port}"
-    with listener, open_runtime(settings) as runtime, listen_locally(settings.var, url) as local:
+    with (
+        listener,
+        open_runtime(settings) as runtime,
+        listen_locally(settings.var, url, runtime.repository.place) as local,
+    ):
         app = create_app(
             settings,
             Context(

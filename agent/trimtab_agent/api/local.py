@@ -20,14 +20,14 @@ from trimtab_agent.paths import VarPaths
 
 
 @contextmanager
-def listen_locally(var: Path, url: str) -> Iterator[socket.socket]:
-    """The socket of the daemon of `var`, which is at `url` for browsers.
+def listen_locally(var: Path, url: str, database: str) -> Iterator[socket.socket]:
+    """The socket of the daemon of `var`, which is at `url` for browsers and records in `database`.
 
     Raises HostError if another daemon has that directory, or it can hold no socket.
     """
     paths = VarPaths(var.resolve())
     try:
-        lock = FileLock(paths.daemon_lock, url=url)
+        lock = FileLock(paths.daemon_lock, url=url, database=database)
     except LockTaken as taken:
         where = taken.holder.get("url", "an address of its own")
         raise HostError(

@@ -17,6 +17,8 @@ GAUGES = {
     "connections_reading",
     "connections_waiting",
     "connections_writing",
+    "pool_size",
+    "queue_length",
     "workers_busy",
     "workers_idle",
 }

@@ -15,6 +15,7 @@ import fcntl
 import json
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -22,7 +23,7 @@ from typing import Any, Self
 from trimtab_agent.errors import HostError, RunConflict
 
 MOST_BYTES = 4096
-_KINDS = {"pid": int, "run_id": int, "url": str, "var": str}
+_KINDS = {"database": str, "pid": int, "run_id": int, "url": str, "var": str}
 
 
 class LockTaken(Exception):
@@ -83,8 +84,11 @@ class FileLock:
         os.close(self._descriptor)
 
     def _write(self, holder: dict[str, int | str]) -> None:
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, json.dumps(holder).encode(), 0)
+        # Only told to people: a full disk must not keep anybody from holding the lock, or from giving it
+        # back.
+        with suppress(OSError):
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, json.dumps(holder).encode(), 0)
 
 
 class MachineLock(FileLock):
@@ -113,15 +117,18 @@ def holder_of(path: Path) -> dict[str, Any]:
 
 
 def _holder(text: bytes) -> dict[str, Any]:
-    """Who holds it; nothing if that is being written at this moment, or somebody has written nonsense."""
+    """Who holds it; nothing if that is being written at this moment, or somebody has written nonsense.
+
+    Everybody may write to the machine's lock, and what stands there is printed in terminals.
+    """
     try:
         holder = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return {
         name: value
         for name, value in (holder.items() if isinstance(holder, dict) else ())
-        if name in _KINDS and isinstance(value, _KINDS[name])
+        if type(value) is _KINDS.get(name) and str(value).isprintable()
     }
 
 

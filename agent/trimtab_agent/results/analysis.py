@@ -11,11 +11,12 @@ from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
+from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.understanding.analysis import Analysis, analyse
 from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.parameters import clients_of, conditions_of
 
-from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.results.outcome import Outcome, best_known
 
 MOST_KEPT = 16  # runs that somebody may be looking at
 
@@ -55,18 +56,9 @@ def analyse_run(repository: Repository, run_id: int) -> Analysis:
         if t.purpose is not TrialPurpose.CALIBRATION and t.verdict is not Verdict.ABORTED
     ]
     searched = [t for t in trials if t.purpose is TrialPurpose.SEARCH]
-    best = _best(run, searched)
+    outcome = None if run.outcome is None else Outcome.model_validate(run.outcome)
+    best = best_known(outcome, searched)
     return analyse(space, searched, best, _evidence(repository, run, space, trials, best or space.default()))
-
-
-def _best(run: records.Run, searched: Sequence[Trial]) -> Configuration | None:
-    """What the run recommends, before its end the highest score."""
-    if run.outcome is not None:
-        recommended = Outcome.model_validate(run.outcome).best
-        if recommended is not None:
-            return recommended
-    verified = [t for t in searched if t.score is not None]
-    return max(verified, key=lambda t: t.score or 0.0).configuration if verified else None
 
 
 def _evidence(
@@ -97,6 +89,7 @@ def _evidence(
     whole[of_best.number] = of_best
     return RunEvidence(
         space=space,
+        equivalents=TARGETS[run.target].equivalents,
         best=of_best,
         trials=tuple(whole.get(t.number, t) for t in trials),
         clients=clients_of(run.workload_parameters),

@@ -20,7 +20,7 @@ from trimtab_tuner.exports.replicas import contexts, format_of_first
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain, paired_gain
 from trimtab_tuner.targets import TARGETS, php
-from trimtab_tuner.targets.base import Evidence, RenderContext
+from trimtab_tuner.targets.base import ExportEvidence, RenderContext
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.errors import HostError, TrimtabError
@@ -151,7 +151,9 @@ def _reads_back_differently(order: ExportOrder, exported: ExportFile) -> str:
     return f"the file reads back differently: {', '.join(wrong)}" if wrong else ""
 
 
-def _evidence(repository: Repository, run: records.Run, outcome: Outcome, best: Configuration) -> Evidence:
+def _evidence(
+    repository: Repository, run: records.Run, outcome: Outcome, best: Configuration
+) -> ExportEvidence:
     compared = [
         trial
         for configuration in (outcome.default, best)
@@ -163,7 +165,7 @@ def _evidence(repository: Repository, run: records.Run, outcome: Outcome, best: 
     is_default = best == outcome.default
     # Below saturation: overload makes the tail what the timeout is.
     tail_rate_rps = run.ladder[0] if run.ladder else None
-    return Evidence(
+    return ExportEvidence(
         run=str(run.id),
         date=run.created_at.strftime("%Y-%m-%d"),
         host=f"{run.host} ({run.layout['sentence']})",

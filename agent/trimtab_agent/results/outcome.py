@@ -1,7 +1,10 @@
-"""What a run found, as the runner records it in `run.outcome` and as the API and the command line show it."""
+"""What a run found, as the study records it in `run.outcome` and as the API and the command line show it."""
+
+from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, computed_field
 from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.pareto import Place
 from trimtab_tuner.second_objective import Axis
 from trimtab_tuner.statistics import Gain
@@ -142,3 +145,11 @@ class Outcome(Found):
         own = next((one.rank for one in self.ranking if one.configuration == self.best), None)
         first = min((one.rank for one in self.ranking if one.rank is not None), default=None)
         return PASSED_OVER if own is not None and first is not None and first < own else ""
+
+
+def best_known(outcome: Outcome | None, trials: Iterable[Trial]) -> Configuration | None:
+    """What a run recommends; before its end, the configuration with the highest score of the search."""
+    if outcome is not None and outcome.best is not None:
+        return outcome.best
+    scored = [t for t in trials if t.purpose is TrialPurpose.SEARCH and t.score is not None]
+    return max(scored, key=lambda t: t.score or 0.0).configuration if scored else None

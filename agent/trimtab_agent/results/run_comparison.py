@@ -19,7 +19,7 @@ from trimtab_tuner.statistics import Gain, tukey_groups
 from trimtab_tuner.workloads.clients import Loop
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
-from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.results.outcome import Outcome, best_known
 
 
 class GoodputPoint(BaseModel):
@@ -109,7 +109,7 @@ def compare_runs(repository: Repository, run_ids: Sequence[int]) -> RunCompariso
 def _compared(repository: Repository, summary: records.RunSummary, trials: Sequence[Trial]) -> ComparedRun:
     run = summary.run
     outcome = None if run.outcome is None else Outcome.model_validate(run.outcome)
-    best = _winner(outcome, trials)
+    best = best_known(outcome, trials)
     judged = _judged(outcome, best, trials)
     return ComparedRun(
         id=run.id,
@@ -133,14 +133,6 @@ def _compared(repository: Repository, summary: records.RunSummary, trials: Seque
         curve=_curve(repository, run.id, judged),
         rank=None,
     )
-
-
-def _winner(outcome: Outcome | None, trials: Sequence[Trial]) -> Configuration | None:
-    """The outcome's configuration, else the best of the search."""
-    if outcome is not None and outcome.best is not None:
-        return outcome.best
-    scored = [t for t in trials if t.purpose is TrialPurpose.SEARCH and t.score is not None]
-    return max(scored, key=lambda t: t.score or 0.0).configuration if scored else None
 
 
 def _judged(outcome: Outcome | None, best: Configuration | None, trials: Sequence[Trial]) -> Sequence[Trial]:

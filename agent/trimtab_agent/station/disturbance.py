@@ -5,8 +5,8 @@ A rate is spoilt by the hypervisor, or by foreign processes on the server's CPUs
 A disturbance counts only where it could have changed what is judged: when the server's CPUs had next to no
 time left. And it is judged by what is usual: a virtual machine from which some time is always stolen would
 otherwise never finish a trial, although all its trials suffer alike. So a rate is disturbed if more was taken
-than in the median rate of the run so far, by `MARGIN_PERCENT` of the server's CPU time; the first rates of a
-run have only themselves to be compared with, and count as undisturbed.
+than in the median rate at this station so far, by `MARGIN_PERCENT` of the server's CPU time; the first rates
+have only themselves to be compared with, and count as undisturbed.
 
 Before a trial `wait_for_quiet` lets the CPUs come to rest, so that one trial's aftermath is not part of the
 next.
@@ -29,7 +29,7 @@ LIMIT_S = 1.0
 
 
 class DisturbanceWatch:
-    """The time taken from the server in the rates of a run."""
+    """The time taken from the server in the rates so far."""
 
     def __init__(self, server_cpus: tuple[int, ...]) -> None:
         self._server_cpus = server_cpus

@@ -1,4 +1,5 @@
-"""What a run has made in the operating system and must take away again: control groups, network namespaces.
+"""What a station has made in the operating system and must take away again: control groups, network
+namespaces.
 
 DESIGN.  A line goes to the journal `var/leftovers.json` before the thing is made, and is struck out when the
 thing is gone.  So a kill at any moment leaves a journal that names everything there may be, and `clear`, at
@@ -55,7 +56,7 @@ class Leftovers:
                     remove(entry.name)
                 self.forget(*entry)
             except OSError as error:
-                complaints.append(f"the {entry.kind} {entry.name} of an earlier run stays: {error.strerror}")
+                complaints.append(f"the {entry.kind} {entry.name} of an earlier job stays: {error.strerror}")
         return complaints
 
     def _write(self, entries: list[Leftover]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from trimtab_tuner.workloads.conditions import Conditions, memory_limit_bytes
 from trimtab_tuner.workloads.links import LINKS
 
+from trimtab_agent.errors import SpecError
 from trimtab_agent.station import link, memory_group
 from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.station.leftovers import Leftovers
@@ -63,8 +64,13 @@ class Site:
 
 @contextmanager
 def made_site(files: FileSet, conditions: Conditions, leftovers: Path) -> Iterator[Site]:
-    """Makes what the conditions ask for; raises HostError where the machine refuses."""
-    limit_bytes = memory_limit_bytes(conditions.memory, files.total_bytes)
+    """Makes what the conditions ask for; raises SpecError for a file set that is too small for the memory,
+    HostError where the machine refuses.
+    """
+    try:
+        limit_bytes = memory_limit_bytes(conditions.memory, files.total_bytes)
+    except ValueError as error:
+        raise SpecError("memory", str(error)) from error
     journal = Leftovers(leftovers)
     with ExitStack() as made:
         memory = client_link = None

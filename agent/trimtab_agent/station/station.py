@@ -37,7 +37,7 @@ from trimtab_agent.station.site import Site, made_site
 from trimtab_agent.stopping import Stopped, StopSignal
 from trimtab_agent.workloads.choice import make_workload
 
-ABORTED = Judgement(Verdict.ABORTED, "The run was stopped during this trial.")
+ABORTED = Judgement(Verdict.ABORTED, "It was stopped before its end.")
 
 
 class Station:
@@ -100,7 +100,7 @@ class Station:
     ) -> None:
         """Makes ready what jobs with this workload need, which `carry_out` does otherwise.
 
-        Raises FileSetError, HostError, Stopped.
+        Raises SpecError, FileSetError, HostError, Stopped.
         """
         if self._site is not None and self._site[0] == workload:
             return
@@ -120,15 +120,16 @@ class Station:
     def carry_out(self, job: TrialJob, listener: JobListener | None = None, name: str = "job") -> TrialReport:
         """Carries out a job and reports what became of it, whatever that is; `name` names its logs.
 
-        Raises FileSetError when the workload's files are gone, HostError and BinaryMissing when the machine
-        lacks something: neither is a property of the configuration.
+        Raises SpecError when its memory does not suit its files, FileSetError when the files are gone,
+        HostError and BinaryMissing when the machine lacks something: neither is a property of the
+        configuration.
         """
         started_at = datetime.now(UTC)
         version = self._version(job.target)
         try:
             self.prepare(job.workload)
         except Stopped:
-            return self._report(job, version, started_at, ABORTED)
+            return self._report(version, started_at, ABORTED)
         assert self._site is not None  # noqa: S101 - it has just been prepared
         site, layout = self._site[1], self._layout_of(job.placement)
         watch = self._watches.setdefault(layout.server, DisturbanceWatch(layout.server))
@@ -146,11 +147,10 @@ class Station:
             judgement = Judgement(Verdict.DISTURBED, str(error))
         except Stopped:
             judgement = ABORTED
-        return self._report(job, version, started_at, judgement, climb)
+        return self._report(version, started_at, judgement, climb)
 
     def _report(
         self,
-        job: TrialJob,
         version: str,
         started_at: datetime,
         judgement: Judgement,

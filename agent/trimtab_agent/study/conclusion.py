@@ -28,7 +28,8 @@ from trimtab_agent.study.history import History
 
 ADVICE = {
     Verdict.DISTURBED: (
-        "Stop what else uses the server's CPUs, or start Trimtab on others (taskset -c CPUS trimtab tune …)."
+        "Stop what else uses the server's CPUs, or start Trimtab on others (taskset -c CPUS trimtab tune …, "
+        "or trimtab up)."
     ),
     Verdict.CRASHED: "The logs of the crashed servers lie in the run's log directory.",
     Verdict.REJECTED: "Narrow the space to what this machine allows (--knob NAME=LOW:HIGH).",

@@ -23,7 +23,7 @@ from trimtab_tuner.limits import Limit
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
-from trimtab_agent.counters.sampler import Sampler
+from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.station.equipment import JobListener
 from trimtab_agent.station.station import Station
 from trimtab_agent.stopping import PauseSwitch, Stopped
@@ -224,6 +224,8 @@ class Dispatcher:
     def _job(self, configuration: Configuration, **kind: Any) -> TrialJob:  # noqa: ANN401 - checked by the model
         """What all jobs of the run share, and what makes the kind of this one."""
         run, settings = self._run, self._settings
+        # The CPUs are those of the machine that the run was started on; several stations divide their own.
+        placement = Placement(server=run.layout["server"], generator=run.layout["generator"])
         shared = {
             "target": run.target,
             "configuration": configuration,
@@ -233,11 +235,10 @@ class Dispatcher:
             "timeout_s": settings.timeout_s,
             "restart_between_rates": settings.restart_between_rates,
             "seed": run.seed,
-            "placement": Placement(server=run.layout["server"], generator=run.layout["generator"]),
+            "placement": placement if len(self._desks) == 1 else None,
             "thresholds": settings.thresholds,
             "constraints": settings.constraints,
             "profile": settings.profile,
-            "sampling_interval_s": settings.sampling_interval_s,
         }
         return TrialJob(**{**shared, **kind})
 
@@ -253,7 +254,7 @@ class Dispatcher:
             self._sampler.load_progressed(job.clients.loop, rate_rps, line)
             self._progress.load_progressed(number, line)
 
-        with self._sampler.of_trial(self._run.id, number, job.sampling_interval_s):
+        with self._sampler.of_trial(self._run.id, number, self._settings.sampling_interval_s):
             return station.carry_out(
                 job,
                 JobListener(

@@ -1,6 +1,6 @@
 """The exported file itself, driven once more: the text that is handed back must do what was confirmed.
 
-The server runs with the text as with a user's own file (trimtab_tuner.targets.own): every setting as it
+The server runs with the text as with a user's own file (trimtab_tuner.targets.editing): every setting as it
 stands there, with only addresses, logs and directories of a private instance. One trial up the ladder,
 outside the blocks of the confirmation; its score must lie where one more trial of the confirmed configuration
 is expected, or within `AS_GOOD` of that. If it does not, the configuration is measured right after it, to

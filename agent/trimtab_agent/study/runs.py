@@ -35,13 +35,13 @@ from trimtab_tuner.workloads.parameters import recorded_parameters
 from trimtab_agent.affinity.journal import AffinityJournal
 from trimtab_agent.affinity.os_settings import SettingAccess
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
+from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.clearing import clear_leftovers
 from trimtab_agent.station.requirements import require
@@ -94,7 +94,7 @@ class RunService:
 
         Raises SpecError, RunConflict while another run is going on, BinaryMissing, HostError, DatabaseError.
         """
-        plan = check(spec, self.own_workloads)
+        plan = self._checked(spec)
         version = require(self._settings, plan.target, plan.parameters.definition)
         with self._guard, self._alone() as lock:
             run = self._create(plan, version)
@@ -113,7 +113,10 @@ class RunService:
             with self._alone() as lock:
                 # Read under the lock: before, it might have been about to finish.
                 run = self._repository.run(run_id)
-                if run.state not in RESUMABLE:
+                if run.state is RunState.RUNNING and not self._repository.embedded:
+                    raise RunNotResumable(run_id, f"running on the host {run.host}")
+                # A file in which a run still goes on elsewhere was taken from there: it has no other user.
+                if run.state not in (*RESUMABLE, RunState.RUNNING):
                     raise RunNotResumable(run_id, run.state.value)
                 self._require(run)
                 self._launch(run_id, lock)
@@ -177,7 +180,10 @@ class RunService:
 
     def estimate(self, spec: RunSpec) -> Estimate:
         """How many trials such a run would take, and how long; raises SpecError."""
-        return check(spec, self.own_workloads).estimate()
+        return self._checked(spec).estimate()
+
+    def _checked(self, spec: RunSpec) -> Plan:
+        return check(spec, self.own_workloads, cpus=len(self._layout.server))
 
     def close(self) -> None:
         """Stops the run that is going on, and waits until its children have ended."""
@@ -247,7 +253,7 @@ class RunService:
             )
             if repeated is None:
                 # Not before the study is there: what it refuses does not run.
-                self._repository.set_run_state(run_id, RunState.RUNNING)
+                self._repository.set_run_state(run_id, RunState.RUNNING, host_id=self._host_id)
             thread = threading.Thread(
                 target=self._carry_through, args=(study, repeated, lock), name=f"run-{run_id}"
             )

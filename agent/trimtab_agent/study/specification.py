@@ -19,7 +19,6 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target, space_of
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.php import with_pool
-from trimtab_tuner.targets.placement import REPLICA_PLACEMENT, REPLICAS
 from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.conditions import Memory, Start, memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
@@ -27,7 +26,7 @@ from trimtab_tuner.workloads.links import Link
 from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
 
 from trimtab_agent.errors import SpecError
-from trimtab_agent.host.cpu_layout import process_layout
+from trimtab_agent.station.requirements import refuse_replicas, refuse_unanswerable
 from trimtab_agent.study.base_file import BaseFile, read_base
 from trimtab_agent.workloads.choice import find_definition, make_workload, with_conditions
 
@@ -98,17 +97,14 @@ class Plan:
         )
 
 
-def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
-    """The plan for a specification; `own_workloads` is the folder of the user's. Raises SpecError."""
+def check(spec: RunSpec, own_workloads: Path | None = None, *, cpus: int = 1) -> Plan:
+    """The plan for a specification; `own_workloads` is the folder of the user's, `cpus` how many CPUs the
+    server is to have. Raises SpecError.
+    """
     preset = PRESETS[_known("preset", spec.preset, PRESETS)]
     target = TARGETS[_known("target", spec.target, TARGETS)]
     definition = spec.definition or find_definition(spec.workload, own_workloads)
-    if definition.dynamic is not None and not target.serves_php:
-        raise SpecError(
-            "workload",
-            f"workload = {definition.name!r}: {definition.dynamic.share:.0%} of its requests are dynamic, "
-            f"and the target {target.name} has nothing to answer them with; expected a static workload",
-        )
+    refuse_unanswerable(target, definition)
     _check_objectives(spec, definition)
     changes = dict(spec.settings)
     if spec.strategy is not None:
@@ -125,7 +121,6 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     except SettingsError as error:
         raise SpecError(f"settings.{error.setting}", str(error)) from error
     _known("strategy", settings.strategy, STRATEGIES)
-    cpus = len(process_layout().server)
     try:
         # The architecture decides which knobs are free, so it is looked at before the others.
         space = space_of(target, {name: knob.fixed for name, knob in spec.knobs.items()}, cpus)
@@ -152,7 +147,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None) -> Plan:
     definition = with_conditions(
         definition.sized(settings.directories), memory=spec.memory, start=spec.start, link=spec.link
     )
-    _refuse_replicas(space, definition.conditions.link, base)
+    refuse_replicas(space, definition.conditions.link, own_file=base is not None, part="knobs")
     workload_parameters = parameters(definition, settings.time_scale)
     workload = make_workload(workload_parameters, own_workloads)
     try:
@@ -217,24 +212,6 @@ def _refuse_included(space: Space, target: Target, base: BaseFile, cpus: int) ->
         target.changed(base.text, space.default(), free, NOWHERE)
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
-
-
-def _refuse_replicas(space: Space, link: Link, base: BaseFile | None) -> None:
-    """Refuses replicas of a user's own file, and placements of queues where all replicas share one."""
-    several = space.knob(REPLICAS) in space.free or space.fixed[REPLICAS] != 1
-    if base is not None and several:
-        raise SpecError(
-            f"knobs.{REPLICAS}",
-            f"{base.path}: one file cannot be that of several instances; expected {REPLICAS} fixed at 1",
-        )
-    placed = space.knob(REPLICA_PLACEMENT)
-    tuned = placed in space.free and placed.choices != ("none",)
-    if link == "loopback" and (tuned or space.fixed.get(REPLICA_PLACEMENT, "none") != "none"):
-        raise SpecError(
-            f"knobs.{REPLICA_PLACEMENT}",
-            f"{REPLICA_PLACEMENT}: on the loopback all replicas share one device and its queue; expected a "
-            "link with a device for each of them (link = eight-gigabit), or the knob fixed at none",
-        )
 
 
 def _without_ranges_of(settings: RunSettings, space: Space, spec: RunSpec) -> RunSettings:

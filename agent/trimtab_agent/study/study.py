@@ -26,10 +26,10 @@ from trimtab_tuner.targets.base import RenderError
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.errors import TrimtabError
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
+from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.exporting import export_run
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.settings import AgentSettings

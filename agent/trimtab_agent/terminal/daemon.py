@@ -77,14 +77,23 @@ class Daemon:
         self._stream: EventSource
         self._events: deque[Event] = deque()
         self._over = threading.Event()
+        self._failed = False
 
     def __str__(self) -> str:
         """Where it is and which process: `at http://127.0.0.1:8080 (process 12)`."""
-        holder = holder_of(VarPaths(self._settings.var).daemon_lock)
+        holder = self._holder()
         return f"at {holder.get('url', 'its socket')} (process {holder.get('pid', 'unknown')})"
 
     def listen(self, repository: Repository) -> "Daemon":
-        """Begins to listen; `repository` is what the daemon records in. Raises HostError."""
+        """Begins to listen; `repository` is the database of this process. Raises HostError, also if the
+        daemon records in another one.
+        """
+        theirs = self._holder().get("database")
+        if theirs != repository.place:
+            raise HostError(
+                f"the daemon {self} records in the database {theirs}, this command in {repository.place}; "
+                "expected the same TRIMTAB_DATABASE_URL"
+            )
         self._repository = repository
         with self._reached():
             connection = connect_sse(self._client, "GET", "live", timeout=httpx.Timeout(REPLY_S, read=None))
@@ -101,10 +110,12 @@ class Daemon:
         return self._followed(f"runs/{run_id}/resume")
 
     def stop(self, run_id: int) -> None:
-        """Asks it to stop; raises RunNotRunning when it has just ended, or the daemon has."""
+        """Asks it to stop; raises RunNotRunning when it has just ended, Refused, HostError."""
         try:
             self._ask(f"runs/{run_id}/stop")
-        except (Refused, HostError) as error:
+        except Refused as error:
+            if error.code != RunNotRunning.code:
+                raise
             raise RunNotRunning(run_id) from error
 
     def events(self) -> list[Event]:
@@ -116,10 +127,15 @@ class Daemon:
         return self._over.is_set()
 
     def end(self, run_id: int) -> RunEnd:
-        """As it is recorded; a daemon that ends says so before its run has come to its end."""
+        """As it is recorded; a daemon that ends says so before its run has come to its end.
+
+        What a full disk has kept it from recording is told as the daemon has told it.
+        """
         while (run := self._repository.run(run_id)).state is RunState.RUNNING:
             interrupt_if_dead(self._repository, self._settings)
             time.sleep(RECORDED_EVERY_S)
+        if self._failed and run.state is RunState.INTERRUPTED:
+            return RunEnd(run_id, RunState.FAILED, "what came of it could not be recorded")
         return RunEnd(run_id, run.state, run.error)
 
     def _followed(self, path: str, body: dict[str, Any] | None = None) -> int:
@@ -146,12 +162,16 @@ class Daemon:
                 self._events.append(Event(int(event.id or 0), event.event, data))
                 self.arrived.set()
                 if event.event == "run" and data["run_id"] == run_id and data["state"] in ENDED:
+                    self._failed = data["state"] == RunState.FAILED.value
                     return
         except httpx.TransportError:
             return  # the daemon was killed
         finally:
             self._over.set()
             self.arrived.set()
+
+    def _holder(self) -> dict[str, Any]:
+        return holder_of(VarPaths(self._settings.var).daemon_lock)
 
     @contextmanager
     def _reached(self) -> Iterator[None]:

@@ -4,9 +4,9 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import Any, Protocol
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any, Protocol, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,7 +19,7 @@ from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.broadcast import Broadcaster, Event
-from trimtab_agent.errors import RunNotRunning
+from trimtab_agent.errors import RunNotRunning, TrimtabError
 from trimtab_agent.study.runs import RunService
 from trimtab_agent.study.specification import RunSpec
 from trimtab_agent.study.study import RunEnd
@@ -82,7 +82,7 @@ class RunsHere:
 
 
 class Follower:
-    """Follows one run; a first signal stops it, a second ends everything."""
+    """Follows one run; within it a first signal stops the run, and a second ends everything."""
 
     def __init__(self, console: Console, runs: Runs) -> None:
         self._console = console
@@ -90,6 +90,7 @@ class Follower:
         self._space: Space  # comes with the run
         self._clients: Clients
         self._signals = 0
+        self._before: dict[int, Any] = dict.fromkeys((signal.SIGINT, signal.SIGTERM))
         self._last_plain = 0.0
         self._last_phase = ""
         self._bar: Progress | None = None
@@ -99,30 +100,43 @@ class Follower:
         """Shows the run, which has just been started, until it has ended, and says how."""
         self._space = Space.model_validate(run.space)
         self._clients = clients_of(run.workload_parameters)
-        with self._signals_handled(), self._display():
+        with self._display():
             stopping = False
             while not self._runs.ended():
                 self._runs.arrived.wait(WAKE_S)
                 self._runs.arrived.clear()
                 self._show_all(run.id)
                 if self._signals and not stopping:
-                    stopping = True
-                    self._console.print("Stopping: finished trials are kept. Ctrl-C again ends at once.")
-                    with suppress(RunNotRunning):  # it has just ended by itself
-                        self._runs.stop(run.id)
+                    stopping = self._stop(run.id)
             self._show_all(run.id)
         return self._runs.end(run.id)
 
-    @contextmanager
-    def _signals_handled(self) -> Iterator[None]:
-        before = {
-            number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)
-        }
+    def __enter__(self) -> Self:
+        for number in self._before:
+            self._before[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _stop(self, run_id: int) -> bool:
+        """Asks for the end; False if nobody could be asked, so that the next signal tries again."""
+        self._console.print("Stopping: finished trials are kept. Ctrl-C again ends at once.")
         try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            self._runs.stop(run_id)
+        except RunNotRunning:
+            return True  # it has just ended by itself
+        except TrimtabError as error:
+            self._signals = 0
+            self._console.print(f"It could not be stopped: {error.sentence}", markup=False)
+            return False
+        return True
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         del frame

@@ -19,6 +19,16 @@ class Repository(RunRepository, TrialRepository, CounterRepository):
         """The journal of settings changed on this host; new lines belong to the run, if one is given."""
         return OsChanges(self.database, host_id, run_id)
 
+    @property
+    def embedded(self) -> bool:
+        """Whether the database is a file, which no other machine uses."""
+        return self.database.embedded
+
+    @property
+    def place(self) -> str:
+        """Where the database is, for people: a path, or an address without its password."""
+        return self.database.place
+
     def close(self) -> None:
         """Close the database."""
         self.database.close()

@@ -28,12 +28,16 @@ class RunRepository(RepositoryPart):
     def register_host(self, host: Host) -> int:
         """Note that `host` was seen now; the same machine in the same state has the same id.
 
-        The first one takes over what was recorded before machines had ids: a database had one host then.
+        A machine that is new here takes over what was recorded before machines had ids, as far as that is
+        its own: of a file everything, of a database that hosts may have shared what has its name.
         """
         with self.database.writing() as session:
-            known = session.scalar(select(func.count()).where(models.Host.machine_id != ""))
-            if not known:
-                session.execute(update(models.Host).values(machine_id=host.machine_id))
+            mine = select(func.count()).where(models.Host.machine_id == host.machine_id)
+            if not session.scalar(mine):
+                nameless = update(models.Host).where(models.Host.machine_id == "")
+                if not self.database.embedded:
+                    nameless = nameless.where(models.Host.name == host.name)
+                session.execute(nameless.values(machine_id=host.machine_id))
             row = session.scalar(
                 select(models.Host).filter_by(**columns_of(host, without=["topology"]))
             ) or models.Host(**columns_of(host))
@@ -114,18 +118,30 @@ class RunRepository(RepositoryPart):
                 raise _no_run(run_id)
             return _run_summary(*row)
 
-    def count_runs(self, state: RunState | None = None) -> int:
-        """How many runs are recorded, or how many of them are in that state."""
-        query = select(func.count(models.Run.id))
-        if state is not None:
-            query = query.where(models.Run.state == state)
+    def count_runs(self) -> int:
+        """How many runs are recorded."""
         with self.database.reading() as session:
-            return session.scalar(query) or 0
+            return session.scalar(select(func.count(models.Run.id))) or 0
 
-    def set_run_state(self, run_id: int, state: RunState, *, error: str = "") -> None:
-        """Move a run to `state`; `running` begins a stretch of it, all others end it."""
+    def is_any_running(self) -> bool:
+        """Whether a run is recorded as going on, on whichever host."""
+        with self.database.reading() as session:
+            return (
+                session.scalar(select(models.Run.id).filter_by(state=RunState.RUNNING).limit(1)) is not None
+            )
+
+    def is_running_here(self, host_id: int) -> bool:
+        """Whether a run is recorded as going on on the host's machine."""
+        with self.database.reading() as session:
+            return session.scalar(_running(host_id).limit(1)) is not None
+
+    def set_run_state(
+        self, run_id: int, state: RunState, *, error: str = "", host_id: int | None = None
+    ) -> None:
+        """Move a run to `state`; `running` begins a stretch of it, on that host, all others end it."""
         with self.database.writing() as session:
             row = _run_row(session, run_id)
+            row.host_id = host_id or row.host_id
             row.state = state
             row.error = error
             if state is RunState.RUNNING:

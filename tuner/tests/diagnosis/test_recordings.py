@@ -47,6 +47,7 @@ def recorded(name, side):
     )
     return RunEvidence(
         space=SPACE,
+        equivalents=TARGETS["core"].equivalents,
         best=next(trial for trial in trials if trial.number == run["best"]),
         trials=trials,
         server_cpus=tuple(run["server_cpus"]),

@@ -124,6 +124,7 @@ def run(best, *others, **fields):
     """A run with these trials."""
     return RunEvidence(
         space=SPACE,
+        equivalents=TARGETS["core"].equivalents,
         best=best,
         trials=(best, *others),
         **{"server_cpus": (0, 1), "link_mbps": 10_000.0, **fields},
@@ -201,7 +202,13 @@ def on(name, evidence):
         return replace(trial, configuration=configuration)
 
     best = moved(evidence.best)
-    return replace(evidence, space=space, best=best, trials=tuple(map(moved, evidence.trials)))
+    return replace(
+        evidence,
+        space=space,
+        equivalents=TARGETS[name].equivalents,
+        best=best,
+        trials=tuple(map(moved, evidence.trials)),
+    )
 
 
 @pytest.mark.parametrize("server", [name for name in TARGETS if name != "core"])
@@ -217,6 +224,20 @@ def test_rule_fires_on_every_server_and_names_its_own_knobs(server, name):
     assert not [
         knob for knob in foreign - WORDS if re.search(rf"(?<![\w.-]){re.escape(knob)}(?![\w-])", said)
     ]
+
+
+def test_connections_are_counted_over_all_workers():
+    """Fewer workers with more connections each are not more; the best must have the most in all."""
+    space, best = TARGETS["nginx"].space(), FIRING["connection-ceiling"].best
+    few = {**space.default(), "worker_processes": 1, "worker_connections": 16_384}
+    many = {**space.default(), "worker_processes": 8, "worker_connections": 4096}
+    evidence = on("nginx", FIRING["connection-ceiling"])
+    other = replace(best, number=2, score=400.0, configuration=many)
+    assert not diagnose(replace(evidence, best=replace(best, configuration=few), trials=(best, other)))
+    tried = (replace(best, configuration=many), replace(other, configuration=few))
+    (found,) = diagnose(replace(evidence, best=tried[0], trials=tried))
+    assert "the most connections that were tried (32768)" in found.sentence
+    assert "worker_connections or worker_processes" in found.suggestion
 
 
 @pytest.mark.parametrize("name", FIRING)

@@ -10,7 +10,7 @@ from trimtab_tuner.exports.translation import translate
 from trimtab_tuner.roles import Role
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets import TARGETS, php
-from trimtab_tuner.targets.base import Evidence, RenderContext
+from trimtab_tuner.targets.base import ExportEvidence, RenderContext
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.placement import REPLICA_KNOBS
 from trimtab_tuner.targets.servers.core import LINE_LIMIT
@@ -57,7 +57,7 @@ def order(name, tuned=None, **changes):
             prefix="/var/own",
             error_log="/var/own/error.log",
         ),
-        evidence=Evidence(**{**fields, **changes}),
+        evidence=ExportEvidence(**{**fields, **changes}),
         **own,
     )
 

@@ -8,7 +8,7 @@ from trimtab_tuner.roles import Role
 from trimtab_tuner.space import SpaceError
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import Evidence, RenderContext, RenderError
+from trimtab_tuner.targets.base import ExportEvidence, RenderContext, RenderError
 from trimtab_tuner.targets.placement import REPLICA_KNOBS
 
 CORE = TARGETS["core"]
@@ -35,7 +35,7 @@ def evidence(**changes):
         "default": DEFAULT,
         "gain": GAIN,
     }
-    return Evidence(**{**fields, **changes})
+    return ExportEvidence(**{**fields, **changes})
 
 
 def parse(text):
@@ -112,7 +112,7 @@ def test_path_that_nginx_cannot_hold_is_refused(root):
 
 
 def test_check_commands_name_the_file_and_the_given_binary():
-    """The supervisor passes the binary it has built."""
+    """The station passes the binary it has built."""
     assert CORE.check_command("/x.ini") == ("trimtab-httpd", "-t", "-c", "/x.ini")
     assert CORE.check_command("/x.ini", "/b/trimtab-httpd") == ("/b/trimtab-httpd", "-t", "-c", "/x.ini")
 

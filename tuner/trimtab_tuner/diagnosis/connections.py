@@ -7,6 +7,7 @@ from trimtab_tuner.diagnosis.chart import ChartPoint, ChartSeries, EvidenceChart
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.roles import BLOCKING, Role
+from trimtab_tuner.space import Knob
 
 CONNECTION_ROLES = (Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
 
@@ -24,18 +25,17 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
     measured.
     """
     knob = run.space.of_role(*CONNECTION_ROLES)
-    most = None if knob is None else run.value(knob)
-    if knob is None or not isinstance(most, int):
+    most = run.connections(run.best)
+    if knob is None or most is None:
         return None
-    verified = [t for t in run.trials if t.verdict is Verdict.VERIFIED and t.score is not None]
+    tried = {n for t in run.trials if (n := run.connections(t)) is not None}
     best_by_limit: dict[int, float] = {}
-    for trial in verified:
-        limit = trial.configuration.get(knob.name)
-        if isinstance(limit, int) and trial.score is not None:
+    for trial in run.trials:
+        limit = run.connections(trial)
+        if trial.verdict is Verdict.VERIFIED and trial.score is not None and limit is not None:
             best_by_limit[limit] = max(best_by_limit.get(limit, 0.0), trial.score)
     limits = sorted(best_by_limit)
-    tried = [t.configuration.get(knob.name) for t in run.trials]
-    if len(limits) < 2 or limits[-1] != most or any(isinstance(m, int) and m > most for m in tried):
+    if len(limits) < 2 or limits[-1] != most or max(tried) > most:
         return None
     below = best_by_limit[limits[-2]]
     gain = best_by_limit[most] / below - 1 if below > 0 else 0.0
@@ -46,15 +46,15 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
         run.best,
         run.top,
         sentence=(
-            f"The best has the most connections that were tried ({knob.name} = {most}), {gain:.0%} better "
-            f"than with {limits[-2]}: the connection maximum is the ceiling."
+            f"The best has the most connections that were tried ({most}), {gain:.0%} better than with "
+            f"{limits[-2]}: the connection maximum is the ceiling."
         ),
         facts={
-            f"score at {knob.name} = {most}": (best_by_limit[most], "Mbps"),
-            f"score at {knob.name} = {limits[-2]}": (below, "Mbps"),
+            f"score at {most} connections": (best_by_limit[most], "Mbps"),
+            f"score at {limits[-2]} connections": (below, "Mbps"),
         },
         chart=EvidenceChart(
-            x_name=knob.name,
+            x_name="connections",
             x_unit="",
             y_name="best score",
             y_unit="Mbps",
@@ -67,12 +67,19 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
             threshold=round((1 + CEILING_GAIN) * below, 3),
             fires="above",
         ),
-        suggestion=f"Allow more connections: raise the upper bound of {knob.name} and tune again.",
+        suggestion=f"Allow more connections: raise the upper bound of {_raised(run, knob)} and tune again.",
         knob=knob.name,
         source=(
             "Harji 2010, section 3.10: 10,000 connections cap the area near 1.82 whatever the concurrency."
         ),
     )
+
+
+def _raised(run: RunEvidence, knob: Knob) -> str:
+    """What allows more connections: a knob for each worker does, and so do more workers."""
+    workers = run.knob_of(Role.WORKERS)
+    alone = knob.role is Role.CONNECTIONS or workers is None
+    return knob.name if alone else f"{knob.name} or {workers}"
 
 
 def large_file_starvation(run: RunEvidence) -> Finding | None:

@@ -7,6 +7,7 @@ server itself counted is in `server_stats`. Anything may be missing: a rule whos
 silent. Rules ask for knobs by role and name them as the server does, so they hold for every server.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trimtab_trials.configuration import Value
@@ -15,6 +16,7 @@ from trimtab_trials.trial import Trial
 
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.targets.equivalents import Equivalent
 from trimtab_tuner.workloads.clients import Clients
 
 OPEN_LOOP = Clients()
@@ -25,11 +27,14 @@ KEPT_UP = 0.95
 class RunEvidence:
     """What is diagnosed: a run's trials, the one in question (`best`), the clients and the server's CPUs.
 
+    `space` has the knobs, `equivalents` what they come to in numbers that all servers share.
+
     The measurements of a trial are in ascending order; most trials have none, as few are looked at. Where
     `clients` are a closed loop, numbers of connections take the place of the rates.
     """
 
     space: Space
+    equivalents: Mapping[Role, Equivalent]
     best: Trial
     trials: tuple[Trial, ...]
     clients: Clients = OPEN_LOOP
@@ -74,6 +79,14 @@ class RunEvidence:
     def value(self, knob: Knob) -> Value | None:
         """The best trial's value of a knob."""
         return self.best.configuration.get(knob.name)
+
+    def connections(self, trial: Trial) -> int | None:
+        """How many connections a trial's configuration allows in all; None where that cannot be told."""
+        equivalent = self.equivalents.get(Role.CONNECTIONS)
+        try:
+            return None if equivalent is None else equivalent.read(trial.configuration)
+        except (KeyError, ValueError):  # of an earlier version's knobs
+            return None
 
     def called(self, words: str, *roles: Role) -> str:
         """The words with the name of the server's knob behind them, if it has one of the first of these

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.space import Space
-from trimtab_tuner.targets.base import Evidence, RenderContext, Target
+from trimtab_tuner.targets.base import ExportEvidence, RenderContext, Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class ExportOrder:
     space: Space
     configuration: Configuration
     context: RenderContext
-    evidence: Evidence
+    evidence: ExportEvidence
     base: str | None = None
     expanded: str = ""
     base_name: str = ""

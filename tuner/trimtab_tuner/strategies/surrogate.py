@@ -10,7 +10,7 @@ divided by its repeats.
 
 *Verification.* Of +1 (verified) and -1 (failed). The probability is that of a positive value.
 
-With experience (`experience.py`) the prior comes from the earlier runs instead: each is smoothed onto the
+With experience (`past_runs.py`) the prior comes from the earlier runs instead: each is smoothed onto the
 candidates; their weighted mean replaces the bowl, and the way in which they differ from it is added to the
 kernel (the empirical covariance), so that two or three trials tell which of the earlier runs this one
 resembles. What no earlier run explains is left to the Matérn kernel.

@@ -46,7 +46,7 @@ class RenderContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class ExportEvidence:
     """What was measured for an exported configuration; every number comes from the run.
 
     `gain` compares it with the default configuration by the interleaved confirmation (None if there was no

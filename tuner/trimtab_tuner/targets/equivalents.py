@@ -3,7 +3,8 @@
 A server's table says for a role which of its knobs has it, and how a value is read into the shared meaning
 and written from it, given everything else that is known (connections for each worker need the workers). The
 meanings are numbers: how many workers, how many connections in total, how many are accepted in one go (0:
-all), whether files are sent by the kernel (1) and workers are pinned (1).
+all), whether files are sent by the kernel (1) and workers are pinned (1). So a knob may stand here for a
+role that is not its own: what nginx allows each worker is, times the workers, its connections in total.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ Meanings = dict[Role, int]
 
 @dataclass(frozen=True)
 class Equivalent:
-    """A knob with the meaning of `role`.
+    """The knob that expresses what `role` means.
 
     `read` makes the meaning from the configuration, `write` the knob's value from all meanings; `lossy` says
     what is lost for a value that the server cannot express, or nothing.

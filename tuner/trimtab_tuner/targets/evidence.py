@@ -10,7 +10,7 @@ from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.confirmation import describe
 from trimtab_tuner.space import Knob
-from trimtab_tuner.targets.base import Demands, Evidence
+from trimtab_tuner.targets.base import Demands, ExportEvidence
 from trimtab_tuner.wording import counted
 
 MOST_NAMED = 4  # settings that a comment names one by one
@@ -40,7 +40,7 @@ def comment(*sentences: str) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def header(server: str, start: str, evidence: Evidence) -> str:
+def header(server: str, start: str, evidence: ExportEvidence) -> str:
     """The top of the file: for what server, how to start it, where the values come from."""
     sentences = [
         f"Configuration for {server}, found by Trimtab. Start: {start}",
@@ -63,14 +63,14 @@ def header(server: str, start: str, evidence: Evidence) -> str:
     return comment(*sentences)
 
 
-def what(knob: Knob, value: Value, evidence: Evidence) -> str:
+def what(knob: Knob, value: Value, evidence: ExportEvidence) -> str:
     """What the setting is, in which unit and scope, and the default it replaces."""
     unit = f" {knob.unit}" if knob.unit and isinstance(value, int) else ""
     default = evidence.default.get(knob.name, knob.default)
     return f"{knob.name} = {value}{unit}, {SCOPES[knob.scope]} (default {default}). {knob.help}"
 
 
-def effect(knob: Knob, configuration: Configuration, evidence: Evidence) -> str:
+def effect(knob: Knob, configuration: Configuration, evidence: ExportEvidence) -> str:
     """The measured effect of the setting under the workload, or why there is none to state."""
     default = evidence.default.get(knob.name, knob.default)
     if configuration[knob.name] == default:

@@ -53,11 +53,11 @@ def get_targets() -> list[Named]:
 
 
 @router.get("/targets/{name}/space")
-def get_space(name: str) -> Space:
-    """The knobs of a target, with ranges, defaults, units and what they do."""
+def get_space(name: str, context: ContextDep) -> Space:
+    """The knobs of a target on this machine, with ranges, defaults, units and what they do."""
     if name not in TARGETS:
         raise HTTPException(404)
-    return TARGETS[name].space()
+    return TARGETS[name].space(cpus=len(context.layout.server))
 
 
 @router.get("/workloads")

@@ -1,4 +1,4 @@
-"""The server under test as a run sees it: one instance, or several replicas side by side.
+"""The server under test as a trial sees it: one instance, or several replicas side by side.
 
 Replicas are started one after the other, each on its share of the CPUs, on a loopback address of its own
 (127.0.0.1, 127.0.0.2 …) and, behind a link, on the addresses of its network devices: of the first device the

@@ -1,6 +1,6 @@
 """One start of the server under test: render, check, start, wait until it answers, stop.
 
-Everything of one start lies in the run's log directory under one name: `trial-3.conf`, `trial-3.log`, and
+Everything of one start lies in one directory of logs under one name: `trial-3.conf`, `trial-3.log`, and
 while it runs the directory `trial-3` with what the server itself writes (there, unless the path of the stats
 socket in it would be longer than a socket's address may be).
 

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.cpu_layout import format_cpus, process_layout
+from trimtab_agent.runtime import machine_lock
 from trimtab_agent.station.generator_peers import Agreement, PeerComparison, compare, own_server
 from trimtab_agent.station.processes.programs import require_built
 from trimtab_agent.stopping import StopSignal
@@ -46,6 +47,7 @@ def compare_loads(
     progress = console_for(stderr=True)
     where = f"generators on CPU {format_cpus(layout.generator)}"
     with ExitStack() as stack:
+        stack.enter_context(machine_lock(settings))
         log = stack.enter_context(NamedTemporaryFile(prefix="trimtab-load-", suffix=".log"))
         if url is None:
             where = f"trimtab-httpd on CPU {format_cpus(layout.server)}, {where}"

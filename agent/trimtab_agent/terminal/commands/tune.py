@@ -110,11 +110,14 @@ def tune(
         ),
     )
     console = console_for(stderr=as_json)
-    with _runs(settings, console) as (repository, runs):
+    layout = process_layout()
+    with _runs(settings, console) as (repository, runs), Follower(console, runs) as follower:
         run_id = runs.start(spec) if resume is None else runs.resume(resume)
         run = repository.run(run_id)
         console.print(f"Run {run_id}: {run.layout['sentence']}")
-        end = Follower(console, runs).follow(run)
+        if list(layout.server) != run.layout["server"] and resume is None:
+            console.print("This command may use other CPUs, but the daemon's hold.")
+        end = follower.follow(run)
         if as_json:
             print_json(run_document(repository, run_id))
         else:

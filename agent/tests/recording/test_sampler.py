@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters.sampler import Sampler
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.recording import recorder
+from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.recording.thinning import decoded
 from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_db.records import CounterSample

@@ -1,0 +1,41 @@
+"""Following a run in the terminal, in this process."""
+
+import io
+import os
+import signal
+import threading
+
+from live_support import tiny_spec
+from rich.console import Console
+from trimtab_agent.errors import HostError
+from trimtab_agent.terminal.follow import Follower, RunsHere
+from trimtab_db.records import RunState
+
+
+def test_stop_that_does_not_arrive_is_told_and_tried_again(runtime):
+    """A daemon that hangs, say: nothing pretends that the run is stopping, and the next Ctrl-C asks anew."""
+    shown = io.StringIO()
+    runs = RunsHere(runtime.service, runtime.broadcaster)
+    stop, failures = runs.stop, [HostError("the daemon does not answer")]
+
+    def stop_the_second_time(run_id):
+        if failures:
+            raise failures.pop()
+        stop(run_id)
+
+    runs.stop = stop_the_second_time
+
+    def ask_again():
+        pause = threading.Event()
+        while "It could not be stopped: the daemon does not answer" not in shown.getvalue():
+            pause.wait(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    asking = threading.Thread(target=ask_again)
+    asking.start()
+    with Follower(Console(file=shown, width=200), runs) as follower:
+        run_id = runs.start(tiny_spec(rate_duration_s=5.0, calibration_step_s=5.0))
+        signal.raise_signal(signal.SIGINT)
+        end = follower.follow(runtime.repository.run(run_id))
+    asking.join()
+    assert end.state is RunState.STOPPED
