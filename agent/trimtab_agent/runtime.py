@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -117,10 +117,9 @@ def open_runtime(settings: AgentSettings) -> Iterator[Runtime]:
             settings=settings,
             repository=repository,
             broadcaster=broadcaster,
-            counters=counters,
             sampler=sampler,
             recorder=recorder,
-            access=setting_access(settings),
+            make_station=station_maker(settings, repository, host_id, layout, counters),
             host_id=host_id,
             layout=layout,
         )
@@ -167,6 +166,33 @@ def open_station(settings: AgentSettings) -> Iterator[Station]:
                 logs=paths.station_log,
             )
         )
+
+
+def station_maker(
+    settings: AgentSettings,
+    repository: Repository,
+    host_id: int,
+    layout: CpuLayout,
+    counters: WatchedCounters,
+) -> Callable[[int], Station]:
+    """Makes the station of this machine for a run, once what a kill has left behind is taken away.
+
+    Settings that the run's trials change are journalled as its own.
+    """
+    paths = VarPaths(settings.var.resolve())
+
+    def make(run_id: int) -> Station:
+        clear_leftovers(paths.leftovers)
+        return Station(
+            settings,
+            host=repository.host(host_id),
+            layout=layout,
+            counters=counters,
+            journal=AffinityJournal(repository.os_changes(host_id, run_id), setting_access(settings)),
+            logs=paths.log(run_id),
+        )
+
+    return make
 
 
 def _put_in_order(settings: AgentSettings, affinity: AffinityService) -> None:

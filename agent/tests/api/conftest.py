@@ -25,7 +25,7 @@ from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.results.outcome import Outcome, RankedConfiguration
-from trimtab_agent.runtime import affinity_service, setting_access
+from trimtab_agent.runtime import affinity_service, station_maker
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.runs import RunService
 from trimtab_db import Repository, open_database, records, sqlite_url
@@ -79,10 +79,9 @@ def launch(directory: Path, **changes: object) -> Daemon:
         settings=settings,
         repository=repository,
         broadcaster=broadcaster,
-        counters=counters,
         sampler=sampler,
         recorder=recorder,
-        access=setting_access(settings),
+        make_station=station_maker(settings, repository, host_id, layout, counters),
         host_id=host_id,
         layout=layout,
     )

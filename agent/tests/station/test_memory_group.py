@@ -116,7 +116,7 @@ def test_what_resists_stays_in_the_journal_with_a_sentence(journal):
 
     journal.remember(KIND, "a")
     assert journal.clear({KIND: refuse}) == [
-        "the memory group a of an earlier run stays: Operation not permitted"
+        "the memory group a of an earlier job stays: Operation not permitted"
     ]
     assert journal.entries() == [Leftover(KIND, "a")]
 

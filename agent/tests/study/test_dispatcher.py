@@ -15,7 +15,7 @@ def two_stations(runtime, monkeypatch):
     study = runs.Study
 
     def with_another(*, stations, run_id, **parts):
-        return study(stations=[*stations, runtime.service._station(run_id)], run_id=run_id, **parts)
+        return study(stations=[*stations, runtime.service._make_station(run_id)], run_id=run_id, **parts)
 
     monkeypatch.setattr(runs, "Study", with_another)
 

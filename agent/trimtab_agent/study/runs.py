@@ -20,7 +20,7 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,7 @@ from trimtab_tuner.presets import Estimate
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
-from trimtab_agent.affinity.journal import AffinityJournal
-from trimtab_agent.affinity.os_settings import SettingAccess
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning, TrialNotRepeatable
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.lock import MachineLock
@@ -43,7 +40,6 @@ from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.station.clearing import clear_leftovers
 from trimtab_agent.station.requirements import require
 from trimtab_agent.station.station import Station
 from trimtab_agent.study.specification import Plan, RunSpec, check
@@ -57,7 +53,7 @@ RESUMABLE = (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED)
 class RunService:
     """Starts, stops and resumes runs on this machine; all methods may be called from any thread.
 
-    `host_id` is the machine's record, `access` how its settings are changed.
+    `host_id` is the machine's record; `make_station` makes its station for a run, by whoever holds its lock.
     """
 
     def __init__(
@@ -66,20 +62,18 @@ class RunService:
         settings: AgentSettings,
         repository: Repository,
         broadcaster: Broadcaster,
-        counters: WatchedCounters,
         sampler: Sampler,
         recorder: Recorder,
-        access: SettingAccess,
+        make_station: Callable[[int], Station],
         host_id: int,
         layout: CpuLayout,
     ) -> None:
         self._settings = settings
         self._repository = repository
         self._broadcaster = broadcaster
-        self._counters = counters
         self._sampler = sampler
         self._recorder = recorder
-        self._access = access
+        self._make_station = make_station
         self._host_id = host_id
         self._layout = layout
         self._paths = VarPaths(settings.var)
@@ -239,8 +233,7 @@ class RunService:
         The thread gives the lock back at its end. A run that cannot be started does not count as running.
         """
         lock.tell(run_id=run_id)
-        clear_leftovers(self._paths.leftovers)
-        station = self._station(run_id)
+        station = self._make_station(run_id)
         try:
             study = Study(
                 run_id=run_id,
@@ -273,18 +266,6 @@ class RunService:
         """Raises what `start` does if the run cannot go on here."""
         workload = recorded_parameters(run.workload_parameters)
         require(self._settings, TARGETS[run.target], workload.definition)
-
-    def _station(self, run_id: int) -> Station:
-        """The station of this machine, for a run; settings that its trials change are journalled as its."""
-        lines = self._repository.os_changes(self._host_id, run_id)
-        return Station(
-            self._settings,
-            host=self._repository.host(self._host_id),
-            layout=self._layout,
-            counters=self._counters,
-            journal=AffinityJournal(lines, self._access),
-            logs=self._paths.log(run_id),
-        )
 
     def _carry_through(self, study: Study, repeated: Trial | None, lock: MachineLock) -> None:
         """What the thread of a run does."""
