@@ -187,7 +187,8 @@ def test_second_daemon_of_a_directory_is_refused(trimtab, daemon):
     """It names the first, whose socket keeps answering."""
     code, output = trimtab("up", "--port=0").finish()
     assert code == 1
-    assert f"is running already (process {daemon.process.pid}, http://127.0.0.1:" in output
+    (sentence,) = output.splitlines()
+    assert f"is running already (process {daemon.process.pid}, http://127.0.0.1:" in sentence
     command: Tune = trimtab("tune", "--preset=fast")
     assert "carries the run out" in command.finish()[1]
 

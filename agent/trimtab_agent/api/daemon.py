@@ -10,7 +10,7 @@ from trimtab_tuner.understanding.importance import load_trees
 from trimtab_agent.api.access import Access
 from trimtab_agent.api.app import create_app
 from trimtab_agent.api.context import Context
-from trimtab_agent.api.local import listen_locally
+from trimtab_agent.api.local import listen_locally, only_daemon
 from trimtab_agent.api.serve import listen, serve
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.runtime import open_runtime
@@ -26,15 +26,12 @@ def run_daemon(settings: AgentSettings) -> None:
     listener = listen(settings)
     port: int = listener.getsockname()[1]
     access = Access(settings, port)
-    # Joined at the end of the process: an import that is cut off in the middle may end it with an abort.
-    threading.Thread(target=load_trees, name="loading").start()
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     url = f"http://{host}:{port}"
-    with (
-        listener,
-        open_runtime(settings) as runtime,
-        listen_locally(settings.var, url, runtime.repository.place) as local,
-    ):
+    with listener, only_daemon(settings.var, url) as lock, open_runtime(settings) as runtime:
+        lock.tell(database=runtime.repository.place)  # before commands can ask
+        # Joined at the end of the process: an import that is cut off in the middle may end it with an abort.
+        threading.Thread(target=load_trees, name="loading").start()
         app = create_app(
             settings,
             Context(
@@ -50,5 +47,6 @@ def run_daemon(settings: AgentSettings) -> None:
                 analyses=Analyses(runtime.repository),
             ),
         )
-        print(f"Trimtab is at {url}, Ctrl-C ends it.", flush=True)
-        serve(app, [listener, local])
+        with listen_locally(settings.var) as local:
+            print(f"Trimtab is at {url}, Ctrl-C ends it.", flush=True)
+            serve(app, [listener, local])

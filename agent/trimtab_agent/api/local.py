@@ -9,7 +9,7 @@ kill.
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from starlette.types import Scope
@@ -19,33 +19,38 @@ from trimtab_agent.host.lock import FileLock, LockTaken
 from trimtab_agent.paths import VarPaths
 
 
-@contextmanager
-def listen_locally(var: Path, url: str, database: str) -> Iterator[socket.socket]:
-    """The socket of the daemon of `var`, which is at `url` for browsers and records in `database`.
+def only_daemon(var: Path, url: str) -> FileLock:
+    """Makes this process the daemon of `var`, which is at `url` for browsers, until the lock is given back.
 
-    Raises HostError if another daemon has that directory, or it can hold no socket.
+    Raises HostError if another one is.
     """
-    paths = VarPaths(var.resolve())
+    path = VarPaths(var.resolve()).daemon_lock
     try:
-        lock = FileLock(paths.daemon_lock, url=url, database=database)
+        return FileLock(path, url=url)
     except LockTaken as taken:
         where = taken.holder.get("url", "an address of its own")
         raise HostError(
-            f"the daemon of {paths.var} is running already (process {taken.pid}, {where}); "
+            f"the daemon of {path.parent} is running already (process {taken.pid}, {where}); "
             "expected another directory (--var)"
         ) from taken
-    with lock, socket.socket(socket.AF_UNIX) as listener:
-        with suppress(FileNotFoundError):
-            paths.daemon_socket.unlink()
+
+
+@contextmanager
+def listen_locally(var: Path) -> Iterator[socket.socket]:
+    """The socket of the daemon of `var`, for its only daemon. Raises HostError if the directory can hold
+    none.
+    """
+    path = VarPaths(var.resolve()).daemon_socket
+    with socket.socket(socket.AF_UNIX) as listener:
+        path.unlink(missing_ok=True)
         try:
-            _bind(listener, paths.daemon_socket)
+            _bind(listener, path)
         except OSError as error:
-            raise HostError(f"cannot listen at {paths.daemon_socket}: {error.strerror}") from error
+            raise HostError(f"cannot listen at {path}: {error.strerror}") from error
         try:
             yield listener
         finally:
-            with suppress(FileNotFoundError):
-                paths.daemon_socket.unlink()
+            path.unlink(missing_ok=True)
 
 
 def is_local(scope: Scope) -> bool:
