@@ -1,5 +1,6 @@
 """Where CPU time goes: perf's samples of a real process, folded into categories."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,14 @@ def test_a_busy_process_is_sampled_and_its_time_told(tmp_path: Path):
     assert sum(profile.percent.values()) == pytest.approx(100, abs=0.1)
     assert profile.percent["application"] > 50
     assert not (tmp_path / "busy.perf").exists()
+
+
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+def test_no_time_gives_no_samples(tmp_path: Path):
+    """Who asks perf to end before it has begun has no profile, and no failure."""
+    with profiling([os.getpid()], (0,), tmp_path, "short") as profile:
+        pass
+    assert (profile.samples, list(tmp_path.glob("*.perf"))) == (0, [])
 
 
 def test_without_perf_a_sentence_says_what_to_install(monkeypatch):

@@ -8,6 +8,7 @@ profile says so by having no kernel category.
 
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -59,8 +60,10 @@ def profiling(pids: Iterable[int], cpus: tuple[int, ...], directory: Path, name:
     try:
         with Child(command, cpus=cpus, log=log) as perf:
             yield profile
-            perf.stop(grace_s=READ_LIMIT_S)  # it writes its file when it is asked to end
-        samples = list(read_samples(data))
+            code = perf.stop(grace_s=READ_LIMIT_S)  # it writes its file when it is asked to end
+        # On a busy machine it may be asked to before it has begun: then there are no samples.
+        begun = data.exists() or code != -signal.SIGTERM
+        samples = list(read_samples(data)) if begun else []
         profile.samples = len(samples)
         profile.percent = fold(samples)
     finally:
