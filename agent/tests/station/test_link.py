@@ -112,8 +112,14 @@ def test_full_link_is_diagnosed_from_what_was_recorded(links, runtime):
     """Four times what 100 Mbit/s carry: the rule finds the link, also where nothing could be verified."""
     spec = tiny_spec(rate_duration_s=1.5, warmup_s=0.5, budget_trials=1, confirmation_repeats=0)
     spec = spec.model_copy(update={"link": "hundred-megabit", "knobs": {"workers": KnobSpec(low=1, high=4)}})
-    run_id = start_with_ladder(runtime, spec, (1000.0, 1500.0, 2000.0, 4000.0))
-    runtime.service.wait()
+    # Near what the link carries, and far beyond it. A trial that the host spoils ends before the link is
+    # full.
+    ladder = (850.0, 900.0, 950.0, 4000.0)
+    for _ in range(5):
+        run_id = start_with_ladder(runtime, spec, ladder)
+        runtime.service.wait()
+        if all(len(t.measurements) == len(ladder) for t in runtime.repository.whole_trials(run_id)):
+            break
     findings = {found.rule: found for found in analyse_run(runtime.repository, run_id).findings}
     found = findings["link-is-the-bottleneck"]
     assert {fact.name: fact.value for fact in found.facts}["link"] == 100
