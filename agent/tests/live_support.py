@@ -56,17 +56,11 @@ LADDER_RPS = (200.0, 400.0)
 
 
 def start_calibrated(runtime: Runtime, **changes: Any) -> int:
-    """Starts a tiny run whose ladder is known already, so that it is in its search at once."""
-    return start_with_ladder(runtime, tiny_spec(**changes))
+    """Starts a tiny run whose ladder is known already, so that it is in its search at once.
 
-
-def start_with_ladder(runtime: Runtime, spec: RunSpec, ladder_rps: tuple[float, ...] = LADDER_RPS) -> int:
-    """Starts a run with rates (by default such that every server keeps up) in place of a calibration."""
-    run_id = runtime.service.start(spec)
-    runtime.service.stop(run_id)
-    runtime.service.wait()
-    runtime.repository.set_run_ladder(run_id, ladder_rps)
-    return runtime.service.resume(run_id)
+    By default with rates such that every server keeps up.
+    """
+    return runtime.service.start(tiny_spec(**{"ladder": LADDER_RPS, **changes}))
 
 
 def tiny_options(**changes: Any) -> list[str]:

@@ -290,6 +290,7 @@ class Measurement(Base):
     server_stats: Mapped[dict[str, Any]]
     counters: Mapped[dict[str, Any]]
     generator_limited: Mapped[bool]
+    held: Mapped[bool]
 
     size_classes: Mapped[list[SizeClassResult]] = relationship(
         lazy="raise", order_by="SizeClassResult.size_bytes"

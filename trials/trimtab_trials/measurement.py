@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+FOLLOWS = 0.95  # replies at 95 % of the offered rate still follow it; the rest is ramp-up and noise
+
 
 @dataclass(frozen=True)
 class SessionCounts:
@@ -70,8 +72,9 @@ class Measurement:
     """One rate driven for one configuration.
 
     `number` counts from 1 in the order of driving. In a closed loop the number of connections takes the place
-    of `rate_rps`. The fields up to `generator_limited` are what curves and tables show; the database reads
-    whole runs with those alone, and then the others are empty.
+    of `rate_rps`. `held` says whether the rules of verification and the run's constraints held at it. The
+    fields up to `held` are what curves and tables show; the database reads whole runs with those alone, and
+    then the others are empty.
 
     `health` is what the generator says of itself, `server_stats` what the server counted during the rate,
     `counters` the averages of the host's counters by source.
@@ -84,6 +87,7 @@ class Measurement:
     requests: RequestCounts = RequestCounts()
     reply_latency: Latency = Latency()
     generator_limited: bool = False
+    held: bool = True
     duration_s: float = 0.0
     warmup_s: float = 0.0
     elapsed_s: float = 0.0
@@ -96,6 +100,29 @@ class Measurement:
     server_stats: dict[str, Any] = field(default_factory=dict)
     counters: dict[str, Any] = field(default_factory=dict)
     size_classes: tuple[SizeClassCounts, ...] = ()
+
+    @property
+    def followed(self) -> bool:
+        """Whether the replies followed the offered rate, as far as ramp-up and chance let them."""
+        return self.reply_rate_rps >= FOLLOWS * self.rate_rps
+
+    @property
+    def cpu_s_per_1000_requests(self) -> float | None:
+        """CPU seconds of all server processes, in user and kernel mode, per 1,000 replies in the window.
+
+        None where it was not counted, or nothing was replied.
+        """
+        used_s = self.counter("server_processes", "cpu_s")
+        replies = self.reply_rate_rps * (self.duration_s - self.warmup_s)
+        return None if used_s is None or replies <= 0 else 1000 * used_s / replies
+
+    @property
+    def memory_bytes(self) -> float | None:
+        """The memory of all server processes at its peak, shared pages counted once (PSS).
+
+        None where it was not counted.
+        """
+        return self.counter("server_processes", "peak_memory_bytes")
 
     @property
     def resident_bytes(self) -> float | None:

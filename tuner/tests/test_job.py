@@ -25,7 +25,6 @@ def make_job(**changes):
     """A job with everything in it."""
     leader = Leader(
         score_mbps=80.5,
-        goodput_mbps={500.0: 40.25, 1000.5: 80.125},
         highest_mbps={500.0: 41.0, 1000.5: 81.0},
         noise=0.03,
     )

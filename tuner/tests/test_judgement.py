@@ -1,23 +1,19 @@
 """What has become of a trial: its verdict by the job alone, its scores by the run's objectives."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
-from trimtab_trials.host import Host
 from trimtab_trials.measurement import Latency, Measurement, RequestCounts, SizeClassCounts
 from trimtab_trials.trial import Verdict
 from trimtab_tuner.early_stop import Leader
-from trimtab_tuner.job import EarlyEnd, TrialJob, TrialReport
-from trimtab_tuner.judgement import judge, judge_early, scores
+from trimtab_tuner.job import EarlyEnd, TrialJob
+from trimtab_tuner.judgement import holds, judge, judge_early, scores
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.parameters import parameters
 
-NOW = datetime(2026, 11, 23, tzinfo=UTC)
-HOST = Host(machine_id="0", name="h", kernel="k", cpu_model="c", cpus=2, memory_bytes=1, topology={})
+LADDER = (100.0, 200.0, 300.0)
 LEADER = Leader(
     score_mbps=80.0,
-    goodput_mbps={100.0: 40.0, 200.0: 80.0, 300.0: 100.0},
     highest_mbps={100.0: 40.0, 200.0: 80.0, 300.0: 100.0},
     noise=0.01,
 )
@@ -60,21 +56,6 @@ def measured(rate_rps, goodput_mbps, *, late=0, limited=False, p999_us=500.0):
 
 
 GOOD = (measured(100.0, 40.0), measured(200.0, 80.0), measured(300.0, 100.0))
-
-
-def report(verdict, measurements):
-    """A report as a station makes it."""
-    return TrialReport(
-        verdict=verdict,
-        reason="",
-        measurements=measurements,
-        host=HOST,
-        target_version="1",
-        server_config="",
-        disturbances=(),
-        started_at=NOW,
-        finished_at=NOW,
-    )
 
 
 def test_fair_trial_is_verified():
@@ -126,38 +107,54 @@ def test_broken_rule_ends_a_trial_early():
 
 
 def test_hopeless_trial_ends_early_and_is_worth_an_estimate():
-    """The same that the station saw, worked out again from the report."""
-    job = make_job(end_early=EarlyEnd(objective="sustained", leader=LEADER))
-    driven = (measured(100.0, 40.0), measured(200.0, 30.0), measured(300.0, 20.0))
-    longer = job.model_copy(update={"ladder": (100.0, 200.0, 250.0, 300.0)})
-    leader = LEADER.model_copy(
-        update={name: {**getattr(LEADER, name), 250.0: 90.0} for name in ("goodput_mbps", "highest_mbps")}
-    )
-    longer = longer.model_copy(update={"end_early": EarlyEnd(objective="sustained", leader=leader)})
+    """It is taken to keep what it had at the last rate, which is below what the leader has."""
+    leader = LEADER.model_copy(update={"highest_mbps": {**LEADER.highest_mbps, 250.0: 90.0}})
+    ladder = (100.0, 200.0, 250.0, 300.0)
+    job = make_job(ladder=ladder, end_early=EarlyEnd(objective="sustained", leader=leader))
     collapsed = (measured(100.0, 60.0), measured(200.0, 30.0), measured(250.0, 20.0))
-    judged = judge_early(longer, collapsed)
+    judged = judge_early(job, collapsed)
     assert judged.verdict is Verdict.STOPPED_EARLY
-    found = scores(longer, report(Verdict.STOPPED_EARLY, collapsed), "sustained", None, None)
-    assert found.score is None
-    assert 0 < found.estimated_score <= 30.0
     assert f"{LEADER.score_mbps:.1f} Mbps" in judged.reason
-    assert scores(job, report(Verdict.VERIFIED, driven), "sustained", None, None).score == 20.0
+    found = scores(Verdict.STOPPED_EARLY, collapsed, ladder, "sustained", None, None)
+    assert (found.score, found.estimated_score) == (None, 20.0)
 
 
 def test_scores_are_of_the_runs_objectives():
-    """Another objective, another score of the same report."""
-    verified = report(Verdict.VERIFIED, GOOD)
-    found = scores(make_job(), verified, "peak", "p999", None)
+    """Another objective, another score of the same measurements."""
+    found = scores(Verdict.VERIFIED, GOOD, LADDER, "peak", "p999", None)
     assert (found.score, found.second_score, found.estimated_score) == (100.0, 0.5, None)
-    assert scores(make_job(), verified, "condensed-area", None, None).score == pytest.approx(75.0)
+    assert scores(Verdict.VERIFIED, GOOD, LADDER, "condensed-area", None, None).score == pytest.approx(75.0)
 
 
 @pytest.mark.parametrize("verdict", [v for v in Verdict if v is not Verdict.VERIFIED])
 def test_what_was_not_verified_has_no_score(verdict):
-    """Nor has a calibration."""
-    assert scores(make_job(), report(verdict, GOOD), "peak", None, None).score is None
-    calibration = make_job(ladder=(), calibrate_from_rps=100.0)
-    assert scores(calibration, report(Verdict.VERIFIED, GOOD), "peak", None, None).score is None
+    """Nor has a calibration, which has no ladder."""
+    assert scores(verdict, GOOD, LADDER, "peak", None, None).score is None
+    assert scores(Verdict.VERIFIED, GOOD, (), "peak", None, None).score is None
+
+
+def test_generator_that_gave_out_leaves_a_lower_bound():
+    """What the server followed until then it can do at least."""
+    limited = (*GOOD[:2], measured(300.0, 10.0, limited=True))
+    found = scores(Verdict.GENERATOR_LIMITED, limited, LADDER, "peak", None, None)
+    assert (found.score, found.estimated_score) == (None, 80.0)
+
+
+def test_generator_that_gives_out_where_the_server_had_given_way_says_nothing_new():
+    """The trial is judged by what the generator could offer."""
+    given_way = replace(GOOD[1], reply_rate_rps=120.0)
+    judged = judge(make_job(), (GOOD[0], given_way, measured(300.0, 10.0, limited=True)))
+    assert judged.verdict is Verdict.VERIFIED
+
+
+def test_what_breaks_beyond_the_ladder_or_between_its_rungs_does_not_fail_a_trial():
+    """It only says where the capacity ends."""
+    job = make_job(rise=1.25, refinements=1)
+    beyond = replace(measured(375.0, 90.0, late=400), held=False)
+    between = replace(measured(335.0, 90.0, late=400), held=False)
+    assert not holds(job, beyond)
+    assert holds(job, GOOD[2])
+    assert judge(job, (*GOOD, beyond, between)).verdict is Verdict.VERIFIED
 
 
 def test_measurement_without_size_classes_is_not_taken_for_a_fair_one():

@@ -186,7 +186,7 @@ def conclude(
     else:
         sentence = (
             f"{name} passed verification in {chosen.verified_blocks} of {counted(len(blocks), 'block')} "
-            "and the default in none, so that no gain can be stated."
+            "and the default in none, so that no gain in score can be stated."
         )
     sentence += why
     return ConfirmationResult(

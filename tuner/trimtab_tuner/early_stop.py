@@ -4,19 +4,21 @@ What a trial has to reach is the *leader*: the configuration with the highest sc
 trials, so that one lucky trial does not set the bar). After each rate the trial is granted the most that the
 rest of the ladder could still bring:
 
-- at each rate left, the highest goodput that any verified trial has shown there (the leader's or a better);
+- at each rate left, the highest goodput that any verified trial has shown there (the leader's or a better),
+  or its own at its last rate if that is higher still;
+- once it has *given way* (its replies did not follow the rate), no more than its best goodput so far: it has
+  no more to give;
 - once its own tail has *collapsed* (goodput `COLLAPSE` below its own peak at two rates in a row), no more
   than it had at the better of the two: an overloaded server does not recover under more load;
 - for `mat`, once its latency limit is broken, nothing: later rates do not count;
 - and `MARGIN` standard deviations of a trial's noise on all of it, for bad luck so far and good luck to come.
 
 If the score of that is still below the leader's, the trial is stopped. What it would have scored is then
-estimated: at the rates left it keeps the share of the leader's goodput that it had at its last rate. The
-estimate is never above the bound, and so always below the leader; it is told to strategies as an estimate.
+estimated as if it kept at the rates left the goodput that it had at its last (`score.on_ladder`), and told to
+strategies as an estimate.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import fmean
+from collections.abc import Iterable, Mapping, Sequence
 
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose
@@ -31,24 +33,22 @@ MARGIN = 2.0
 
 
 class Leader(Frozen):
-    """What a trial has to reach: the best score so far in Mbps and its goodput by rate.
+    """What a trial has to reach: the best score so far in Mbps.
 
     `highest_mbps` is the best of any verified trial at each rate, `noise` the relative standard deviation of
     one trial.
     """
 
     score_mbps: float
-    goodput_mbps: dict[float, float]
     highest_mbps: dict[float, float]
     noise: float
 
 
 class EarlyStop(Frozen):
-    """A trial that cannot reach the leader: at most `bound_mbps`, probably `estimate_mbps`."""
+    """A trial that cannot reach the leader: it has at most `bound_mbps`."""
 
     bound_mbps: float
     leader_mbps: float
-    estimate_mbps: float
     collapsed: bool
 
     def sentence(self, at: str) -> str:
@@ -65,20 +65,18 @@ def find_leader(
 ) -> Leader | None:
     """The leader among a run's trials of the search; None as long as none was verified.
 
-    `curves` has the goodput in Mbps by rate of each trial, by the trial's number.
+    `curves` has the goodput in Mbps at each rung of the ladder of each trial, by the trial's number.
     """
     verified = [t for t in trials if t.purpose is TrialPurpose.SEARCH and t.score is not None]
     if not verified:
         return None
-    each = standings(verified)
-    lead, score_mbps = max(
-        ((digest, one.search_score or 0.0) for digest, one in each.items()), key=lambda pair: pair[1]
-    )
-    of_lead = [curves.get(trial.number, {}) for trial in each[lead].search]
+    highest: dict[float, float] = {}
+    for trial in verified:
+        for rate_rps, goodput_mbps in curves.get(trial.number, {}).items():
+            highest[rate_rps] = max(goodput_mbps, highest.get(rate_rps, 0.0))
     return Leader(
-        score_mbps=score_mbps,
-        goodput_mbps=_by_rate(of_lead, fmean),
-        highest_mbps=_by_rate([curves.get(trial.number, {}) for trial in verified], max),
+        score_mbps=max(s.search_score or 0.0 for s in standings(verified).values()),
+        highest_mbps=highest,
         noise=noise,
     )
 
@@ -89,42 +87,35 @@ def stop_early(
     rates_left: Sequence[float],
     leader: Leader | None,
     limit: Limit | None = None,
+    ladder: Sequence[float] = (),
 ) -> EarlyStop | None:
     """Whether a trial need not be driven at `rates_left`; None if it may still reach the leader.
 
     `driven` are its measurements so far, all of which are verified; `limit` is that of `mat` where the text
-    of the objective has none.
+    of the objective has none. The leader's score is that on `ladder`; without one, on the rates driven and
+    left.
     """
     if leader is None or not driven or not rates_left:
         return None
-    last = driven[-1]
-    if any(rate not in leader.highest_mbps for rate in (*rates_left, last.rate_rps)):
+    if any(rate not in leader.highest_mbps for rate in (*rates_left, driven[-1].rate_rps)):
         return None
-    cap = _collapsed_to(driven)
-    share = min(1.0, last.goodput_mbps / max(leader.goodput_mbps.get(last.rate_rps, 0.0), 1e-9))
-    most = _capped(leader.highest_mbps, rates_left, cap)
-    likely = [share * goodput for goodput in _capped(leader.goodput_mbps, rates_left, cap)]
-    bound = (1 + MARGIN * leader.noise) * _reached(objective, driven, rates_left, most, limit)
+    cap = _cap(driven)
+    shown = [max(leader.highest_mbps[rate], driven[-1].goodput_mbps) for rate in rates_left]
+    most = shown if cap is None else [min(goodput, cap) for goodput in shown]
+    bound = (1 + MARGIN * leader.noise) * _reached(objective, driven, rates_left, most, limit, ladder)
     if bound >= leader.score_mbps:
         return None
     return EarlyStop(
-        bound_mbps=bound,
-        leader_mbps=leader.score_mbps,
-        estimate_mbps=min(bound, _reached(objective, driven, rates_left, likely, limit)),
-        collapsed=cap is not None,
+        bound_mbps=bound, leader_mbps=leader.score_mbps, collapsed=_collapsed_to(driven) is not None
     )
 
 
-def _by_rate(
-    curves: Sequence[Mapping[float, float]], combine: Callable[[Iterable[float]], float]
-) -> dict[float, float]:
-    rates = {rate for curve in curves for rate in curve}
-    return {rate: combine([curve[rate] for curve in curves if rate in curve]) for rate in rates}
-
-
-def _capped(goodput_mbps: Mapping[float, float], rates: Sequence[float], cap: float | None) -> list[float]:
-    each = [goodput_mbps.get(rate, 0.0) for rate in rates]
-    return each if cap is None else [min(goodput, cap) for goodput in each]
+def _cap(driven: Sequence[Measurement]) -> float | None:
+    """The most goodput that the trial can still have at any rate; None while nothing says so."""
+    collapsed = _collapsed_to(driven)
+    if collapsed is None and not driven[-1].followed:
+        return max(measurement.goodput_mbps for measurement in driven)
+    return collapsed
 
 
 def _collapsed_to(driven: Sequence[Measurement]) -> float | None:
@@ -140,6 +131,7 @@ def _reached(
     rates: Sequence[float],
     goodputs: Sequence[float],
     limit: Limit | None,
+    ladder: Sequence[float],
 ) -> float:
     """The score of what was driven with those goodputs at the rates left."""
     kind, own_limit = parse_objective(objective)
@@ -148,7 +140,7 @@ def _reached(
         for rate, goodput in zip(rates, goodputs, strict=True)
     ]
     if kind is not Objective.MAT:
-        return score(objective, [*driven, *granted])
+        return score(objective, [*driven, *granted], ladder=ladder)
     limit = own_limit or limit
     if limit is None:
         raise ValueError("mat needs a limit to be bounded by")

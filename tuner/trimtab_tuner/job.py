@@ -8,7 +8,8 @@ or a file of a host (a learnt workload names its model by the model's own digest
 
     job = TrialJob(...)            text = job.model_dump_json()            read_job(text) == job
 
-A job either climbs a ladder (`ladder`) or calibrates (`calibrate_from_rps`): then its rates are found as it
+A job either climbs a ladder (`ladder`), if wanted beyond its end (`rise`) and between its rungs
+(`refinements`, `climbing.Climbing`), or calibrates (`calibrate_from_rps`): then all its rates are found as it
 goes, by `ladder.Calibration`.
 """
 
@@ -47,10 +48,12 @@ class EarlyEnd(Frozen):
     """When a trial's outcome is settled before the end of its ladder.
 
     Always when it can no longer be verified. With a `leader` also when it can no longer reach it under the
-    `objective`; `limit` is that of `mat` where the objective's text has none.
+    `objective`; `limit` is that of `mat` where the objective's text has none. The leader's score is that on
+    `ladder`, which may have more rungs than the job drives.
     """
 
     objective: str
+    ladder: tuple[float, ...] = ()
     limit: Limit | None = None
     leader: Leader | None = None
 
@@ -59,9 +62,12 @@ class TrialJob(Frozen):
     """One configuration to be measured.
 
     `base` is a user's own configuration file with its includes, if the server is to run with that. The
-    conditions are the workload's. In a closed loop numbers of connections take the place of the rates. `seed`
-    is that of the arrivals. Without a `placement` the station divides its CPUs itself. With `profile` the
-    server is sampled.
+    conditions are the workload's. In a closed loop numbers of connections take the place of the rates. A
+    server that follows the last rate of the `ladder` is driven on upwards by the factor `rise`, if that is
+    given; what lies between the highest rate it follows and the next is halved `refinements` times. Neither
+    changes the verdict, which is of the ladder. `capacity` has a calibration count as followed only what
+    breaks no rule. `seed` is that of the arrivals. Without a `placement` the station divides its CPUs itself.
+    With `profile` the server is sampled.
     """
 
     version: Literal[1] = 1
@@ -70,7 +76,10 @@ class TrialJob(Frozen):
     base: str | None = None
     workload: WorkloadParameters
     ladder: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(max_length=64)] = ()
+    rise: Annotated[float, Field(gt=1, le=4)] | None = None
+    refinements: Annotated[int, Field(ge=0, le=16)] = 0
     calibrate_from_rps: Annotated[float, Field(gt=0)] | None = None
+    capacity: bool = False
     rate_duration_s: Annotated[float, Field(gt=0, le=3600)]
     warmup_s: Seconds = 0.0
     gap_s: Seconds = 0.0
@@ -93,6 +102,8 @@ class TrialJob(Frozen):
             raise ValueError(
                 "calibrate_from_rps: a closed loop has no rates; expected a ladder of connections"
             )
+        if self.clients.loop == "closed" and (self.rise is not None or self.refinements):
+            raise ValueError("rise, refinements: a closed loop has no rates to climb")
         if self.warmup_s >= self.rate_duration_s:
             raise ValueError(f"warmup_s = {self.warmup_s}: expected less than {self.rate_duration_s}")
         return self

@@ -5,6 +5,7 @@ The station decides the verdict, by the job alone. Scores are a matter of the ru
 differently under another objective.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,11 +13,13 @@ from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Verdict
 
 from trimtab_tuner.early_stop import stop_early
-from trimtab_tuner.job import TrialJob, TrialReport
+from trimtab_tuner.job import TrialJob
 from trimtab_tuner.limits import Limit, broken_limit, parse_limit
 from trimtab_tuner.score import score
 from trimtab_tuner.second_objective import second_score
 from trimtab_tuner.verification import verify
+
+SCORED = (Verdict.VERIFIED, Verdict.STOPPED_EARLY, Verdict.GENERATOR_LIMITED)
 
 
 @dataclass(frozen=True)
@@ -39,19 +42,24 @@ class Scores:
 def judge(job: TrialJob, measurements: Sequence[Measurement]) -> Judgement:
     """The judgement of a trial that has been measured at all these rates.
 
-    Constraints say nothing about a calibration: its rates are not those of the ladder.
+    Constraints say nothing about a calibration that does not look for a capacity: its rates are not those of
+    the ladder. What was driven beyond the ladder or between its rungs says nothing against a configuration;
+    nor does a generator that gave out where the server had already been seen not to follow.
     """
-    for measurement in measurements:
-        if measurement.generator_limited:
+    rungs = [m for m in measurements if job.calibrates or m.rate_rps in job.ladder]
+    given_way = min((m.rate_rps for m in rungs if gave_way(m)), default=math.inf)
+    limited = [m for m in rungs if m.generator_limited]
+    for measurement in limited:
+        if measurement.rate_rps < given_way:
             at = job.clients.level(measurement.rate_rps)
             return Judgement(
                 Verdict.GENERATOR_LIMITED, f"At {at}: {'; '.join(measurement.health['reasons'])}"
             )
-    verification = verify(measurements, job.thresholds)
+    rungs = [m for m in rungs if not m.generator_limited]
+    verification = verify(rungs, job.thresholds)
     if not verification.verified:
         return Judgement(Verdict.FAILED_VERIFICATION, verification.sentence(job.clients))
-    limits = () if job.calibrates else job.constraints
-    broken = broken_limit([parse_limit(text) for text in limits], measurements)
+    broken = broken_limit(_limits(job), rungs)
     if broken is not None:
         limit, measurement = broken
         at = job.clients.level(measurement.rate_rps)
@@ -59,12 +67,29 @@ def judge(job: TrialJob, measurements: Sequence[Measurement]) -> Judgement:
     return Judgement(Verdict.VERIFIED, verification.sentence(job.clients))
 
 
+def gave_way(measurement: Measurement) -> bool:
+    """Whether the server was asked for more than it can do: the replies did not follow, or a rule broke."""
+    return not measurement.generator_limited and not (measurement.followed and measurement.held)
+
+
+def holds(job: TrialJob, measurement: Measurement) -> bool:
+    """Whether the rules of verification and the job's constraints hold at one rate."""
+    return (
+        verify([measurement], job.thresholds).verified and broken_limit(_limits(job), [measurement]) is None
+    )
+
+
+def _limits(job: TrialJob) -> list[Limit]:
+    return [parse_limit(text) for text in job.constraints] if job.capacity or not job.calibrates else []
+
+
 def judge_early(job: TrialJob, measurements: Sequence[Measurement]) -> Judgement | None:
     """The judgement of a trial that need not be driven at the rates left; None if its outcome is open.
 
     Every rule and every constraint must hold at every rate, so that one broken now stays broken.
     """
-    rates_left = job.ladder[len(measurements) :]
+    last_rps = measurements[-1].rate_rps
+    rates_left = [rate for rate in job.ladder if rate > last_rps]
     if job.end_early is None or not rates_left:
         return None
     at = job.clients.level(measurements[-1].rate_rps)
@@ -74,24 +99,33 @@ def judge_early(job: TrialJob, measurements: Sequence[Measurement]) -> Judgement
             so_far, reason=f"{so_far.reason} Stopped at {at}: nothing measured later could mend that."
         )
     end = job.end_early
-    stop = stop_early(end.objective, measurements, rates_left, end.leader, end.limit)
+    stop = stop_early(
+        end.objective, measurements, rates_left, end.leader, end.limit, end.ladder or job.ladder
+    )
     return None if stop is None else Judgement(Verdict.STOPPED_EARLY, stop.sentence(at))
 
 
 def scores(
-    job: TrialJob, report: TrialReport, objective: str, second: str | None, limit: Limit | None
+    verdict: Verdict,
+    measurements: Sequence[Measurement],
+    ladder: Sequence[float],
+    objective: str,
+    second: str | None,
+    limit: Limit | None,
 ) -> Scores:
-    """What a report is worth under a run's objectives; `limit` is that of `mat` where a text has none.
+    """What a trial is worth under a run's objectives on its ladder, as that is now.
 
-    A calibration has no score, nor has what was not verified.
+    `limit` is that of `mat` where a text has none. What was not verified has no score. One that was stopped
+    early has an estimate, which is the most that it could have reached; one at which the generator gave out
+    has one that is the least.
     """
-    if report.verdict is Verdict.STOPPED_EARLY and job.end_early is not None:
-        end, driven = job.end_early, report.measurements
-        stop = stop_early(end.objective, driven, job.ladder[len(driven) :], end.leader, end.limit)
-        return Scores(estimated_score=None if stop is None else stop.estimate_mbps)
-    if report.verdict is not Verdict.VERIFIED or job.calibrates:
+    told = [m for m in measurements if not m.generator_limited]
+    if verdict not in SCORED or not any(m.rate_rps in ladder for m in told):
         return Scores()
+    own = score(objective, told, limit, ladder)
+    if verdict is not Verdict.VERIFIED:
+        return Scores(estimated_score=own)
+    rungs = [m for m in told if m.rate_rps in ladder]
     return Scores(
-        score=score(objective, report.measurements, limit),
-        second_score=None if second is None else second_score(second, report.measurements, limit),
+        score=own, second_score=None if second is None else second_score(second, rungs, limit, ladder)
     )

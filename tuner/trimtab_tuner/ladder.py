@@ -1,27 +1,36 @@
-"""Which rates a run measures: a calibration on the default configuration, then a ladder fixed for the run.
+"""Which rates a run measures: a calibration on the default configuration, a ladder made from it, and how that
+grows.
 
 The calibration raises the offered rate geometrically until the replies no longer follow it, then narrows the
-knee down. The first rate that is not followed is driven once more before it counts: a host that was busy with
-something else for a second would otherwise set the ladder of the whole run, far below the knee. A generator
-that gives out where the server has already been seen not to follow says nothing new; nor does a generator
-that is full, whether it has fallen behind already or not. It is a state
-machine without clock or network: the caller drives each `next_rate()` for a second or two and tells what was
-measured.
+knee down (climbing.py). The first rate that is not followed is driven once more before it counts: a host that
+was busy with something else for a second would otherwise set the ladder of the whole run, far below the knee.
+A generator that gives out where the server has already been seen not to follow says nothing new; nor does a
+generator that is full, whether it has fallen behind already or not. It is a state machine without clock or
+network: the caller drives each `next_rate()` for a second or two and tells what was measured.
 
     calibration = Calibration()
     while (rate_rps := calibration.next_rate()) is not None:
         calibration.tell(drive(rate_rps))
     ladder = calibration.ladder(points=4)
+
+The ladder that comes of it says what the default can do. What the search finds can do more: a trial that
+follows the highest rung climbs on (`RUNG_RISE`), and the rungs that it passes are added for all. Trials of
+the search are then driven at the lowest rung and the highest few: what lies between every contender follows.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from trimtab_trials.measurement import Measurement
 
+from trimtab_tuner.climbing import Climbing, whole
+
 RISE = 1.6  # about five steps per decade: the knee is met within 60 %, and two refinements bring that to 15 %
-FOLLOWS = 0.9  # replies at 90 % of the offered rate still follow it; the rest is ramp-up and noise
+RUNG_RISE = (
+    1.25  # from rung to rung where the ladder grows; what follows the one and not the next is known within
+)
 REFINEMENTS = 2
 GENERATOR_FULL = 0.95  # of a CPU: then it has no more to give
 GENERATOR_SPARE = 0.9  # what it has just managed once it will not manage in every trial
@@ -35,18 +44,16 @@ class CalibrationError(Exception):
 class Calibration:
     """The search for the saturation rate; rates in requests per second.
 
-    `steps` counts the measurements told. `generator_limited` says that the load generator gave out before the
-    server: the saturation rate is then only a lower bound.
+    `steps` counts the measurements told, of which there are `max_steps` at most. With `capacity` only a rate
+    at which all rules held counts as followed: what comes out is the capacity, not the saturation alone.
     """
 
     start_rate_rps: float = 2000.0
     max_steps: int = 14
+    refinements: int = REFINEMENTS
+    capacity: bool = False
     steps: int = 0
-    generator_limited: bool = False
-    _followed: float = 0.0  # highest offered rate that the replies followed
-    _lost: float = math.inf  # lowest offered rate that they did not
-    _doubted: float | None = None  # the rate that was not followed and is driven once more
-    _refined: int = 0
+    _climbing: Climbing = field(init=False)
     _reply_rates: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -54,20 +61,21 @@ class Calibration:
             raise CalibrationError(
                 f"start rate {self.start_rate_rps}: expected a rate above 0 requests per second"
             )
+        self._climbing = Climbing([self.start_rate_rps], rise=RISE, refinements=self.refinements, sure=True)
+
+    @property
+    def generator_limited(self) -> bool:
+        """Whether the load generator gave out before the server: the saturation is then a lower bound."""
+        return self._climbing.limited
+
+    @property
+    def saturated(self) -> bool:
+        """Whether a rate was met that the server did not follow; without one its saturation was not seen."""
+        return math.isfinite(self._climbing.lost_rps)
 
     def next_rate(self) -> float | None:
         """The rate to drive next, or None when the calibration is over."""
-        if self.steps == 0:
-            return self.start_rate_rps
-        if self.steps >= self.max_steps or self.generator_limited or self._refined >= REFINEMENTS:
-            return None
-        if self._doubted is not None:
-            return self._doubted
-        if math.isinf(self._lost):
-            return self._followed * RISE
-        if self._followed == 0.0:
-            return self._lost / RISE**2
-        return math.sqrt(self._followed * self._lost)
+        return self._climbing.next_rate() if self.steps < self.max_steps else None
 
     def tell(self, measurement: Measurement) -> None:
         """Take in what was measured at the rate given last.
@@ -76,26 +84,15 @@ class Calibration:
         """
         rate, replies = measurement.rate_rps, measurement.reply_rate_rps
         full = (measurement.generator_cpu_share or 0.0) >= GENERATOR_FULL
-        limited = measurement.generator_limited or full
         if replies == 0 and not self._reply_rates:
             raise CalibrationError(
                 f"the server answered no request at {rate:.0f} requests per second; "
                 "expected it to answer some, is it running and does it serve the workload's files?"
             )
         self.steps += 1
-        bracketed = self._followed > 0.0 and math.isfinite(self._lost)
         self._reply_rates.append(replies)
-        if limited and self._doubted is None and math.isinf(self._lost):
-            self.generator_limited = True
-        elif replies >= FOLLOWS * rate and not limited:
-            self._followed = max(self._followed, rate)
-            self._doubted = None
-        elif math.isinf(self._lost) and self._doubted is None:
-            self._doubted = rate
-        else:
-            self._doubted = None
-            self._lost = min(self._lost, rate)
-        self._refined += bracketed
+        good = measurement.followed and (measurement.held or not self.capacity)
+        self._climbing.tell(rate, good=good, limited=measurement.generator_limited or full)
 
     @property
     def saturation_rps(self) -> float:
@@ -123,9 +120,8 @@ class Calibration:
         """Present estimate of the number of steps in all, those done included (for progress bars)."""
         if self.next_rate() is None:
             return self.steps
-        if math.isinf(self._lost):
-            return max(9, min(self.steps + REFINEMENTS + 1, self.max_steps))
-        return min(self.steps + REFINEMENTS - self._refined, self.max_steps)
+        known = self.steps + self._climbing.steps_left
+        return min(known if self.saturated else max(7 + self.refinements, known + 1), self.max_steps)
 
 
 def make_ladder(saturation_rps: float, points: int) -> tuple[float, ...]:
@@ -149,3 +145,32 @@ def make_ladder(saturation_rps: float, points: int) -> tuple[float, ...]:
             f"for a ladder of {points} rates"
         )
     return rates
+
+
+def grown(ladder: Sequence[float], measurements: Sequence[Measurement]) -> tuple[float, ...]:
+    """The ladder with the rungs above it at which a verified trial was measured and all rules still held.
+
+    The last of them is the first that the trial did not follow, unless the generator gave out before, or a
+    rule broke there: so the ladder ends above what its best can do, and not far above.
+    """
+    rungs = list(ladder)
+    rung, highest = ladder[-1], max((m.rate_rps for m in measurements), default=0.0)
+    measured = {m.rate_rps: m for m in measurements if not m.generator_limited}
+    while (rung := whole(rung * RUNG_RISE)) <= highest:
+        here = measured.get(rung)
+        if here is None:
+            continue
+        if here.held:
+            rungs.append(rung)
+        if not (here.held and here.followed):
+            break
+    return tuple(rungs)
+
+
+def rungs_to_search(ladder: Sequence[float], points: int) -> tuple[float, ...]:
+    """The rungs that a trial of the search is driven at, no more than the `points` that the ladder began
+    with.
+
+    Of a ladder that has grown these are the lowest and the highest.
+    """
+    return tuple(ladder) if len(ladder) <= points else (ladder[0], *ladder[len(ladder) - points + 1 :])

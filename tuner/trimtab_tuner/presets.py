@@ -9,7 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from trimtab_tuner.climbing import whole
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.ladder import REFINEMENTS
 from trimtab_tuner.limits import parse_limit
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space, SpaceError
@@ -20,6 +22,8 @@ from trimtab_tuner.workloads.file_sets import FILE_SIZES
 PROCESS_START_S = 0.5  # render, check, start and stop a server: measured well under this on two cores
 WARM_BYTES_PER_S = 400e6  # reading the file set once through the server
 WRITE_BYTES_PER_S = 150e6  # writing it, on a slow disk
+USUAL_GROWTH = 2  # rungs by which a ladder grows: the best often follows 1.6 times what the default does
+OVERLOADED = 2  # rungs of a trial at which clients give up, so that they drain for their whole timeout
 DIRECTORY_BYTES = sum(FILE_SIZES)
 
 
@@ -48,6 +52,11 @@ class RunSettings(Frozen):
     documented advice to the finalists, `learn` lets the search learn from earlier runs of the target. `gap_s`
     is the pause after each rate, in which TIME_WAIT sockets drain. With `early_stopping` a trial of the
     search is stopped at the rate after which its outcome can no longer matter (`early_stop.py`).
+
+    With a `ladder` of its own (rates in requests per second) a run neither makes one nor lets it grow: runs
+    of different days compare on it. `capacity_halvings` is how often the confirmation halves what lies
+    between the highest rate that is followed and the next (`climbing.py`), `calibration_halvings` how often
+    the calibration does. `capacity_only` leaves the search away: one climb of the default is all.
     """
 
     directories: Annotated[int, Field(ge=1, le=10_000)]
@@ -59,6 +68,10 @@ class RunSettings(Frozen):
     warmup_s: Annotated[float, Field(ge=0, le=3600)]
     gap_s: Annotated[float, Field(ge=0, le=3600)]
     ladder_points: Annotated[int, Field(ge=2, le=64)]
+    ladder: tuple[Annotated[float, Field(gt=0, le=1e7)], ...] = ()
+    calibration_halvings: Annotated[int, Field(ge=1, le=16)] = REFINEMENTS
+    capacity_halvings: Annotated[int, Field(ge=0, le=16)] = 2
+    capacity_only: bool = False
     restart_between_rates: bool = False
     early_stopping: bool = True
     strategy: str = DEFAULT_STRATEGY
@@ -86,6 +99,15 @@ class RunSettings(Frozen):
     def _parsed(cls, constraints: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(parse_limit(text).text for text in constraints)
 
+    @field_validator("ladder")
+    @classmethod
+    def _ascending(cls, ladder: tuple[float, ...]) -> tuple[float, ...]:
+        rates = tuple(map(whole, ladder))
+        if len(rates) == 1 or list(rates) != sorted(set(rates)):
+            given = ", ".join(f"{rate:g}" for rate in ladder)
+            raise ValueError(f"ladder = {given}: expected two or more ascending rates, each once")
+        return rates
+
     @model_validator(mode="after")
     def _consistent(self) -> "RunSettings":
         if self.warmup_s >= self.rate_duration_s:
@@ -109,7 +131,7 @@ class RunSettings(Frozen):
 class Preset(Frozen):
     """A named set of settings with one sentence on when to use it."""
 
-    name: Literal["quick", "standard", "thorough", "thesis"]
+    name: Literal["quick", "standard", "thorough", "thesis", "capacity"]
     help: str
     settings: RunSettings
 
@@ -152,8 +174,9 @@ def override(settings: RunSettings, changes: Mapping[str, object]) -> RunSetting
 def estimate(
     settings: RunSettings, space: Space, file_set_bytes: float | None = None, *, two_objectives: bool = False
 ) -> Estimate:
-    """What a run takes: an upper estimate in which every rate drains for its whole timeout, and none is
-    saved by stopping early.
+    """What a run takes: an upper estimate in which no rate is saved by stopping early.
+
+    Every trial drains for the whole timeout at `OVERLOADED` rungs, and the ladder grows by `USUAL_GROWTH`.
 
     `file_set_bytes` is the size of the workload's file set; that of `directories` if not given. With
     `two_objectives` two more finalists are confirmed: the other end of the front, and its knee.
@@ -162,17 +185,24 @@ def estimate(
     """
     if not space.free:
         raise SpaceError(space.knobs[0].name, "every knob is fixed: expected at least one free knob to tune")
-    rate_s = settings.rate_duration_s + settings.timeout_s + settings.gap_s
-    starts = settings.ladder_points if settings.restart_between_rates else 1
+    rate_s = settings.rate_duration_s + settings.gap_s
+    points = len(settings.ladder) or settings.ladder_points
+    growth = 0 if settings.ladder else USUAL_GROWTH
+    starts = points if settings.restart_between_rates else 1
     if file_set_bytes is None:
         file_set_bytes = settings.directories * DIRECTORY_BYTES
     warm_s = file_set_bytes / WARM_BYTES_PER_S
-    trial_s = settings.ladder_points * rate_s + starts * PROCESS_START_S + warm_s
-    calibration_steps = 9
-    step_s = settings.calibration_step_s + settings.timeout_s
+    trial_s = points * rate_s + OVERLOADED * settings.timeout_s + starts * PROCESS_START_S + warm_s
+    rung_s = rate_s + (starts > 1) * PROCESS_START_S
+    exported_s = trial_s + growth * rung_s
+    climb_s = exported_s + settings.capacity_halvings * rung_s + settings.timeout_s
+    calibration_steps = 0 if settings.ladder else 7 + settings.calibration_halvings
+    step_s = settings.calibration_step_s
     finalists = 2 + settings.runners_up + settings.expert_baseline + 2 * two_objectives
     confirmations = finalists * settings.confirmation_repeats
     searches = min(settings.budget_trials, _size(space))
+    if settings.capacity_only:
+        confirmations = searches = 0
     breakdown = (
         PhaseEstimate(
             phase="preparing",
@@ -183,8 +213,12 @@ def estimate(
             phase="calibrating", trials=0, duration_s=calibration_steps * step_s + PROCESS_START_S + warm_s
         ),
         PhaseEstimate(phase="searching", trials=searches, duration_s=searches * trial_s),
-        PhaseEstimate(phase="confirming", trials=confirmations, duration_s=confirmations * trial_s),
-        PhaseEstimate(phase="exporting", trials=1, duration_s=trial_s + 1),
+        PhaseEstimate(phase="confirming", trials=confirmations, duration_s=confirmations * climb_s),
+        PhaseEstimate(
+            phase="exporting",
+            trials=0 if settings.capacity_only else 1,
+            duration_s=0.0 if settings.capacity_only else exported_s + 1,
+        ),
     )
     return Estimate(
         trials=sum(phase.trials for phase in breakdown),
@@ -305,6 +339,13 @@ PRESETS: dict[str, Preset] = {
                     "expert_baseline": True,
                     "thresholds": Thresholds(confidence=None),
                 }
+            ),
+        ),
+        Preset(
+            name="capacity",
+            help="No search: one climb with the configuration there is, to what it follows; two minutes.",
+            settings=_QUICK.model_copy(
+                update={"calibration_step_s": 7.0, "calibration_halvings": 4, "capacity_only": True}
             ),
         ),
     )

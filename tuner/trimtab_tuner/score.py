@@ -1,6 +1,7 @@
 """Objectives: what makes one number of a trial's measurements.
 
-All are in Mbps of goodput (requests completed in time) and higher is better:
+All are in Mbps of goodput (requests completed in time) and higher is better. They are taken on the run's
+ladder, of which a trial need not have been driven at every rung (`on_ladder`):
 
 `condensed-area`
     The area under the curve of goodput over offered rate, by trapezoids, divided by the span of the ladder:
@@ -20,7 +21,8 @@ All are in Mbps of goodput (requests completed in time) and higher is better:
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
@@ -98,19 +100,55 @@ def derived_limit(low_load_mean_us: float) -> Limit:
 
 
 def score(
-    objective: Objective | str, measurements: Sequence[Measurement], limit: Limit | None = None
+    objective: Objective | str,
+    measurements: Sequence[Measurement],
+    limit: Limit | None = None,
+    ladder: Sequence[float] = (),
 ) -> float:
     """The trial's score in Mbps; `limit` is that of `mat` where the text of the objective has none.
+
+    With a `ladder` the score is that on it; what was measured beside its rungs does not count. Without one
+    the rates that were measured are the ladder.
 
     ValueError for an unknown objective, without measurements, or for `mat` without a limit.
     """
     kind, own_limit = parse_objective(objective)
+    if ladder:
+        measurements = [m for m in measurements if m.rate_rps in set(ladder)]
     if kind is not Objective.MAT:
-        return _FUNCTIONS[kind](measurements)
+        return _FUNCTIONS[kind](list(on_ladder(measurements, ladder).values()) if ladder else measurements)
     limit = own_limit or limit
     if limit is None:
         raise ValueError("mat needs a limit: given as in 'mat: p999 <= 4ms', or derived from a calibration")
     return achievable(measurements, limit)
+
+
+def on_ladder(measurements: Sequence[Measurement], ladder: Sequence[float]) -> dict[float, Measurement]:
+    """A trial at every rung of the ladder: as measured, or as what was measured elsewhere lets one expect.
+
+    Below a measured rung the server answers what is offered, as far as it did there: it is only less load.
+    Above the highest it keeps the goodput that it had there, which is the most where it did not follow any
+    more, and the least where it did.
+    """
+    measured = {m.rate_rps: m for m in _ascending(measurements)}
+    rates = list(measured)
+    at_rungs: dict[float, Measurement] = {}
+    for rung in ladder:
+        nearest = measured[next((rate for rate in rates if rate >= rung), rates[-1])]
+        share = min(1.0, rung / max(nearest.reply_rate_rps, 1e-9))
+        at_rungs[rung] = replace(
+            nearest,
+            rate_rps=rung,
+            goodput_mbps=nearest.goodput_mbps * (1.0 if rung in measured else share),
+        )
+    return at_rungs
+
+
+def goodput_by_rung(measurements: Sequence[Measurement], ladder: Sequence[float]) -> Mapping[float, float]:
+    """Goodput in Mbps of a trial at every rung of the ladder; nothing where nothing was measured."""
+    if not measurements:
+        return {}
+    return {rung: m.goodput_mbps for rung, m in on_ladder(measurements, ladder).items()}
 
 
 def _ascending(measurements: Sequence[Measurement]) -> list[Measurement]:

@@ -58,13 +58,16 @@ def needs_limit(text: str) -> bool:
     return not axis(text).minimised and parse_objective(text) == (Objective.MAT, None)
 
 
-def second_score(text: str, measurements: Sequence[Measurement], limit: Limit | None = None) -> float | None:
+def second_score(
+    text: str, measurements: Sequence[Measurement], limit: Limit | None = None, ladder: Sequence[float] = ()
+) -> float | None:
     """The figure of a second objective; None where the cost was not measured.
 
-    `limit` is that of `mat`, as in `score`. ValueError as `axis` and `score` raise it.
+    `limit` is that of `mat`, and `ladder` the run's, as in `score`. ValueError as `axis` and `score` raise
+    it.
     """
     if not axis(text).minimised:
-        return score(text, measurements, limit)
+        return score(text, measurements, limit, ladder)
     if text.strip() == RSS:
         seen = [m.resident_bytes for m in measurements if m.resident_bytes is not None]
         return max(seen) / 1e6 if seen else None

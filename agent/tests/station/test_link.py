@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from live_support import start_with_ladder, tiny_options, tiny_spec, wait_until_gone
+from live_support import tiny_options, tiny_spec, wait_until_gone
 from trimtab_agent.errors import HostError
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_agent.runtime import open_runtime
@@ -110,13 +110,15 @@ def test_run_over_a_link_is_limited_by_its_rate(links, runtime, listener):
 
 def test_full_link_is_diagnosed_from_what_was_recorded(links, runtime):
     """Four times what 100 Mbit/s carry: the rule finds the link, also where nothing could be verified."""
-    spec = tiny_spec(rate_duration_s=1.5, warmup_s=0.5, budget_trials=1, confirmation_repeats=0)
-    spec = spec.model_copy(update={"link": "hundred-megabit", "knobs": {"workers": KnobSpec(low=1, high=4)}})
     # Near what the link carries, and far beyond it. A trial that the host spoils ends before the link is
     # full.
     ladder = (850.0, 900.0, 950.0, 4000.0)
+    spec = tiny_spec(
+        ladder=ladder, rate_duration_s=1.5, warmup_s=0.5, budget_trials=1, confirmation_repeats=0
+    )
+    spec = spec.model_copy(update={"link": "hundred-megabit", "knobs": {"workers": KnobSpec(low=1, high=4)}})
     for _ in range(5):
-        run_id = start_with_ladder(runtime, spec, ladder)
+        run_id = runtime.service.start(spec)
         runtime.service.wait()
         if all(len(t.measurements) == len(ladder) for t in runtime.repository.whole_trials(run_id)):
             break

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from live_support import TINY, start_with_ladder, wait_until_gone
+from live_support import LADDER_RPS, TINY, wait_until_gone
 from trimtab_agent.affinity.journal import AffinityJournal
 from trimtab_agent.affinity.os_settings import DirectAccess, SettingRefused
 from trimtab_agent.affinity.steering import Steering
@@ -216,9 +216,9 @@ def test_run_measures_replicas_behind_a_link(steered_links, runtime, monkeypatch
         "server.network-backend": KnobSpec(fixed="sendfile"),
         "server.max-connections": KnobSpec(low=16, high=20),
     }
-    settings = {**TINY, "budget_trials": 1, "confirmation_repeats": 0}
+    settings = {**TINY, "ladder": LADDER_RPS, "budget_trials": 1, "confirmation_repeats": 0}
     spec = RunSpec(target="lighttpd", link="eight-gigabit", knobs=knobs, settings=settings)
-    run_id = start_with_ladder(runtime, spec)
+    run_id = runtime.service.start(spec)
     runtime.service.wait()
     trials = runtime.repository.whole_trials(run_id)
     trial = next(trial for trial in trials if trial.purpose is TrialPurpose.SEARCH)

@@ -2,7 +2,7 @@
 
 import json
 
-from live_support import start_with_ladder, tiny_options, tiny_spec
+from live_support import tiny_options, tiny_spec
 from trimtab_agent.study.specification import KnobSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
@@ -74,7 +74,8 @@ def test_trial_that_cannot_matter_is_stopped_with_its_reason(runtime):
         "sendfile": KnobSpec(fixed="nonblocking"),
     }
     grid = {"strategy": "grid", "coarse_grid": {"max_connections": 2}}
-    run_id = start_with_ladder(runtime, tiny_spec(narrowed, **grid, early_stopping=True), (1000.0, 2000.0))
+    ladder = (1000.0, 2000.0)
+    run_id = runtime.service.start(tiny_spec(narrowed, **grid, early_stopping=True, ladder=ladder))
     runtime.service.wait()
     run = runtime.repository.run(run_id)
     assert (run.state, run.error) == (RunState.FINISHED, "")

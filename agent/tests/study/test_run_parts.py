@@ -15,7 +15,7 @@ from trimtab_agent.results.front import finalists_of_front, run_front
 from trimtab_agent.station.disturbance import busy_percent
 from trimtab_agent.station.server.checking import check_file
 from trimtab_agent.study.calibration import recorded_calibration
-from trimtab_agent.study.conclusion import confirmed_outcome, remark_on_ladder, unfinished_outcome
+from trimtab_agent.study.conclusion import confirmed_outcome, unfinished_outcome
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.remeasuring import judged, not_driven, text_to_run, with_remeasured
@@ -69,13 +69,15 @@ def recorded_run(second_objective=None, **settings):
     )
 
 
-def history_of(trials):
+def history_of(trials, ladder=(1000.0, 2000.0, 3000.0, 4000.0)):
     """The history of a run with these trials."""
     recorded = SimpleNamespace(
-        trials=lambda _: trials,
-        goodput_curves=lambda _: {},
+        run=lambda _: SimpleNamespace(ladder=ladder),
+        trials_with_curves=lambda _: trials,
         proposals_of=lambda _: [],
-        whole_trials=lambda _, *, after, limit, size_classes: [t for t in trials if t.number > after][:limit],
+        whole_trials=lambda _, *, after=0, limit=None, numbers=None, size_classes: [
+            t for t in trials if t.number > after and (numbers is None or t.number in numbers)
+        ][:limit],
         trial=lambda _, number: next(t for t in trials if t.number == number),
     )
     return History(recorded, 1)
@@ -110,22 +112,50 @@ def test_clear_winner_is_recommended_with_its_gain():
     assert outcome.verdicts == {"verified": 8}
 
 
-@pytest.mark.parametrize(("replies_rps", "said"), [(1990.0, True), (1500.0, False)])
-def test_winner_that_answers_everything_is_said_to_be_faster_than_the_ladder(replies_rps, said):
-    """The ladder is made from what the default can do: what is beyond its last rate nobody has seen."""
+def test_outcome_is_told_in_peoples_terms():
+    """Twice the load; the latency where both still follow."""
     other = {**DEFAULT, "workers": 4}
-    ladder = (measured(1000.0, 1000.0), measured(2000.0, replies_rps))
     blocks = confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
-    trials = [replace(each, measurements=ladder) for each in blocks]
-    remark = remark_on_ladder(recorded_run(), other, history_of(trials))
-    assert ("2000 requests/s, this configuration answers all" in remark) is said
-    assert ("Tune again with its exported file" in remark) is said
-    calibrated = trial(1, TrialPurpose.CALIBRATION, DEFAULT, None)
-    full = replace(calibrated, measurements=(measured(2000.0, 2000.0, cpu_share=0.97),))
-    limited = remark_on_ladder(recorded_run(), other, history_of([full, *trials]))
-    assert ("give it more CPUs" in limited) is said
-    assert remark_on_ladder(recorded_run(), other, history_of(blocks)) == ""
-    assert concluded((DEFAULT, other), trials).remark_on_ladder == ""  # nothing has been exported yet
+    trials = [
+        replace(each, measurements=climbed(1500.0 if each.configuration == DEFAULT else 3500.0))
+        for each in blocks
+    ]
+    outcome = concluded((DEFAULT, other), trials)
+    assert outcome.sentence.startswith(
+        "workers=4 follows 3,000 requests/s (3,000 to 4,000), the default 1,000"
+    )
+    assert "200% more" in outcome.sentence
+    assert "At 1,000 requests/s it has p99 1 ms (the default 1 ms)" in outcome.sentence
+    own = outcome.ranking[0].performance
+    assert (own.capacity_rps.mean, own.load_rps, own.at_least) == (3000.0, 1000.0, False)
+
+
+def test_default_that_is_never_verified_has_a_capacity_all_the_same():
+    """What can be stated is stated: the gain in capacity, where there is none in score."""
+    other = {**DEFAULT, "workers": 4}
+    trials = [
+        replace(
+            each,
+            measurements=climbed(1500.0 if each.configuration == DEFAULT else 3500.0),
+            **(
+                {"verdict": Verdict.FAILED_VERIFICATION, "score": None}
+                if each.configuration == DEFAULT
+                else {}
+            ),
+        )
+        for each in confirmation([(100, 120), (101, 122), (99, 119), (100, 121)], other)
+    ]
+    outcome = concluded((DEFAULT, other), trials)
+    assert outcome.best == other
+    assert "200% more" in outcome.sentence
+
+
+def climbed(capacity_rps):
+    """What a server of that capacity measures up a ladder."""
+    return tuple(
+        replace(measured(rate, min(rate, capacity_rps)), reply_latency=Latency(p99_us=1000.0))
+        for rate in (1000.0, 2000.0, 3000.0, 4000.0)
+    )
 
 
 def test_no_significant_gain_keeps_the_default():
@@ -302,6 +332,8 @@ def test_remaining_time_goes_by_what_such_trials_have_taken():
         taken(2, 40.0, "verified"),
         taken(3, 10.0, "stopped-early"),
         taken(4, 1.0, "aborted"),
+        taken(5, 30.0, "failed-verification", TrialPurpose.CONFIRMATION),
+        taken(6, 50.0, "verified", TrialPurpose.CONFIRMATION),
     ]
     progress = RunProgress(Broadcaster(), 1, PLAN.estimate(), recorded)
     progress.enter_phase(RunPhase.SEARCHING)
@@ -480,7 +512,7 @@ def test_history_keeps_of_a_trial_what_became_of_it(monkeypatch):
     history.record(whole)
     assert recorded == [whole]
     assert [(kept.measurements, kept.server_config) for kept in history.trials] == [((), "")]
-    assert history.leader().goodput_mbps == {1000.0: 90.0}
+    assert history.leader().highest_mbps[1000.0] == 90.0
 
 
 def test_check_of_an_export_makes_nothing_outside_its_directory(tmp_path):

@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, computed_field
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.pareto import Place
+from trimtab_tuner.performance import Performance
 from trimtab_tuner.second_objective import Axis
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.understanding.stability import Kind
@@ -29,7 +30,8 @@ class RankedConfiguration(Found):
     `rank` is shared by those that cannot be told apart, None without enough verified repeats to tell.
     `scores_mbps` has one entry per block, None where the trial was not verified; `gain` is over the default
     configuration, None for the default itself or without repeats. `stability` is that of the neighbourhood
-    which the search has measured.
+    which the search has measured. `is_expert` marks the target's documented advice. `performance` is what it
+    does in people's terms, None where no block is whole.
     """
 
     rank: int | None
@@ -40,6 +42,8 @@ class RankedConfiguration(Found):
     mean_score_mbps: float | None
     gain: Gain | None
     stability: Kind = "unknown"
+    is_expert: bool = False
+    performance: Performance | None = None
 
 
 class FrontMember(Found):
@@ -123,8 +127,7 @@ class Outcome(Found):
     best of the search so far. `gain` is that of the best finalist over the default, None when the
     confirmation was not reached. `verdicts` counts the run's trials by verdict. `front` is None for a run
     with one objective. `remeasured` is what the exported file scored, None when the run has not come to that.
-    `remark_on_ladder` says that `best` answered all that was offered even at the highest rate, so that more
-    is in it than the ladder shows; empty where it did not, and before it has been exported.
+    `capacity` is what one climb of the default has found, where that was all that was asked for.
     """
 
     sentence: str
@@ -136,7 +139,7 @@ class Outcome(Found):
     verdicts: dict[str, int]
     front: Front | None = None
     remeasured: Remeasured | None = None
-    remark_on_ladder: str = ""
+    capacity: Performance | None = None
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated properties
     @property

@@ -6,12 +6,14 @@ render → the server's own check → start → wait until it answers → warm �
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
 from typing import Any
 
 from trimtab_trials.measurement import Measurement
 from trimtab_tuner.affinity import cpus_of_replicas, steers_queues
+from trimtab_tuner.climbing import Climbing
 from trimtab_tuner.job import TrialJob
-from trimtab_tuner.judgement import Judgement, judge, judge_early
+from trimtab_tuner.judgement import Judgement, holds, judge, judge_early
 from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import plan_of
@@ -86,7 +88,7 @@ class Climb:
                 measurement, disturbance = self._measure_calmly(server, rate_rps)
                 self.measurements.append(measurement)
                 self._listener.measured(measurement)
-                if disturbance and not job.calibrates:
+                if disturbance and rate_rps in job.ladder:
                     raise Disturbed(f"At {job.clients.level(rate_rps)} {disturbance}.")
                 if (settled := judge_early(job, self.measurements)) is not None:
                     return settled
@@ -95,11 +97,19 @@ class Climb:
         return judge(job, self.measurements)
 
     def _rates(self) -> Iterator[float]:
-        """The ladder; in a calibration each rate follows from what was measured at the one before."""
-        if self._job.calibrate_from_rps is None:
-            yield from self._job.ladder
+        """The ladder and what lies beyond and between; each rate follows from what was measured before."""
+        job = self._job
+        if job.calibrate_from_rps is not None:
+            yield from self._calibration(job.calibrate_from_rps)
             return
-        calibration = Calibration(start_rate_rps=self._job.calibrate_from_rps)
+        climbing = Climbing(job.ladder, rise=job.rise, refinements=job.refinements)
+        while (rate_rps := climbing.next_rate()) is not None:
+            yield rate_rps
+            last = self.measurements[-1]
+            climbing.tell(rate_rps, good=last.followed and last.held, limited=last.generator_limited)
+
+    def _calibration(self, start_rps: float) -> Iterator[float]:
+        calibration = Calibration(start_rps, refinements=self._job.refinements, capacity=self._job.capacity)
         while (rate_rps := calibration.next_rate()) is not None:
             yield rate_rps
             try:
@@ -215,7 +225,8 @@ class Climb:
         if moved := server.workers_moved():
             raise Disturbed("; ".join(moved))
         number = len(self.measurements) + 1
-        return measurement_of(number, result, counted(stats_before, stats_after), values)
+        measurement = measurement_of(number, result, counted(stats_before, stats_after), values)
+        return replace(measurement, rate_rps=rate_rps, held=holds(self._job, measurement))
 
     def _profiling(self, server: Replicas) -> AbstractContextManager[Profile | None]:
         """Samples the server's processes, if the job asks for it."""
@@ -239,8 +250,9 @@ class Climb:
                 warmup_s=job.warmup_s,
                 timeout_s=job.timeout_s,
                 sessions=self._site.files.sessions,
-                # Every trial meets the same arrivals; the rates differ among themselves.
-                seed=job.seed + len(self.measurements),
+                # Every trial with this seed meets the same arrivals at a rate, whatever rates it has been
+                # driven at before; the rates differ among themselves.
+                seed=job.seed + round(rate_rps),
                 cpus=self._layout.generator,
                 realtime=self._layout.realtime_generator,
                 log=equipment.directory / f"{self._name}.load.log",

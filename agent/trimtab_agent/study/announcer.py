@@ -1,5 +1,7 @@
 """Tells listeners and the database what happens in a run."""
 
+from collections.abc import Sequence
+
 from trimtab_db import Repository
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.configuration import Configuration
@@ -29,6 +31,15 @@ class Announcer:
         self._broadcaster.publish(
             "run", {"run_id": self._run_id, "state": state.value, "phase": self._phase.value}
         )
+
+    def ladder_grown(self, trial: Trial, ladder: Sequence[float], level: str) -> None:
+        """The ladder has grown: the scores of the search are others now."""
+        self.note(
+            "info",
+            f"Trial {trial.number} follows more than the highest rate of the ladder, which now goes up to "
+            f"{level}; scores are those on the longer ladder.",
+        )
+        self._broadcaster.publish("ladder", {"run_id": self._run_id, "ladder": list(ladder)})
 
     def note(self, level: str, message: str) -> None:
         """Something worth telling has happened: recorded as an event of the run, and told."""

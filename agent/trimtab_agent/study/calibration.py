@@ -31,7 +31,7 @@ def calibrate(
     `on_step` gets the steps done and the steps expected. Raises CalibrationError when the server does not
     come through it.
     """
-    going_on = Calibration(start_rate_rps=settings.calibration_start_rps)
+    going_on = new_calibration(settings)
 
     def measured(measurement: Measurement) -> None:
         with suppress(CalibrationError):  # told below
@@ -42,6 +42,15 @@ def calibrate(
     if trial.verdict in USELESS:
         raise CalibrationError(f"the default configuration could not be calibrated: {trial.reason}")
     return _told(settings, trial.measurements)
+
+
+def new_calibration(settings: RunSettings) -> Calibration:
+    """A calibration as the run wants it, that has been told nothing."""
+    return Calibration(
+        settings.calibration_start_rps,
+        refinements=settings.calibration_halvings,
+        capacity=settings.capacity_only,
+    )
 
 
 def recorded_calibration(settings: RunSettings, history: History) -> Calibration | None:
@@ -66,15 +75,20 @@ def calibration_sentence(calibration: Calibration, ladder: tuple[float, ...]) ->
             f"The load generator gave out before the server, at {calibration.saturation_rps:.0f} requests/s: "
             f"the ladder {rates} requests/s ends below, and faster configurations cannot show by how much."
         )
+    if not calibration.saturated:
+        return (
+            f"The calibration has not seen the default configuration saturate: it followed every rate up to "
+            f"{calibration.saturation_rps:.0f} requests/s; the ladder begins as {rates} requests/s."
+        )
     return (
         f"The default configuration saturates at {calibration.saturation_rps:.0f} requests/s; "
-        f"the ladder is {rates} requests/s."
+        f"the ladder begins as {rates} requests/s, and grows with what is found."
     )
 
 
 def _told(settings: RunSettings, measurements: Iterable[Measurement]) -> Calibration:
     """A calibration that has been told these; raises CalibrationError."""
-    calibration = Calibration(start_rate_rps=settings.calibration_start_rps)
+    calibration = new_calibration(settings)
     for measurement in measurements:
         calibration.tell(measurement)
     return calibration

@@ -1,18 +1,19 @@
 """From a run's recorded trials to its outcome: the sentence, the gain, the ranking."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.blocks import Blocks
+from trimtab_tuner.climbing import capacity_of
 from trimtab_tuner.confirmation import conclude, describe
-from trimtab_tuner.diagnosis.evidence import KEPT_UP
+from trimtab_tuner.ladder import Calibration
 from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
 from trimtab_tuner.noise import Noise
-from trimtab_tuner.presets import RunSettings
+from trimtab_tuner.performance import Performance, in_words, performances
 from trimtab_tuner.roles import Role
 from trimtab_tuner.score import parse_objective
 from trimtab_tuner.space import Knob, Space
@@ -23,7 +24,6 @@ from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.results.front import run_front
 from trimtab_agent.results.outcome import Outcome, RankedConfiguration
-from trimtab_agent.study.calibration import recorded_calibration
 from trimtab_agent.study.history import History
 
 ADVICE = {
@@ -48,10 +48,11 @@ def confirmed_outcome(
     history: History,
     blocks: Blocks,
     best: Trial | None,
+    expert: Configuration | None = None,
 ) -> Outcome:
     """The outcome by the blocks of the confirmation that are whole; `finalists` begins with the default.
 
-    `best` is what the search recommends.
+    `best` is what the search recommends, `expert` the target's documented advice.
     """
     space, trials = Space.model_validate(run.space), history.trials
     slots = [
@@ -63,16 +64,24 @@ def confirmed_outcome(
     searched = history.finished(TrialPurpose.SEARCH)
     recommended = None if best is None else best.configuration
     concluded = conclude(space, finalists, slots, searched, best=recommended)
+    done = confirmed_performances(run, finalists, history, slots)
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
     gains = {configuration_hash(c.configuration): c.gain for c in concluded.challengers}
     ranking = []
     for number, finalist in enumerate(finalists):
         digest = configuration_hash(finalist)
         ranked = _ranked(finalist, number == 0, slots, ranks, gains.get(digest))
-        stable = concluded.stability.get(digest, "unknown")
-        ranking.append(ranked.model_copy(update={"stability": stable}))
+        ranking.append(
+            ranked.model_copy(
+                update={
+                    "stability": concluded.stability.get(digest, "unknown"),
+                    "is_expert": finalist == expert,
+                    "performance": done.get(digest),
+                }
+            )
+        )
     ranking.sort(key=lambda r: (r.rank is None, r.rank, -(r.mean_score_mbps or 0.0)))
-    sentence = concluded.sentence
+    sentence = f"{_headline(concluded.recommended, space.default(), done)} {concluded.sentence}".strip()
     if concluded.recommended is None:
         sentence = f"{sentence} {explain_no_verified(run, history)}"
     elif best is not None and best.score == 0:
@@ -93,6 +102,28 @@ def confirmed_outcome(
         verdicts=verdict_counts(trials),
         front=run_front(run, concluded.recommended, trials),
     )
+
+
+def confirmed_performances(
+    run: records.Run, finalists: Sequence[Configuration], history: History, slots: Sequence[Trial]
+) -> dict[str, Performance]:
+    """What each finalist does in people's terms, by its hash, over these trials of the confirmation."""
+    measured = history.measured_in_blocks(slots)
+    if not finalists or not slots or clients_of(run.workload_parameters).loop == "closed":
+        return {}
+    return performances(measured, configuration_hash(finalists[0]), history.ladder)
+
+
+def _headline(
+    recommended: Configuration | None, default: Configuration, done: Mapping[str, Performance]
+) -> str:
+    """What the recommended configuration does beside the default; empty where that is not known."""
+    own = None if recommended is None else done.get(configuration_hash(recommended))
+    if recommended is None or own is None:
+        return ""
+    if recommended == default:
+        return in_words("The default", own)
+    return in_words(describe(recommended, default), own, done.get(configuration_hash(default)))
 
 
 def _ranked(
@@ -131,28 +162,40 @@ def unfinished_outcome(run: records.Run, best: Trial | None, history: History) -
     )
 
 
-def remark_on_ladder(run: records.Run, best: Configuration, history: History) -> str:
-    """That the ladder ends below what `best`, which has been exported, can do; empty where it does not.
-
-    The ladder is made from what the default can do. Where another is faster than its last rate, how much
-    faster is not seen, nor which of several that are. A closed loop has no end of this kind.
-    """
-    clients = clients_of(run.workload_parameters)
-    trial = history.latest(best)
-    if trial is None or not trial.measurements or clients.loop == "closed":
-        return ""
-    top = max(trial.measurements, key=lambda measurement: measurement.rate_rps)
-    if top.reply_rate_rps < KEPT_UP * top.rate_rps:
-        return ""
-    calibration = recorded_calibration(RunSettings.model_validate(run.settings), history)
-    advice = "Tune again with its exported file as the base (--base FILE): there the calibration goes higher."
-    if calibration is not None and calibration.generator_limited:
-        advice = "More the load generator could not offer: give it more CPUs, or tune for fewer server CPUs."
-    return (
-        f"Even at the highest rate of the ladder, {clients.level(top.rate_rps)}, this configuration answers "
-        "all that is offered: it may be faster than the ladder shows, and others as fast cannot be told from "
-        f"it. {advice}"
+def capacity_outcome(run: records.Run, space: Space, history: History, climbed: Calibration) -> Outcome:
+    """The outcome of a run that was to find the default's capacity, from its one climb."""
+    measurements = history.calibrations()[-1].measurements
+    default = space.default()
+    digest = configuration_hash(default)
+    ladder = [m.rate_rps for m in measurements]
+    capacity = performances({digest: {1: measurements}}, digest, ladder)[digest]
+    sentence = (
+        in_words("The configuration", capacity) or "The configuration follows none of the rates driven."
     )
+    return Outcome(
+        sentence=f"{sentence} {_what_ended(run, measurements, climbed)}".strip(),
+        confirmed=False,
+        default=default,
+        best=default,
+        gain=None,
+        ranking=(),
+        verdicts={},
+        capacity=capacity,
+    )
+
+
+def _what_ended(run: records.Run, measurements: Sequence[Measurement], climbed: Calibration) -> str:
+    """What came above the capacity: the generator's limit, a rule that broke, or replies that fell behind."""
+    if climbed.generator_limited:
+        return "More the load generator could not offer."
+    capacity = capacity_of(measurements)
+    lost = [m for m in measurements if capacity is not None and m.rate_rps == capacity.lost_rps]
+    if not lost:
+        return ""
+    at = clients_of(run.workload_parameters).level(lost[0].rate_rps)
+    if not lost[0].held:
+        return f"At {at} the rules of fairness break."
+    return f"At {at} it answers {lost[0].reply_rate_rps:,.0f} requests/s."
 
 
 def _unfinished_sentence(run: records.Run, best: Trial | None, history: History, noise: Noise) -> str:

@@ -58,10 +58,16 @@ class Confirmation:
             blocks = self._blocks()
             progress.expect(RunPhase.CONFIRMING, blocks.trials_left)
             if blocks.next_slot is None:
-                return confirmed_outcome(self._run, self._finalists, self._history, blocks, self._best)
+                return self._outcome(blocks)
             block, configuration = blocks.next_slot
             dispatcher.carry_out(
-                dispatcher.order(TrialPurpose.CONFIRMATION, configuration, ladder, block=block)
+                dispatcher.order(
+                    TrialPurpose.CONFIRMATION,
+                    configuration,
+                    ladder,
+                    block=block,
+                    **dispatcher.to_capacity(),
+                )
             )
 
     def so_far(self) -> Outcome | None:
@@ -69,7 +75,7 @@ class Confirmation:
         blocks = self._blocks()
         if blocks.next_slot is not None and len(blocks.whole) < FEWEST_BLOCKS:
             return None
-        outcome = confirmed_outcome(self._run, self._finalists, self._history, blocks, self._best)
+        outcome = self._outcome(blocks)
         if blocks.next_slot is None:
             return outcome
         sentence = (
@@ -77,6 +83,11 @@ class Confirmation:
             f"confirmation, which say so far: {outcome.sentence} Not confirmed."
         )
         return outcome.model_copy(update={"confirmed": False, "sentence": sentence})
+
+    def _outcome(self, blocks: Blocks) -> Outcome:
+        return confirmed_outcome(
+            self._run, self._finalists, self._history, blocks, self._best, self._expert()
+        )
 
     def _blocks(self) -> Blocks:
         return Blocks(self._finalists, self._repeats, self._run.seed, self._history.trials)

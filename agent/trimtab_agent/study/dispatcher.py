@@ -11,14 +11,15 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypedDict
 
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.job import EarlyEnd, Placement, TrialJob, TrialReport
-from trimtab_tuner.judgement import scores
+from trimtab_tuner.judgement import Scores, scores
+from trimtab_tuner.ladder import RUNG_RISE
 from trimtab_tuner.limits import Limit
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.workloads.parameters import WorkloadParameters
@@ -33,7 +34,16 @@ from trimtab_agent.study.progress import RunProgress
 
 log = logging.getLogger(__name__)
 
+BLOCK_SEEDS = 100_000_007  # apart, so that the rate added to one block's seed never makes another's
+
 OnMeasured = Callable[[Measurement], None]
+
+
+class Climb(TypedDict):
+    """How far a trial is driven beyond its ladder and between its rungs (`TrialJob`)."""
+
+    rise: float | None
+    refinements: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,15 +146,24 @@ class Dispatcher:
         block: int = 0,
         proposal_number: int | None = None,
         end_early: EarlyEnd | None = None,
+        rise: float | None = None,
+        refinements: int = 0,
         base: str | None = None,
     ) -> Order:
-        """The run's next trial, up the ladder; with the text `base` in place of the user's own file."""
+        """The run's next trial, up the ladder; with the text `base` in place of the user's own file.
+
+        Every block of the confirmation has arrivals of its own, so that what is found holds for more than
+        one realisation of them; within a block they are the same for all.
+        """
         settings = self._settings
         job = self._job(
             configuration,
             ladder=tuple(ladder),
+            rise=rise,
+            refinements=refinements,
             rate_duration_s=settings.rate_duration_s,
             warmup_s=settings.warmup_s,
+            seed=self._run.seed + block * BLOCK_SEEDS,
             end_early=end_early,
             **({} if base is None else {"base": base}),
         )
@@ -157,12 +176,23 @@ class Dispatcher:
             proposal_number=proposal_number,
         )
 
+    def to_capacity(self) -> Climb:
+        """How a trial of the confirmation is driven on to its capacity.
+
+        Not in a closed loop, which has no rates, nor beside a ladder that was asked for.
+        """
+        if self._settings.ladder or self._workload.definition.clients.loop == "closed":
+            return Climb(rise=None, refinements=0)
+        return Climb(rise=RUNG_RISE, refinements=self._settings.capacity_halvings)
+
     def calibration(self, configuration: Configuration) -> Order:
         """The run's next trial, as a calibration."""
         settings, step_s = self._settings, self._settings.calibration_step_s
         job = self._job(
             configuration,
             calibrate_from_rps=settings.calibration_start_rps,
+            refinements=settings.calibration_halvings,
+            capacity=settings.capacity_only,
             rate_duration_s=step_s,
             warmup_s=step_s * settings.warmup_s / settings.rate_duration_s,
         )
@@ -199,6 +229,13 @@ class Dispatcher:
         if trial.verdict is Verdict.CRASHED:
             self._announcer.note("warning", f"Trial {trial.number} crashed: {trial.reason}")
         return trial
+
+    def scores_of(
+        self, verdict: Verdict, measurements: Sequence[Measurement], *, ladder: Sequence[float]
+    ) -> Scores:
+        """What a trial is worth on a ladder under the run's objectives."""
+        run = self._run
+        return scores(verdict, measurements, ladder, run.objective, run.second_objective, self.limit)
 
     def close(self) -> None:
         """Ends what is still in flight, which is recorded, and closes the stations."""
@@ -268,7 +305,8 @@ class Dispatcher:
     def _record(self, order: Order, report: TrialReport) -> Trial:
         """The trial that the report makes of the order; in the database, and told."""
         run = self._run
-        scored = scores(order.job, report, run.objective, run.second_objective, self.limit)
+        ladder = () if order.job.calibrates else self._history.ladder
+        scored = self.scores_of(report.verdict, report.measurements, ladder=ladder)
         trial = Trial(
             run_id=run.id,
             host_id=self._repository.register_host(report.host),

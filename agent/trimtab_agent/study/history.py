@@ -2,15 +2,20 @@
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
 
 from trimtab_db import Repository
-from trimtab_trials.configuration import Configuration, configuration_hash
+from trimtab_trials.configuration import configuration_hash
+from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.early_stop import Leader, find_leader
+from trimtab_tuner.judgement import SCORED, Scores
+from trimtab_tuner.ladder import grown
 from trimtab_tuner.limits import Limit
 from trimtab_tuner.noise import Noise, judge_noise, planned_references, reference_due, without_drift
-from trimtab_tuner.score import derived_limit
+from trimtab_tuner.score import derived_limit, goodput_by_rung
 from trimtab_tuner.strategies.base import Proposal
 
 # A configuration whose trials were disturbed so often is not measured again.
@@ -18,18 +23,33 @@ MOST_DISTURBED = 2
 PAGE_TRIALS = 100
 
 
+class ScoresOf(Protocol):
+    """What a trial is worth on a ladder."""
+
+    def __call__(
+        self, verdict: Verdict, measurements: Sequence[Measurement], *, ladder: Sequence[float]
+    ) -> Scores:
+        """Under the run's objectives."""
+
+
 class History:
     """A run's trials by number, read once and kept up to date by recording through it.
 
-    Of what was measured in them only the goodput is kept: everything else that is asked about a run of
+    Of what was measured in them only what curves show is kept: everything else that is asked about a run of
     thousands of trials is asked about few of them, and read when it is.
+
+    `ladder` is the run's as it is now, empty until it has one; it grows, and then all scores change (`grow`).
     """
 
     def __init__(self, repository: Repository, run_id: int) -> None:
         self._repository = repository
         self._run_id = run_id
-        self.trials: list[Trial] = list(repository.trials(run_id))
-        self._curves = repository.goodput_curves(run_id)
+        self.ladder = repository.run(run_id).ladder
+        recorded = repository.trials_with_curves(run_id)
+        self.trials: list[Trial] = [trial.without_measurements() for trial in recorded]
+        self._measured = {trial.number: trial.measurements for trial in recorded}
+        self._curves: dict[int, Mapping[float, float]] = {}
+        self._draw_curves()
         self._last_number = self.trials[-1].number if self.trials else 0
         proposals = repository.proposals_of(run_id)
         self._proposals = len(proposals)
@@ -93,10 +113,10 @@ class History:
         return find_leader(self.finished(TrialPurpose.SEARCH), self._curves, self.noise().share)
 
     def rates_saved(self, ladder: Sequence[float]) -> int:
-        """How many rates of the search have not been driven because the outcome was settled."""
+        """How many rates of a search up this ladder have not been driven because the outcome was settled."""
         settled = (Verdict.STOPPED_EARLY, Verdict.FAILED_VERIFICATION, Verdict.GENERATOR_LIMITED)
         return sum(
-            len(ladder) - len(self._curves.get(trial.number, ()))
+            max(0, len(ladder) - len(self._measured[trial.number]))
             for trial in self.finished(TrialPurpose.SEARCH)
             if trial.verdict in settled
         )
@@ -115,11 +135,13 @@ class History:
             yield from (trial for trial in page if _finished(trial, TrialPurpose.SEARCH))
             after = page[-1].number
 
-    def latest(self, configuration: Configuration) -> Trial | None:
-        """The last verified trial of a configuration with all it measured; None where there is none."""
-        own = (t for t in reversed(self.trials) if t.score is not None and t.configuration == configuration)
-        latest = next(own, None)
-        return None if latest is None else self._repository.trial(self._run_id, latest.number)
+    def measured_in_blocks(self, slots: Sequence[Trial]) -> dict[str, dict[int, tuple[Measurement, ...]]]:
+        """What some trials of the confirmation measured, by configuration and block, without file sizes."""
+        found: dict[str, dict[int, tuple[Measurement, ...]]] = {}
+        numbers = {slot.number for slot in slots}
+        for trial in self._repository.whole_trials(self._run_id, numbers=numbers, size_classes=False):
+            found.setdefault(trial.configuration_hash, {})[trial.block] = trial.measurements
+        return found
 
     def low_load_limit(self) -> Limit | None:
         """The latency limit that the calibration suggests, by its lowest rate with replies, if any."""
@@ -164,7 +186,49 @@ class History:
         """Records a trial; those in flight may come to their ends in another order than they began."""
         self._repository.record_trial(trial)
         insort(self.trials, trial.without_measurements(), key=lambda each: each.number)
-        self._curves[trial.number] = {m.rate_rps: m.goodput_mbps for m in trial.measurements}
+        self._measured[trial.number] = trial.measurements
+        if trial.purpose is TrialPurpose.SEARCH:
+            self._curves[trial.number] = goodput_by_rung(trial.measurements, self.ladder)
+
+    def set_ladder(self, ladder: Sequence[float]) -> None:
+        """The ladder that the run begins with."""
+        self._repository.set_run_ladder(self._run_id, ladder)
+        self.ladder = tuple(ladder)
+        self._draw_curves()
+
+    def grow(self, trial: Trial, scores_of: ScoresOf) -> bool:
+        """Adds the rungs that a verified trial was driven at beyond the ladder; whether there were any.
+
+        All trials of the search have other scores then, which `scores_of` says, given a verdict and what was
+        measured. One that broke a rule at a rung which now belongs to the ladder is not verified any more.
+        """
+        ladder = grown(self.ladder, self._measured[trial.number])
+        if trial.verdict is not Verdict.VERIFIED or ladder == self.ladder:
+            return False
+        self.ladder = ladder
+        self._draw_curves()
+        self.trials = [self._on_new_ladder(each, scores_of) for each in self.trials]
+        searched = [each for each in self.trials if each.purpose is TrialPurpose.SEARCH]
+        self._repository.grow_run_ladder(self._run_id, ladder, searched)
+        return True
+
+    def _on_new_ladder(self, trial: Trial, scores_of: ScoresOf) -> Trial:
+        if trial.purpose is not TrialPurpose.SEARCH or trial.verdict not in SCORED:
+            return trial
+        measured = self._measured[trial.number]
+        broken = [m.rate_rps for m in measured if m.rate_rps in self.ladder and not m.held]
+        if broken:
+            reason = f"At {broken[0]:.0f} requests/s, to which the ladder has grown, it broke a rule."
+            return replace(trial, verdict=Verdict.FAILED_VERIFICATION, reason=reason, **vars(Scores()))
+        return replace(trial, **vars(scores_of(trial.verdict, measured, ladder=self.ladder)))
+
+    def _draw_curves(self) -> None:
+        """Goodput at every rung of the ladder, for all trials of the search."""
+        self._curves = {
+            trial.number: goodput_by_rung(self._measured[trial.number], self.ladder)
+            for trial in self.trials
+            if trial.purpose is TrialPurpose.SEARCH
+        }
 
     def propose(self, proposal: Proposal) -> int:
         """Writes down what the strategy asks for, before it is tried; its number.

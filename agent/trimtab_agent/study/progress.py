@@ -2,8 +2,8 @@
 
 The remaining time starts from the tuner's estimate, which is an upper bound, and goes by what the run's
 trials have really taken as soon as there are any: the search by the mean of its trials, of which many are
-stopped up the ladder, confirmation and export by the mean of those that climbed all of it.  The fraction
-never runs backwards, even when a strategy finds that it needs more trials than it thought.
+stopped up the ladder, confirmation and export by the mean of theirs, which climb all of it and beyond.  The
+fraction never runs backwards, even when a strategy finds that it needs more trials than it thought.
 """
 
 import threading
@@ -56,8 +56,8 @@ class RunProgress:
         self._phase_s: dict[str, float] = {phase.phase: phase.duration_s for phase in estimate.breakdown}
         expected = {phase.phase: phase.trials for phase in estimate.breakdown}
         self._left = {phase: expected[phase] for phase in ("searching", "confirming", "exporting")}
-        self._estimated_s = self._phase_s["searching"] / max(1, expected["searching"])
-        self._searched, self._climbed = Mean(), Mean()
+        self._estimated_s = {phase: self._phase_s[phase] / max(1, expected[phase]) for phase in self._left}
+        self._searched, self._confirmed = Mean(), Mean()
         for trial in trials:
             self._take_in(trial)
         self._trial_started: float | None = None
@@ -152,15 +152,13 @@ class RunProgress:
         """Learns from a recorded trial how long such trials take."""
         if trial.purpose is TrialPurpose.CALIBRATION or trial.verdict is Verdict.ABORTED:
             return
-        if trial.purpose is TrialPurpose.SEARCH:
-            self._searched.add(trial.duration_s)
-        if trial.verdict is Verdict.VERIFIED:
-            self._climbed.add(trial.duration_s)
+        searched = trial.purpose is TrialPurpose.SEARCH
+        (self._searched if searched else self._confirmed).add(trial.duration_s)
 
     def _trial_s(self, phase: str) -> float:
         """How long a trial of the phase takes, as far as is known."""
-        known = self._searched if phase == RunPhase.SEARCHING else self._climbed
-        return self._estimated_s if known.value is None else known.value
+        known = self._searched if phase == RunPhase.SEARCHING else self._confirmed
+        return self._estimated_s[phase] if known.value is None else known.value
 
     def _remaining_s(self) -> float:
         """Time left: the rest of this phase and all the later ones."""

@@ -12,6 +12,7 @@ from trimtab_db import Repository, records
 from trimtab_db.records import RunPhase
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.job import EarlyEnd
+from trimtab_tuner.ladder import RUNG_RISE, rungs_to_search
 from trimtab_tuner.noise import smallest_gain
 from trimtab_tuner.pareto import steered
 from trimtab_tuner.presets import RunSettings
@@ -20,6 +21,7 @@ from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import make_strategy
 from trimtab_tuner.strategies.base import Proposal, Strategy
 from trimtab_tuner.wording import counted
+from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.study.announcer import Announcer
 from trimtab_agent.study.dispatcher import Dispatcher, Order
@@ -51,20 +53,23 @@ class Search:
         """What the strategy recommends under the first objective; None if nothing has been verified."""
         return self._recommender.best()
 
-    def carry_out(
-        self, ladder: Sequence[float], dispatcher: Dispatcher, progress: RunProgress, announcer: Announcer
-    ) -> None:
+    def carry_out(self, dispatcher: Dispatcher, progress: RunProgress, announcer: Announcer) -> None:
         """Searches on until the strategy has no more questions; raises what the dispatcher raises."""
         self._tell_progress(progress)
         while True:
-            while dispatcher.free and (order := self._next_order(ladder, dispatcher)) is not None:
+            while dispatcher.free and (order := self._next_order(dispatcher)) is not None:
                 dispatcher.start(order)
             if not dispatcher.in_flight:
                 break
-            self._take_in(dispatcher.wait())
+            trial = dispatcher.wait()
+            if self._grows and self._history.grow(trial, dispatcher.scores_of):
+                top = clients_of(self._run.workload_parameters).level(self._history.ladder[-1])
+                announcer.ladder_grown(trial, self._history.ladder, top)
+                self._recommender.revise(self._history.results())
+            self._take_in(trial)
             self._tell_progress(progress)
         announcer.note("info", self._noise_sentence())
-        if saved := self._history.rates_saved(ladder):
+        if saved := self._history.rates_saved(self._rungs):
             announcer.note("info", f"Stopping early has saved {counted(saved, 'rate')} of the search.")
 
     @property
@@ -72,18 +77,34 @@ class Search:
         """A trial far from the leader under one objective may still be the best under the other."""
         return self._run.second_objective is None
 
-    def _next_order(self, ladder: Sequence[float], dispatcher: Dispatcher) -> Order | None:
+    @property
+    def _grows(self) -> bool:
+        """Whether the ladder grows with what is found: not one that was asked for, nor that of a closed
+        loop.
+        """
+        return not self._settings.ladder and clients_of(self._run.workload_parameters).loop == "open"
+
+    @property
+    def _rungs(self) -> Sequence[float]:
+        """What the next trial is driven at."""
+        ladder, points = self._history.ladder, self._settings.ladder_points
+        return rungs_to_search(ladder, points) if self._grows else ladder
+
+    def _next_order(self, dispatcher: Dispatcher) -> Order | None:
         """What is to be measured next; None when nothing is, as far as is known yet."""
         if self._history.reference_due(self._settings.budget_trials, dispatcher.in_flight):
-            # It answers no proposal: that is how it is known later.
-            return dispatcher.order(TrialPurpose.SEARCH, self._space.default(), ladder)
+            # It answers no proposal: that is how it is known later. It is driven at the rungs that the ladder
+            # began with, which were made for it: at those that have been added since it had given way.
+            rungs = self._history.ladder[: self._settings.ladder_points] if self._grows else self._rungs
+            return dispatcher.order(TrialPurpose.SEARCH, self._space.default(), rungs)
         proposal = self._strategy.ask()
         if proposal is None:
             return None
         return dispatcher.order(
             TrialPurpose.SEARCH,
             proposal.configuration,
-            ladder,
+            self._rungs,
+            rise=RUNG_RISE if self._grows else None,
             level=proposal.level,
             proposal_number=self._history.propose(proposal),
             end_early=self._end_early(proposal, dispatcher),
@@ -95,7 +116,9 @@ class Search:
         if not self._settings.early_stopping or is_default or proposal.repeat:
             return None
         leader = self._history.leader() if self._one_objective else None
-        return EarlyEnd(objective=self._run.objective, limit=dispatcher.limit, leader=leader)
+        return EarlyEnd(
+            objective=self._run.objective, ladder=self._history.ladder, limit=dispatcher.limit, leader=leader
+        )
 
     def _take_in(self, trial: Trial) -> None:
         """Tells the strategies of a trial that has just been recorded, and what is known since."""

@@ -121,6 +121,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None, *, cpus: int = 1) ->
     except SettingsError as error:
         raise SpecError(f"settings.{error.setting}", str(error)) from error
     _known("strategy", settings.strategy, STRATEGIES)
+    _check_ladder(spec, settings, definition)
     try:
         # The architecture decides which knobs are free, so it is looked at before the others.
         space = space_of(target, {name: knob.fixed for name, knob in spec.knobs.items()}, cpus)
@@ -184,6 +185,25 @@ def _check_objectives(spec: RunSpec, definition: Definition) -> None:
                 f"{field} = {text!r}: a closed loop has no calibration to derive the latency limit "
                 "from; expected one, for instance 'mat: p999 <= 4ms'",
             )
+
+
+def _check_ladder(spec: RunSpec, settings: RunSettings, definition: Definition) -> None:
+    """A ladder that was asked for is one of rates, and leaves nothing to derive a latency limit from."""
+    if settings.capacity_only and definition.clients.loop == "closed":
+        raise SpecError("preset", f"preset = {spec.preset!r}: a closed loop has no rates to climb")
+    if not settings.ladder:
+        return
+    if definition.clients.loop == "closed":
+        raise SpecError(
+            "settings.ladder",
+            "ladder: a closed loop has no rates; its numbers of connections are those of the workload",
+        )
+    if any(needs_limit(text) for text in (spec.objective, spec.second_objective) if text is not None):
+        raise SpecError(
+            "objective",
+            "objective = 'mat': with a ladder of its own a run has no calibration to derive the limit from; "
+            "expected one, for instance 'mat: p999 <= 4ms'",
+        )
 
 
 def _begun_with(space: Space, target: Target, base: BaseFile, cpus: int) -> Space:

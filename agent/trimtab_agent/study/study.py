@@ -18,7 +18,7 @@ from trimtab_db import Repository, records
 from trimtab_db.errors import DatabaseError
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.ladder import CalibrationError
+from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.presets import RunSettings, estimate
 from trimtab_tuner.second_objective import needs_limit
 from trimtab_tuner.space import Space
@@ -43,7 +43,7 @@ from trimtab_agent.study.calibration import (
     limit_sentence,
     recorded_calibration,
 )
-from trimtab_agent.study.conclusion import remark_on_ladder, unfinished_outcome
+from trimtab_agent.study.conclusion import capacity_outcome, unfinished_outcome
 from trimtab_agent.study.confirmation import Confirmation
 from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.history import History
@@ -211,10 +211,15 @@ class Study:
         self._enter(RunPhase.PREPARING)
         self._prepare()
         self._enter(RunPhase.CALIBRATING)
-        ladder = self._run.ladder or self._calibrate()
+        if self._settings.capacity_only:
+            self._climb_alone()
+            return
+        if not self._history.ladder:
+            self._history.set_ladder(self._first_ladder())
         self._learn_latency_limit()
         self._enter(RunPhase.SEARCHING)
-        self._search.carry_out(ladder, self._dispatcher, self.progress, self._announcer)
+        self._search.carry_out(self._dispatcher, self.progress, self._announcer)
+        ladder = self._history.ladder
         self._enter(RunPhase.CONFIRMING)
         confirmation = Confirmation(
             self._run, self._settings, self._space, self._history, self._search.best()
@@ -228,8 +233,6 @@ class Study:
             exports = self._repository.exports(self._run.id)
             best = outcome.best
             outcome, said = remeasure(self._run, outcome, best, exports, ladder, self._dispatcher)
-            remark = remark_on_ladder(self._run, best, self._history)
-            outcome = outcome.model_copy(update={"remark_on_ladder": remark})
             self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
             self._export()
             self._announcer.note("info", said)
@@ -266,17 +269,33 @@ class Study:
             httpd=self._agent.httpd_path,
         )
 
-    def _calibrate(self) -> tuple[float, ...]:
-        if self._clients.loop == "closed":
-            return self._closed_ladder()
-        calibration = recorded_calibration(self._settings, self._history) or calibrate(
+    def _climb_alone(self) -> None:
+        """The default's capacity is all that was asked for."""
+        calibration = self._calibration()
+        outcome = capacity_outcome(self._run, self._space, self._history, calibration)
+        self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
+        self._announcer.note("info", outcome.sentence)
+        self._enter(RunPhase.DONE)
+
+    def _calibration(self) -> Calibration:
+        return recorded_calibration(self._settings, self._history) or calibrate(
             self._settings,
             self._space.default(),
             self._dispatcher,
             lambda done, expected: self.progress.phase_done(done / expected),
         )
+
+    def _first_ladder(self) -> tuple[float, ...]:
+        """The ladder that the run begins with."""
+        if self._clients.loop == "closed":
+            return self._closed_ladder()
+        if self._settings.ladder:
+            self._announcer.note(
+                "info", f"The ladder was asked for: {self._clients.level(*self._settings.ladder)}."
+            )
+            return self._settings.ladder
+        calibration = self._calibration()
         ladder = calibration.ladder(self._settings.ladder_points)
-        self._repository.set_run_ladder(self._run.id, ladder)
         self._announcer.note(
             "warning" if calibration.generator_limited else "info", calibration_sentence(calibration, ladder)
         )
@@ -285,7 +304,6 @@ class Study:
     def _closed_ladder(self) -> tuple[float, ...]:
         """A closed loop has nothing to calibrate: its ladder is the numbers of connections."""
         ladder = tuple(float(number) for number in self._clients.connections)
-        self._repository.set_run_ladder(self._run.id, ladder)
         numbers = ", ".join(f"{number:.0f}" for number in ladder)
         self._announcer.note("info", f"A closed loop: every trial is measured with {numbers} connections.")
         return ladder

@@ -18,6 +18,7 @@ from trimtab_tuner.workloads.parameters import clients_of, conditions_of, worklo
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.history import History
+from trimtab_agent.terminal.people import people_rows
 from trimtab_agent.terminal.report import (
     LEGEND,
     Row,
@@ -47,7 +48,8 @@ def run_markdown(repository: Repository, run_id: int) -> str:
     if outcome is not None:
         counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
         parts += ["## Outcome", outcome.sentence]
-        parts += [outcome.remark_on_ladder] if outcome.remark_on_ladder else []
+        heads, people = people_rows(outcome)
+        parts += [_table(heads, people)] if people else []
         parts.append(f"Trials of search and confirmation: {counts or 'none'}.")
     if outcome is not None and outcome.best is not None:
         default, best = outcome.default, outcome.best

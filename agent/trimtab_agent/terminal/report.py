@@ -18,6 +18,7 @@ from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.results.exporting import verdict, was_refused
 from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration
+from trimtab_agent.terminal.people import people_rows
 
 LEGEND = (
     "rank: finalists that share a number cannot be told apart (Tukey HSD, 95 %); * recommended; score: one "
@@ -106,6 +107,9 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
         console.print(LEGEND)
         if outcome is not None and outcome.remark_on_ranks:
             console.print(outcome.remark_on_ranks)
+    heads, people = people_rows(outcome)
+    if people:
+        console.print(_people_table(heads, people))
     if outcome is not None and outcome.front is not None:
         console.print(_front_table(space, outcome.front))
     for line in _conclusion(run, outcome, trials):
@@ -149,6 +153,17 @@ def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:
             f"{row.trial.verdict}{' (default)' * row.is_default}",
             style="bold green" if row.is_best else "bold" if row.is_default else None,
         )
+    return table
+
+
+def _people_table(heads: Sequence[str], people: Sequence[Sequence[str]]) -> Table:
+    """The finalists as columns: sentences of figures fit a terminal better one under the other."""
+    table = _table("What they do: means of the interleaved blocks, with 95 % intervals; * recommended")
+    table.add_column(heads[0])
+    for row in people:
+        table.add_column(row[0], overflow="fold", justify="right")
+    for number, head in enumerate(heads[1:], start=1):
+        table.add_row(head, *(row[number] for row in people))
     return table
 
 
@@ -197,7 +212,6 @@ def _conclusion(run: records.Run, outcome: Outcome | None, trials: Sequence[Tria
     lines = []
     if outcome is not None:
         lines.append(f"[bold]{escape(outcome.sentence)}[/bold]")
-        lines += [escape(outcome.remark_on_ladder)] if outcome.remark_on_ladder else []
         counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
         lines.append(f"Trials of search and confirmation: {counts or 'none'}")
     elif not trials:

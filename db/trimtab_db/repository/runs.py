@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 from trimtab_trials.host import Host
-from trimtab_trials.trial import TrialPurpose
+from trimtab_trials.trial import Trial, TrialPurpose
 
 from trimtab_db import models, records
 from trimtab_db.errors import RecordNotFoundError
@@ -155,9 +155,24 @@ class RunRepository(RepositoryPart):
             _run_row(session, run_id).phase = phase
 
     def set_run_ladder(self, run_id: int, ladder: Sequence[float]) -> None:
-        """Fix the rates (requests per second, ascending) that every trial of the run climbs."""
+        """Record the ladder that a run begins with: rates in requests per second, ascending."""
         with self.database.writing() as session:
             _run_row(session, run_id).ladder = list(ladder)
+
+    def grow_run_ladder(self, run_id: int, ladder: Sequence[float], rescored: Sequence[Trial]) -> None:
+        """Record a longer ladder, and with it what the trials have become on it, in one transaction.
+
+        Of a trial its verdict with the reason and its scores are taken over.
+        """
+        judged = ("verdict", "reason", "score", "second_score", "estimated_score")
+        with self.database.writing() as session:
+            _run_row(session, run_id).ladder = list(ladder)
+            for trial in rescored:
+                session.execute(
+                    update(models.Trial)
+                    .where(models.Trial.run_id == run_id, models.Trial.number == trial.number)
+                    .values({name: getattr(trial, name) for name in judged})
+                )
 
     def set_run_outcome(self, run_id: int, outcome: records.JsonObject) -> None:
         """Record what the run found."""

@@ -28,6 +28,7 @@ CURVE = (
     "requests",
     "reply_latency",
     "generator_limited",
+    "held",
 )
 """What curves and tables show of a measurement."""
 

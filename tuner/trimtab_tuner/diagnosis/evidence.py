@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trimtab_trials.configuration import Value
-from trimtab_trials.measurement import Measurement
+from trimtab_trials.measurement import FOLLOWS, Measurement
 from trimtab_trials.trial import Trial
 
 from trimtab_tuner.roles import Role
@@ -20,7 +20,6 @@ from trimtab_tuner.targets.equivalents import Equivalent
 from trimtab_tuner.workloads.clients import Clients
 
 OPEN_LOOP = Clients()
-KEPT_UP = 0.95
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +56,10 @@ class RunEvidence:
         more often than to half as many connections. Without such a rung below that is not known.
         """
         if self.clients.loop == "open":
-            return rate.reply_rate_rps < KEPT_UP * rate.rate_rps
+            return not rate.followed
         rungs = self.best.measurements
         below = [other.reply_rate_rps for other in rungs if 2 * other.rate_rps <= rate.rate_rps]
-        return bool(below) and KEPT_UP * rate.reply_rate_rps < max(below)
+        return bool(below) and FOLLOWS * rate.reply_rate_rps < max(below)
 
     @property
     def saturated_rate(self) -> Measurement:

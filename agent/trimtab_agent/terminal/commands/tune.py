@@ -69,6 +69,12 @@ def tune(
     strategy: Annotated[str | None, typer.Option(help=f"How to search: {', '.join(STRATEGIES)}.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search and of the arrivals.")] = 1,
     budget: Annotated[int | None, typer.Option(help="Trials the search may take.")] = None,
+    ladder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE,RATE,…", help="Drive these rates and no others; runs of different days compare."
+        ),
+    ] = None,
     knob: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=…", help="Narrow a knob: name=low:high, name=value or name=a,b."),
@@ -106,7 +112,12 @@ def tune(
         budget_trials=budget,
         knobs=_each_once("--knob", [_parse_knob(text) for text in knob or ()]),
         settings=_each_once(
-            "--set", [_parse_setting(text) for text in (*(set_ or ()), *(["profile=true"] * profile))]
+            "--set",
+            [
+                *(_parse_setting(text) for text in set_ or ()),
+                *([("profile", True)] if profile else []),
+                *([("ladder", _parse_ladder(ladder))] if ladder is not None else []),
+            ],
         ),
     )
     console = console_for(stderr=as_json)
@@ -205,6 +216,16 @@ def _parse_setting(text: str) -> tuple[str, Any]:
         return name, json.loads(value)
     except ValueError:
         return name, value
+
+
+def _parse_ladder(text: str) -> list[float]:
+    """`5000,10000`: rates in requests per second."""
+    try:
+        return [float(rate) for rate in text.split(",")]
+    except ValueError as error:
+        raise SpecError(
+            "ladder", f"--ladder {text}: expected rates in requests per second, as in 5000,10000,20000"
+        ) from error
 
 
 def _value(text: str) -> int | str:

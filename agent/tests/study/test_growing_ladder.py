@@ -1,0 +1,146 @@
+"""The ladder follows the best: what a trial has followed beyond it belongs to it, and scores with it."""
+
+from datetime import UTC, datetime
+
+import pytest
+from live_support import LADDER_RPS, start_calibrated, tiny_spec
+from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.study.history import History
+from trimtab_agent.study.specification import KnobSpec
+from trimtab_db import open_database, records, sqlite_url
+from trimtab_db.records import RunState
+from trimtab_trials.host import Host
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.judgement import scores
+
+LADDER = (1000.0, 2000.0)
+NOW = datetime(2026, 11, 23, tzinfo=UTC)
+
+
+@pytest.fixture
+def history(tmp_path):
+    """The history of a run that has nothing but its first ladder."""
+    repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
+    host = Host(machine_id="1", name="h", kernel="k", cpu_model="c", cpus=2, memory_bytes=1, topology={})
+    new = records.NewRun(
+        host_id=repository.register_host(host),
+        target_id=repository.register_target("core", "1"),
+        workload_id=repository.register_workload("w", {}, files=1, total_bytes=1),
+        preset="quick",
+        strategy="random",
+        objective="condensed-area",
+        seed=1,
+        budget_trials=1,
+        settings={},
+        space={},
+        layout={},
+    )
+    run_id = repository.create_run(new).id
+    history = History(repository, run_id)
+    history.set_ladder(LADDER)
+    yield history
+    repository.close()
+
+
+def recorded(history, workers, capacity_rps, rates=LADDER, **changes):
+    """A trial of the search of a server of that capacity, recorded."""
+    measurements = tuple(
+        Measurement(
+            number=number,
+            rate_rps=rate,
+            reply_rate_rps=min(rate, capacity_rps),
+            goodput_mbps=min(rate, capacity_rps) / 100,
+            held=rate not in changes.get("broken", ()),
+        )
+        for number, rate in enumerate(rates, 1)
+    )
+    trial = Trial(
+        run_id=1,
+        host_id=1,
+        number=history.new_number(),
+        purpose=TrialPurpose.SEARCH,
+        configuration={"workers": workers},
+        verdict=Verdict.VERIFIED,
+        score=score_of(Verdict.VERIFIED, measurements, ladder=history.ladder).score,
+        started_at=NOW,
+        finished_at=NOW,
+        measurements=measurements,
+    )
+    history.record(trial)
+    return trial
+
+
+def score_of(verdict, measurements, *, ladder):
+    """As a run with one objective does it."""
+    return scores(verdict, measurements, ladder, "condensed-area", None, None)
+
+
+def test_rungs_that_a_verified_trial_passed_are_added_and_all_scores_are_new(history):
+    """In the database too, so that a run that is resumed goes on with them."""
+    slow = recorded(history, 1, 1500)
+    fast = recorded(history, 2, 2600, (*LADDER, 2500.0, 3125.0))
+    assert history.grow(fast, score_of)
+    assert history.ladder == (1000.0, 2000.0, 2500.0, 3125.0)
+    again = History(history._repository, 1)
+    assert again.ladder == history.ladder
+    assert again.trials == history.trials
+    one, other = again.trials
+    assert slow.score == pytest.approx((10 + 15) / 2)
+    assert one.score == pytest.approx((1000 * 12.5 + 1125 * 15) / 2125), (
+        "it keeps what it had where it gave way"
+    )
+    assert other.score == pytest.approx((1000 * 15 + 500 * 22.5 + 625 * 25.5) / 2125)
+
+
+def test_trial_that_does_not_follow_the_top_leaves_the_ladder_as_it_is(history):
+    """Nothing is written then."""
+    assert not history.grow(recorded(history, 1, 1500), score_of)
+    assert history.ladder == LADDER
+
+
+def test_rule_that_broke_at_a_rung_counts_when_the_rung_belongs_to_the_ladder(history):
+    """Another configuration passes where this one does not: then this one fails."""
+    broken = recorded(history, 1, 2600, (*LADDER, 2500.0), broken=(2500.0,))
+    assert not history.grow(broken, score_of)
+    assert history.trials[0].verdict is Verdict.VERIFIED
+    history.grow(recorded(history, 2, 2600, (*LADDER, 2500.0, 3125.0)), score_of)
+    one = History(history._repository, 1).trials[0]
+    assert (one.verdict, one.score) == (Verdict.FAILED_VERIFICATION, None)
+    assert one.reason == "At 2500 requests/s, to which the ladder has grown, it broke a rule."
+
+
+@pytest.fixture
+def cramped(tmp_path):
+    """A file of the core with room for very few connections."""
+    path = tmp_path / "cramped.ini"
+    path.write_text("[server]\nmax_connections = 3\n")
+    return path
+
+
+def test_run_from_a_cramped_default_says_how_much_more_load_its_best_takes(runtime, cramped):
+    """The ladder is made from what three connections can do, and follows what more of them can."""
+    spec = tiny_spec(
+        {"max_connections": KnobSpec(low=3, high=200)},
+        strategy="grid",
+        coarse_grid={"workers": 1, "max_connections": 3},
+    )
+    run_id = runtime.service.start(spec.model_copy(update={"base": str(cramped)}))
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert run.state is RunState.FINISHED, run.error
+    assert len(run.ladder) > 2
+    assert any("goes up to" in event.message for event in runtime.repository.events(run_id))
+    outcome = Outcome.model_validate(run.outcome)
+    best = next(one for one in outcome.ranking if one.configuration == outcome.best)
+    assert best.performance.capacity_gain.gain > 0.5
+    assert " more" in outcome.sentence
+
+
+def test_ladder_that_was_asked_for_stays_as_it_is(runtime):
+    """So that runs of different days compare on it: every trial is driven at its rates and at no others."""
+    run_id = start_calibrated(runtime)
+    runtime.service.wait()
+    assert runtime.repository.run(run_id).ladder == LADDER_RPS
+    trials = runtime.repository.whole_trials(run_id)
+    assert {tuple(m.rate_rps for m in trial.measurements) for trial in trials} == {LADDER_RPS}
