@@ -109,7 +109,7 @@ class Climbing:
         """The next rung above all that were driven; None where the climb ends with the first rates."""
         if self._rise is None:
             return None
-        stride = min(LONGEST_STRIDE, 2 ** max(0, self._rises - SINGLE_STRIDES + 1))
+        stride = min(LONGEST_STRIDE, 1 << max(0, self._rises - SINGLE_STRIDES + 1))
         while len(self._rungs) <= self._reached + stride:
             self._rungs.append(whole(self._rungs[-1] * self._rise))
         return self._rungs[self._reached + stride]

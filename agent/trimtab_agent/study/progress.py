@@ -54,7 +54,7 @@ class RunProgress:
         self._lock = threading.RLock()  # over all that is kept here
         self._started = time.monotonic() - sum(trial.duration_s for trial in trials)
         self._phase_s: dict[str, float] = {phase.phase: phase.duration_s for phase in estimate.breakdown}
-        expected = {phase.phase: phase.trials for phase in estimate.breakdown}
+        expected: dict[str, int] = {phase.phase: phase.trials for phase in estimate.breakdown}
         self._left = {phase: expected[phase] for phase in ("searching", "confirming", "exporting")}
         self._estimated_s = {phase: self._phase_s[phase] / max(1, expected[phase]) for phase in self._left}
         self._searched, self._confirmed = Mean(), Mean()
