@@ -37,6 +37,19 @@ void report_progress(FILE *out, const struct progress *progress)
     json_end_line(&json);
 }
 
+void report_window(FILE *out, const char *edge, double elapsed_s)
+{
+    struct json_writer json;
+
+    json_begin(&json, out);
+    json_open_object(&json);
+    json_member_string(&json, "type", "window");
+    json_member_string(&json, "edge", edge);
+    json_member_number(&json, "elapsed_s", elapsed_s);
+    json_close_object(&json);
+    json_end_line(&json);
+}
+
 static void write_sessions(struct json_writer *json, const struct account *account)
 {
     const uint64_t *ends = account->session_ends;

@@ -34,8 +34,9 @@ struct result {
     bool interrupted;
 };
 
-/* Each writes one JSON line. */
+/* Each writes one JSON line; `edge` is "begin" or "end", of the goodput window. */
 void report_progress(FILE *out, const struct progress *progress);
+void report_window(FILE *out, const char *edge, double elapsed_s);
 void report_result(FILE *out, const struct result *result);
 
 /* Each writes the same as text. */

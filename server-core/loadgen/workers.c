@@ -21,6 +21,9 @@
 
 #define PROGRESS_INTERVAL_NS NS_PER_S
 
+static const char *const window_edges[] = {"begin", "end"};
+#define WINDOW_EDGES (sizeof(window_edges) / sizeof(*window_edges))
+
 /* The run begins this long after the first fork, so that all workers are there when the first arrival is due:
  * a fork takes some 0.2 ms. */
 #define START_DELAY_NS(workers) (5 * NS_PER_MS + (workers) * NS_PER_MS)
@@ -57,6 +60,9 @@ struct watch {
     struct histogram *interval_us;
     uint64_t last_bytes;
     uint64_t next_progress_ns;
+    /* The goodput window: its edges, and how many of them have been told. */
+    uint64_t edges_ns[WINDOW_EDGES];
+    unsigned edges_told;
 };
 
 static size_t record_bytes(void)
@@ -164,6 +170,27 @@ static void print_progress(struct watch *watch, uint64_t now_ns)
     watch->last_bytes = bytes;
 }
 
+/* Tells the edges of the goodput window up to `until_ns`. They come on time and apart from progress: whoever
+ * counts something else in the same window goes by them. */
+static void print_edges(struct watch *watch, uint64_t until_ns)
+{
+    while (watch->edges_told < WINDOW_EDGES && until_ns >= watch->edges_ns[watch->edges_told]) {
+        if (!watch->run->options->text)
+            report_window(watch->run->out, window_edges[watch->edges_told],
+                          (double)(clock_now_ns() - watch->start_ns) / 1e9);
+        watch->edges_told++;
+        fflush(watch->run->out);
+    }
+}
+
+/* When the next line is due. */
+static uint64_t next_line_ns(const struct watch *watch)
+{
+    if (watch->edges_told < WINDOW_EDGES && watch->edges_ns[watch->edges_told] < watch->next_progress_ns)
+        return watch->edges_ns[watch->edges_told];
+    return watch->next_progress_ns;
+}
+
 /* Says how a worker ended. Returns false when it should not have ended like that. */
 static bool reap(struct watch *watch, struct worker *worker, char *error, size_t error_size)
 {
@@ -182,7 +209,7 @@ static bool reap(struct watch *watch, struct worker *worker, char *error, size_t
     return false;
 }
 
-/* Waits for the workers, printing progress. Returns false when one of them failed. */
+/* Waits for the workers, printing progress and the window's edges. Returns false when one of them failed. */
 static bool await_workers(struct watch *watch, char *error, size_t error_size)
 {
     struct pollfd *exits = memory_needed(calloc(watch->count, sizeof(*exits)));
@@ -190,6 +217,7 @@ static bool await_workers(struct watch *watch, char *error, size_t error_size)
 
     while (watch->running > 0 && ok) {
         uint64_t now_ns = clock_now_ns();
+        print_edges(watch, now_ns);
         if (now_ns >= watch->next_progress_ns) {
             print_progress(watch, now_ns);
             while (watch->next_progress_ns <= now_ns)
@@ -197,7 +225,7 @@ static bool await_workers(struct watch *watch, char *error, size_t error_size)
         }
         for (unsigned i = 0; i < watch->count; i++)
             exits[i] = (struct pollfd){.fd = watch->workers[i].exit_descriptor, .events = POLLIN};
-        uint64_t wait_ns = watch->next_progress_ns - now_ns;
+        uint64_t wait_ns = next_line_ns(watch) - now_ns;
         struct timespec wait = {.tv_sec = (time_t)(wait_ns / NS_PER_S),
                                 .tv_nsec = (long)(wait_ns % NS_PER_S)};
         watch->shared->stop = *watch->run->signal_number != 0;
@@ -207,6 +235,9 @@ static bool await_workers(struct watch *watch, char *error, size_t error_size)
                 ok = reap(watch, &watch->workers[i], error, error_size) && ok;
     }
     free(exits);
+    /* With its last session a run is over, be it a moment before the end of the window. */
+    if (ok && *watch->run->signal_number == 0)
+        print_edges(watch, watch->edges_ns[WINDOW_EDGES - 1]);
     return ok;
 }
 
@@ -230,13 +261,13 @@ static struct shared *prepare(struct watch *watch, size_t bytes)
         memory_needed(NULL);
     watch->start_ns = clock_now_ns() + START_DELAY_NS(watch->count);
     watch->next_progress_ns = watch->start_ns + PROGRESS_INTERVAL_NS;
+    watch->edges_ns[0] = watch->start_ns + clock_seconds_to_ns(options->warmup_s);
+    watch->edges_ns[1] = watch->start_ns + clock_seconds_to_ns(options->duration_s);
     for (unsigned i = 0; i < watch->count; i++) {
         struct worker *worker = &watch->workers[i];
         worker->exit_descriptor = -1;
         worker->record = (struct worker_record *)((char *)shared->records + i * record_bytes());
-        worker->account =
-            account_init(worker->record->account, watch->start_ns + clock_seconds_to_ns(options->warmup_s),
-                         watch->start_ns + clock_seconds_to_ns(options->duration_s));
+        worker->account = account_init(worker->record->account, watch->edges_ns[0], watch->edges_ns[1]);
     }
     return shared;
 }

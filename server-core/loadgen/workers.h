@@ -3,8 +3,9 @@
  *
  * DESIGN. The parent forks the workers and makes no load itself. Every worker has its account in memory that
  * it shares with the parent, and is its only writer. Once a second the parent reads what has been counted and
- * prints a progress line; at the end it adds the accounts up. Nothing is sent between the processes but a
- * request to stop, which is a flag in the same memory. One worker is no special case.
+ * prints a progress line, and besides a line at either edge of the goodput window; at the end it adds the
+ * accounts up. Nothing is sent between the processes but a request to stop, which is a flag in the same
+ * memory. One worker is no special case.
  *
  * Workers do not outlive the parent: the kernel kills them when it dies (PR_SET_PDEATHSIG of prctl(2)).
  */
@@ -27,7 +28,7 @@ struct workers_run {
     const struct arrival_trace *trace;          /* as for the loop */
     const int *cpus;                            /* to pin the workers to, in turn */
     size_t cpu_count;                           /* 0: not pinned */
-    FILE *out;                                  /* for progress lines */
+    FILE *out;                                  /* for progress and the window */
     const volatile sig_atomic_t *signal_number; /* not 0: the run is to end now */
     const sigset_t *waiting_mask;               /* signal mask while waiting; otherwise signals are blocked */
 };

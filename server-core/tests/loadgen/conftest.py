@@ -184,6 +184,7 @@ class Outcome:
     stdout: str
     stderr: str
     progress: list[dict[str, Any]] = field(default_factory=list)
+    window: list[dict[str, Any]] = field(default_factory=list)
     result: dict[str, Any] = field(default_factory=dict)
 
 
@@ -209,11 +210,22 @@ def read_outcome(status: int, stdout: str, stderr: str) -> Outcome:
     outcome = Outcome(status, stdout, stderr)
     documents = [json.loads(line) for line in stdout.splitlines()]
     if documents:
-        *outcome.progress, outcome.result = documents
-        assert all(document["type"] == "progress" for document in outcome.progress)
+        *running, outcome.result = documents
+        outcome.progress = [document for document in running if document["type"] == "progress"]
+        outcome.window = [document for document in running if document["type"] == "window"]
+        assert len(outcome.progress) + len(outcome.window) == len(running)
         assert outcome.result["type"] == "result"
         check_equations(outcome.result)
     return outcome
+
+
+def read_until_progress(child: subprocess.Popen[str]) -> str:
+    """What a running trimtab-load writes up to its first progress line, or its end."""
+    assert child.stdout is not None
+    lines = ""
+    while (line := child.stdout.readline()) and '"type":"progress"' not in line:
+        lines += line
+    return lines + line
 
 
 @pytest.fixture
@@ -268,11 +280,10 @@ def interrupt() -> Callable[..., Outcome]:
     def run(number: signal.Signals, url: str, *arguments: str) -> Outcome:
         command = [PROGRAM, "open", "--url", url, *arguments]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
-            assert child.stdout is not None
-            first = child.stdout.readline()
+            begun = read_until_progress(child)
             child.send_signal(number)
             stdout, stderr = child.communicate(timeout=60)
-        return read_outcome(child.returncode, first + stdout, stderr)
+        return read_outcome(child.returncode, begun + stdout, stderr)
 
     return run
 

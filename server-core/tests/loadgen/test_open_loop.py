@@ -1,6 +1,7 @@
 """The open loop: the rate is kept whatever the server does, and waiting is not left out of the latencies."""
 
 import math
+import signal
 import threading
 from time import monotonic
 
@@ -19,6 +20,34 @@ def test_offered_requests_match_rate_and_duration(load, serve):
     ).result
     assert abs(result["requests"]["offered"] - 900) <= 4.5
     assert result["requests"]["offered"] == result["requests"]["replied"]
+
+
+def test_both_edges_of_the_goodput_window_are_told_when_they_come(load, serve):
+    """Whoever counts CPU or memory in the same window as the replies needs to know when it begins and ends."""
+    window = load(serve(always_replies).url, "--rate", "200", "--duration", "0.9", "--warmup", "0.4").window
+    assert [line["edge"] for line in window] == ["begin", "end"]
+    begin_s, end_s = (line["elapsed_s"] for line in window)
+    assert 0.4 <= begin_s < end_s
+    assert end_s >= 0.9 - 1 / 200  # with the last session a run is over
+
+
+def test_the_window_ends_before_the_drain(load, serve):
+    """A server that never replies keeps the run for its timeout; the window ends with the duration."""
+    outcome = load(
+        serve(lambda connection: connection.stall()).url,
+        *("--rate", "20", "--duration", "0.5", "--timeout", "1"),
+    )
+    assert outcome.window[1]["elapsed_s"] < outcome.result["elapsed_s"] - 0.5
+
+
+def test_interrupted_run_tells_no_edge_that_did_not_come(begin, serve):
+    """The window of a run that was ended early has no end."""
+    child = begin(serve(always_replies).url, "--rate", "50", "--duration", "60", "--warmup", "30")
+    child.stdout.readline()
+    child.send_signal(signal.SIGTERM)
+    stdout, _ = child.communicate(timeout=20)
+    assert '"type":"result"' in stdout
+    assert '"type":"window"' not in stdout
 
 
 def test_session_rate_follows_from_the_mean_session_length(load, serve, write_log):
