@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from trimtab_trials.configuration import configuration_hash
-from trimtab_trials.measurement import Measurement
+from trimtab_trials.measurement import Measurement, RequestCounts
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 
 
@@ -56,4 +56,21 @@ def test_counter_that_was_not_counted_is_none_and_not_zero():
     assert counted.counter("cpu", "total", "idle") == 7.0
     assert counted.counter("cpu", "total", "steal") is None
     assert counted.counter("cpu", "total", "idle", "more") is None
-    assert counted.resident_bytes is None
+    assert counted.memory_bytes is None
+    assert counted.cpu_s_per_1000_requests is None
+
+
+def test_cost_of_requests_is_that_of_the_replies_in_the_window():
+    """Two CPU seconds for 500 replies a second over eight seconds; replies of the drain do not count."""
+    counted = Measurement(
+        rate_rps=600.0,
+        goodput_mbps=1.0,
+        reply_rate_rps=500.0,
+        duration_s=10.0,
+        warmup_s=2.0,
+        requests=RequestCounts(offered=6000, replied=5900),
+        counters={"server_processes": {"cpu_s": 2.0, "peak_memory_bytes": 5e6}},
+    )
+    assert counted.cpu_s_per_1000_requests == 0.5
+    assert counted.memory_bytes == 5e6
+    assert replace(counted, reply_rate_rps=0.0).cpu_s_per_1000_requests is None

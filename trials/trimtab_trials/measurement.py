@@ -77,7 +77,8 @@ class Measurement:
     then the others are empty.
 
     `health` is what the generator says of itself, `server_stats` what the server counted during the rate,
-    `counters` the averages of the host's counters by source.
+    `counters` the averages of the host's counters by source, over the window from the end of the warm-up to
+    the end of the load in which `goodput_mbps` and `reply_rate_rps` are counted.
     """
 
     rate_rps: float
@@ -126,7 +127,7 @@ class Measurement:
 
     @property
     def resident_bytes(self) -> float | None:
-        """The memory of all server processes; None where it was not counted."""
+        """The resident memory of all server processes added up; only in runs older than `memory_bytes`."""
         return self.counter("server_processes", "resident_bytes")
 
     @property

@@ -1,5 +1,7 @@
 """Limits in text, and what breaks them."""
 
+from dataclasses import replace
+
 import pytest
 from trimtab_trials.measurement import Latency, Measurement
 from trimtab_tuner.limits import broken_limit, parse_limit
@@ -13,7 +15,7 @@ def measured(rate_rps, *, p999_us=None, rss=None):
         goodput_mbps=1,
         reply_rate_rps=1,
         reply_latency=Latency(p999_us=p999_us),
-        counters={} if rss is None else {"server_processes": {"resident_bytes": rss}},
+        counters={} if rss is None else {"server_processes": {"peak_memory_bytes": rss}},
     )
 
 
@@ -81,3 +83,14 @@ def test_constraint_in_the_settings_is_checked_when_it_is_given():
     assert override(quick, {"constraints": "p99<=5ms"}).constraints == ("p99 <= 5ms",)  # one needs no list
     with pytest.raises(SettingsError, match="no such statistic"):
         override(quick, {"constraints": ["speed <= 5ms"]})
+
+
+def test_runs_recorded_before_the_peak_was_counted_keep_the_memory_that_was():
+    """Their resident memory stands for it; where the peak was counted, that does."""
+    limit = parse_limit("rss <= 500MB")
+    earlier = {"server_processes": {"resident_bytes": 80e6}}
+    both = {"server_processes": {"resident_bytes": 80e6, "peak_memory_bytes": 50e6}}
+    bare = measured(1000)
+    assert limit.measured(replace(bare, counters=earlier)) == 80e6
+    assert limit.measured(replace(bare, counters=both)) == 50e6
+    assert limit.measured(bare) is None

@@ -9,14 +9,14 @@ MEASURED = (
         rate_rps=2000,
         goodput_mbps=90,
         reply_rate_rps=1900,
-        counters={"server_processes": {"resident_bytes": 80e6}},
+        counters={"server_processes": {"peak_memory_bytes": 80e6}},
         reply_latency=Latency(p999_us=9e5),
     ),
     Measurement(
         rate_rps=1000,
         goodput_mbps=60,
         reply_rate_rps=1000,
-        counters={"server_processes": {"resident_bytes": 50e6}},
+        counters={"server_processes": {"peak_memory_bytes": 50e6}},
         reply_latency=Latency(p999_us=4e3),
     ),
 )

@@ -1,8 +1,8 @@
 """Limits in text, for constraints and for the objective `mat`: `p999 <= 20ms`, `rss <= 500MB`.
 
 On the left stands what is measured at every rate: the reply latency (`mean`, `p50`, `p90`, `p99`, `p999`) or
-`rss`, the resident memory of all server processes together. On the right a number with its unit: `us`, `ms`
-or `s`; `kB`, `MB`, `GB` (powers of ten) or `KiB`, `MiB`, `GiB`.
+`rss`, the memory of all server processes together at its peak, shared pages counted once. On the right a
+number with its unit: `us`, `ms` or `s`; `kB`, `MB`, `GB` (powers of ten) or `KiB`, `MiB`, `GiB`.
 """
 
 import math
@@ -29,7 +29,7 @@ class Limit(Frozen):
     def measured(self, measurement: Measurement) -> float | None:
         """The statistic at one rate; None if it was not measured, or nothing was replied."""
         if self.statistic == "rss":
-            return measurement.resident_bytes
+            return memory_bytes(measurement)
         latency_us: float | None = getattr(measurement.reply_latency, f"{self.statistic}_us")
         return latency_us
 
@@ -44,6 +44,12 @@ class Limit(Frozen):
         if value is None:
             return f"{self.text}: {self.statistic} was not measured at {level}."
         return f"{self.statistic} = {_in_words(self.statistic, value)} at {level}: expected {self.text}."
+
+
+def memory_bytes(measurement: Measurement) -> float | None:
+    """What `rss` stands for; in runs recorded before that was counted, the resident memory that was."""
+    counted = measurement.memory_bytes
+    return measurement.resident_bytes if counted is None else counted
 
 
 def parse_limit(text: str) -> Limit:

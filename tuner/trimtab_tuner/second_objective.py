@@ -2,7 +2,7 @@
 
 The objectives are those of `score.py`, in Mbps, more being better. The costs, less being better, are
 
-`rss`    the resident memory of all server processes at the rate where it is largest, in MB;
+`rss`    the memory of all server processes, shared pages counted once, where it is largest, in MB;
 `p999`   the 99.9th percentile of the reply time at the ladder's lowest rate, in ms. Below saturation the
          tail is the server's own; in overload it is whatever the clients' timeout makes it.
 
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from trimtab_trials.measurement import Measurement
 
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.limits import Limit
+from trimtab_tuner.limits import Limit, memory_bytes
 from trimtab_tuner.score import Objective, parse_objective, score
 
 RSS, P999 = "rss", "p999"
@@ -69,7 +69,7 @@ def second_score(
     if not axis(text).minimised:
         return score(text, measurements, limit, ladder)
     if text.strip() == RSS:
-        seen = [m.resident_bytes for m in measurements if m.resident_bytes is not None]
+        seen = [size for size in map(memory_bytes, measurements) if size is not None]
         return max(seen) / 1e6 if seen else None
     lowest = min(measurements, key=lambda m: m.rate_rps)
     tail_us = lowest.reply_latency.p999_us

@@ -1,11 +1,14 @@
 """Counters from recorded kernel text, and from this machine."""
 
+import os
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from trimtab_agent.counters import cpu, devices, memory, network, paging, pressure, process, softirqs
+from trimtab_agent.counters import source as source_module
 from trimtab_agent.counters.server import ServerSource, WorkersSource
 from trimtab_agent.counters.source import CounterSet
 
@@ -202,6 +205,122 @@ def test_switches_and_moves_of_processes_are_told():
     values = process.ProcessSource().values(earlier, later, 2.0)
     assert (values["waited_per_s"], values["preempted_per_s"]) == (100.0, 10.0)
     assert (values["processes"], values["busy"], values["moved"]) == (2, 1, 1)
+
+
+def stat_of(*, own=(0, 0), children=(0, 0)):
+    """/proc/PID/stat of a process that used these ticks, in user and kernel mode."""
+    ticks = " ".join(map(str, (*own, *children)))
+    return f"1 (x) S 1 2 2 0 -1 4194560 0 0 0 0 {ticks} 20 0 1 0 100 1000000 25 " + "0 " * 14 + "0 0 0"
+
+
+def test_time_of_a_worker_that_has_ended_is_not_lost():
+    """Its master has waited for it, and so has its 250 ticks; 100 of them were counted before."""
+    earlier = {1: process.parse(stat_of(own=(5, 5))), 2: process.parse(stat_of(own=(80, 20)))}
+    later = {1: process.parse(stat_of(own=(5, 5), children=(200, 50)))}
+    values = process.ProcessSource().values(earlier, later, 1.0)
+    ticks = process.TICKS_PER_S / 100
+    assert (values["user"] * ticks, values["system"] * ticks) == (120.0, 30.0)
+
+
+def test_time_of_a_worker_that_has_come_counts_from_its_beginning():
+    """It was not there at the earlier reading."""
+    earlier = {1: process.parse(stat_of(own=(5, 5)))}
+    later = {1: process.parse(stat_of(own=(5, 5))), 2: process.parse(stat_of(own=(40, 10)))}
+    values = process.ProcessSource().values(earlier, later, 1.0)
+    ticks = process.TICKS_PER_S / 100
+    assert (values["user"] * ticks, values["system"] * ticks) == (40.0, 10.0)
+
+
+def test_worker_nobody_has_waited_for_makes_no_negative_time():
+    """What it had used is gone with it; what the others used since is there."""
+    earlier = {1: process.parse(stat_of(own=(5, 5))), 2: process.parse(stat_of(own=(800, 200)))}
+    later = {1: process.parse(stat_of(own=(25, 5)))}
+    values = process.ProcessSource().values(earlier, later, 1.0)
+    ticks = process.TICKS_PER_S / 100
+    assert (values["user"] * ticks, values["system"] * ticks) == (20.0, 0.0)
+
+
+def proc_of(directory, pss_kib, children=()):
+    """A process's directory in a /proc of files."""
+    pid = directory.name
+    (directory / "task" / pid).mkdir(parents=True)
+    (directory / "task" / pid / "children").write_text("".join(f"{child} " for child in children))
+    (directory / "stat").write_text(stat_of())
+    (directory / "status").write_text("")
+    (directory / "smaps_rollup").write_text(f"5-7 ---p 0 00:00 0 [rollup]\nRss: 9999 kB\nPss: {pss_kib} kB\n")
+
+
+def test_memory_is_the_proportional_share_of_all_processes_also_of_those_that_came_later(tmp_path):
+    """Only the master was there when the server was watched."""
+    proc_of(tmp_path / "7", 100, children=(8, 9))
+    proc_of(tmp_path / "8", 40)
+    proc_of(tmp_path / "9", 2)
+    source = process.ProcessSource(tmp_path)
+    source.watch((7, 8, 4711))
+    assert source.memory_bytes() == 142 * 1024
+    assert source.read().keys() == {7, 8, 9}
+
+
+def test_memory_that_one_process_does_not_tell_is_missing_and_not_zero(tmp_path):
+    """Without /proc/PID/smaps_rollup (before Linux 4.14, or not allowed) there is no sum."""
+    proc_of(tmp_path / "7", 100, children=(8,))
+    proc_of(tmp_path / "8", 40)
+    (tmp_path / "8/smaps_rollup").unlink()
+    source = process.ProcessSource(tmp_path)
+    source.watch((7,))
+    assert source.memory_bytes() is None
+    source.watch(())
+    assert source.memory_bytes() is None
+
+
+def test_pages_that_a_process_shares_with_its_parent_count_once():
+    """The real /proc: 32 MiB that both have, and a child that has nothing else."""
+    shared = bytearray(b"x") * 2**25
+    ends = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(ends[1])
+        os.read(ends[0], 1)
+        os._exit(0)
+    source = process.ProcessSource()
+    source.watch((os.getpid(),))
+    alone = process.ProcessSource()
+    alone.watch((child,))
+    try:
+        both_bytes, child_bytes = source.memory_bytes(), alone.memory_bytes()
+    finally:
+        os.close(ends[1])
+        os.waitpid(child, 0)
+    assert child_bytes >= len(shared) / 2
+    assert both_bytes < process.parse(Path("/proc/self/stat").read_text()).resident_bytes + 2**24
+
+
+def test_source_that_had_to_be_waited_for_spoils_nobody_elses_rates(monkeypatch):
+    """The status page of a busy server comes late; each source has its own interval."""
+    clock = SimpleNamespace(now_s=0.0)
+    monkeypatch.setattr(source_module.time, "monotonic", lambda: clock.now_s)
+
+    class Late:
+        """Tells its interval, and has to be waited for at the second reading."""
+
+        def __init__(self, name, waits_s):
+            self.name, self._waits_s = name, list(waits_s)
+
+        def read(self):
+            """Takes its time."""
+            clock.now_s += self._waits_s.pop(0)
+            return True
+
+        def values(self, earlier, later, interval_s):
+            """Just the interval."""
+            return {"interval_s": interval_s}
+
+    counters = CounterSet([Late("prompt", [0, 0]), Late("late", [0, 0.25])])
+    earlier = counters.take()
+    clock.now_s = 1.0
+    sample = counters.between(earlier, counters.take())
+    assert sample["prompt"]["interval_s"] == 1.0
+    assert sample["late"]["interval_s"] == 1.25
 
 
 def test_pressure_is_the_share_of_the_interval():

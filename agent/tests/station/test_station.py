@@ -96,7 +96,10 @@ def test_report_tells_all_that_was_measured(station, tmp_path):
         assert measurement.health["verdict"] == "ok"
         assert measurement.server_stats["requests"] > 0
         assert measurement.counters["cpu"]["total"]
-        assert measurement.resident_bytes
+        assert measurement.memory_bytes > 0
+        assert "resident_bytes" not in measurement.counters["server_processes"]
+        window_s = measurement.counters["interval_s"]
+        assert window_s == pytest.approx(0.3, abs=0.1)  # neither the warm-up nor the drain
         assert measurement.size_classes
     assert report.host == station.host
     assert report.target_version[0].isdigit()

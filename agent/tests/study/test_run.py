@@ -109,7 +109,8 @@ def test_counters_of_a_measurement_cover_every_cpu(finished):
     for trial in repository.whole_trials(run_id):
         for measurement in trial.measurements:
             assert measurement.counters["cpu"]["cpus"]
-            assert measurement.counters["server_processes"]["resident_bytes"] > 0
+            assert measurement.memory_bytes > 0
+            assert measurement.cpu_s_per_1000_requests > 0
 
 
 def test_samples_taken_meanwhile_belong_to_the_run(finished):

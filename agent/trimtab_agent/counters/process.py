@@ -1,10 +1,16 @@
 """/proc/PID/stat and status of the server's processes: CPU, memory, faults, context switches.
 
 Kernel: filesystems/proc.rst §1.1, tables 1-2 and 1-4.
+
+The memory of a server is its proportional set size: a page that n processes share counts 1/n in each, and so
+once in their sum. In resident memory it would count n times, which makes servers of many processes look
+larger than they are. The kernel walks all pages of a process to tell it (/proc/PID/smaps_rollup), so it is
+read when it is asked for and not once a second.
 """
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,18 +19,22 @@ from trimtab_agent.counters.source import Values
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 BUSY_PERCENT = 1.0  # a master that only watches its workers uses less
+PROPORTIONAL_KIB = re.compile(r"^Pss:\s*(\d+) kB$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class ProcessReading:
     """Ticks in user and kernel mode, page faults so far, resident bytes, and what the scheduler did.
 
-    `last_cpu` is where it ran last; `waited` and `preempted` are voluntary and involuntary context switches.
-    None where the text does not say.
+    The ticks of children are those of all that have ended and that the process has waited for. `last_cpu` is
+    where it ran last; `waited` and `preempted` are voluntary and involuntary context switches. None where the
+    text does not say.
     """
 
     user_ticks: int
     system_ticks: int
+    children_user_ticks: int
+    children_system_ticks: int
     minor_faults: int
     major_faults: int
     resident_bytes: int
@@ -45,6 +55,8 @@ def parse(stat: str, status: str = "") -> ProcessReading:
     return ProcessReading(
         user_ticks=int(columns[11]),
         system_ticks=int(columns[12]),
+        children_user_ticks=int(columns[13]),
+        children_system_ticks=int(columns[14]),
         minor_faults=int(columns[7]),
         major_faults=int(columns[9]),
         resident_bytes=int(columns[21]) * PAGE_BYTES,
@@ -55,7 +67,7 @@ def parse(stat: str, status: str = "") -> ProcessReading:
 
 
 class ProcessSource:
-    """The processes last given to `watch`; those that have ended since drop out."""
+    """The processes last given to `watch`, and all that they have started since; the ended ones drop out."""
 
     name = "server_processes"
 
@@ -70,13 +82,51 @@ class ProcessSource:
     def read(self) -> dict[int, ProcessReading] | None:
         """One reading per process that still lives; None when there is none."""
         readings: dict[int, ProcessReading] = {}
-        for pid in self._pids:
+        for pid in self._living():
             try:
                 directory = self._proc / str(pid)
                 readings[pid] = parse((directory / "stat").read_text(), (directory / "status").read_text())
             except (FileNotFoundError, ProcessLookupError):
                 continue
         return readings or None
+
+    def memory_bytes(self) -> int | None:
+        """The proportional set size of all processes together; None where it cannot be read of each.
+
+        It may take milliseconds for each process, the more the larger it is.
+        """
+        sizes_bytes: list[int] = []
+        for pid in self._living():
+            directory = self._proc / str(pid)
+            try:
+                rollup = (directory / "smaps_rollup").read_text()
+            except ProcessLookupError:
+                continue  # it has ended
+            except OSError:
+                if directory.exists():
+                    return None
+                continue
+            if (found := PROPORTIONAL_KIB.search(rollup)) is not None:
+                sizes_bytes.append(int(found[1]) * 1024)
+        return sum(sizes_bytes) or None
+
+    def _living(self) -> Iterator[int]:
+        """The watched processes and all below them, each once; some may have ended already."""
+        pending = list(reversed(self._pids))
+        seen: set[int] = set()
+        while pending:
+            pid = pending.pop()
+            if pid not in seen:
+                seen.add(pid)
+                yield pid
+                pending += self._children_of(pid)
+
+    def _children_of(self, pid: int) -> list[int]:
+        """What its main thread has started; nothing where the kernel was built without telling it."""
+        try:
+            return [int(child) for child in (self._proc / f"{pid}/task/{pid}/children").read_text().split()]
+        except OSError:
+            return []
 
     def values(
         self,
@@ -98,12 +148,23 @@ class ProcessSource:
             passed = sum(int(getattr(b, name)) - int(getattr(a, name)) for a, b in pairs)
             return round(passed / interval_s, 2)
 
-        user = sum(b.user_ticks - a.user_ticks for a, b in pairs)
-        system = sum(b.system_ticks - a.system_ticks for a, b in pairs)
+        def ticks(mode: str) -> int:
+            """Of those there are, and of those that ended meanwhile: what a process has used goes to its
+            parent when that waits for it, so nothing is lost between two sums over all.
+            """
+
+            def used(reading: ProcessReading) -> int:
+                return int(getattr(reading, mode)) + int(getattr(reading, f"children_{mode}"))
+
+            own = sum(int(getattr(b, mode)) - int(getattr(a, mode)) for a, b in pairs)
+            if not pairs:
+                return own
+            return max(own, sum(map(used, later.values())) - sum(map(used, earlier.values())))
+
         values: Values = {
             "processes": len(later),
-            "user": round(100 * user / TICKS_PER_S / interval_s, 2),
-            "system": round(100 * system / TICKS_PER_S / interval_s, 2),
+            "user": round(100 * ticks("user_ticks") / TICKS_PER_S / interval_s, 2),
+            "system": round(100 * ticks("system_ticks") / TICKS_PER_S / interval_s, 2),
             "resident_bytes": sum(reading.resident_bytes for reading in later.values()),
             "minor_faults_per_s": rate("minor_faults"),
             "major_faults_per_s": rate("major_faults"),

@@ -31,11 +31,16 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One reading of every source: `time` in seconds since the epoch, `monotonic_s` for intervals."""
+    """One reading of every source: `time` in seconds since the epoch, `monotonic_s` for intervals.
+
+    `read_s` is when each source was read, on the same clock: one that had to be waited for, such as the
+    status page of a busy server, spoils nobody else's rates.
+    """
 
     time: float
     monotonic_s: float
     readings: dict[str, Reading]
+    read_s: dict[str, float]
     missing: dict[str, str]
 
 
@@ -48,6 +53,7 @@ class CounterSet:
     def take(self) -> Snapshot:
         """Reads every source once."""
         readings: dict[str, Reading] = {}
+        read_s: dict[str, float] = {}
         missing: dict[str, str] = {}
         for source in self._sources:
             try:
@@ -57,17 +63,26 @@ class CounterSet:
                 continue
             if reading is not None:
                 readings[source.name] = reading
-        return Snapshot(time.time(), time.monotonic(), readings, missing)
+                read_s[source.name] = time.monotonic()
+        return Snapshot(time.time(), time.monotonic(), readings, read_s, missing)
 
     def between(self, earlier: Snapshot, later: Snapshot) -> Values:
         """What happened meanwhile: `time`, `interval_s`, `missing`, and a key for each source."""
-        interval_s = max(later.monotonic_s - earlier.monotonic_s, 1e-6)
+        interval_s = _passed_s(earlier.monotonic_s, later.monotonic_s)
         sample: Values = {"time": later.time, "interval_s": round(interval_s, 4), "missing": later.missing}
         for source in self._sources:
-            before, after = earlier.readings.get(source.name), later.readings.get(source.name)
+            name = source.name
+            before, after = earlier.readings.get(name), later.readings.get(name)
             if before is not None and after is not None:
-                sample[source.name] = source.values(before, after, interval_s)
+                sample[name] = source.values(
+                    before, after, _passed_s(earlier.read_s[name], later.read_s[name])
+                )
         return sample
+
+
+def _passed_s(earlier_s: float, later_s: float) -> float:
+    """The time between two moments, never nothing: it is divided by."""
+    return max(later_s - earlier_s, 1e-6)
 
 
 def per_second(

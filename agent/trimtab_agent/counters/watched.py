@@ -32,6 +32,13 @@ class WatchedCounters(CounterSet):
         self._processes.watch(pids)
         self._server.watch(read_stats)
 
+    def server_memory_bytes(self) -> int | None:
+        """The memory of all processes of the server together; None where it cannot be read.
+
+        Every page that they share counts once. Not for every second: the kernel walks all their pages.
+        """
+        return self._processes.memory_bytes()
+
     def watch_memory_group(self, read_group: ReadGroup | None) -> None:
         """Readings from now on include this group; none when None."""
         self._memory_group.watch(read_group)

@@ -25,7 +25,7 @@ from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.station.disturbance import DisturbanceWatch, wait_for_quiet
 from trimtab_agent.station.equipment import Equipment, JobListener
 from trimtab_agent.station.generator import LoadOrder, LoadResult, ServerDied, drive
-from trimtab_agent.station.measuring import counted, measurement_of
+from trimtab_agent.station.measuring import WindowCounters, counted, measurement_of
 from trimtab_agent.station.processes.programs import server_program
 from trimtab_agent.station.profiler import Profile, profiling
 from trimtab_agent.station.server.replicas import Replicas
@@ -210,11 +210,11 @@ class Climb:
 
     def _measure(self, server: Replicas, rate_rps: float) -> Measurement:
         """One rate driven, with what server and host have counted meanwhile."""
-        counters = self._equipment.counters
-        stats_before, counters_before = server.stats(), counters.take()
+        window = WindowCounters(self._equipment.counters, self._job.warmup_s, self._job.rate_duration_s)
+        stats_before = server.stats()
         with self._profiling(server) as profile:
-            result = self._drive(server, rate_rps)
-        values = counters.between(counters_before, counters.take())
+            result = self._drive(server, rate_rps, window)
+        values = window.values()
         if profile is not None:
             values["profile"] = profile.document()
         stats_after = server.stats()
@@ -234,12 +234,13 @@ class Climb:
             return nullcontext()
         return profiling(server.pids, self._layout.generator, self._equipment.directory, self._name)
 
-    def _drive(self, server: Replicas, rate_rps: float) -> LoadResult:
-        """Drives one rate into the server."""
+    def _drive(self, server: Replicas, rate_rps: float, window: WindowCounters) -> LoadResult:
+        """Drives one rate into the server, counting in `window`."""
         equipment, job, link = self._equipment, self._job, self._site.link
 
         def progressed(line: dict[str, Any]) -> None:
             self._listener.load_progress(rate_rps, line)
+            window.progressed(line)
 
         return drive(
             LoadOrder(
@@ -264,4 +265,5 @@ class Climb:
             server.children,
             equipment.stop,
             progressed,
+            window.at_edge,
         )

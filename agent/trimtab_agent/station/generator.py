@@ -150,10 +150,12 @@ def drive(
     servers: Sequence[Child],
     stop: StopSignal,
     on_progress: Callable[[dict[str, Any]], None],
+    on_window: Callable[[str], None] = lambda _edge: None,
 ) -> LoadResult:
     """Runs the generator to its end and returns its result.
 
-    `on_progress` gets every progress line.  Ends the generator and raises ServerDied as soon as a server
+    `on_progress` gets every progress line; `on_window` is told `begin` and `end` of the window in which the
+    generator counts replies, when they come.  Ends the generator and raises ServerDied as soon as a server
     ends, Stopped as soon as a stop is requested, GeneratorDied when it ends without a result or hangs.
     """
     with Child(
@@ -189,6 +191,8 @@ def drive(
                 document = json.loads(line)
                 if document["type"] == "progress":
                     on_progress(document)
+                elif document["type"] == "window":
+                    on_window(document["edge"])
                 elif document["type"] == "result":
                     result = LoadResult.model_validate(document)
         if generator.wait(HANG_MARGIN_S) != 0 or result is None or result.interrupted:

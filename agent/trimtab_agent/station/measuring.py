@@ -7,15 +7,70 @@ more. Together: what the server read beyond what was answered completely it read
 or that failed without a complete reply. The latter may have been read or not, which makes the uncertainty; it
 is nothing where no connection was reset or closed early. A request counts as read also when the server came
 to it only after the client had gone: the kernel keeps for it what has arrived.
+
+Host and processes are counted in the window in which the generator counts replies: without the warm-up, and
+without the drain after the load, in which a server does little. The server's own counters cover all of the
+rate, as the counts of requests do that they are held against.
 """
+
+from typing import Any
 
 from trimtab_trials.measurement import Latency, Measurement
 
-from trimtab_agent.counters.source import Values
+from trimtab_agent.counters.source import Snapshot, Values
+from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.station.generator import LoadResult, Percentiles
 
 ANSWERED_FAILURES = ("status-", "wrong-length", "wrong-content")
 """Failures of requests that were answered completely: the server has read these."""
+
+
+class WindowCounters:
+    """What host and server processes count in the window of one rate, from `warmup_s` to `duration_s`.
+
+    Told by the generator when the window begins and ends. The memory of the processes is read in the middle
+    of the window and at its end, by this process, and the larger counts: each reading costs the kernel a walk
+    through all their pages.
+    """
+
+    def __init__(self, counters: WatchedCounters, warmup_s: float, duration_s: float) -> None:
+        self._counters = counters
+        self._window_s = duration_s - warmup_s
+        self._middle_s = (warmup_s + duration_s) / 2
+        self._edges: dict[str, Snapshot] = {}
+        self._middle_seen = False
+        self._memory_bytes: list[int] = []
+
+    def at_edge(self, edge: str) -> None:
+        """The window begins (`begin`) or ends (`end`) now."""
+        self._edges[edge] = self._counters.take()
+        if edge == "end":
+            self._see_memory()
+
+    def progressed(self, line: dict[str, Any]) -> None:
+        """The generator has reported its progress."""
+        if not self._middle_seen and line["elapsed_s"] >= self._middle_s and "end" not in self._edges:
+            self._middle_seen = True
+            self._see_memory()
+
+    def values(self) -> Values:
+        """The averages over the window; of the processes also the seconds on a CPU and the peak of memory.
+
+        The memory is left out where it cannot be read. Resident memory is not told: see counters/process.py.
+        """
+        values = self._counters.between(self._edges["begin"], self._edges["end"])
+        if (processes := values.get("server_processes")) is not None:
+            processes.pop("resident_bytes")
+            percent = processes["user"] + processes["system"]
+            processes["cpu_s"] = round(percent / 100 * self._window_s, 4)
+            if self._memory_bytes:
+                processes["peak_memory_bytes"] = max(self._memory_bytes)
+        return values
+
+    def _see_memory(self) -> None:
+        size_bytes = self._counters.server_memory_bytes()
+        if size_bytes is not None:
+            self._memory_bytes.append(size_bytes)
 
 
 def measurement_of(

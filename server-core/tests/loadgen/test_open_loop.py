@@ -23,7 +23,7 @@ def test_offered_requests_match_rate_and_duration(load, serve):
 
 
 def test_both_edges_of_the_goodput_window_are_told_when_they_come(load, serve):
-    """Whoever counts CPU or memory in the same window as the replies needs to know when it begins and ends."""
+    """Whoever counts CPU or memory in the same window as the replies goes by them."""
     window = load(serve(always_replies).url, "--rate", "200", "--duration", "0.9", "--warmup", "0.4").window
     assert [line["edge"] for line in window] == ["begin", "end"]
     begin_s, end_s = (line["elapsed_s"] for line in window)

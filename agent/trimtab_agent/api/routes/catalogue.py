@@ -35,7 +35,7 @@ OBJECTIVES = {
 }
 
 COSTS = {
-    RSS: "The resident memory of all server processes: less is better.",
+    RSS: "The memory of all server processes at its peak, shared pages counted once (PSS): less is better.",
     P999: "The 99.9th percentile of the reply time at the lowest rate, before overload: less is better.",
 }
 
