@@ -1,4 +1,5 @@
-"""What sampling the counters costs, once and ten times a second, and how long a day of them takes to read.
+"""What sampling the counters costs, once and ten times a second, and how long a day of them takes to read;
+what reading the memory of a server costs, which is done twice in each rate.
 
 CPU time is that of this process while a sampler runs in it.
 
@@ -10,9 +11,12 @@ sample, put together to means as the sampler does it, and read over the API's ow
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
@@ -24,6 +28,7 @@ from fastapi import FastAPI
 from trimtab_agent.api.app import make_api
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.host import host_counters
+from trimtab_agent.counters.process import ProcessSource
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.recording.recorder import Recorder
@@ -77,6 +82,50 @@ def sampling(folder: Path) -> None:
     print("| samples a second | CPU time |\n| --- | --- |")
     for rate, measured in shares.items():
         print(f"| {rate} | {', '.join(f'{share * 100:.2f} %' for share in measured)} |")
+
+
+def memory(folder: Path) -> None:
+    """Reads the memory of processes that have a file mapped, as servers have, and prints how long that takes.
+
+    On the CPU of the generator, as the agent does it: the kernel walks the pages there, whosever they are.
+    """
+    print("\n## Reading the memory of a server (PSS)\n")
+    print(f"Processes that share a mapped file and have touched all of it; median of {READS} reads.\n")
+    print("| processes | mapped in each | time |\n| --- | --- | --- |")
+    mapped = folder / "mapped"
+    for mib in (4, 64, 1024):
+        mapped.write_bytes(bytes(mib * 2**20))
+        for processes in (1, 8, 32):
+            with mapping_processes(mapped, processes) as pids:
+                source = ProcessSource()
+                source.watch(pids)
+                times_s = []
+                for _ in range(READS):
+                    begun_s = time.perf_counter()
+                    source.memory_bytes()
+                    times_s.append(time.perf_counter() - begun_s)
+            print(f"| {processes} | {mib} MiB | {1000 * median(times_s):.1f} ms |")
+
+
+@contextmanager
+def mapping_processes(file: Path, count: int) -> Iterator[tuple[int, ...]]:
+    """So many processes that have each mapped `file` and read a byte of each of its pages."""
+    program = (
+        "import mmap, sys; file = open(sys.argv[1], 'rb'); "
+        "mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ); "
+        "mapped[::4096]; print(flush=True); sys.stdin.read()"
+    )
+    with ExitStack() as running:
+        children = []
+        for _ in range(count):
+            command = [sys.executable, "-c", program, str(file)]
+            child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            children.append(running.enter_context(child))
+            running.callback(child.kill)
+        for child in children:
+            if child.stdout is None or not child.stdout.readline():
+                raise RuntimeError(f"process {child.pid} could not map {file}")
+        yield tuple(child.pid for child in children)
 
 
 def record_day(repository: Repository, host_id: int, cpus: int) -> None:
@@ -135,9 +184,10 @@ async def read_window(app: FastAPI, seconds: int, step_s: int) -> tuple[float, i
 
 
 def main() -> None:
-    """Prints both sections."""
+    """Prints all sections."""
     with tempfile.TemporaryDirectory() as temporary:
         sampling(Path(temporary))
+        memory(Path(temporary))
         reading(Path(temporary))
 
 

@@ -1,7 +1,10 @@
 """What is counted in the window of one rate, and when."""
 
+from types import SimpleNamespace
+
 import pytest
 from trimtab_agent.counters.source import CounterSet
+from trimtab_agent.station import measuring
 from trimtab_agent.station.measuring import WindowCounters
 
 
@@ -26,13 +29,23 @@ class Processes:
 class Counters(CounterSet):
     """Processes whose memory is what was prepared, one figure after the other."""
 
-    def __init__(self, memory_bytes):
+    def __init__(self, memory_bytes, clock, read_s=0.0):
         super().__init__([Processes()])
         self.left = list(memory_bytes)
+        self._clock, self._read_s = clock, read_s
 
     def server_memory_bytes(self):
         """The next figure."""
+        self._clock.now_s += self._read_s
         return self.left.pop(0)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The monotonic clock of whoever counts: it stands still unless it is set."""
+    standing = SimpleNamespace(now_s=0.0)
+    monkeypatch.setattr(measuring, "time", SimpleNamespace(monotonic=lambda: standing.now_s))
+    return standing
 
 
 def window_of(counters):
@@ -47,25 +60,35 @@ def window_of(counters):
     return window
 
 
-@pytest.mark.parametrize("memory_bytes", [(7e6, 5e6), (5e6, 7e6)])
-def test_memory_is_its_peak_in_the_middle_and_at_the_end(memory_bytes):
+IDLE = 9e6  # before the load: not in the window
+
+
+@pytest.mark.parametrize("memory_bytes", [(IDLE, 7e6, 5e6), (IDLE, 5e6, 7e6)])
+def test_memory_is_its_peak_in_the_middle_and_at_the_end(clock, memory_bytes):
     """Twice, and not again in the drain."""
-    counters = Counters(memory_bytes)
+    counters = Counters(memory_bytes, clock)
     processes = window_of(counters).values()["server_processes"]
     assert processes["peak_memory_bytes"] == 7e6
     assert counters.left == []
     assert "resident_bytes" not in processes
 
 
-def test_cpu_seconds_are_those_of_the_window():
+def test_memory_that_takes_long_to_read_is_not_read_while_load_is_offered(clock):
+    """Large processes could map no file meanwhile; at the end no load is offered any more."""
+    counters = Counters((IDLE, 7e6), clock, read_s=0.02)
+    assert window_of(counters).values()["server_processes"]["peak_memory_bytes"] == 7e6
+    assert counters.left == []
+
+
+def test_cpu_seconds_are_those_of_the_window(clock):
     """One and a half CPUs for four seconds, from one reading to the next."""
-    processes = window_of(Counters((1, 1))).values()["server_processes"]
+    processes = window_of(Counters((1, 1, 1), clock)).values()["server_processes"]
     assert processes["cpu_s"] == 6.0
     assert processes["readings"] == 1
 
 
-def test_memory_that_cannot_be_read_is_missing():
+def test_memory_that_cannot_be_read_is_missing(clock):
     """Neither zero nor the resident memory."""
-    processes = window_of(Counters((None, None))).values()["server_processes"]
+    processes = window_of(Counters((None, None, None), clock)).values()["server_processes"]
     assert "peak_memory_bytes" not in processes
     assert "resident_bytes" not in processes

@@ -13,6 +13,7 @@ without the drain after the load, in which a server does little. The server's ow
 rate, as the counts of requests do that they are held against.
 """
 
+import time
 from typing import Any
 
 from trimtab_trials.measurement import Latency, Measurement
@@ -25,12 +26,18 @@ ANSWERED_FAILURES = ("status-", "wrong-length", "wrong-content")
 """Failures of requests that were answered completely: the server has read these."""
 
 
+MIDDLE_READ_S = 0.005
+"""The longest reading of the processes' memory that is made while load is offered."""
+
+
 class WindowCounters:
     """What host and server processes count in the window of one rate, from `warmup_s` to `duration_s`.
 
-    Told by the generator when the window begins and ends. The memory of the processes is read in the middle
-    of the window and at its end, by this process, and the larger counts: each reading costs the kernel a walk
-    through all their pages.
+    Told by the generator when the window begins and ends. The memory of the processes is read by this
+    process, at the end of the window and in its middle, and the larger counts. A reading is a walk through
+    all their pages, 25 ms for each GiB (docs/benchmarks.md), in which a process cannot map a file: so the
+    middle is left out if a reading before the load, while they were idle, has taken longer than
+    `MIDDLE_READ_S`.
     """
 
     def __init__(self, counters: WatchedCounters, warmup_s: float, duration_s: float) -> None:
@@ -38,8 +45,10 @@ class WindowCounters:
         self._window_s = duration_s - warmup_s
         self._middle_s = (warmup_s + duration_s) / 2
         self._edges: dict[str, Snapshot] = {}
-        self._middle_seen = False
         self._memory_bytes: list[int] = []
+        begun_s = time.monotonic()
+        counters.server_memory_bytes()
+        self._middle_due = time.monotonic() - begun_s <= MIDDLE_READ_S
 
     def at_edge(self, edge: str) -> None:
         """The window begins (`begin`) or ends (`end`) now."""
@@ -49,8 +58,8 @@ class WindowCounters:
 
     def progressed(self, line: dict[str, Any]) -> None:
         """The generator has reported its progress."""
-        if not self._middle_seen and line["elapsed_s"] >= self._middle_s and "end" not in self._edges:
-            self._middle_seen = True
+        if self._middle_due and line["elapsed_s"] >= self._middle_s and "end" not in self._edges:
+            self._middle_due = False
             self._see_memory()
 
     def values(self) -> Values:
