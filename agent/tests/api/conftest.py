@@ -71,7 +71,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
     repository = open_database(sqlite_url(var / "trimtab.db"))
     broadcaster = Broadcaster()
     host_id = repository.register_host(describe_host(var))
-    layout = CpuLayout(server=(0,), generator=(1,))
+    layout = CpuLayout(server=(0,), generator=(1,), reason="because")
     recorder = Recorder(repository, host_id, broadcaster)
     counters = WatchedCounters()
     sampler = Sampler(counters, recorder, broadcaster, lock=VarPaths(var).sampler_lock)

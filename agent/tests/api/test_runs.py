@@ -33,7 +33,7 @@ def test_run_has_space_ladder_and_outcome(daemon, recorded_run):
     assert run["outcome"]["best"]["workers"] == 4
     assert run["outcome"]["ranking"][0]["scores_mbps"] == [92.0, None]
     assert {knob["name"] for knob in run["space"]["knobs"]} >= {"workers", "max_connections", "sendfile"}
-    assert run["layout"] == {"server": [0], "generator": [1]}
+    assert run["layout"] == {"server": [0], "generator": [1], "reason": ""}  # recorded without one
     assert run["progress"] is None
 
 

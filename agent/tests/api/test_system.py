@@ -30,7 +30,7 @@ def test_host_is_the_recorded_machine_and_its_layout(daemon):
     host = daemon.client.get("/api/v1/host").json()
     recorded = daemon.repository.host(daemon.context.host_id)
     assert (host["name"], host["kernel"], host["cpus"]) == (recorded.name, recorded.kernel, recorded.cpus)
-    assert host["layout"] == {"server": [0], "generator": [1]}
+    assert host["layout"] == {"server": [0], "generator": [1], "reason": "because"}
     assert host["layout_sentence"] == daemon.context.layout.sentence()
 
 

@@ -57,10 +57,11 @@ class SessionRequest(BaseModel):
 
 
 class CpuLayout(Reply):
-    """CPUs by number: who runs where."""
+    """CPUs by number: who runs where. `reason` says why; empty in runs that were recorded without it."""
 
     server: tuple[int, ...]
     generator: tuple[int, ...]
+    reason: str = ""
 
 
 class HostReply(Reply):

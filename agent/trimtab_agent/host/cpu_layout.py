@@ -1,25 +1,45 @@
 """Which CPUs serve and which generate load, so that the two never take each other's time.
 
-With two CPUs or more, the server gets the first half of the CPUs this process may use, the load generator and
-the agent itself get the rest.  What the process may use is what sched_getaffinity(2) says (cpusets of a
+CPUs are divided by cores, never within one: two hardware threads of a core take each other's time. The server
+gets the cores of one NUMA node first, as many as it is to have; the load generator gets those left, and the
+agent itself lives there too. How many are the generator's is a matter of need: of the CPU time that it takes
+a request, beside the server's. Before anything is known it is taken to need half of the server's; `redivide`
+gives it what a calibration has shown.
+
+Cores are those of the CPUs this process may use, which is what sched_getaffinity(2) says (cpusets of a
 container are already in it), cut down to the CPU quota of its cgroup: pinning to more CPUs than the quota
 pays for would only lead to throttling.  The layout is recorded with the run, because results compare only
 within one layout.
 """
 
+import math
 import os
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from trimtab_agent.host.priority import realtime_allowed
+from trimtab_agent.host.topology import Cpu, read_cpus
+
+# trimtab-load beside trimtab-httpd on the loopback: about half of the server's CPU time a request.
+ASSUMED_SHARE = 1 / 3
+# Configurations better than the calibrated one cost the server less a request, and the generator the same.
+HEADROOM = 1.2
+
+Core = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class CpuLayout:
-    """CPU numbers of the server and of the generator; the same ones where there is only a single CPU."""
+    """CPU numbers of the server and of the generator; the same ones where there is only a single CPU.
+
+    `reason` says in a sentence why they are divided so; empty where somebody has just named them.
+    """
 
     server: tuple[int, ...]
     generator: tuple[int, ...]
+    reason: str = field(default="", compare=False)
 
     @property
     def shared(self) -> bool:
@@ -51,21 +71,103 @@ def format_cpus(cpus: tuple[int, ...]) -> str:
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
 
 
-def divide_cpus(usable: tuple[int, ...]) -> CpuLayout:
-    """The layout for these CPUs (at least one): first half to the server, rest to the generator."""
-    cpus = tuple(sorted(usable))
-    if len(cpus) == 1:
-        return CpuLayout(server=cpus, generator=cpus)
-    half = len(cpus) // 2
-    return CpuLayout(server=cpus[:half], generator=cpus[half:])
+def divide_cpus(usable: Collection[int], topology: Sequence[Cpu]) -> CpuLayout:
+    """The layout for these CPUs (at least one) while nothing is known of what server and generator need."""
+    cores = _cores(usable, topology)
+    if len(cores) == 1:
+        return _within_one_core(cores[0])
+    count = _generator_cores(len(cores), ASSUMED_SHARE)
+    taken = (
+        f"the generator has {count} of {len(cores)} cores: until it is measured it is taken to need "
+        "half as much CPU time a request as the server"
+    )
+    return _divided(cores, topology, count, taken)
 
 
-def usable_cpus(process_mask: set[int], quota_cpus: float | None) -> tuple[int, ...]:
-    """The allowed CPUs, cut down to as many as the quota keeps busy (at least one)."""
-    cpus = tuple(sorted(process_mask))
+def redivide(
+    layout: CpuLayout, topology: Sequence[Cpu], generator_share: float, server_share: float
+) -> CpuLayout | None:
+    """A layout that gives the generator the CPUs that it has been seen to need; None if it gains none by it.
+
+    The shares are of the CPUs that each has now, at one rate that the server followed: so much of them it
+    used. A generator that was the limit for another reason than its CPUs gains none, nor does one that shares
+    the only core there is.
+    """
+    cores = _cores({*layout.server, *layout.generator}, topology)
+    generator_cpus = generator_share * len(layout.generator)
+    server_cpus = server_share * len(layout.server)
+    if layout.shared or len(cores) == 1 or generator_cpus + server_cpus <= 0:
+        return None
+    now = sum(not set(core).isdisjoint(layout.generator) for core in cores)
+    count = _generator_cores(len(cores), HEADROOM * generator_cpus / (generator_cpus + server_cpus))
+    if count <= now:
+        return None
+    measured = (
+        f"the generator has {count} of {len(cores)} cores: with {now} it was the limit, and it used "
+        f"{generator_cpus:.1f} CPUs while the server used {server_cpus:.1f}"
+    )
+    return _divided(cores, topology, count, measured)
+
+
+def _cores(usable: Collection[int], topology: Sequence[Cpu]) -> list[Core]:
+    """The usable CPUs by core, those of the node with the most cores first; a CPU that the topology does not
+    know is a core of its own.
+    """
+    known = {cpu.cpu: cpu for cpu in topology}
+    siblings = {cpu: known[cpu].siblings if cpu in known else (cpu,) for cpu in usable}
+    cores = sorted({tuple(sorted({cpu, *others} & siblings.keys())) for cpu, others in siblings.items()})
+    nodes = Counter(_node_of(core, topology) for core in cores)
+    return sorted(cores, key=lambda core: (-nodes[node := _node_of(core, topology)], node, core))
+
+
+def _node_of(core: Core, topology: Sequence[Cpu]) -> tuple[int, int]:
+    """The NUMA node and the socket of a core."""
+    return next(((cpu.node, cpu.socket) for cpu in topology if cpu.cpu == core[0]), (0, 0))
+
+
+def _generator_cores(cores: int, share: float) -> int:
+    """How many of at least two cores are the generator's, rounded up: one that gives out measures itself."""
+    return min(cores - 1, max(1, math.ceil(round(share * cores, 6))))
+
+
+def _within_one_core(core: Core) -> CpuLayout:
+    if len(core) == 1:
+        return CpuLayout(core, core, "there is a single CPU, so that server and generator share it")
+    half = len(core) // 2
+    reason = "there is a single core: server and generator have its hardware threads, which share its time"
+    return CpuLayout(core[:half], core[half:], reason)
+
+
+def _divided(cores: Sequence[Core], topology: Sequence[Cpu], generator_cores: int, why: str) -> CpuLayout:
+    """The last so many cores to the generator, the others to the server; `why` so many is told with the
+    rest.
+    """
+    served, generating = cores[:-generator_cores], cores[-generator_cores:]
+    told = [why]
+    if any(len(core) > 1 for core in cores):
+        told.append("the hardware threads of a core stay together")
+    if len({_node_of(core, topology) for core in cores}) > 1:
+        nodes = [sorted({_node_of(core, topology)[0] for core in part}) for part in (served, generating)]
+        server_nodes, generator_nodes = (format_cpus(tuple(numbers)) for numbers in nodes)
+        told.append(f"the server's are in NUMA node {server_nodes}, the generator's in {generator_nodes}")
+    return CpuLayout(
+        server=tuple(sorted(cpu for core in served for cpu in core)),
+        generator=tuple(sorted(cpu for core in generating for cpu in core)),
+        reason="; ".join(told),
+    )
+
+
+def usable_cpus(
+    process_mask: Collection[int], quota_cpus: float | None, topology: Sequence[Cpu]
+) -> tuple[int, ...]:
+    """The allowed CPUs, cut down to as many as the quota keeps busy (at least one).
+
+    One hardware thread of each core comes before the second of any: a thread by itself does more.
+    """
     if quota_cpus is None:
-        return cpus
-    return cpus[: max(1, int(quota_cpus))]
+        return tuple(sorted(process_mask))
+    threads = [(core.index(cpu), cpu) for core in _cores(process_mask, topology) for cpu in core]
+    return tuple(sorted(cpu for _, cpu in sorted(threads)[: max(1, int(quota_cpus))]))
 
 
 def cgroup_quota_cpus(proc: Path = Path("/proc"), cgroup_root: Path = Path("/sys/fs/cgroup")) -> float | None:
@@ -109,7 +211,8 @@ def _quota_of(directory: Path) -> list[float]:
 
 def process_layout() -> CpuLayout:
     """The layout for the CPUs that this process may use."""
-    return divide_cpus(usable_cpus(os.sched_getaffinity(0), cgroup_quota_cpus()))
+    topology = read_cpus()
+    return divide_cpus(usable_cpus(os.sched_getaffinity(0), cgroup_quota_cpus(), topology), topology)
 
 
 def pin_this_process(cpus: tuple[int, ...]) -> None:

@@ -104,7 +104,7 @@ class Topology:
 
 def read_topology(sys: Path = SYS, proc: Path = PROC) -> Topology:
     """The topology as it is now."""
-    cpus = _cpus(sys / "devices/system/cpu")
+    cpus = read_cpus(sys)
     owners = _interrupt_owners(sys / "class/net")
     interrupts = _interrupts(proc, owners)
     return Topology(
@@ -144,9 +144,10 @@ def _numbered(directory: Path, prefix: str) -> list[tuple[int, Path]]:
     return sorted((int(match[1]), path) for match, path in found if match)
 
 
-def _cpus(directory: Path) -> tuple[Cpu, ...]:
+def read_cpus(sys: Path = SYS) -> tuple[Cpu, ...]:
+    """The CPUs that are online, with core, socket and node, in the order of their numbers."""
     cpus = []
-    for number, path in _numbered(directory, "cpu"):
+    for number, path in _numbered(sys / "devices/system/cpu", "cpu"):
         siblings = _text(path / "topology/thread_siblings_list")
         if siblings is None:
             continue  # offline: the kernel takes the directory away

@@ -223,6 +223,7 @@ class RunService:
                     "server": list(self._layout.server),
                     "generator": list(self._layout.generator),
                     "sentence": self._layout.sentence(),
+                    "reason": self._layout.reason,
                 },
             )
         )

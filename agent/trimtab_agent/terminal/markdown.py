@@ -90,7 +90,7 @@ def _facts(repository: Repository, run: records.Run, trials: Sequence[Trial]) ->
             "host",
             f"{host.cpu_model}, {cpus}, {host.memory_bytes / 2**30:.1f} GiB, {host.kernel}",
         ),
-        ("layout", str(run.layout["sentence"])),
+        ("layout", "; ".join(run.layout[part] for part in ("sentence", "reason") if run.layout.get(part))),
         ("target", f"{run.target} {run.target_version}"),
         ("objective", objectives_label(run)),
         ("strategy", f"{run.strategy} (seed {run.seed})"),

@@ -99,6 +99,8 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
         f"seed {run.seed}"
     )
     console.print(f"Host {escape(run.host)}: {run.layout['sentence']}")
+    if why := run.layout.get("reason"):
+        console.print(f"CPUs: {why}")
     if run.ladder:
         console.print(f"Ladder: {clients_of(run.workload_parameters).level(*run.ladder)}")
     rows = table_rows(space, outcome, trials)

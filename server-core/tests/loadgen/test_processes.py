@@ -114,6 +114,18 @@ def test_process_that_cannot_be_watched_is_not_begun(load):
     assert outcome.stdout == ""
 
 
+def test_share_of_the_cpu_is_that_of_the_busiest_worker(load, serve, write_log):
+    """Of two that take sessions in turn one has all the work: its share is nearly that of one alone."""
+    log = write_log("/a\n" * 40 + "\n/b\n")
+    server = serve(always_replies)
+    alone, halved = (
+        load(server.url, "--rate", "820", "--duration", "1.5", "--sessions", log, "--processes", count)
+        for count in "12"
+    )
+    assert halved.result["requests"]["replied"] == alone.result["requests"]["replied"]
+    assert halved.result["health"]["cpu_share"] > 0.7 * alone.result["health"]["cpu_share"]
+
+
 def test_cpus_are_pinned_in_turn(begin, serve):
     """Each worker runs on the next CPU of the list."""
     cpus = sorted(os.sched_getaffinity(0))[:2]

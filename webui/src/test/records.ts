@@ -291,7 +291,7 @@ export function run(change: Partial<RunDetail> = {}): RunDetail {
     loop: 'open',
     space,
     settings: {},
-    layout: { server: [0], generator: [1] },
+    layout: { server: [0], generator: [1], reason: 'the generator has 1 of 2 cores' },
     ladder: [1000, 2000],
     outcome: null,
     progress: null,
@@ -306,7 +306,7 @@ export const host: HostReply = {
   cpus: 2,
   memory_bytes: 8 * 2 ** 30,
   topology: {},
-  layout: { server: [0], generator: [1] },
+  layout: { server: [0], generator: [1], reason: 'the generator has 1 of 2 cores' },
   layout_sentence: 'The server runs on CPU 0, the load generator and the agent on CPU 1.',
 };
 

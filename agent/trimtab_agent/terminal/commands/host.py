@@ -31,7 +31,7 @@ def show(as_json: Json = False) -> None:
                 **vars(machine),
                 "topology": asdict(topology),
                 "balancers": [asdict(balancer) for balancer in others],
-                "layout": {"server": layout.server, "generator": layout.generator},
+                "layout": asdict(layout),
                 "layout_sentence": layout.sentence(),
             }
         )
@@ -49,7 +49,7 @@ def show(as_json: Json = False) -> None:
         print(_device_line(device))
     for balancer in others:
         print(f"{balancer.name} runs (process {balancer.pid}): it {balancer.would_undo}")
-    print(f"Layout: {layout.sentence()}")
+    print(f"Layout: {layout.sentence()}\nCPUs: {layout.reason}")
 
 
 @app.command()

@@ -126,6 +126,8 @@ def tune(
         run_id = runs.start(spec) if resume is None else runs.resume(resume)
         run = repository.run(run_id)
         console.print(f"Run {run_id}: {run.layout['sentence']}")
+        if why := run.layout.get("reason"):
+            console.print(f"CPUs: {why}")
         if list(layout.server) != run.layout["server"] and resume is None:
             console.print("This command may use other CPUs, but the daemon's hold.")
         end = follower.follow(run)

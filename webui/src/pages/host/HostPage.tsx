@@ -17,7 +17,7 @@ export function HostPage() {
       title="Host"
       description={
         host.data &&
-        `${host.data.name}: ${host.data.cpus} CPUs (${host.data.cpu_model}), ${formatBytes(host.data.memory_bytes)} memory, Linux ${host.data.kernel}. During a run: ${host.data.layout_sentence}.`
+        `${host.data.name}: ${host.data.cpus} CPUs (${host.data.cpu_model}), ${formatBytes(host.data.memory_bytes)} memory, Linux ${host.data.kernel}. During a run: ${host.data.layout_sentence}; ${host.data.layout.reason}.`
       }
     >
       <Loadable query={topology} what="The topology" height={420}>

@@ -99,7 +99,7 @@ function Loaded({ run }: { run: RunDetail }) {
     <Page
       title={`Run ${run.id}`}
       mark={<RunStateMark state={run.state} />}
-      description={`${run.target} ${run.target_version} under ${run.workload}, ${run.preset} preset, ${run.strategy} by ${run.objective}${run.second_objective === null ? '' : ` and ${run.second_objective}`}; on ${run.host}, started ${formatTime(run.started_at)}.`}
+      description={`${run.target} ${run.target_version} under ${run.workload}, ${run.preset} preset, ${run.strategy} by ${run.objective}${run.second_objective === null ? '' : ` and ${run.second_objective}`}; on ${run.host}, started ${formatTime(run.started_at)}.${run.layout.reason && ` Of its CPUs ${run.layout.reason}.`}`}
       actions={<RunActions run={run} progress={progress} />}
     >
       <TroubleMessage run={run} />
