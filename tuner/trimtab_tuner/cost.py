@@ -1,0 +1,129 @@
+"""What configurations cost, as measured in the blocks of a confirmation, and which of some costs least.
+
+Where scores cannot be told apart, CPU time per request decides, then memory, then nearness to the default.
+That one is cheaper must itself be told from noise: a figure by which several cannot be told apart (the same
+test as of scores, within the same blocks) leaves them all to the next. Figures compare only at one rate: the
+highest that every one of them followed.
+"""
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Literal
+
+from trimtab_trials.configuration import Configuration, configuration_hash
+from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import Trial
+
+from trimtab_tuner.diagnosis.evidence import KEPT_UP
+from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.ranking import rank_blocks
+from trimtab_tuner.space import Space
+from trimtab_tuner.workloads.clients import Loop
+
+Figure = Literal["cpu_s_per_1000_requests", "memory_bytes"]
+FIGURES: tuple[Figure, ...] = ("cpu_s_per_1000_requests", "memory_bytes")
+BYTES_PER_MB = 1e6
+
+ByRate = dict[float, tuple[float | None, ...]]
+
+
+class Cost(Frozen):
+    """What one configuration cost at each rate that it followed whenever it was verified.
+
+    For each rate one value a block, None where it was not verified or nothing was counted: the CPU time of
+    the server for 1000 requests, and its memory.
+    """
+
+    cpu_s_per_1000_requests: ByRate
+    memory_bytes: ByRate
+
+
+def cost_of(trials: Sequence[Trial], blocks: Sequence[int], loop: Loop) -> Cost:
+    """The cost of a configuration by its trials of these blocks, with what was measured in them.
+
+    A closed loop offers no more than is answered, so there every number of connections counts as followed.
+    """
+    verified = {t.block: {m.rate_rps: m for m in t.measurements} for t in trials if t.score is not None}
+    rates = set.intersection(*(set(own) for own in verified.values())) if verified else set()
+    followed = [
+        rate
+        for rate in sorted(rates)
+        if loop == "closed" or all(_follows(own[rate]) for own in verified.values())
+    ]
+
+    def by_rate(figure: Figure) -> ByRate:
+        return {
+            rate: tuple(getattr(verified[b][rate], figure) if b in verified else None for b in blocks)
+            for rate in followed
+        }
+
+    return Cost(
+        cpu_s_per_1000_requests=by_rate("cpu_s_per_1000_requests"), memory_bytes=by_rate("memory_bytes")
+    )
+
+
+def cheapest(
+    space: Space, tied: Sequence[Configuration], costs: Mapping[str, Cost]
+) -> tuple[Configuration, str]:
+    """The cheapest of some configurations, and what makes it so: a sentence without its subject.
+
+    `costs` has what was measured, by hash; what is missing there decides nothing.
+    """
+    left = {configuration_hash(configuration): configuration for configuration in tied}
+    for figure in FIGURES:
+        rows = _rows(list(left), costs, figure)
+        if rows is None:
+            continue
+        # The highest inverse is the lowest cost.
+        first = rank_blocks({d: [1 / value if value else None for value in row] for d, row in rows.items()})
+        cheap = {digest: left[digest] for digest in left if digest in first[0].members}
+        if len(cheap) == 1:
+            (digest,) = cheap
+            return left[digest], _said(figure, _mean(rows[digest]), _next(rows, digest))
+        left = cheap
+    default = space.default()
+    nearest = min(left.values(), key=lambda configuration: _distance(space, configuration, default))
+    return nearest, "is nearest to the default; what they cost cannot be told apart either"
+
+
+def _follows(measurement: Measurement) -> bool:
+    return measurement.reply_rate_rps >= KEPT_UP * measurement.rate_rps
+
+
+def _rows(
+    digests: Sequence[str], costs: Mapping[str, Cost], figure: Figure
+) -> dict[str, tuple[float | None, ...]] | None:
+    """The figure of each at the highest rate that all followed; None where it is not known of all."""
+    each: dict[str, ByRate] = {d: getattr(costs[d], figure) for d in digests if d in costs}
+    if len(digests) < 2 or len(each) < len(digests):
+        return None
+    common = set.intersection(*(set(own) for own in each.values()))
+    rows = {digest: own[max(common)] for digest, own in each.items()} if common else {}
+    known = bool(rows) and all(sum(bool(value) for value in row) >= 2 for row in rows.values())
+    return rows if known else None
+
+
+def _mean(row: Sequence[float | None]) -> float:
+    return fmean(value for value in row if value is not None)
+
+
+def _next(rows: Mapping[str, Sequence[float | None]], digest: str) -> float:
+    return min(_mean(row) for other, row in rows.items() if other != digest)
+
+
+def _said(figure: Figure, own: float, following: float) -> str:
+    if figure == "cpu_s_per_1000_requests":
+        return f"used the least CPU time: {own:.3g} s for 1000 requests, the next {following:.3g} s"
+    megabytes = f"{own / BYTES_PER_MB:.4g} MB, the next {following / BYTES_PER_MB:.4g} MB"
+    return f"needed the least memory: {megabytes}"
+
+
+def _distance(space: Space, configuration: Configuration, default: Configuration) -> tuple[int, float]:
+    """How many knobs differ from the default, and how far in sum: on their scales, 1 for a category."""
+    changed = [knob for knob in space.knobs if configuration.get(knob.name) != default.get(knob.name)]
+    far = 0.0
+    for knob in changed:
+        one, other = configuration.get(knob.name), default.get(knob.name)
+        ordered = knob.kind != "categorical" and one is not None and other is not None
+        far += abs(knob.position(one) - knob.position(other)) if ordered else 1.0  # type: ignore[arg-type]
+    return len(changed), far
