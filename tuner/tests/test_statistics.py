@@ -1,15 +1,10 @@
-"""Gains and ranking groups, on fixed seeds."""
+"""Gains and prediction intervals, on fixed seeds."""
 
 import math
 
 import numpy as np
 import pytest
-from trimtab_tuner.statistics import RankGroup, paired_gain, prediction_interval, tukey_groups
-
-
-def groups_of(**samples):
-    """Members of each group, by rank."""
-    return [(group.rank, set(group.members)) for group in tukey_groups(samples)]
+from trimtab_tuner.statistics import paired_gain, prediction_interval
 
 
 def test_paired_gain_worked_by_hand():
@@ -91,51 +86,6 @@ def test_ten_percent_gain_is_found_in_nine_of_ten_confirmations():
         gain = paired_gain(a.tolist(), (b * 1.1).tolist())
         found += gain.significant and gain.gain > 0
     assert found >= 450
-
-
-def test_groups_share_a_rank_when_not_told_apart():
-    """Two close leaders, then a clear loser: ranks 1, 1 and 3."""
-    expected = [(1, {"a", "b"}), (3, {"c"})]
-    assert expected == groups_of(a=[10.0, 10.2, 9.8], b=[10.1, 9.9, 9.7], c=[5.0, 5.1, 4.9])
-
-
-def test_best_of_a_group_comes_first():
-    """Members are ordered by mean."""
-    assert (RankGroup(rank=1, members=("b", "a")),) == tukey_groups({"a": [1.0, 2.0], "b": [1.5, 2.5]})
-
-
-def test_group_with_fewer_than_two_values_is_left_out():
-    """One value cannot be tested."""
-    assert [(1, {"a"})] == groups_of(a=[1.0, 1.1], b=[3.0], c=[])
-    assert groups_of(a=[1.0]) == []
-
-
-def test_samples_without_spread_are_ranked_by_value():
-    """Zero variance everywhere: equal values share a rank, others do not."""
-    assert [(1, {"b", "c"}), (3, {"a"})] == groups_of(a=[1.0, 1.0], b=[2.0, 2.0], c=[2.0, 2.0])
-
-
-def test_identical_samples_are_split_in_about_five_percent():
-    """A/A for Tukey's HSD at 5 %: 100 comparisons of three equal configurations, 4 values each.
-
-    More than nine splits would come by chance in three of a hundred seeds.
-    """
-    rng = np.random.default_rng(22)
-    split = sum(
-        len(tukey_groups({name: rng.normal(100, 5, 4).tolist() for name in "abc"})) > 1 for _ in range(100)
-    )
-    assert split <= 9
-
-
-def test_unequal_variances_do_not_make_a_noisy_sample_hide_a_clear_difference():
-    """Games-Howell tells two steady samples apart although a third, noisy one would blur Tukey's variance."""
-    steady = {
-        "a": [100.0, 100.1, 99.9, 100.05, 99.95, 100.0],
-        "b": [101.0, 101.1, 100.9, 101.05, 100.95, 101.0],
-    }
-    noisy = {"c": [60.0, 140.0, 90.0, 110.0, 70.0, 125.0]}
-    ranks = {m: g.rank for g in tukey_groups({**steady, **noisy}) for m in g.members}
-    assert ranks["b"] < ranks["a"]
 
 
 def test_prediction_interval_holds_the_next_score_as_often_as_it_says():

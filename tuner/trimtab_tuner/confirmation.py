@@ -12,10 +12,12 @@ from pydantic import Field
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, Verdict
 
+from trimtab_tuner.cost import Cost, cheapest
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.ranking import RankGroup, rank_blocks
 from trimtab_tuner.space import Space
-from trimtab_tuner.statistics import Gain, RankGroup, paired_gain, tukey_groups
-from trimtab_tuner.understanding.stability import Kind, Stability, stability
+from trimtab_tuner.statistics import Gain, paired_gain
+from trimtab_tuner.understanding.stability import Kind, stability
 from trimtab_tuner.wording import counted
 
 
@@ -82,8 +84,8 @@ class ConfirmationResult(Frozen):
     """What a run has found.
 
     `recommended` is the configuration to use: the default, unless another is significantly better. `gain` is
-    that of the configuration the sentence speaks of. `groups` ranks the finalists by Tukey's HSD (members are
-    configuration hashes). `stability` has the kind of each finalist's neighbourhood, by hash.
+    that of the configuration the sentence speaks of. `groups` ranks the finalists within the blocks (members
+    are configuration hashes). `stability` has the kind of each finalist's neighbourhood, by hash.
     """
 
     recommended: Configuration | None
@@ -103,14 +105,15 @@ def conclude(
     *,
     confidence: float = 0.95,
     best: Configuration | None = None,
+    costs: Mapping[str, Cost] | None = None,
 ) -> ConfirmationResult:
     """The outcome of a confirmation of finalists in the order of `choose_finalists`, the default first.
 
     `confirmed` are the trials of its whole blocks, one for each slot; `searched` those of the search, which
     show how stable each finalist is. `best` is the search's, for when there is no score; if it is not given,
-    the first of the others. A score of 0 (of `mat`: the limit never held) counts as not verified: it has no
-    ratio to another, and to leave its block out of the gain only would reward a configuration for the blocks
-    in which it fails.
+    the first of the others. `costs` has what the finalists cost, by hash, as far as it is known. A score of 0
+    (of `mat`: the limit never held) counts as not verified: it has no ratio to another, and to leave its
+    block out of the gain only would reward a configuration for the blocks in which it fails.
 
     With k challengers each interval has the confidence 1 - (1 - confidence) / k (Bonferroni), so that all
     hold together with `confidence` and having several attempts makes no claim easier. A challenger must also
@@ -158,12 +161,11 @@ def conclude(
     challengers = tuple(
         sorted(
             (_challenger(other, default_row, row(other), each) for other in others),
-            key=lambda c: -(c.mean_score or 0.0),
+            key=_standing,
+            reverse=True,
         )
     )
-    groups = tukey_groups(
-        {configuration_hash(f): [s for s in row(f) if s is not None] for f in finalists}, 1 - confidence
-    )
+    groups = rank_blocks({configuration_hash(f): row(f) for f in finalists}, 1 - confidence)
     stable = {configuration_hash(f): stability(space, searched, f) for f in finalists}
     kinds = {digest: judged.kind for digest, judged in stable.items()}
     default_blocks = sum(score is not None for score in default_row)
@@ -179,7 +181,7 @@ def conclude(
     lead = configuration_hash(better[0].configuration)
     leaders = {lead}.union(*(group.members for group in groups if lead in group.members))
     level = [c for c in better if configuration_hash(c.configuration) in leaders]
-    chosen, why = _recommended(space, level, {d: stable[d] for d in map(_digest, level)})
+    chosen, why = _recommended(space, level, kinds, costs or {})
     name = describe(chosen.configuration, default)
     if chosen.gain:
         sentence = f"{name} is {_in_words(chosen.gain)}."
@@ -210,24 +212,28 @@ def _digest(challenger: Challenger) -> str:
     return configuration_hash(challenger.configuration)
 
 
+def _standing(challenger: Challenger) -> tuple[bool, float, float]:
+    """By what challengers are ordered: the gain within the blocks, from which drift has gone, where there is
+    one.
+    """
+    gain = challenger.gain
+    return gain is not None, 0.0 if gain is None else gain.gain, challenger.mean_score or 0.0
+
+
 def _recommended(
-    space: Space, level: Sequence[Challenger], stable: Mapping[str, Stability]
+    space: Space, level: Sequence[Challenger], kinds: Mapping[str, Kind], costs: Mapping[str, Cost]
 ) -> tuple[Challenger, str]:
     """Which of some challengers that cannot be told apart to use; a sentence on why, if there are several."""
-
-    def order(challenger: Challenger) -> tuple[bool, float, float]:
-        own = stable[_digest(challenger)]
-        share = own.within / len(own.neighbours) if own.neighbours else 0.0
-        return own.kind == "sharp", space.resource_cost(challenger.configuration), -share
-
-    chosen = min(level, key=order)
     if len(level) < 2:
-        return chosen, ""
-    why = f" Of {len(level)} that cannot be told apart it needs the least resources"
-    cheapest = min(level, key=lambda c: space.resource_cost(c.configuration))
-    if order(cheapest)[1] < order(chosen)[1]:
-        why += "; what needs less loses more than 2 % a step away"
-    return chosen, why + "."
+        return level[0], ""
+    kept = [c for c in level if kinds[_digest(c)] != "sharp"] or level
+    configuration, what = cheapest(space, [c.configuration for c in kept], costs)
+    why = f" Of {len(level)} that cannot be told apart it {what}"
+    if cheapest(space, [c.configuration for c in level], costs)[0] != configuration:
+        passed_over = "those that lose more than 2 % a step away were passed over"
+        why = f" Of {len(level)} that cannot be told apart {passed_over}"
+        why += f"; of the rest it {what}" if len(kept) > 1 else ""
+    return next(c for c in kept if c.configuration == configuration), why + "."
 
 
 def _challenger(

@@ -11,10 +11,8 @@ from statistics import fmean
 from typing import Literal
 
 from trimtab_trials.configuration import Configuration, configuration_hash
-from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial
 
-from trimtab_tuner.diagnosis.evidence import KEPT_UP
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.ranking import rank_blocks
 from trimtab_tuner.space import Space
@@ -48,7 +46,7 @@ def cost_of(trials: Sequence[Trial], blocks: Sequence[int], loop: Loop) -> Cost:
     followed = [
         rate
         for rate in sorted(rates)
-        if loop == "closed" or all(_follows(own[rate]) for own in verified.values())
+        if loop == "closed" or all(own[rate].followed for own in verified.values())
     ]
 
     def by_rate(figure: Figure) -> ByRate:
@@ -84,10 +82,6 @@ def cheapest(
     default = space.default()
     nearest = min(left.values(), key=lambda configuration: _distance(space, configuration, default))
     return nearest, "is nearest to the default; what they cost cannot be told apart either"
-
-
-def _follows(measurement: Measurement) -> bool:
-    return measurement.reply_rate_rps >= KEPT_UP * measurement.rate_rps
 
 
 def _rows(

@@ -1,15 +1,12 @@
-"""How sure a result is: gains with intervals, and groups of results that cannot be told apart."""
+"""How sure a result is: gains with intervals, and where one more score is expected."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from trimtab_tuner.frozen import Frozen
-
-Samples = NDArray[np.float64]
 
 
 class Gain(Frozen):
@@ -97,60 +94,3 @@ def prediction_interval(
 def _too_wide(low: float, high: float, middle: float) -> bool:
     """Whether an interval is wider than what lies in its middle, so that it tells nothing of it."""
     return high - low > middle
-
-
-class RankGroup(Frozen):
-    """Results that share a rank: none differs significantly from the group's best, which comes first."""
-
-    rank: int
-    members: tuple[str, ...]
-
-
-def tukey_groups(samples: Mapping[str, Sequence[float]], alpha: float = 0.05) -> tuple[RankGroup, ...]:
-    """Rank named samples by mean, those that Tukey's HSD cannot tell apart sharing a rank.
-
-    Where the samples' variances differ (Brown and Forsythe's test at 5 %), Games and Howell's test takes its
-    place, which does not assume them equal; it needs at least three values in each.
-
-    The best mean opens group 1, which takes in every sample not significantly different from it; the best of
-    the rest opens the next group, whose rank is one more than the number of samples before it. Samples with
-    fewer than two values cannot be tested and are left out.
-    """
-    usable = {name: np.asarray(values, dtype=float) for name, values in samples.items() if len(values) >= 2}
-    if not usable:
-        return ()
-    names = sorted(usable, key=lambda name: (-usable[name].mean(), name))
-    p_values = _pairwise_p(tuple(usable[name] for name in names))
-    groups: list[RankGroup] = []
-    left = list(range(len(names)))
-    while left:
-        lead = left[0]
-        members = [i for i in left if i == lead or p_values[lead, i] >= alpha]
-        rank = len(names) - len(left) + 1
-        groups.append(RankGroup(rank=rank, members=tuple(names[i] for i in members)))
-        left = [i for i in left if i not in members]
-    return tuple(groups)
-
-
-def _pairwise_p(samples: tuple[Samples, ...]) -> Samples:
-    """Matrix of Tukey HSD p-values; without any variance, equal means are alike and others are not."""
-    if len(samples) == 1:
-        p_values: Samples = np.ones((1, 1))
-    elif all(np.ptp(sample) == 0 for sample in samples):
-        means = np.array([sample[0] for sample in samples])
-        p_values = np.equal.outer(means, means).astype(np.float64)
-    else:
-        from scipy import stats  # takes a second to load, which most commands need not pay
-
-        tested = stats.tukey_hsd(*samples, equal_var=not _variances_differ(samples))
-        p_values = np.asarray(tested.pvalue, dtype=np.float64)
-    return p_values
-
-
-def _variances_differ(samples: tuple[Samples, ...]) -> bool:
-    """Whether Brown and Forsythe's test says so; never with fewer than three values or without variance."""
-    from scipy import stats
-
-    if any(len(sample) < 3 or np.ptp(sample) == 0 for sample in samples):
-        return False
-    return bool(stats.levene(*samples, center="median").pvalue < 0.05)

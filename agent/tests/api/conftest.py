@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -157,18 +158,20 @@ def recorded_run(record_run: Callable[[], records.Run]) -> records.Run:
 
 @pytest.fixture
 def record_run(daemon: Daemon) -> Callable[..., records.Run]:
-    """Records another such run, on request with another second objective."""
-    return lambda second_objective=None: _record_run(daemon, second_objective)
+    """Records another such run, on request with another second objective, host or workload."""
+    return partial(_record_run, daemon)
 
 
-def _record_run(daemon: Daemon, second_objective: str | None = None) -> records.Run:
+def _record_run(
+    daemon: Daemon, second_objective: str | None = None, host_id: int | None = None, directories: int = 2
+) -> records.Run:
     repository = daemon.repository
     run = repository.create_run(
         records.NewRun(
-            host_id=daemon.context.host_id,
+            host_id=host_id or daemon.context.host_id,
             target_id=repository.register_target("core", "0.1.0"),
             workload_id=repository.register_workload(
-                "specweb99", {"directories": 2}, files=72, total_bytes=10_247_160
+                "specweb99", {"directories": directories}, files=72, total_bytes=10_247_160
             ),
             preset="quick",
             strategy="coarse-to-fine",

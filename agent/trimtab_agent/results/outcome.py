@@ -13,8 +13,9 @@ from trimtab_tuner.understanding.stability import Kind
 from trimtab_tuner.wording import counted
 
 PASSED_OVER = (
-    "Rank and gain are two tests: ranks compare means over all repeats, while what is recommended in place "
-    "of the default needs a significant gain within the blocks, so a better rank alone is not enough."
+    "Rank and gain are two tests: ranks compare all finalists with one estimate of the noise, while what is "
+    "recommended in place of the default needs a significant gain by its own differences to it within the "
+    "blocks, so a better rank alone is not enough."
 )
 
 

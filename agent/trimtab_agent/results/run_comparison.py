@@ -1,21 +1,26 @@
 """Several runs side by side: what each found, which of their winners can be told apart, and the best of each
 architecture.
 
-Scores compare only between runs of one workload, objective and ladder on one machine; where runs differ in
-any of these, the comparison says so, and nothing is ranked. Peak goodput (the highest at any rate) compares
-whatever the ladder, so the best of each architecture is told with both.
+Scores compare only between runs of one server, default, workload, objective and ladder on one host; where
+runs differ in any of these, the comparison says so, and nothing is ranked. Even then, the runs have been
+carried out at different times, between which the host may have become faster or slower. So winners are ranked
+by what links the runs: their ratios to the default, which each run has measured beside its winner in every
+block of its confirmation. Peak goodput (the highest at any rate) compares whatever the ladder, so the best of
+each architecture is told with both.
 """
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Sequence
 from statistics import fmean
 
 from pydantic import BaseModel, ConfigDict
 from trimtab_db import Repository, records
-from trimtab_trials.configuration import Configuration
+from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.ranking import rank_samples
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
-from trimtab_tuner.statistics import Gain, tukey_groups
+from trimtab_tuner.statistics import Gain
 from trimtab_tuner.workloads.clients import Loop
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
@@ -36,7 +41,8 @@ class ComparedRun(BaseModel):
 
     `scores_mbps` are those of the winner that the outcome was judged by; where nothing was confirmed, all its
     verified ones. The score by which the search chose it is the luckiest of many, and would flatter it.
-    `rank` is shared by runs whose winners cannot be told apart, None where there is nothing to tell by.
+    `rank` is shared by runs whose winners' ratios to the default cannot be told apart, None where there is
+    nothing to tell by.
     Where `loop` is `closed`, numbers of connections take the place of rates.
     """
 
@@ -92,10 +98,10 @@ def compare_runs(repository: Repository, run_ids: Sequence[int]) -> RunCompariso
     summaries = [repository.run_summary(run_id) for run_id in dict.fromkeys(run_ids)]
     trials = {each.run.id: repository.trials(each.run.id) for each in summaries}
     compared = [_compared(repository, each, trials[each.run.id]) for each in summaries]
-    differences = _differences(compared, {each.run.machine_id for each in summaries})
+    differences = _differences(repository, [each.run for each in summaries])
     ranks: dict[str, int] = {}
     if not differences:
-        groups = tukey_groups({str(run.id): run.scores_mbps for run in compared})
+        groups = rank_samples({str(each.run.id): _log_ratios(each.run) for each in summaries})
         ranks = {member: group.rank for group in groups for member in group.members}
     return RunComparison(
         runs=tuple(run.model_copy(update={"rank": ranks.get(str(run.id))}) for run in compared),
@@ -158,23 +164,62 @@ def _curve(repository: Repository, run_id: int, trials: Sequence[Trial]) -> tupl
     )
 
 
-def _differences(runs: Sequence[ComparedRun], machines: Collection[str]) -> tuple[str, ...]:
-    """Why their scores do not compare; `machines` are those that they ran on."""
-    found = []
-    hosts = sorted({run.host for run in runs})
-    if len(machines) > 1:
-        of_one_name = f"{len(machines)} machines are called {hosts[0]}"
-        found.append(f"The hosts differ: {', '.join(hosts) if len(hosts) > 1 else of_one_name}.")
+def _log_ratios(run: records.Run) -> list[float]:
+    """The logarithm of the winner's score over the default's in each block that holds both; 0 for a winner
+    that is the default. Empty for a run that has confirmed nothing.
+    """
+    outcome = None if run.outcome is None else Outcome.model_validate(run.outcome)
+    if outcome is None or not outcome.confirmed:
+        return []
+    scores = {ranked.configuration_hash: ranked.scores_mbps for ranked in outcome.ranking}
+    rows = [
+        scores.get(configuration_hash(configuration), ())
+        for configuration in (outcome.default, outcome.best)
+        if configuration is not None
+    ]
+    return [math.log(winner / default) for default, winner in zip(*rows, strict=False) if default and winner]
+
+
+def _differences(repository: Repository, runs: Sequence[records.Run]) -> tuple[str, ...]:
+    """Why the scores of runs do not compare."""
+    found = _host_differences(repository, runs)
     for name, values in (
-        ("workloads", {run.workload for run in runs}),
+        ("servers", {f"{run.target} {run.target_version}".strip() for run in runs}),
+        ("server's CPUs", {", ".join(map(str, run.layout.get("server", ()))) for run in runs}),
+        ("workloads", {workload_label(run.workload, run.workload_parameters) for run in runs}),
         ("objectives", {run.objective for run in runs}),
         ("second objectives", {run.second_objective or "none" for run in runs}),
     ):
         if len(values) > 1:
             found.append(f"The {name} differ: {', '.join(sorted(values))}.")
+        elif name == "workloads" and any(
+            run.workload_parameters != runs[0].workload_parameters for run in runs
+        ):
+            found.append(f"The workloads differ: parameters of {values.pop()} have changed between the runs.")
+    defaults = [Space.model_validate(run.space).default() for run in runs]
+    if any(default != defaults[0] for default in defaults):
+        found.append("The defaults differ, so that nothing links scores of different times.")
     if len({run.ladder for run in runs}) > 1:
         found.append("The ladders differ, so that scores over a ladder do not compare.")
     return tuple(found)
+
+
+def _host_differences(repository: Repository, runs: Sequence[records.Run]) -> list[str]:
+    """In what the hosts of runs differ: the machine, its kernel, its CPUs."""
+    names = sorted({run.host for run in runs})
+    machines = {run.machine_id for run in runs}
+    if len(machines) > 1:
+        of_one_name = f"{len(machines)} machines are called {names[0]}"
+        return [f"The hosts differ: {', '.join(names) if len(names) > 1 else of_one_name}."]
+    hosts = [repository.host(host_id) for host_id in sorted({run.host_id for run in runs})]
+    return [
+        f"The host has changed between the runs: {what} {', '.join(sorted(values))}."
+        for what, values in (
+            ("kernel", {host.kernel for host in hosts}),
+            ("CPUs", {f"{host.cpus} of {host.cpu_model}" for host in hosts}),
+        )
+        if len(values) > 1
+    ]
 
 
 def _architectures(

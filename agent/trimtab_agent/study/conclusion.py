@@ -10,6 +10,7 @@ from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.blocks import Blocks
 from trimtab_tuner.climbing import capacity_of
 from trimtab_tuner.confirmation import conclude, describe
+from trimtab_tuner.cost import cost_of
 from trimtab_tuner.ladder import Calibration
 from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
 from trimtab_tuner.noise import Noise
@@ -63,8 +64,13 @@ def confirmed_outcome(
     ]
     searched = history.finished(TrialPurpose.SEARCH)
     recommended = None if best is None else best.configuration
-    concluded = conclude(space, finalists, slots, searched, best=recommended)
-    done = confirmed_performances(run, finalists, history, slots)
+    by_hash: dict[str, list[Trial]] = {}
+    for trial in history.whole(slot.number for slot in slots):
+        by_hash.setdefault(trial.configuration_hash, []).append(trial)
+    loop = clients_of(run.workload_parameters).loop
+    costs = {digest: cost_of(own, blocks.whole, loop) for digest, own in by_hash.items()}
+    done = _performances(finalists, by_hash, history.ladder) if loop == "open" else {}
+    concluded = conclude(space, finalists, slots, searched, best=recommended, costs=costs)
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
     gains = {configuration_hash(c.configuration): c.gain for c in concluded.challengers}
     ranking = []
@@ -104,14 +110,12 @@ def confirmed_outcome(
     )
 
 
-def confirmed_performances(
-    run: records.Run, finalists: Sequence[Configuration], history: History, slots: Sequence[Trial]
+def _performances(
+    finalists: Sequence[Configuration], by_hash: Mapping[str, Sequence[Trial]], ladder: Sequence[float]
 ) -> dict[str, Performance]:
-    """What each finalist does in people's terms, by its hash, over these trials of the confirmation."""
-    measured = history.measured_in_blocks(slots)
-    if not finalists or not slots or clients_of(run.workload_parameters).loop == "closed":
-        return {}
-    return performances(measured, configuration_hash(finalists[0]), history.ladder)
+    """What each finalist does in people's terms, by its hash, over its trials of the confirmation."""
+    measured = {digest: {t.block: t.measurements for t in own} for digest, own in by_hash.items()}
+    return performances(measured, configuration_hash(finalists[0]), ladder) if measured else {}
 
 
 def _headline(
@@ -124,8 +128,6 @@ def _headline(
     if recommended == default:
         return in_words("The default", own)
     return in_words(describe(recommended, default), own, done.get(configuration_hash(default)))
-
-
 def _ranked(
     finalist: Configuration,
     is_default: bool,

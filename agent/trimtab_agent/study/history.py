@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -135,13 +135,9 @@ class History:
             yield from (trial for trial in page if _finished(trial, TrialPurpose.SEARCH))
             after = page[-1].number
 
-    def measured_in_blocks(self, slots: Sequence[Trial]) -> dict[str, dict[int, tuple[Measurement, ...]]]:
-        """What some trials of the confirmation measured, by configuration and block, without file sizes."""
-        found: dict[str, dict[int, tuple[Measurement, ...]]] = {}
-        numbers = {slot.number for slot in slots}
-        for trial in self._repository.whole_trials(self._run_id, numbers=numbers, size_classes=False):
-            found.setdefault(trial.configuration_hash, {})[trial.block] = trial.measurements
-        return found
+    def whole(self, numbers: Iterable[int]) -> tuple[Trial, ...]:
+        """The trials of these numbers with their measurements."""
+        return self._repository.whole_trials(self._run_id, numbers=set(numbers), size_classes=False)
 
     def low_load_limit(self) -> Limit | None:
         """The latency limit that the calibration suggests, by its lowest rate with replies, if any."""

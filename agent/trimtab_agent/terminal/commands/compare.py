@@ -17,8 +17,8 @@ from trimtab_agent.terminal.commands.options import LARGEST_ID, Json, Var, conso
 from trimtab_agent.terminal.documents import print_json
 
 LEGEND = (
-    "rank: runs that share a number have winners that cannot be told apart (Tukey HSD, 95 %); score: mean of "
-    "the winner's trials in the confirmation; peak: the highest goodput at any rate"
+    "rank: runs that share a number have winners whose ratios to the default cannot be told apart (95 %); "
+    "score: mean of the winner's trials in the confirmation; peak: the highest goodput at any rate"
 )
 
 
