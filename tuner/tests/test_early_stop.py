@@ -1,6 +1,7 @@
 """Stopping up the ladder: only what cannot reach the leader."""
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from trimtab_trials.measurement import Latency, Measurement
 from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.early_stop import find_leader, stop_early
 from trimtab_tuner.limits import parse_limit
+from trimtab_tuner.noise import Noise
 from trimtab_tuner.score import score
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.strategies import STRATEGIES, make_strategy
@@ -40,11 +42,11 @@ def climbed(goodputs, objective="condensed-area", name="a", limit=None):
     )
 
 
-def leader_of(trials, noise):
+def leader_of(trials, noise, drift=0.0):
     """The leader of these trials, with their curves."""
     numbered = [replace(trial, number=number) for number, trial in enumerate(trials, 1)]
     curves = {t.number: {m.rate_rps: m.goodput_mbps for m in t.measurements} for t in numbered}
-    return find_leader(numbered, curves, noise)
+    return find_leader(numbered, curves, Noise(share=noise, measured=0, drift_per_trial=drift))
 
 
 def stopped(objective, goodputs, *others, noise=0.0, best=BEST, p99_us=(), limit=None):
@@ -209,3 +211,26 @@ def test_model_learns_from_estimates_where_not_to_look():
         return sum(strategy.ask().configuration["n"] > 50 for _ in range(8))
 
     assert asks_beyond_half(estimates=True) < asks_beyond_half(estimates=False)
+
+
+def test_machine_that_has_become_slower_does_not_stop_what_is_as_good_as_the_leader():
+    """It loses 1 % with every trial: after thirty the leader's own curve lies a quarter below."""
+    slower = [tuple(goodput * math.exp(-0.01 * place) for goodput in BEST) for place in range(31)]
+    climbs = [climbed(slower[0]), *(climbed(each, name="other") for each in slower[1:30])]
+    driven, left = curve(slower[30][:2]), LADDER[2:]
+    leader = leader_of(climbs, 0.01, drift=-0.01)
+    assert stop_early("condensed-area", driven, left, leader) is None
+    assert stop_early("condensed-area", driven, left, leader_of(climbs, 0.01)) is not None
+    assert leader.score_mbps == pytest.approx(climbed(slower[30]).score)
+
+
+def test_leader_is_the_best_without_drift_and_not_the_latest_of_a_machine_that_becomes_faster():
+    """The last has the highest score, for its time alone; the first is 5 % better than others."""
+    factors = [math.exp(0.01 * place) * (1.05 if place == 0 else 1) for place in range(20)]
+    climbs = [
+        climbed([goodput * factor for goodput in BEST], name=str(place))
+        for place, factor in enumerate(factors)
+    ]
+    leader = leader_of(climbs, 0.01, drift=0.01)
+    assert leader.score_mbps == pytest.approx(climbs[0].score * math.exp(0.2))
+    assert leader.highest_mbps[3000.0] == pytest.approx(30.0 * 1.05 * math.exp(0.2))

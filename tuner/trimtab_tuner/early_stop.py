@@ -1,8 +1,8 @@
 """Stopping up the ladder: when a trial of the search can no longer matter, the rates left are not driven.
 
 What a trial has to reach is the *leader*: the configuration with the highest score so far (the mean of its
-trials, so that one lucky trial does not set the bar). After each rate the trial is granted the most that the
-rest of the ladder could still bring:
+trials, so that one lucky trial does not set the bar, and drift taken out). After each rate the trial is
+granted the most that the rest of the ladder could still bring:
 
 - at each rate left, the highest goodput that any verified trial has shown there (the leader's or a better),
   or its own at its last rate if that is higher still;
@@ -18,13 +18,15 @@ estimated as if it kept at the rates left the goodput that it had at its last (`
 strategies as an estimate.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from trimtab_trials.measurement import Measurement
-from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_trials.trial import Trial
 
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.limits import Limit
+from trimtab_tuner.noise import Noise, without_drift
 from trimtab_tuner.score import Objective, achievable, parse_objective, score
 from trimtab_tuner.standing import standings
 
@@ -61,23 +63,35 @@ class EarlyStop(Frozen):
 
 
 def find_leader(
-    trials: Iterable[Trial], curves: Mapping[int, Mapping[float, float]], noise: float
+    trials: Sequence[Trial],
+    curves: Mapping[int, Mapping[float, float]],
+    noise: Noise,
+    in_flight: int = 0,
 ) -> Leader | None:
-    """The leader among a run's trials of the search; None as long as none was verified.
+    """The leader among the trials of a search, in their order; None as long as none was verified.
 
-    `curves` has the goodput in Mbps at each rung of the ladder of each trial, by the trial's number.
+    `curves` has the goodput in Mbps at each rung of the ladder of each trial, by the trial's number. A leader
+    is chosen by scores from which drift has been taken out, as strategies choose, and told on the scale of
+    the trial that comes after these and those `in_flight`: what that one measures has drifted so far. What
+    others have shown to be possible is not made less by drift, so that the bound stays one.
     """
-    verified = [t for t in trials if t.purpose is TrialPurpose.SEARCH and t.score is not None]
+    now = len(trials) + in_flight + 1
+    drifted = {
+        trial.number: math.exp(noise.drift_per_trial * (now - place)) for place, trial in enumerate(trials, 1)
+    }
+    verified = [t for t in without_drift(list(enumerate(trials, 1)), noise) if t.score is not None]
     if not verified:
         return None
     highest: dict[float, float] = {}
     for trial in verified:
         for rate_rps, goodput_mbps in curves.get(trial.number, {}).items():
-            highest[rate_rps] = max(goodput_mbps, highest.get(rate_rps, 0.0))
+            shown = goodput_mbps * max(1.0, drifted[trial.number])
+            highest[rate_rps] = max(shown, highest.get(rate_rps, 0.0))
+    best = max(standing.search_score or 0.0 for standing in standings(verified).values())
     return Leader(
-        score_mbps=max(s.search_score or 0.0 for s in standings(verified).values()),
+        score_mbps=best * math.exp(noise.drift_per_trial * (now - 1)),
         highest_mbps=highest,
-        noise=noise,
+        noise=noise.share,
     )
 
 

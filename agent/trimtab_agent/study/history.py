@@ -82,6 +82,10 @@ class History:
             asked.append((position, trial))
         return without_drift(asked, self.noise())
 
+    def without_drift(self) -> list[Trial]:
+        """All trials of the search that were not cut short, drift taken out."""
+        return without_drift(list(enumerate(self.finished(TrialPurpose.SEARCH), start=1)), self.noise())
+
     def answers(self, trial: Trial) -> bool:
         """Whether a trial that the strategy asked for, and that is recorded, is among the results."""
         if trial.verdict is not Verdict.DISTURBED:
@@ -108,9 +112,12 @@ class History:
             ]
         )
 
-    def leader(self) -> Leader | None:
-        """What the next trial of the search must be able to reach; None while nothing has been verified."""
-        return find_leader(self.finished(TrialPurpose.SEARCH), self._curves, self.noise().share)
+    def leader(self, in_flight: int = 0) -> Leader | None:
+        """What the next trial of the search must be able to reach, with so many in flight already.
+
+        None while nothing has been verified.
+        """
+        return find_leader(self.finished(TrialPurpose.SEARCH), self._curves, self.noise(), in_flight)
 
     def rates_saved(self, ladder: Sequence[float]) -> int:
         """How many rates of a search up this ladder have not been driven because the outcome was settled."""
