@@ -9,6 +9,7 @@ from trimtab_tuner.noise import (
     USUAL_NOISE,
     judge_noise,
     planned_references,
+    planned_repeats,
     reference_due,
     repeats_needed,
     smallest_gain,
@@ -65,16 +66,36 @@ def test_noise_alone_is_rarely_taken_for_drift():
     assert seen <= 12
 
 
-def test_smallest_gain_is_what_interleaved_repeats_can_tell_about_half_the_time():
-    """By simulation, with the interval that the confirmation uses."""
-    noise, repeats = 0.03, 6
-    gain, chance = smallest_gain(noise, repeats), random.Random(4)
+def told(gain, *, noise, repeats, challengers=1):
+    """The share of 1,000 confirmations in which a gain is told, with the interval that they use."""
+    chance, confidence = random.Random(4), 1 - 0.05 / challengers
 
     def scores(level):
         return [level * math.exp(chance.gauss(0, noise)) for _ in range(repeats)]
 
-    told = sum(paired_gain(scores(100.0), scores(100.0 * (1 + gain))).significant for _ in range(400))
-    assert 0.35 <= told / 400 <= 0.75
+    found = (
+        paired_gain(scores(100.0), scores(100.0 * (1 + gain)), confidence=confidence) for _ in range(1000)
+    )
+    return sum(each.significant for each in found) / 1000
+
+
+@pytest.mark.parametrize("challengers", [1, 3])
+@pytest.mark.parametrize(("noise", "gain"), [(0.03, 0.05), (0.03, 0.1), (0.01, 0.02)])
+def test_repeats_needed_tell_the_gain_nine_times_in_ten(noise, gain, challengers):
+    """A/B by simulation, twice the standard error granted; of nothing at most 5 % are told, as ever."""
+    repeats = repeats_needed(noise, gain, challengers=challengers)
+    assert told(gain, noise=noise, repeats=repeats, challengers=challengers) >= 0.9 - 0.019
+    assert told(0.0, noise=noise, repeats=repeats, challengers=challengers) <= 0.05 + 0.014
+    if repeats > 3:
+        assert told(gain, noise=noise, repeats=repeats - 2, challengers=challengers) < 0.9
+
+
+def test_planned_repeats_are_the_usual_ones_at_least_and_three_times_as_many_at_most():
+    """What even so many would rather miss than tell is not worth them."""
+    plans = [planned_repeats(0.03, gain, challengers=1, usual=6) for gain in (0.2, 0.05, 0.035, 0.01, -0.05)]
+    assert plans == [6, 11, 18, 6, 6]
+    assert planned_repeats(0.03, 0.05, challengers=1, usual=4) == 11
+    assert planned_repeats(0.03, 0.05, challengers=3, usual=6) == 14
 
 
 def test_more_repeats_tell_smaller_gains():

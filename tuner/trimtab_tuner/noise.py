@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import nctdtrinc, stdtrit
 from trimtab_trials.trial import Trial
 
 from trimtab_tuner.frozen import Frozen
@@ -33,6 +33,8 @@ USUAL_TRIALS = 2
 FEWEST_FOR_DRIFT = 5
 DRIFT_P = 0.01
 MOST_REPEATS = 64
+POWER = 0.9
+MOST_TIMES = 3  # at 3 % noise enough for the 4 repeats of a quick run to tell 5 %
 
 
 class Noise(Frozen):
@@ -92,13 +94,33 @@ def without_drift(trials: Sequence[tuple[int, Trial]], noise: Noise) -> list[Tri
     ]
 
 
-def smallest_gain(noise: float, repeats: int) -> float:
-    """The smallest gain (a share) that so many interleaved repeats are expected to tell from 0 at 95 %."""
+def smallest_gain(noise: float, repeats: int, *, challengers: int = 1, power: float = POWER) -> float:
+    """The smallest gain (a share) that so many interleaved repeats tell from 0 with the probability `power`.
+
+    The gain's interval is that of the confirmation: 95 %, with Bonferroni's correction for `challengers`. The
+    probability is that of the noncentral t distribution, for both the default and the other are noisy.
+    """
     if repeats < 2:
         return math.inf
-    return float(stdtrit(repeats - 1, 0.975)) * noise * math.sqrt(2 / repeats)
+    critical = stdtrit(repeats - 1, 1 - 0.025 / max(challengers, 1))
+    return math.expm1(float(nctdtrinc(repeats - 1, 1 - power, critical)) * noise * math.sqrt(2 / repeats))
 
 
-def repeats_needed(noise: float, gain: float) -> int:
-    """How many interleaved repeats tell that gain (a share) from 0; at most `MOST_REPEATS`."""
-    return next((n for n in range(2, MOST_REPEATS) if smallest_gain(noise, n) <= abs(gain)), MOST_REPEATS)
+def repeats_needed(noise: float, gain: float, *, challengers: int = 1) -> int:
+    """How many interleaved repeats tell that gain (a share) from 0 with the probability `POWER`.
+
+    At most `MOST_REPEATS`.
+    """
+    enough = (n for n in range(2, MOST_REPEATS) if smallest_gain(noise, n, challengers=challengers) <= gain)
+    return next(enough, MOST_REPEATS)
+
+
+def planned_repeats(noise: float, gain: float, *, challengers: int, usual: int) -> int:
+    """How many repeats a confirmation gets in which that gain is expected: at least `usual`.
+
+    At most `MOST_TIMES` that; and no more than usual where even so many would rather miss than tell it.
+    """
+    needed = repeats_needed(noise, gain, challengers=challengers)
+    most = MOST_TIMES * usual
+    hopeless = smallest_gain(noise, most, challengers=challengers, power=0.5) > gain
+    return usual if hopeless else max(usual, min(needed, most))

@@ -5,14 +5,16 @@ goes on where it was. One trial follows the other at one station: blocks compare
 """
 
 from collections.abc import Sequence
+from statistics import geometric_mean
 
 from trimtab_db import records
 from trimtab_db.records import RunPhase
-from trimtab_trials.configuration import Configuration, configuration_hash
+from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.blocks import FEWEST_BLOCKS, Blocks
 from trimtab_tuner.confirmation import choose_finalists
-from trimtab_tuner.noise import repeats_needed
+from trimtab_tuner.luck import expected_score
+from trimtab_tuner.noise import planned_repeats
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
@@ -93,14 +95,15 @@ class Confirmation:
         return Blocks(self._finalists, self._repeats, self._run.seed, self._history.trials)
 
     def _repeats_for(self, best: Trial | None) -> int:
-        """As many as the preset says, or up to twice that if the gain to be shown needs so many."""
+        """As many as the preset says, or up to three times that if the expected gain needs so many."""
         usual = self._settings.confirmation_repeats
-        default = configuration_hash(self._space.default())
-        scores = [r.score for r in self._history.results() if configuration_hash(r.configuration) == default]
-        if not usual or best is None or best.score is None or not scores or not scores[0]:
+        noise, searched = self._history.noise().share, self._history.without_drift()
+        scores = [t.score for t in searched if t.configuration == self._space.default() and t.score]
+        expected = None if best is None else expected_score(searched, best.configuration, noise)
+        if not usual or expected is None or not scores:
             return usual
-        needed = repeats_needed(self._history.noise().share, best.score / scores[0] - 1)
-        return needed if usual < needed <= 2 * usual else usual
+        gain = expected / geometric_mean(scores) - 1
+        return planned_repeats(noise, gain, challengers=len(self._finalists) - 1, usual=usual)
 
     def _expert(self) -> Configuration | None:
         """The target's documented advice for this host, as far as the space of the run lets it be

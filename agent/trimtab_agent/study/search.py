@@ -115,7 +115,7 @@ class Search:
         is_default = proposal.configuration == self._space.default()
         if not self._settings.early_stopping or is_default or proposal.repeat:
             return None
-        leader = self._history.leader() if self._one_objective else None
+        leader = self._history.leader(dispatcher.in_flight) if self._one_objective else None
         return EarlyEnd(
             objective=self._run.objective, ladder=self._history.ladder, limit=dispatcher.limit, leader=leader
         )
@@ -159,7 +159,9 @@ class Search:
         if noise.drift_per_trial:
             sentence += f", and drifted by {noise.drift_per_trial:+.2%} per trial, which was taken out"
         if repeats >= 2:
-            sentence += f"; {repeats} repeats tell a gain of {smallest_gain(noise.share, repeats):.1%}"
+            challengers = 1 + self._settings.runners_up + self._settings.expert_baseline
+            gain = smallest_gain(noise.share, repeats, challengers=challengers)
+            sentence += f"; {repeats} repeats tell a gain of {gain:.1%} nine times in ten"
         return sentence + "."
 
     @property
