@@ -14,6 +14,7 @@ from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_tuner.cost import Cost, cheapest
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.noise import USUAL_NOISE
 from trimtab_tuner.ranking import RankGroup, rank_blocks
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain, paired_gain
@@ -106,14 +107,16 @@ def conclude(
     confidence: float = 0.95,
     best: Configuration | None = None,
     costs: Mapping[str, Cost] | None = None,
+    noise: float = USUAL_NOISE,
 ) -> ConfirmationResult:
     """The outcome of a confirmation of finalists in the order of `choose_finalists`, the default first.
 
     `confirmed` are the trials of its whole blocks, one for each slot; `searched` those of the search, which
-    show how stable each finalist is. `best` is the search's, for when there is no score; if it is not given,
-    the first of the others. `costs` has what the finalists cost, by hash, as far as it is known. A score of 0
-    (of `mat`: the limit never held) counts as not verified: it has no ratio to another, and to leave its
-    block out of the gain only would reward a configuration for the blocks in which it fails.
+    show how stable each finalist is, without drift and with the `noise` of one. `best` is the search's, for
+    when there is no score; if it is not given, the first of the others. `costs` has what the finalists cost,
+    by hash, as far as it is known. A score of 0 (of `mat`: the limit never held) counts as not verified: it
+    has no ratio to another, and to leave its block out of the gain only would reward a configuration for the
+    blocks in which it fails.
 
     With k challengers each interval has the confidence 1 - (1 - confidence) / k (Bonferroni), so that all
     hold together with `confidence` and having several attempts makes no claim easier. A challenger must also
@@ -166,7 +169,10 @@ def conclude(
         )
     )
     groups = rank_blocks({configuration_hash(f): row(f) for f in finalists}, 1 - confidence)
-    stable = {configuration_hash(f): stability(space, searched, f) for f in finalists}
+    stable = {
+        configuration_hash(f): stability(space, searched, f, noise=noise, confirmed=confirmed)
+        for f in finalists
+    }
     kinds = {digest: judged.kind for digest, judged in stable.items()}
     default_blocks = sum(score is not None for score in default_row)
     sound = [c for c in challengers if c.verified_blocks >= max(default_blocks, len(blocks) // 2 + 1)]

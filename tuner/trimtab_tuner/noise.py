@@ -77,6 +77,18 @@ def judge_noise(scores: Sequence[tuple[int, float]]) -> Noise:
     return Noise(share=share, measured=len(logs), drift_per_trial=drift)
 
 
+def noise_of(searched: Sequence[Trial]) -> Noise:
+    """Noise and drift by the trials of a search in their order, of which the default's is the first."""
+    default = searched[0].configuration_hash if searched else ""
+    return judge_noise(
+        [
+            (position, trial.score)
+            for position, trial in enumerate(searched, start=1)
+            if trial.score is not None and trial.configuration_hash == default
+        ]
+    )
+
+
 def without_drift(trials: Sequence[tuple[int, Trial]], noise: Noise) -> list[Trial]:
     """The trials, each with its position, as they would have scored at the beginning of the search."""
     if noise.drift_per_trial == 0.0:

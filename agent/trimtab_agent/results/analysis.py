@@ -58,7 +58,8 @@ def analyse_run(repository: Repository, run_id: int) -> Analysis:
     searched = [t for t in trials if t.purpose is TrialPurpose.SEARCH]
     outcome = None if run.outcome is None else Outcome.model_validate(run.outcome)
     best = best_known(outcome, searched)
-    return analyse(space, searched, best, _evidence(repository, run, space, trials, best or space.default()))
+    evidence = _evidence(repository, run, space, trials, best or space.default())
+    return analyse(space, searched, best, evidence, [t for t in trials if t.in_block])
 
 
 def _evidence(

@@ -62,7 +62,6 @@ def confirmed_outcome(
         for block, trial in standing.blocks.items()
         if block in blocks.whole
     ]
-    searched = history.finished(TrialPurpose.SEARCH)
     recommended = None if best is None else best.configuration
     by_hash: dict[str, list[Trial]] = {}
     for trial in history.whole(slot.number for slot in slots):
@@ -70,7 +69,15 @@ def confirmed_outcome(
     loop = clients_of(run.workload_parameters).loop
     costs = {digest: cost_of(own, blocks.whole, loop) for digest, own in by_hash.items()}
     done = _performances(finalists, by_hash, history.ladder) if loop == "open" else {}
-    concluded = conclude(space, finalists, slots, searched, best=recommended, costs=costs)
+    concluded = conclude(
+        space,
+        finalists,
+        slots,
+        history.without_drift(),
+        best=recommended,
+        costs=costs,
+        noise=history.noise().share,
+    )
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
     gains = {configuration_hash(c.configuration): c.gain for c in concluded.challengers}
     ranking = []

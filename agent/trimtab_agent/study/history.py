@@ -14,7 +14,7 @@ from trimtab_tuner.early_stop import Leader, find_leader
 from trimtab_tuner.judgement import SCORED, Scores
 from trimtab_tuner.ladder import grown
 from trimtab_tuner.limits import Limit
-from trimtab_tuner.noise import Noise, judge_noise, planned_references, reference_due, without_drift
+from trimtab_tuner.noise import Noise, noise_of, planned_references, reference_due, without_drift
 from trimtab_tuner.score import derived_limit, goodput_by_rung
 from trimtab_tuner.strategies.base import Proposal
 
@@ -102,15 +102,7 @@ class History:
 
     def noise(self) -> Noise:
         """What the default's trials in the search say about noise and drift."""
-        trials = self.finished(TrialPurpose.SEARCH)
-        default = trials[0].configuration_hash if trials else ""
-        return judge_noise(
-            [
-                (position, trial.score)
-                for position, trial in enumerate(trials, start=1)
-                if trial.score is not None and trial.configuration_hash == default
-            ]
-        )
+        return noise_of(self.finished(TrialPurpose.SEARCH))
 
     def leader(self, in_flight: int = 0) -> Leader | None:
         """What the next trial of the search must be able to reach, with so many in flight already.

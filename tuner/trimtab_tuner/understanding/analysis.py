@@ -9,6 +9,7 @@ from trimtab_tuner.diagnosis import diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.noise import noise_of, without_drift
 from trimtab_tuner.space import Space
 from trimtab_tuner.understanding.importance import FEWEST_TRIALS, Importance, importance
 from trimtab_tuner.understanding.stability import Stability, stability
@@ -28,15 +29,19 @@ class Analysis(Frozen):
 
 def analyse(
     space: Space,
-    results: Sequence[Trial],
+    searched: Sequence[Trial],
     best: Configuration | None,
     evidence: RunEvidence | None,
+    confirmed: Sequence[Trial] = (),
 ) -> Analysis:
-    """The analysis of a run by its search trials; `evidence` is of the best configuration's trial.
+    """The analysis of a run by the trials of its search, in their order, and those of its blocks.
 
-    Of the default's where nothing has been verified: then it is to tell why.
+    `evidence` is of the best configuration's trial; of the default's where nothing has been verified: then it
+    is to tell why.
     """
     notes = []
+    noise = noise_of(searched)
+    results = without_drift(list(enumerate(searched, start=1)), noise)
     mattered = importance(space, results)
     if mattered is None:
         notes.append(
@@ -45,10 +50,13 @@ def analyse(
         )
     if best is None:
         notes.append("No configuration has been verified yet: what is diagnosed is the default.")
+    own = None
+    if best is not None:
+        own = stability(space, results, best, noise=noise.share, confirmed=confirmed)
     return Analysis(
         best=best,
         importance=mattered,
-        stability=None if best is None else stability(space, results, best),
+        stability=own,
         findings=() if evidence is None else diagnose(evidence),
         notes=tuple(notes),
     )
