@@ -26,16 +26,17 @@ class Gain(Frozen):
     def __str__(self) -> str:
         """For instance `+23.4 % (95 % interval +20.1 to +26.8 %)`."""
         text = f"{self.gain * 100:+.1f} %"
-        if self.low is None or self.high is None or self._says_nothing:
+        if self.low is None or self.high is None or not self.has_interval:
             return f"{text} (too few repeats for an interval)"
         bounds = f"{self.low * 100:+.1f} to {self.high * 100:+.1f} %"
         return f"{text} ({self.confidence * 100:.3g} % interval {bounds})"
 
     @property
-    def _says_nothing(self) -> bool:
-        """Whether the interval neither shows a gain nor narrows it down."""
-        low, high = self.low or 0.0, self.high or 0.0
-        return not self.significant and _too_wide(1 + low, 1 + high, 1 + self.gain)
+    def has_interval(self) -> bool:
+        """Whether there is an interval, and it shows a gain or at least narrows it down."""
+        if self.low is None or self.high is None:
+            return False
+        return self.significant or not _too_wide(1 + self.low, 1 + self.high, 1 + self.gain)
 
 
 def paired_gain(

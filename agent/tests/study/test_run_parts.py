@@ -387,17 +387,24 @@ def test_busy_share_is_that_of_the_cpus_asked_for():
     assert busy_percent(before, before, (0,)) == 0.0
 
 
-def test_single_knobs_have_gains_only_where_the_search_compared_them():
-    """Against the trial that differs in that knob alone."""
+def test_single_knobs_have_gains_only_where_the_blocks_compared_them():
+    """Against the finalist that differs in that knob alone; trials of the search make no effect."""
     best = {**DEFAULT, "workers": 4, "sendfile": "blocking"}
+    fewer, other = {**best, "workers": DEFAULT["workers"]}, {**best, "sendfile": DEFAULT["sendfile"]}
     trials = [
-        trial(1, TrialPurpose.SEARCH, DEFAULT, 80.0),
-        trial(2, TrialPurpose.SEARCH, best, 120.0),
-        trial(3, TrialPurpose.SEARCH, {**best, "workers": DEFAULT["workers"]}, 100.0),
+        trial(1, TrialPurpose.SEARCH, best, 150.0),
+        trial(2, TrialPurpose.SEARCH, other, 100.0),
+        *(
+            trial(3 + 2 * block + place, TrialPurpose.CONFIRMATION, configuration, score, block=block)
+            for block, scores in enumerate(((100, 120), (110, 133), (90, 107)), start=1)
+            for place, (configuration, score) in enumerate(zip((fewer, best), scores, strict=True))
+        ),
     ]
     gains = single_knob_gains(SPACE, best, trials)
     assert set(gains) == {"workers"}
-    assert gains["workers"].gain == pytest.approx(0.2)
+    assert gains["workers"].gain == pytest.approx(0.2, abs=0.01)
+    assert gains["workers"].significant
+    assert single_knob_gains(SPACE, best, trials[:4]) == {}
 
 
 def with_tail(measured, p99_us):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration, configuration_hash
-from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.exports import ExportFile, ExportOrder, export_files
 from trimtab_tuner.exports.replicas import contexts, format_of_first
 from trimtab_tuner.space import Space
@@ -204,22 +204,24 @@ def tail_gain(
 
 
 def single_knob_gains(space: Space, best: Configuration, trials: Sequence[Trial]) -> dict[str, Gain]:
-    """What single settings of the best are worth: against the searched trial that differs in them alone.
+    """What single settings of the best are worth: against the finalist that differs in them alone.
 
-    Only for knobs of which the search happens to have measured the best with the default's value.
+    Over the blocks of the confirmation, and only where these show an interval. Two trials of the search would
+    have none, and the best's own score there is the luckiest of many.
     """
-    scores = {
-        trial.configuration_hash: trial.score
-        for trial in trials
-        if trial.purpose is TrialPurpose.SEARCH and trial.verdict is Verdict.VERIFIED
-    }
-    own = scores.get(configuration_hash(best))
+    scores: dict[str, dict[int, float | None]] = {}
+    for trial in trials:
+        if trial.in_block:
+            scores.setdefault(trial.configuration_hash, {})[trial.block] = trial.score
+    own = scores.get(configuration_hash(best), {})
     gains: dict[str, Gain] = {}
     default = space.default()
     for name in best:
-        other = scores.get(configuration_hash({**best, name: default[name]}))
-        if best[name] != default[name] and own is not None and other is not None:
-            gain = paired_gain([other], [own])
-            if gain is not None:
-                gains[name] = gain
+        other = scores.get(configuration_hash({**best, name: default[name]}), {})
+        if best[name] == default[name]:
+            continue
+        blocks = sorted(own.keys() & other.keys())
+        gain = paired_gain([other[block] for block in blocks], [own[block] for block in blocks])
+        if gain is not None and gain.has_interval:
+            gains[name] = gain
     return gains

@@ -140,7 +140,7 @@ FIRING = {
     "link-is-the-bottleneck": run(trial(rate(goodput=862.0)), link_mbps=1_000.0),
     "stolen-time": run(trial(rate(cpu0={"steal": 12.0}, cpu1={"steal": 9.0}))),
     "connection-ceiling": run(
-        trial(max_connections=8192, score=430.0), trial(number=2, max_connections=4096, score=400.0)
+        trial(max_connections=8192, score=450.0), trial(number=2, max_connections=4096, score=400.0)
     ),
     "accept-queue-overflow": run(trial(rate(network__listen_overflows_per_s=310.0))),
     "large-file-starvation": run(trial(rate(classes=(*CLASSES[:3], size_class(500_000, 1000, late=90))))),
@@ -330,8 +330,9 @@ SILENT = {
     "stolen-time": (run(trial(rate(cpu0={"steal": 4.0}, cpu1={"steal": 4.0}, cpu3={"steal": 50.0}))),),
     "connection-ceiling": (
         run(trial(max_connections=8192, score=401.0), trial(max_connections=4096)),
+        run(trial(max_connections=8192, score=425.0), trial(max_connections=4096)),  # luck, at 3 % noise
         run(  # more were tried, and failed
-            trial(max_connections=8192, score=430.0),
+            trial(max_connections=8192, score=450.0),
             trial(max_connections=4096),
             trial(max_connections=16_384, verdict=Verdict.FAILED_VERIFICATION),
         ),

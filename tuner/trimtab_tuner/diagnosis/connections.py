@@ -1,17 +1,21 @@
 """Rules about connections: how many are let in, and who gets served once inside."""
 
+import math
+
 from trimtab_trials.measurement import Measurement, SizeClassCounts
-from trimtab_trials.trial import Trial, Verdict
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 
 from trimtab_tuner.diagnosis.chart import ChartPoint, ChartSeries, EvidenceChart, over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
+from trimtab_tuner.noise import noise_of
 from trimtab_tuner.roles import BLOCKING, Role
 from trimtab_tuner.space import Knob
 
 CONNECTION_ROLES = (Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
 
 CEILING_GAIN = 0.03
+CEILING_ERRORS = 2.0  # standard deviations of the difference of two single trials
 STARVING_SHARE = 0.02
 STARVING_FACTOR = 3.0
 OVERFLOW_SHARE = 0.01
@@ -38,16 +42,18 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
     if len(limits) < 2 or limits[-1] != most or max(tried) > most:
         return None
     below = best_by_limit[limits[-2]]
-    gain = best_by_limit[most] / below - 1 if below > 0 else 0.0
-    if gain < CEILING_GAIN:
+    # Each is the luckiest trial of its limit: that the one beats the other must not be their luck.
+    noise = noise_of([trial for trial in run.trials if trial.purpose is TrialPurpose.SEARCH]).share
+    least = max(CEILING_GAIN, CEILING_ERRORS * math.sqrt(2) * noise)
+    if best_by_limit[most] < (1 + least) * below:
         return None
     return finding(
         "connection-ceiling",
         run.best,
         run.top,
         sentence=(
-            f"The best has the most connections that were tried ({most}), {gain:.0%} better than with "
-            f"{limits[-2]}: the connection maximum is the ceiling."
+            f"The best has the most connections that were tried ({most}), and scores more above what "
+            f"{limits[-2]} reached than noise explains ({noise:.1%}): the connection maximum is the ceiling."
         ),
         facts={
             f"score at {most} connections": (best_by_limit[most], "Mbps"),
@@ -64,7 +70,7 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
                     points=tuple(ChartPoint(x=limit, y=round(best_by_limit[limit], 3)) for limit in limits),
                 ),
             ),
-            threshold=round((1 + CEILING_GAIN) * below, 3),
+            threshold=round((1 + least) * below, 3),
             fires="above",
         ),
         suggestion=f"Allow more connections: raise the upper bound of {_raised(run, knob)} and tune again.",

@@ -52,9 +52,9 @@ class ExportEvidence:
     `gain` compares it with the default configuration by the interleaved confirmation (None if there was no
     confirmation, or the default itself is exported). `tail` is the change of the 99th percentile of the reply
     time at a rung of the ladder (`tail_at`, in words), less than 0 being better. `knob_gains` holds gains
-    measured for single knobs, by name, where the run compared configurations that differ in that knob alone.
-    `trade_off` is a sentence on which one of the front it is, where the run had two objectives. `remeasured`
-    says in words what the exported file itself scored.
+    of single knobs, by name, with intervals: where the confirmation held a finalist that differs in that knob
+    alone. `trade_off` is a sentence on which one of the front it is, where the run had two objectives.
+    `remeasured` says in words what the exported file itself scored.
     """
 
     run: str

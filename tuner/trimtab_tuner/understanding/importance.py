@@ -37,7 +37,10 @@ Vector = NDArray[np.float64]
 
 
 class CurvePoint(Frozen):
-    """The mean score at one value of a knob over the measured range of the others; `spread` among trees."""
+    """The mean score at one value of a knob over the measured range of the others.
+
+    `spread` is half of that mean's 95 % interval, by forests of trials that were drawn anew.
+    """
 
     value: Value
     score: float
@@ -145,8 +148,8 @@ def load_trees() -> None:
     import sklearn.tree  # noqa: F401 - seldom used
 
 
-def _trees(points: Points, scores: Vector, seed: int) -> list[Any]:
-    """Extremely randomised trees, one after the other.
+def _trees(points: Points, scores: Vector, seed: int, *, redrawn: bool = False) -> list[Any]:
+    """Extremely randomised trees, one after the other; `redrawn`: each of trials drawn with replacement.
 
     scikit-learn's own forest empties the warning filters of the whole process while its threads work, so that
     a second analysis at the same time would warn of that. Its checks of what comes in took longer than the
@@ -155,10 +158,13 @@ def _trees(points: Points, scores: Vector, seed: int) -> list[Any]:
     from sklearn import config_context  # slow to import, seldom used
     from sklearn.tree import ExtraTreeRegressor
 
-    seeds = np.random.default_rng(seed).integers(2**31, size=TREES)
+    draw = np.random.default_rng(seed)
+    seeds, every = draw.integers(2**31, size=TREES), np.arange(len(scores))
+    samples = [draw.choice(every, len(every)) if redrawn else every for _ in seeds]
     with config_context(skip_parameter_validation=True):
         return [
-            ExtraTreeRegressor(random_state=int(own)).fit(points, scores, check_input=False) for own in seeds
+            ExtraTreeRegressor(random_state=int(own)).fit(points[of], scores[of], check_input=False)
+            for own, of in zip(seeds, samples, strict=True)
         ]
 
 
@@ -175,7 +181,10 @@ class _Forest:
         measured = [[self._number(k, r.configuration[k.name]) for k in knobs] for r in results]
         points = np.array(measured, dtype=np.float32)
         trees = _trees(points, scores, seed)
-        self.marginals = Marginals(trees, points, [knob.kind == "categorical" for knob in knobs])
+        categorical = [knob.kind == "categorical" for knob in knobs]
+        self.marginals = Marginals(trees, points, categorical)
+        # Trees of all trials agree about the noise in them; trees of trials drawn anew do not.
+        self._redrawn = Marginals(_trees(points, scores, seed, redrawn=True), points, categorical)
         self.r_squared = round(self._out_of_sample(points, scores, seed), 3)
         self.values = [self._measured(k, results) for k in knobs]
 
@@ -196,9 +205,9 @@ class _Forest:
         return float(self.marginals.two(one, two, points[one], points[two]).var())
 
     def curve(self, knob: int) -> tuple[Vector, Vector]:
-        """Mean at each value of a knob, and the standard deviation of that mean among the trees."""
-        by_tree = self.marginals.one(knob, self._places(knob))
-        return by_tree.mean(axis=0), by_tree.std(axis=0)
+        """Mean at each value of a knob, and half of the 95 % interval of that mean."""
+        means = self.marginals.one(knob, self._places(knob)).mean(axis=0)
+        return means, 1.96 * self._redrawn.one(knob, self._places(knob)).std(axis=0)
 
     def map(self, one: int, two: int) -> Vector:
         """Mean at each pair of values of two knobs."""
