@@ -131,20 +131,6 @@ class Measurement:
         return self.counter("server_processes", "resident_bytes")
 
     @property
-    def cpu_s_per_1000_requests(self) -> float | None:
-        """The CPU time in seconds of all server processes for 1000 replies; None where it was not counted."""
-        user = self.counter("server_processes", "user")
-        system = self.counter("server_processes", "system")
-        if user is None or system is None or self.reply_rate_rps <= 0:
-            return None
-        return 1000 * (user + system) / 100 / self.reply_rate_rps
-
-    @property
-    def memory_bytes(self) -> float | None:
-        """What the server takes of the memory, shared pages counted once; None where it was not counted."""
-        return self.counter("server_processes", "proportional_bytes")
-
-    @property
     def generator_cpu_share(self) -> float | None:
         """The share of a CPU that the generator's busiest process used; None where it does not say."""
         share = self.health.get("cpu_share")

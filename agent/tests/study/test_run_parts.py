@@ -110,10 +110,10 @@ def test_of_two_that_cannot_be_told_apart_the_one_that_used_less_cpu_time_is_rec
                     rate_rps=1000.0,
                     goodput_mbps=1.0,
                     reply_rate_rps=1000.0,
+                    duration_s=1.0,
                     counters={
                         "server_processes": {
-                            "user": used[configuration_hash(configuration)],
-                            "system": block % 2,
+                            "cpu_s": (used[configuration_hash(configuration)] + block % 2) / 100
                         }
                     },
                 ),

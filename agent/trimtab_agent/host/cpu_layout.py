@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from trimtab_agent.host.priority import realtime_allowed
 from trimtab_agent.host.topology import Cpu, read_cpus
@@ -50,6 +51,15 @@ class CpuLayout:
     def realtime_generator(self) -> bool:
         """Whether the generator gets real-time priority: never on a CPU that the server needs."""
         return not self.shared and realtime_allowed()
+
+    def document(self) -> dict[str, Any]:
+        """As it is recorded with a run."""
+        return {
+            "server": list(self.server),
+            "generator": list(self.generator),
+            "sentence": self.sentence(),
+            "reason": self.reason,
+        }
 
     def sentence(self) -> str:
         """The layout in words."""

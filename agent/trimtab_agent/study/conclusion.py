@@ -135,6 +135,8 @@ def _headline(
     if recommended == default:
         return in_words("The default", own)
     return in_words(describe(recommended, default), own, done.get(configuration_hash(default)))
+
+
 def _ranked(
     finalist: Configuration,
     is_default: bool,

@@ -72,7 +72,8 @@ class Desk:
 
 
 class Dispatcher:
-    """The trials of one run; `limit` is what `mat` is scored under where its text has none.
+    """The trials of one run; `limit` is what `mat` is scored under where its text has none, `placement` the
+    CPUs that every job is told, None where the stations divide their own.
 
     All calls but `stop` come from the run's thread.
     """
@@ -106,6 +107,11 @@ class Dispatcher:
         self._answered: SimpleQueue[tuple[Desk, Order, Future[TrialReport]]] = SimpleQueue()
         self._stop = threading.Event()
         self.pause = PauseSwitch()
+        # The CPUs are those of the machine that the run was started on; several stations divide their own.
+        layout = run.layout
+        self.placement = (
+            Placement(server=layout["server"], generator=layout["generator"]) if len(stations) == 1 else None
+        )
         self.limit: Limit | None = None
 
     def stop(self) -> None:
@@ -261,8 +267,6 @@ class Dispatcher:
     def _job(self, configuration: Configuration, **kind: Any) -> TrialJob:  # noqa: ANN401 - checked by the model
         """What all jobs of the run share, and what makes the kind of this one."""
         run, settings = self._run, self._settings
-        # The CPUs are those of the machine that the run was started on; several stations divide their own.
-        placement = Placement(server=run.layout["server"], generator=run.layout["generator"])
         shared = {
             "target": run.target,
             "configuration": configuration,
@@ -272,7 +276,7 @@ class Dispatcher:
             "timeout_s": settings.timeout_s,
             "restart_between_rates": settings.restart_between_rates,
             "seed": run.seed,
-            "placement": placement if len(self._desks) == 1 else None,
+            "placement": self.placement,
             "thresholds": settings.thresholds,
             "constraints": settings.constraints,
             "profile": settings.profile,

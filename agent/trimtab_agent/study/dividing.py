@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from trimtab_trials.measurement import Measurement
-from trimtab_tuner.ladder import FOLLOWS
 
 from trimtab_agent.host.cpu_layout import CpuLayout, redivide
 from trimtab_agent.host.topology import Cpu
@@ -20,7 +19,7 @@ def divided_anew(
     None if there is no CPU to move, or nothing was counted that tells how many are needed.
     """
     counted = [m for m in measurements if m.generator_cpu_share is not None and m.cpus(layout.server)]
-    followed = [m for m in counted if m.reply_rate_rps >= FOLLOWS * m.rate_rps]
+    followed = [m for m in counted if m.followed]
     highest = max(followed or counted, key=lambda m: m.rate_rps, default=None)
     if highest is None or highest.generator_cpu_share is None:
         return None

@@ -219,12 +219,7 @@ class RunService:
                 seed=spec.seed,
                 budget_trials=settings.budget_trials,
                 base={} if plan.base is None else plan.base.as_json(),
-                layout={
-                    "server": list(self._layout.server),
-                    "generator": list(self._layout.generator),
-                    "sentence": self._layout.sentence(),
-                    "reason": self._layout.reason,
-                },
+                layout=self._layout.document(),
             )
         )
 

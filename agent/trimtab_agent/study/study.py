@@ -18,6 +18,7 @@ from trimtab_db import Repository, records
 from trimtab_db.errors import DatabaseError
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.job import Placement
 from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.presets import RunSettings, estimate
 from trimtab_tuner.second_objective import needs_limit
@@ -27,6 +28,8 @@ from trimtab_tuner.workloads.parameters import recorded_parameters
 
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.errors import TrimtabError
+from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.host.topology import read_cpus
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
@@ -46,6 +49,7 @@ from trimtab_agent.study.calibration import (
 from trimtab_agent.study.conclusion import capacity_outcome, unfinished_outcome
 from trimtab_agent.study.confirmation import Confirmation
 from trimtab_agent.study.dispatcher import Dispatcher
+from trimtab_agent.study.dividing import divided_anew
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.remeasuring import remeasure
@@ -278,12 +282,35 @@ class Study:
         self._enter(RunPhase.DONE)
 
     def _calibration(self) -> Calibration:
-        return recorded_calibration(self._settings, self._history) or calibrate(
-            self._settings,
-            self._space.default(),
-            self._dispatcher,
-            lambda done, expected: self.progress.phase_done(done / expected),
-        )
+        """The default's calibration, again with other CPUs where the generator has too few of them."""
+        known = recorded_calibration(self._settings, self._history)
+        while True:
+            calibration = known or calibrate(
+                self._settings,
+                self._space.default(),
+                self._dispatcher,
+                lambda done, expected: self.progress.phase_done(done / expected),
+            )
+            if not calibration.generator_limited or not self._divide_anew():
+                return calibration
+            known = None
+
+    def _divide_anew(self) -> bool:
+        """Gives the generator more CPUs, if the last calibration has shown that it needs them and there are
+        any; whether it has.
+        """
+        if self._dispatcher.placement is None:
+            return False
+        now = CpuLayout(tuple(self._run.layout["server"]), tuple(self._run.layout["generator"]))
+        last = self._history.calibrations()[-1]
+        layout = divided_anew(now, read_cpus(self._agent.sysfs), last.measurements)
+        if layout is None:
+            return False
+        self._repository.set_run_layout(self._run.id, layout.document())
+        self._run = self._repository.run(self._run.id)
+        self._dispatcher.placement = Placement(server=layout.server, generator=layout.generator)
+        self._announcer.note("info", f"The CPUs are divided anew: {layout.sentence()}, as {layout.reason}.")
+        return True
 
     def _first_ladder(self) -> tuple[float, ...]:
         """The ladder that the run begins with."""

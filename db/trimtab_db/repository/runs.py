@@ -174,6 +174,11 @@ class RunRepository(RepositoryPart):
                     .values({name: getattr(trial, name) for name in judged})
                 )
 
+    def set_run_layout(self, run_id: int, layout: records.JsonObject) -> None:
+        """Record how the CPUs are divided from now on."""
+        with self.database.writing() as session:
+            _run_row(session, run_id).layout = layout
+
     def set_run_outcome(self, run_id: int, outcome: records.JsonObject) -> None:
         """Record what the run found."""
         with self.database.writing() as session:
