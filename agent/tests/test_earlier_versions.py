@@ -76,7 +76,7 @@ def test_a_killed_run_goes_on_where_it_was(earlier, command, run_id):
     """It reaches its end, with what it had measured and without measuring any of that again."""
     with open_repository(earlier) as repository:
         before = {t.number: (t.configuration_hash, t.score) for t in repository.trials(run_id)}
-    code, output, _ = command("tune", "--resume", str(run_id))
+    code, output, _ = command("tune", "--resume", str(run_id), "--even-if-changed")
     assert code == 0, output
     with open_repository(earlier) as repository:
         assert repository.run(run_id).state is RunState.FINISHED

@@ -5,6 +5,7 @@ TrimtabError                     exit code 1
 ├── RunConflict                  exit code 3   another run is running on this machine (HTTP 409)
 ├── RunNotRunning                exit code 3   a run cannot be stopped, because it is not running (HTTP 409)
 ├── RunNotResumable              exit code 3   a run cannot be resumed, because it is finished (HTTP 409)
+├── RunChanged                   exit code 3   a run would go on under other conditions (HTTP 409)
 ├── BinaryMissing                exit code 1   a program that must be built or installed is not there
 ├── FileSetError                 exit code 1   the workload's files cannot be written, or are gone
 └── HostError                    exit code 1   the machine refuses: disk full, database read-only, port in use
@@ -77,6 +78,21 @@ class RunNotResumable(TrimtabError):
     def __init__(self, run_id: int, state: str) -> None:
         super().__init__(
             f"run {run_id} is {state}; only stopped, failed and interrupted runs can be resumed",
+        )
+        self.run_id = run_id
+
+
+class RunChanged(TrimtabError):
+    """A run was to be resumed under other conditions than it began under; `changes` names both of each."""
+
+    exit_code = 3
+    code = "run-changed"
+
+    def __init__(self, run_id: int, changes: str) -> None:
+        super().__init__(
+            f"run {run_id} cannot be resumed as it began: {changes}. Its trials would not compare; expected "
+            "the host, kernel, CPUs and server that it began with, or --even-if-changed (in the browser: "
+            "Resume anyway)"
         )
         self.run_id = run_id
 

@@ -45,6 +45,11 @@ class VarPaths:
         """The journal of what runs have made in the operating system."""
         return self.var / "leftovers.json"
 
+    @property
+    def unwritten(self) -> Path:
+        """Trials, and ends of runs, that the database has refused."""
+        return self.var / "unwritten"
+
     def log(self, run_id: int) -> Path:
         """Configurations and logs of a run's servers and generators."""
         return self.var / "log" / f"run-{run_id}"

@@ -76,7 +76,7 @@ def interrupt_if_dead(repository: Repository, settings: AgentSettings) -> None:
         return  # it is another host's
     try:
         with machine_lock(settings):
-            interrupt_dead_runs(repository, host_id)
+            interrupt_dead_runs(repository, host_id, VarPaths(settings.var).unwritten)
     except (RunConflict, HostError):
         return  # one does go on, in another process; or who only reads may not know
 

@@ -47,6 +47,15 @@ class DatabaseLockedError(DatabaseError):
     """Somebody else is writing and did not finish in time."""
 
 
+PASSING_FAULTS = (
+    DatabaseLockedError,
+    DatabaseFullError,
+    DatabaseReadOnlyError,
+    DatabaseUnavailableError,
+)
+"""What lies in the state of the disk or in other writers, and not in the record: trying again may work."""
+
+
 class SchemaTooNewError(DatabaseError):
     """The schema comes from a later version of Trimtab."""
 

@@ -140,8 +140,8 @@ def test_run_is_started_watched_and_exported_through_the_api(daemon):
 
 
 @pytest.mark.timeout(240)
-def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(daemon):
-    """Stop is answered at once; nothing that was recorded is measured again."""
+def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(daemon, monkeypatch):
+    """Stop is answered at once; nothing that was recorded is measured again. Another server is told first."""
     client = daemon.client
     run_id = client.post("/api/v1/runs", json=RUN).json()["id"]
     pause = threading.Event()
@@ -153,7 +153,11 @@ def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(daemon):
     kept = client.get(f"/api/v1/runs/{run_id}/trials").json()
     assert daemon.context.service.wait(timeout_s=20)
 
-    resumed = client.post(f"/api/v1/runs/{run_id}/resume")
+    monkeypatch.setattr("trimtab_agent.study.runs.require", lambda *_: "9.9.9")
+    refused = client.post(f"/api/v1/runs/{run_id}/resume")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "run-changed")
+    assert "the version of core: was 0.1.0, is 9.9.9" in refused.json()["error"]["message"]
+    resumed = client.post(f"/api/v1/runs/{run_id}/resume", params={"even_if_changed": True})
     assert (resumed.status_code, resumed.json()["state"]) == (202, "running")
     run = await_state(client, run_id)
     assert run["state"] == "finished", run

@@ -386,3 +386,42 @@ def test_two_readers_do_not_mix_up_the_workers_of_the_server():
     readings = CounterSet([server, Between(), WorkersSource(server)]).take().readings
     assert others == [None]
     assert readings["server_workers"][0]["requests"] == 5
+
+
+class BrokenSource:
+    """A source whose file has a form that nobody has foreseen, when it is read or when it is compared."""
+
+    def __init__(self, name, where):
+        self.name, self._where = name, where
+        self.read_times = 0
+
+    def read(self):
+        """Raises ValueError if it is broken there."""
+        self.read_times += 1
+        if self._where == "read":
+            raise ValueError("invalid literal for int(): 'many'")
+        return 1
+
+    def values(self, earlier, later, interval_s):
+        """Raises KeyError if it is broken there."""
+        raise KeyError("MemTotal")
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [("read", "ValueError: invalid literal for int(): 'many'"), ("values", "KeyError: 'MemTotal'")],
+)
+def test_source_with_an_unforeseen_error_ends_and_the_others_go_on(where, reason, caplog):
+    """It is missing from then on, with the reason, is not read again, and the log tells once."""
+    broken = BrokenSource("broken", where)
+    counters = CounterSet([broken, cpu.CpuSource()])
+    snapshots = [counters.take(), counters.take()]
+    first = counters.between(*snapshots)
+    times = broken.read_times
+    second = counters.between(snapshots[1], counters.take())
+    for sample in (first, second):
+        assert sample["missing"] == {"broken": f"ended by an unforeseen error: {reason}"}
+        assert "broken" not in sample
+        assert sample["cpu"]["cpus"]
+    assert broken.read_times == times
+    assert len(caplog.records) == 1

@@ -1,7 +1,9 @@
 """The sampling thread with its recorder: what is kept, and what is let go."""
 
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,7 +13,7 @@ from trimtab_agent.host.identity import describe_host
 from trimtab_agent.recording import recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.recording.thinning import decoded
-from trimtab_db import Repository, open_database, sqlite_url
+from trimtab_db import Repository, database, open_database, sqlite_url
 from trimtab_db.records import CounterSample
 from trimtab_db.repository.counters import RETENTION
 
@@ -138,6 +140,49 @@ def test_what_another_thread_is_writing_can_be_read_after_a_write(
     sampling.stop()
     recording.close()
     assert counts[0] > 0
+
+
+def test_samples_that_a_locked_database_refuses_are_written_when_it_is_open_again(
+    repository, host_id, broadcaster, tmp_path, monkeypatch
+):
+    """Nothing of the time of the lock is missing; it is told once."""
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.01)
+    subscription = broadcaster.subscribe(lambda: None)
+    recording = recorder.Recorder(repository, host_id, broadcaster)
+    begun = datetime.now(UTC)
+    with closing(sqlite3.connect(tmp_path / "trimtab.db", isolation_level=None)) as other:
+        repository.database.engine.dispose()  # or the connections keep their patience
+        other.execute("BEGIN EXCLUSIVE")
+        for second in range(3):
+            recording.keep({"cpu": second}, begun.timestamp() + second, 1, None, None)
+            recording.write()
+        assert repository.counter_samples(host_id, begun - timedelta(seconds=1)) == ()
+        other.execute("ROLLBACK")
+    recording.close()
+    kept = map(decoded, repository.counter_samples(host_id, begun - timedelta(seconds=1)))
+    assert [sample.values["cpu"] for sample in kept] == [0, 1, 2]
+    (told,) = subscription.drain()
+    assert "kept for up to an hour" in told.data["message"]
+
+
+def test_only_the_latest_samples_are_kept_of_a_long_time_without_a_database(
+    repository, host_id, broadcaster, tmp_path, monkeypatch
+):
+    """A daemon beside a broken disk does not grow without bounds."""
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(recorder, "MOST_KEPT", 2)
+    recording = recorder.Recorder(repository, host_id, broadcaster)
+    begun = datetime.now(UTC)
+    with closing(sqlite3.connect(tmp_path / "trimtab.db", isolation_level=None)) as other:
+        repository.database.engine.dispose()
+        other.execute("BEGIN EXCLUSIVE")
+        for number in range(4):
+            recording.keep({"cpu": number}, begun.timestamp() + number, 0, None, None)
+            recording.write()
+        other.execute("ROLLBACK")
+    recording.write()
+    kept = map(decoded, repository.counter_samples(host_id, begun - timedelta(seconds=1), step_s=0))
+    assert [sample.values["cpu"] for sample in kept] == [2, 3]
 
 
 def test_trial_says_how_often_it_is_sampled(repository, host_id, broadcaster):

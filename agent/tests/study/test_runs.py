@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 from live_support import start_calibrated, tiny_spec
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning
+from trimtab_agent.errors import HostError, RunChanged, RunNotResumable, RunNotRunning
 from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.stopping import PauseSwitch
 from trimtab_agent.study import progress as progress_module
@@ -173,8 +173,49 @@ def test_run_whose_file_was_taken_to_another_machine_goes_on_there(runtime, list
     runtime.service.wait()
     there = runtime.repository.register_host(elsewhere)
     runtime.repository.set_run_state(run_id, RunState.RUNNING, host_id=there)
-    runtime.service.resume(run_id)
+    runtime.service.resume(run_id, even_if_changed=True)
     assert runtime.repository.run(run_id).host_id == runtime.host_id
     runtime.service.stop(run_id)
     runtime.service.wait()
     assert runtime.repository.run(run_id).state is RunState.STOPPED
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {"machine_id": "0" * 32},
+            "it began on the host {name} (00000000), this is {name} ({machine_id:.8})",
+        ),
+        ({"kernel": "2.6.32"}, "the kernel: was 2.6.32, is {kernel}"),
+        ({"cpus": 99}, "the CPUs: was 99 x {cpu_model}, is {cpus} x {cpu_model}"),
+    ],
+    ids=["host", "kernel", "cpus"],
+)
+def test_resume_under_other_conditions_is_refused_unless_asked_for(runtime, changed, said):
+    """Trials of another machine or kernel do not compare; whoever wants them all the same says so."""
+    here = runtime.repository.host(runtime.host_id)
+    run_id = stopped_run(runtime)
+    began = runtime.repository.register_host(replace(here, **changed))
+    while runtime.repository.trials(run_id):  # else what counts is where the first was measured
+        run_id = stopped_run(runtime)
+    runtime.repository.set_run_state(run_id, RunState.STOPPED, host_id=began)
+    with pytest.raises(RunChanged) as refusal:
+        runtime.service.resume(run_id)
+    assert said.format(**vars(here)) in str(refusal.value)
+    assert "or --even-if-changed" in str(refusal.value)
+    assert runtime.repository.run(run_id).state is RunState.STOPPED
+    runtime.service.resume(run_id, even_if_changed=True)
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    told = [event.message for event in runtime.repository.events(run_id)]
+    assert f"Resumed all the same: {said.format(**vars(here))}." in told
+
+
+def test_resume_with_another_version_of_the_server_is_refused(runtime, monkeypatch):
+    """An upgrade between two stretches of a run changes what is measured."""
+    run_id = stopped_run(runtime)
+    version = runtime.repository.run(run_id).target_version
+    monkeypatch.setattr("trimtab_agent.study.runs.require", lambda *_: "9.9.9")
+    with pytest.raises(RunChanged, match=f"the version of core: was {version}, is 9.9.9"):
+        runtime.service.resume(run_id)

@@ -117,6 +117,7 @@ def trimtab_here(settings, monkeypatch, capfd):
         (["--memory", "lots"], "memory = 'lots': expected 'unlimited', 'in-memory'"),
         (["--resume", "9"], "There is no run 9. `trimtab runs` lists the runs there are."),
         (["--resume", "1", "--budget", "50"], "a run goes on as it was started; --budget cannot change it"),
+        (["--even-if-changed"], "--even-if-changed: expected together with --resume ID"),
         (["--resume", "1", "--set", "gap_s=0"], "a run goes on as it was started; --set cannot change it"),
     ],
 )

@@ -5,13 +5,17 @@ rates and percentages.  So the same code serves the once-a-second sampler and th
 one rate of a trial: both are `between(earlier, later)`.
 
 A source that cannot be read is listed under `missing` with the reason; it never shows up as zeros.  A source
-that has nothing to read at present (no server is running) is left out.
+that has nothing to read at present (no server is running) is left out.  One with an error that nobody has
+foreseen (a kernel that writes a file differently) is not read again and stays missing; the others go on.
 """
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+log = logging.getLogger(__name__)
 
 Reading = Any
 Values = dict[str, Any]
@@ -45,21 +49,27 @@ class Snapshot:
 
 
 class CounterSet:
-    """All sources together."""
+    """All sources together. For any thread."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = tuple(sources)
+        self._ended: dict[str, str] = {}
 
     def take(self) -> Snapshot:
         """Reads every source once."""
         readings: dict[str, Reading] = {}
         read_s: dict[str, float] = {}
-        missing: dict[str, str] = {}
+        missing = dict(self._ended)
         for source in self._sources:
+            if source.name in missing:
+                continue
             try:
                 reading = source.read()
             except OSError as error:
                 missing[source.name] = f"{error.filename or source.name}: {error.strerror or error}"
+                continue
+            except Exception as error:
+                missing[source.name] = self._end(source, error)
                 continue
             if reading is not None:
                 readings[source.name] = reading
@@ -69,15 +79,28 @@ class CounterSet:
     def between(self, earlier: Snapshot, later: Snapshot) -> Values:
         """What happened meanwhile: `time`, `interval_s`, `missing`, and a key for each source."""
         interval_s = _passed_s(earlier.monotonic_s, later.monotonic_s)
-        sample: Values = {"time": later.time, "interval_s": round(interval_s, 4), "missing": later.missing}
+        missing = dict(later.missing)
+        sample: Values = {"time": later.time, "interval_s": round(interval_s, 4), "missing": missing}
         for source in self._sources:
             name = source.name
             before, after = earlier.readings.get(name), later.readings.get(name)
-            if before is not None and after is not None:
+            if before is None or after is None:
+                continue
+            try:
                 sample[name] = source.values(
                     before, after, _passed_s(earlier.read_s[name], later.read_s[name])
                 )
+            except Exception as error:
+                missing[name] = self._end(source, error)
         return sample
+
+    def _end(self, source: Source, error: Exception) -> str:
+        """Reads the source no more; the reason, which goes to the log with where it happened."""
+        reason = f"ended by an unforeseen error: {type(error).__name__}: {error}"
+        if source.name not in self._ended:
+            self._ended[source.name] = reason
+            log.error("the counters of %s have %s", source.name, reason, exc_info=error)
+        return reason
 
 
 def _passed_s(earlier_s: float, later_s: float) -> float:

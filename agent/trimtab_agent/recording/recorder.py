@@ -3,14 +3,15 @@ seconds.
 
 Means of ten seconds and of a minute are written beside them; once an hour what need not be kept is deleted
 (trimtab_db.repository.counters). A database that cannot be written stops the recording, not the watching: the
-failure is published once, and tried again with the next batch.
+failure is published once, and the batch is kept and tried again with the next one.
 """
 
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
-from trimtab_db.errors import DatabaseError
+from trimtab_db.errors import PASSING_FAULTS, DatabaseError
 from trimtab_db.records import CounterSample
 from trimtab_db.repository import Repository
 
@@ -22,6 +23,8 @@ WRITE_EVERY_S = 10.0
 # With a hundred workers these would be most of the database; each measurement keeps its own.
 NOT_STORED = ("server_workers",)
 PRUNE_EVERY_S = 3600.0
+# An hour of seconds, with their means: on a host of two CPUs some 50 MB. The oldest go first.
+MOST_KEPT = 4000
 
 
 class Recorder:
@@ -48,6 +51,7 @@ class Recorder:
         self._tens = StepMeans(10)
         self._minutes = StepMeans(60, without_lists=True)
         self._failing = False
+        self._when_writable: list[Callable[[], None]] = []
         self._prune_due = time.monotonic() + PRUNE_EVERY_S
         self._write_due = time.monotonic() + WRITE_EVERY_S
 
@@ -81,6 +85,10 @@ class Recorder:
             self._batch += [each for each in (ten, minute, self._minutes.finish()) if each is not None]
         self.write()
 
+    def when_writable(self, then: Callable[[], None]) -> None:
+        """Calls `then` once, from the thread that writes, when the database has taken a batch again."""
+        self._when_writable.append(then)
+
     def write(self) -> None:
         """Writes the samples that still wait for their batch to fill; a run that ends wants its last ones.
 
@@ -90,17 +98,24 @@ class Recorder:
             self._write_due = time.monotonic() + WRITE_EVERY_S
             with self._batch_lock:
                 batch, self._batch = self._batch, []
+            then: list[Callable[[], None]] = []
             try:
                 self._repository.add_counter_samples(batch)
                 self._failing = False
+                then, self._when_writable = self._when_writable, []
                 if time.monotonic() >= self._prune_due:
                     self._repository.prune_counter_samples(self._host_id, self._largest_bytes)
                     self._prune_due = time.monotonic() + PRUNE_EVERY_S
             except DatabaseError as error:
+                if isinstance(error, PASSING_FAULTS):
+                    with self._batch_lock:
+                        self._batch = [*batch, *self._batch][-MOST_KEPT:]
                 if not self._failing:
-                    message = f"Counters are not being recorded: {error}"
+                    message = f"Counters are not being recorded, and kept for up to an hour: {error}"
                     run_id = batch[-1].run_id if batch else None
                     self._broadcaster.publish(
                         "log", {"run_id": run_id, "level": "warning", "message": message}
                     )
                 self._failing = True
+        for call in then:
+            call()

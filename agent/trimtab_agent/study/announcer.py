@@ -44,6 +44,10 @@ class Announcer:
     def note(self, level: str, message: str) -> None:
         """Something worth telling has happened: recorded as an event of the run, and told."""
         self._repository.add_event(self._run_id, level, message)
+        self.tell(level, message)
+
+    def tell(self, level: str, message: str) -> None:
+        """The same while the database takes no record."""
         self._broadcaster.publish("log", {"run_id": self._run_id, "level": level, "message": message})
 
     def measured(

@@ -10,11 +10,13 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypedDict
 
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration
+from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.job import EarlyEnd, Placement, TrialJob, TrialReport
@@ -31,6 +33,7 @@ from trimtab_agent.stopping import PauseSwitch, Stopped
 from trimtab_agent.study.announcer import Announcer
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
+from trimtab_agent.study.unwritten import Unwritten
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +78,8 @@ class Dispatcher:
     """The trials of one run; `limit` is what `mat` is scored under where its text has none, `placement` the
     CPUs that every job is told, None where the stations divide their own.
 
-    All calls but `stop` come from the run's thread.
+    `unwritten` is the folder of what the database refuses to the end. All calls but `stop` come from the
+    run's thread.
     """
 
     def __init__(
@@ -90,6 +94,7 @@ class Dispatcher:
         announcer: Announcer,
         progress: RunProgress,
         sampler: Sampler,
+        unwritten: Path,
     ) -> None:
         self._run = run
         self._workload = workload
@@ -99,6 +104,10 @@ class Dispatcher:
         self._announcer = announcer
         self._progress = progress
         self._sampler = sampler
+        self.unwritten = Unwritten(
+            run, unwritten, self._write, lambda sentence: announcer.tell("warning", sentence)
+        )
+        self._hosts: list[tuple[Host, int]] = []
         self._desks = [
             Desk(station, ThreadPoolExecutor(1, thread_name_prefix=f"station-{number}"))
             for number, station in enumerate(stations, start=1)
@@ -113,6 +122,7 @@ class Dispatcher:
             Placement(server=layout["server"], generator=layout["generator"]) if len(stations) == 1 else None
         )
         self.limit: Limit | None = None
+        self.kept = ""  # what to tell of trials that the database has refused to the end
 
     def stop(self) -> None:
         """Asks for the end, from any thread: what is in flight is cut short, and nothing more is started."""
@@ -138,6 +148,9 @@ class Dispatcher:
 
     def prepare(self, on_progress: Callable[[int, int], None]) -> None:
         """Has every station make ready what the run's workload needs; raises what a station raises."""
+        self.unwritten.set_room_aside()
+        for desk in self._desks:
+            self._id_of(desk.station.host)
         done = [desk.thread.submit(desk.station.prepare, self._workload, on_progress) for desk in self._desks]
         for each in done:
             each.result()
@@ -253,9 +266,10 @@ class Dispatcher:
             except Stopped:
                 continue
             except Exception:
-                log.warning("run %d: a trial in flight was lost", self._run.id, exc_info=True)
+                log.warning("run %d: a trial in flight could not be recorded", self._run.id, exc_info=True)
         for desk in self._desks:
             desk.close()
+        self.kept = self.unwritten.keep()
 
     def _wait_while_paused(self) -> None:
         while self.pause.requested:  # again if it was ended and asked for once more meanwhile
@@ -307,13 +321,16 @@ class Dispatcher:
             )
 
     def _record(self, order: Order, report: TrialReport) -> Trial:
-        """The trial that the report makes of the order; in the database, and told."""
+        """The trial that the report makes of the order; in the database, and told.
+
+        Raises DatabaseError; the trial is kept then.
+        """
         run = self._run
         ladder = () if order.job.calibrates else self._history.ladder
         scored = self.scores_of(report.verdict, report.measurements, ladder=ladder)
         trial = Trial(
             run_id=run.id,
-            host_id=self._repository.register_host(report.host),
+            host_id=self._id_of(report.host),
             number=order.number,
             purpose=order.purpose,
             level=order.level,
@@ -331,7 +348,19 @@ class Dispatcher:
             proposal_number=None if report.verdict is Verdict.ABORTED else order.proposal_number,
             measurements=report.measurements,
         )
+        self.unwritten.record(trial, self._stop.wait)
+        return trial
+
+    def _write(self, trial: Trial) -> None:
+        """Puts a trial into the database and tells of it; raises DatabaseError."""
         self._history.record(trial)
         self._announcer.recorded(trial)
         self._progress.trial_finished(trial)
-        return trial
+
+    def _id_of(self, host: Host) -> int:
+        """The record of a host; it is written when the run begins, not when a trial waits to be recorded."""
+        known = next((number for other, number in self._hosts if other == host), None)
+        if known is None:
+            known = self._repository.register_host(host)
+            self._hosts.append((host, known))
+        return known

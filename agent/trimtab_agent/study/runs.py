@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_db import Repository, records
+from trimtab_db.errors import DatabaseError
 from trimtab_db.records import RunState
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.presets import Estimate
@@ -33,7 +34,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning, TrialNotRepeatable
+from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning, TrialNotRepeatable, TrimtabError
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.paths import VarPaths
@@ -44,6 +45,8 @@ from trimtab_agent.station.requirements import require
 from trimtab_agent.station.station import Station
 from trimtab_agent.study.specification import Plan, RunSpec, check
 from trimtab_agent.study.study import RunEnd, Study, found_so_far
+from trimtab_agent.study.unchanged import require_unchanged
+from trimtab_agent.study.unwritten import take_ends_in, take_in
 
 log = logging.getLogger(__name__)
 
@@ -95,10 +98,11 @@ class RunService:
             self._launch(run.id, lock)
             return run.id
 
-    def resume(self, run_id: int) -> int:
+    def resume(self, run_id: int, even_if_changed: bool = False) -> int:
         """Goes on with a run that has not reached its end, or that is paused; returns its number.
 
-        Raises RecordNotFoundError, RunNotResumable, and what `start` raises.
+        Raises RecordNotFoundError, RunNotResumable, RunChanged unless `even_if_changed`, and what `start`
+        raises.
         """
         self._repository.run(run_id)
         with self._guard:
@@ -112,8 +116,16 @@ class RunService:
                 # A file in which a run still goes on elsewhere was taken from there: it has no other user.
                 if run.state not in (*RESUMABLE, RunState.RUNNING):
                     raise RunNotResumable(run_id, run.state.value)
-                self._require(run)
+                changes = require_unchanged(
+                    self._repository,
+                    run,
+                    self._repository.host(self._host_id),
+                    self._require(run),
+                    even_if_changed=even_if_changed,
+                )
                 self._launch(run_id, lock)
+                if changes:
+                    self._repository.add_event(run_id, "warning", f"Resumed all the same: {changes}.")
         return run_id
 
     @property
@@ -192,7 +204,7 @@ class RunService:
         lock = MachineLock(self._settings.machine_lock, self._paths.var.resolve())
         try:
             # Nobody measures here but us: whatever seems to go on is dead.
-            interrupt_dead_runs(self._repository, self._host_id)
+            interrupt_dead_runs(self._repository, self._host_id, self._paths.unwritten)
             yield lock
         except BaseException:
             lock.release()
@@ -229,6 +241,8 @@ class RunService:
         The thread gives the lock back at its end. A run that cannot be started does not count as running.
         """
         lock.tell(run_id=run_id)
+        if taken := take_in(self._repository, self._repository.run(run_id), self._paths.unwritten):
+            log.info("run %d: recorded the trials %s that had waited for the database", run_id, taken)
         station = self._make_station(run_id)
         try:
             study = Study(
@@ -258,28 +272,50 @@ class RunService:
         # The thread waits for the guard, which is held, before it takes these back.
         self._study, self._run_id, self._thread = study, run_id, thread
 
-    def _require(self, run: records.Run) -> None:
-        """Raises what `start` does if the run cannot go on here."""
+    def _require(self, run: records.Run) -> str:
+        """The version of its server here; raises what `start` does if the run cannot go on here."""
         workload = recorded_parameters(run.workload_parameters)
-        require(self._settings, TARGETS[run.target], workload.definition)
+        return require(self._settings, TARGETS[run.target], workload.definition)
 
     def _carry_through(self, study: Study, repeated: Trial | None, lock: MachineLock) -> None:
         """What the thread of a run does."""
         try:
             self.last_end = study.execute() if repeated is None else study.repeat(repeated)
+            if not self.last_end.recorded:
+                self._recorder.when_writable(self._settle)
         finally:
             with self._guard:
                 self._study = self._run_id = None
                 lock.release()
 
+    def _settle(self) -> None:
+        """Records how the last run ended, once the database takes records again, and tells it."""
+        try:
+            with self._guard, self._alone() as lock:
+                lock.release()
+            end = self.last_end
+            run = None if end is None else self._repository.run(end.run_id)
+        except DatabaseError:
+            self._recorder.when_writable(self._settle)
+        except TrimtabError as error:  # another run goes on: before that one began, this was done
+            log.info("%s", error)
+        else:
+            if run is not None:
+                self._broadcaster.publish(
+                    "run", {"run_id": run.id, "state": run.state.value, "phase": run.phase.value}
+                )
 
-def interrupt_dead_runs(repository: Repository, host_id: int) -> None:
+
+def interrupt_dead_runs(repository: Repository, host_id: int, unwritten: Path) -> None:
     """Marks the runs that only seem to go on on this machine as interrupted, with what they had found.
 
-    For whoever holds the machine's lock: then no run can be going on.
+    For whoever holds the machine's lock: then no run can be going on. What they have left in the folder
+    `unwritten`, because the database had refused it, is recorded first.
     """
-    for run_id in repository.interrupt_running_runs(host_id):
+    ended = take_ends_in(repository, unwritten)
+    for run_id in (*ended, *repository.interrupt_running_runs(host_id)):
         try:
+            take_in(repository, repository.run(run_id), unwritten)
             outcome = found_so_far(repository, run_id)
         except Exception:
             # Of an earlier version, perhaps; that must not keep anybody from opening the database.

@@ -66,6 +66,7 @@ class RunEnd:
     run_id: int
     state: RunState
     error: str
+    recorded: bool = True
 
 
 class Study:
@@ -116,6 +117,7 @@ class Study:
             announcer=self._announcer,
             progress=self.progress,
             sampler=sampler,
+            unwritten=self._paths.unwritten,
         )
 
     def stop(self) -> None:
@@ -145,14 +147,18 @@ class Study:
     def execute(self) -> RunEnd:
         """Runs to the end, and records which one it was."""
         state, error = self._end_of(self._go_through_phases)
+        recorded = True
         try:
             self._record_end(state, error)
         except Exception as failure:
-            # It stays `running` in the database; the next start will call it interrupted.
+            # It stays `running` in the database; whoever finds it so takes in what is left here.
+            recorded = False
             state, error = RunState.FAILED, error or self._sentence_of(failure)
+            self._dispatcher.unwritten.keep_end(state, error)
+        self._dispatcher.unwritten.give_room_back()
         self.progress.end(state)
         self._announcer.state(state)
-        return RunEnd(self._run.id, state, error)
+        return RunEnd(self._run.id, state, error, recorded)
 
     def repeat(self, trial: Trial) -> RunEnd:
         """Measures the configuration of `trial` once more, up the same rates, apart from the run's phases.
@@ -170,6 +176,7 @@ class Study:
             self._dispatcher.carry_out(order)
 
         state, error = self._end_of(measure_again)
+        self._dispatcher.unwritten.give_room_back()
         if error:
             with suppress(DatabaseError):  # which may be the very error
                 self._announcer.note("error", f"Trial {trial.number} could not be repeated: {error}")
@@ -179,18 +186,22 @@ class Study:
 
     def _end_of(self, work: Callable[[], None]) -> tuple[RunState, str]:
         """Does the work; how it ended, and the sentence of a failure."""
+        state, error = RunState.FINISHED, ""
         try:
             try:
                 work()
             finally:
                 self._dispatcher.close()
         except Stopped:
-            return RunState.STOPPED, ""
+            state = RunState.STOPPED
         except Exception as failure:
-            return RunState.FAILED, self._sentence_of(failure)
+            state, error = RunState.FAILED, self._sentence_of(failure)
         finally:
             self._recorder.write()
-        return RunState.FINISHED, ""
+        if self._dispatcher.kept:
+            # Also of a run that was stopped meanwhile: it lacks what it has measured.
+            state, error = RunState.FAILED, f"{error} {self._dispatcher.kept}".lstrip()
+        return state, error
 
     def _sentence_of(self, failure: Exception) -> str:
         """What to tell of a failure; one that nobody has foreseen goes to the log as well."""

@@ -105,9 +105,9 @@ class Daemon:
         """Starts a run and returns its number; raises Refused, RecordNotFoundError, HostError."""
         return self._followed("runs", spec.model_dump(mode="json", exclude_none=True))
 
-    def resume(self, run_id: int) -> int:
+    def resume(self, run_id: int, even_if_changed: bool = False) -> int:
         """Goes on with a run and returns its number; raises what `start` does."""
-        return self._followed(f"runs/{run_id}/resume")
+        return self._followed(f"runs/{run_id}/resume{'?even_if_changed=true' * even_if_changed}")
 
     def stop(self, run_id: int) -> None:
         """Asks it to stop; raises RunNotRunning when it has just ended, Refused, HostError."""

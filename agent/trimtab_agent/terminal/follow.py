@@ -40,7 +40,7 @@ class Runs(Protocol):
     def start(self, spec: RunSpec) -> int:
         """Starts a run and returns its number; raises what RunService.start does."""
 
-    def resume(self, run_id: int) -> int:
+    def resume(self, run_id: int, even_if_changed: bool = False) -> int:
         """Goes on with a run and returns its number; raises what RunService.resume does."""
 
     def stop(self, run_id: int) -> None:

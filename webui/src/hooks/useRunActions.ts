@@ -77,7 +77,9 @@ export function useRepeatTrial(id: number) {
   });
 }
 
-/** Goes on with a stopped, failed, interrupted or paused run. */
+/** Goes on with a stopped, failed, interrupted or paused run; `evenIfChanged` also on another host or server. */
 export function useResumeRun() {
-  return useRunMutation((id: number) => call(resumeRun({ path: { run_id: id } })));
+  return useRunMutation(({ id, evenIfChanged = false }: { id: number; evenIfChanged?: boolean }) =>
+    call(resumeRun({ path: { run_id: id }, query: { even_if_changed: evenIfChanged } })),
+  );
 }

@@ -77,9 +77,19 @@ def stop_run(run_id: RunId, context: ContextDep) -> RunDetail:
 
 
 @router.post("/{run_id}/resume", status_code=202)
-def resume_run(run_id: RunId, context: ContextDep) -> RunDetail:
-    """Goes on with a run that was stopped, failed, was interrupted, or is paused."""
-    return _detail(context, context.service.resume(run_id))
+def resume_run(
+    run_id: RunId,
+    context: ContextDep,
+    even_if_changed: Annotated[
+        bool, Query(description="Also with another host, kernel, CPUs or server than it began with.")
+    ] = False,
+) -> RunDetail:
+    """Goes on with a run that was stopped, failed, was interrupted, or is paused.
+
+    409 with the code `run-changed` where host, kernel, CPUs or the server's version are others than it began
+    with.
+    """
+    return _detail(context, context.service.resume(run_id, even_if_changed))
 
 
 @router.post("/{run_id}/pause", status_code=202)

@@ -89,6 +89,13 @@ def tune(
     resume: Annotated[
         int | None, typer.Option(metavar="ID", help="Go on with this run.", min=1, max=LARGEST_ID)
     ] = None,
+    even_if_changed: Annotated[
+        bool,
+        typer.Option(
+            "--even-if-changed",
+            help="With --resume: also with another host, kernel, CPUs or server than the run began with.",
+        ),
+    ] = False,
     as_json: Json = False,
     var: Var = None,
 ) -> None:
@@ -123,7 +130,7 @@ def tune(
     console = console_for(stderr=as_json)
     layout = process_layout()
     with _runs(settings, console) as (repository, runs), Follower(console, runs) as follower:
-        run_id = runs.start(spec) if resume is None else runs.resume(resume)
+        run_id = runs.start(spec) if resume is None else runs.resume(resume, even_if_changed)
         run = repository.run(run_id)
         console.print(f"Run {run_id}: {run.layout['sentence']}")
         if why := run.layout.get("reason"):
@@ -163,11 +170,13 @@ def _runs(settings: AgentSettings, console: Console) -> Iterator[tuple[Repositor
 def _refuse_beside_resume(context: typer.Context) -> None:
     """A run goes on as it was started: what else is given would be passed over without a word."""
     if context.params["resume"] is None:
+        if context.params["even_if_changed"]:
+            raise SpecError("even_if_changed", "--even-if-changed: expected together with --resume ID")
         return
     given = [
         name
         for name in context.params
-        if name not in ("resume", "as_json", "var")
+        if name not in ("resume", "even_if_changed", "as_json", "var")
         and (source := context.get_parameter_source(name)) is not None
         and source.name == "COMMANDLINE"
     ]

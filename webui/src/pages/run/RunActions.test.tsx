@@ -1,4 +1,4 @@
-import { cleanup, screen } from '@testing-library/react';
+import { cleanup, screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { expect, it } from 'vitest';
@@ -33,6 +33,29 @@ it('offers to resume what was interrupted, and says why when it cannot', async (
   await renderInApp(<RunActions run={run({ state: 'interrupted' })} progress={null} />);
   await userEvent.click(screen.getByRole('button', { name: 'Resume' }));
   expect(await screen.findByRole('alert')).toHaveTextContent('run 8 is running');
+});
+
+it('says what has changed since the run began, and resumes all the same when told to', async () => {
+  const asked: (string | null)[] = [];
+  api.use(
+    http.post(url('/runs/7/resume'), ({ request }) => {
+      const evenIfChanged = new URL(request.url).searchParams.get('even_if_changed');
+      asked.push(evenIfChanged);
+      return evenIfChanged === 'true'
+        ? HttpResponse.json(run(), { status: 202 })
+        : HttpResponse.json(
+            { error: { code: 'run-changed', message: 'the kernel: was 6.1, is 6.18', field: null } },
+            { status: 409 },
+          );
+    }),
+  );
+  await renderInApp(<RunActions run={run({ state: 'stopped' })} progress={null} />);
+  expect(screen.queryByRole('button', { name: 'Resume anyway' })).toBeNull();
+  await userEvent.click(screen.getByRole('button', { name: 'Resume' }));
+  expect(await screen.findByRole('alert')).toHaveTextContent('the kernel: was 6.1, is 6.18');
+  await userEvent.click(screen.getByRole('button', { name: 'Resume anyway' }));
+  await waitFor(() => expect(screen.queryByRole('alert')).toBeNull());
+  expect(asked).toEqual(['false', 'true']);
 });
 
 it('has neither for a finished run, only the way to its exports', async () => {

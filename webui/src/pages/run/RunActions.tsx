@@ -7,12 +7,16 @@ import {
 } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { useActions } from '../../actions/ActionsProvider';
+import { ApiError } from '../../api/call';
 import type { Progress, RunDetail } from '../../api/generated';
 import { LinkButton } from '../../components/links';
 import { usePauseRun, useResumeRun, useStopRun } from '../../hooks/useRunActions';
 import classes from './RunActions.module.css';
 
 const RESUMABLE: readonly RunDetail['state'][] = ['stopped', 'failed', 'interrupted'];
+
+/** The daemon's code for a host, kernel, CPUs or server that are not those the run began with. */
+const CHANGED = 'run-changed';
 
 /** Pause and stop while it runs, resume when it can be, and the way to the exports. */
 export function RunActions({ run, progress }: { run: RunDetail; progress: Progress | null }) {
@@ -29,7 +33,7 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
       : []),
     ...(run.state === 'running' ? [{ title: `Stop run ${run.id}`, run: () => stop.mutate(run.id) }] : []),
     ...(paused || RESUMABLE.includes(run.state)
-      ? [{ title: `Resume run ${run.id}`, keys: 'p', run: () => resume.mutate(run.id) }]
+      ? [{ title: `Resume run ${run.id}`, keys: 'p', run: () => resume.mutate({ id: run.id }) }]
       : []),
     {
       title: `Exports of run ${run.id}`,
@@ -72,7 +76,7 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
           loading={resume.isPending}
           onClick={() => {
             stop.reset();
-            resume.mutate(run.id);
+            resume.mutate({ id: run.id });
           }}
         >
           Resume
@@ -90,6 +94,15 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
         <p role="alert" className={classes.error}>
           {error.message}
         </p>
+      )}
+      {error instanceof ApiError && error.code === CHANGED && (
+        <Button
+          variant="default"
+          loading={resume.isPending}
+          onClick={() => resume.mutate({ id: run.id, evenIfChanged: true })}
+        >
+          Resume anyway
+        </Button>
       )}
     </>
   );
