@@ -147,6 +147,8 @@ def test_exported_files_are_accepted_and_are_what_is_recorded(finished):
     assert was_refused(own) is (outcome.remeasured.agrees is False), own.check_output
     file = VarPaths(settings.var).exports(run_id) / own.file_name
     assert file.read_text() == own.text
+    recorded = {export.file_name for export in repository.exports(run_id)}
+    assert {path.name for path in file.parent.iterdir()} == recorded
     again = subprocess.run([settings.httpd_path, "-t", "-c", file], capture_output=True, check=False)
     assert again.returncode == 0
 

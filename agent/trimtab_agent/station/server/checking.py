@@ -1,6 +1,12 @@
-"""Lets the server that an exported file is for check it, as far as that is installed here."""
+"""Lets the server that an exported file is for check it, as far as that is installed here.
+
+A server that checks a file opens what the file names: nginx makes its log, its pid file and its directories
+for temporary files, in the folder of the exports. Those are taken away again, whatever the check says.
+"""
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trimtab_tuner.exports import Check
@@ -26,12 +32,25 @@ def check_file(check: Check | None, file: Path, httpd: Path) -> tuple[str, bool,
     if program is None:
         return " ".join(command), False, f"{NOT_CHECKED}{check.program} is not installed here"
     try:
-        if check.text is not None:
-            text_file.write_text(check.text)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
+        with _left_as_it_is(file.parent):
+            if check.text is not None:
+                text_file.write_text(check.text)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_LIMIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return " ".join(command), False, f"{NOT_CHECKED}{error}"
     finally:
         if check.text is not None:
             text_file.unlink(missing_ok=True)
     return " ".join(command), done.returncode == 0, (done.stderr + done.stdout).strip()
+
+
+@contextmanager
+def _left_as_it_is(directory: Path) -> Iterator[None]:
+    """Takes away what appears in the directory meanwhile; what was there before stays."""
+    before = set(directory.rglob("*"))
+    try:
+        yield
+    finally:
+        for path in sorted(set(directory.rglob("*")) - before, reverse=True):  # contents before directories
+            with suppress(OSError):  # a user's server that runs from there may have put something in
+                path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
