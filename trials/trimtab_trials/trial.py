@@ -49,8 +49,9 @@ class Trial:
     """What became of one configuration measured up the ladder.
 
     `score` is None unless the verdict is `verified`, and so is `second_score`, of the run's second objective.
-    Only a trial that was stopped early has an `estimated_score`: what it would have scored, as far as that
-    can be said. `reason` is a sentence, or empty.
+    Two kinds of trials have an `estimated_score`: one that was stopped early, of which it is the most that it
+    could have had, and one at which the load generator gave out, of which it is the least. A score is that on
+    the ladder of the run as it is; it changes when that grows. `reason` is a sentence, or empty.
 
     In its run a trial has a `number`, from 1 over all purposes, the `level` of the search that asked for it,
     its `block` of the confirmation (0 elsewhere, and for a repeat that somebody asked for), and the number of

@@ -31,6 +31,13 @@ class MeasurementLine(Reply):
     generator_limited: bool
 
 
+class LadderChange(Reply):
+    """The ladder of a run has grown: the verdicts and scores of its trials are others now."""
+
+    run_id: int
+    ladder: tuple[float, ...]
+
+
 class LogLine(Reply):
     """Something worth telling; `run_id` is None when it concerns no run."""
 
@@ -45,5 +52,7 @@ class Lost(Reply):
     events: int
 
 
-LivePayload = CounterValues | Progress | TrialLine | MeasurementLine | RunChange | LogLine | Lost
+LivePayload = (
+    CounterValues | Progress | TrialLine | MeasurementLine | RunChange | LadderChange | LogLine | Lost
+)
 """What the live stream carries after `data:`; `follow_live` names the event of each."""

@@ -71,7 +71,8 @@ class Latency(Reply):
 class MeasurementSummary(Reply):
     """One rate driven for one configuration, as far as curves and tables show it.
 
-    `number` counts from 1 in the order of driving.
+    `number` counts from 1 in the order of driving. `held` says whether the rules of verification and the
+    run's constraints held at it.
     """
 
     number: int
@@ -81,6 +82,7 @@ class MeasurementSummary(Reply):
     requests: RequestCounts
     reply_latency: Latency
     generator_limited: bool
+    held: bool
 
 
 class Measurement(MeasurementSummary):
@@ -104,7 +106,7 @@ class TrialLine(Reply):
     """A trial without its measurements: what the live stream tells when one has been recorded.
 
     `second_score` is under the run's second objective, None where there is none. `estimated_score` is only of
-    a trial that was stopped early, which has no score.
+    a trial that was stopped early, the most it could have had, or that the generator limited, the least.
     """
 
     run_id: int

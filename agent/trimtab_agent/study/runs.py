@@ -13,6 +13,7 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
                   "reply_rate_rps", "timed_out", "generator_limited"}
     trial        the recorded trial, as `GET runs/{id}/trials` has it, without its measurements
     run          {"run_id", "state", "phase"}
+    ladder       {"run_id", "ladder"}: it has grown, and all trials of the search have other scores
     sample       one second of counters: {"time", "interval_s", "missing": {source: reason}, source: {…}…},
                   with "load" (the generator's last line, and of which run, trial and rate) while one drives
     log          {"run_id", "level", "message"}

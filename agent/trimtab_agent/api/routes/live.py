@@ -56,11 +56,12 @@ async def _listener(
 async def follow_live(
     context: ContextDep, listener: Annotated[Listener, Depends(_listener)]
 ) -> AsyncIterator[LivePayload]:
-    """Events `sample`, `progress`, `trial`, `measurement`, `run`, `log` and `lost`, named in `event:`.
+    """Events `sample`, `progress`, `trial`, `measurement`, `run`, `ladder`, `log` and `lost`, named in
+    `event:`.
 
-    `data:` holds, in this order, CounterValues, Progress, TrialLine, MeasurementLine, RunChange, LogLine,
-    Lost. Everyone gets the present progress at once, if a run goes on; a listener that comes back with
-    `Last-Event-ID` also what it missed, as far as that is still kept.
+    `data:` holds, in this order, CounterValues, Progress, TrialLine, MeasurementLine, RunChange,
+    LadderChange, LogLine, Lost. Everyone gets the present progress at once, if a run goes on; a listener that
+    comes back with `Last-Event-ID` also what it missed, as far as that is still kept.
     """
     subscription, arrived = listener.subscription, listener.arrived
     # Asked for before what has arrived is taken, so that nothing older than it comes after it.
