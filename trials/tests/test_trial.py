@@ -35,7 +35,7 @@ def test_no_verdict_blames_both_the_configuration_and_something_else():
     failed = {verdict for verdict in Verdict if verdict.failed}
     spoilt = {verdict for verdict in Verdict if verdict.spoilt}
     assert failed == {Verdict.FAILED_VERIFICATION, Verdict.REJECTED, Verdict.CRASHED}
-    assert spoilt == {Verdict.DISTURBED, Verdict.GENERATOR_LIMITED}
+    assert spoilt == {Verdict.DISTURBED}
     assert not failed & spoilt
 
 

@@ -32,8 +32,11 @@ class Verdict(StrEnum):
 
     @property
     def spoilt(self) -> bool:
-        """Whether something else is: it says nothing about the configuration."""
-        return self in (Verdict.DISTURBED, Verdict.GENERATOR_LIMITED)
+        """Whether something else is, so that it says nothing about the configuration.
+
+        A generator that gave out says something: what the server followed until then it can do at least.
+        """
+        return self is Verdict.DISTURBED
 
 
 class TrialPurpose(StrEnum):
@@ -95,6 +98,11 @@ class Trial:
     def known_score(self) -> float | None:
         """The score, else the estimate of a trial that was stopped early."""
         return self.estimated_score if self.score is None else self.score
+
+    @property
+    def least_score(self) -> float | None:
+        """The score, else the lower bound of one at which the load generator gave out."""
+        return self.estimated_score if self.verdict is Verdict.GENERATOR_LIMITED else self.score
 
     @property
     def duration_s(self) -> float:

@@ -1,5 +1,7 @@
 """Finalists, schedule and outcome."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from trimtab_trials.configuration import configuration_hash
@@ -256,3 +258,29 @@ def test_three_identical_challengers_are_rarely_announced():
         rows = {f"w{n}": rng.normal(100, 5, 4).tolist() for n in (1, 2, 4, 8)}
         claims += not conclude(SPACE, tuple(workers(n) for n in (1, 2, 4, 8)), confirmed(**rows)).is_default
     assert claims / 100 <= 0.04
+
+
+def bounded(trials, count):
+    """The same, with the configuration of so many workers at the generator's limit in every block."""
+    return [
+        replace(t, verdict=Verdict.GENERATOR_LIMITED, score=None, estimated_score=t.score)
+        if t.configuration == workers(count)
+        else t
+        for t in trials
+    ]
+
+
+def test_winner_for_which_the_generator_gave_out_is_announced_as_at_least():
+    """It has passed in every block as far as could be offered; the gain is a lower bound."""
+    trials = bounded(confirmed(w1=[100, 101, 99, 100], w4=[120, 122, 119, 121]), 4)
+    result = conclude(SPACE, (DEFAULT, workers(4)), trials)
+    assert result.recommended == workers(4)
+    assert "workers=4 is at least 20.5 % better than the default" in result.sentence
+
+
+def test_default_for_which_the_generator_gave_out_makes_no_gain():
+    """What it can do at least would flatter every other."""
+    trials = bounded(confirmed(w1=[100, 101, 99, 100], w4=[120, 122, 119, 121]), 1)
+    result = conclude(SPACE, (DEFAULT, workers(4)), trials)
+    assert result.is_default
+    assert result.gain is None

@@ -1,10 +1,10 @@
 """Which trials a confirmation still needs, and which of its blocks count.
 
 A block is worth something only as a whole: a gain compares scores within blocks. A trial that something else
-spoilt (the host was busy, or the load generator gave out) says nothing about its configuration. It is carried
-out once more; if that is spoilt too, so is the block, and a further block takes its place, up to as many as
-were wanted in the first place. A configuration for which the generator gives out every time is too fast for
-it: then that is its verdict, and spoils nothing.
+spoilt (the host was busy) says nothing about its configuration. It is carried out once more; if that is
+spoilt too, so is the block, and a further block takes its place, up to as many as were wanted in the first
+place. A configuration for which the load generator gives out spoils nothing: it can do at least what it has
+followed.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,6 @@ class Blocks:
         tried: dict[tuple[int, str], list[Verdict]] = {}
         for trial in trials:
             tried.setdefault((trial.block, trial.configuration_hash), []).append(trial.verdict)
-        too_fast = _too_fast(trials)
         schedule = confirmation_schedule(finalists, 2 * repeats, seed)
         for block, configurations in enumerate(schedule, start=1):
             if len(self.whole) == repeats:
@@ -45,7 +44,7 @@ class Blocks:
             for position, configuration in enumerate(configurations):
                 digest = configuration_hash(configuration)
                 verdicts = tried.get((block, digest), [])
-                spoilt = bool(verdicts) and verdicts[-1].spoilt and digest not in too_fast
+                spoilt = bool(verdicts) and verdicts[-1].spoilt
                 if not verdicts or (spoilt and len(verdicts) < TRIES):
                     self.next_slot = block, configuration
                     self._judged_in_open = position
@@ -62,15 +61,3 @@ class Blocks:
         if self.next_slot is None:
             return 0
         return (self.wanted - len(self.whole)) * self._size - self._judged_in_open
-
-
-def _too_fast(trials: Sequence[Trial]) -> set[str]:
-    """The configurations whose trials all met the generator's limit, in two blocks."""
-    verdicts: dict[str, list[Verdict]] = {}
-    for trial in trials:
-        verdicts.setdefault(trial.configuration_hash, []).append(trial.verdict)
-    return {
-        digest
-        for digest, all_of_it in verdicts.items()
-        if set(all_of_it) == {Verdict.GENERATOR_LIMITED} and len(all_of_it) >= 2 * TRIES
-    }

@@ -72,13 +72,15 @@ class Challenger(Frozen):
     """A finalist other than the default.
 
     `verified_blocks` counts the blocks in which it was verified with a score above 0, `mean_score` is over
-    those (None if there are none), `gain` over the blocks in which the default was too.
+    those (None if there are none), `gain` over the blocks in which the default was too. With `at_least` its
+    scores are lower bounds, as the load generator gave out.
     """
 
     configuration: Configuration
     verified_blocks: int
     mean_score: float | None
     gain: Gain | None
+    at_least: bool = False
 
 
 class ConfirmationResult(Frozen):
@@ -116,7 +118,8 @@ def conclude(
     when there is no score; if it is not given, the first of the others. `costs` has what the finalists cost,
     by hash, as far as it is known. A score of 0 (of `mat`: the limit never held) counts as not verified: it
     has no ratio to another, and to leave its block out of the gain only would reward a configuration for the
-    blocks in which it fails.
+    blocks in which it fails. A trial at which the load generator gave out counts with what it scored at
+    least; what is announced of its configuration is then at least so much.
 
     With k challengers each interval has the confidence 1 - (1 - confidence) / k (Bonferroni), so that all
     hold together with `confidence` and having several attempts makes no claim easier. A challenger must also
@@ -139,7 +142,8 @@ def conclude(
     default, others = finalists[0], finalists[1:]
     if not others:
         return _keep_default(default, "The default itself is the best configuration found.")
-    by_block = {(trial.configuration_hash, trial.block): trial.score for trial in confirmed}
+    by_block = {(trial.configuration_hash, trial.block): trial.least_score for trial in confirmed}
+    limited = {(t.configuration_hash, t.block) for t in confirmed if t.verdict is Verdict.GENERATOR_LIMITED}
     blocks = sorted({trial.block for trial in confirmed})
     if not blocks:
         winner = best or others[0]
@@ -160,10 +164,21 @@ def conclude(
         return [by_block.get((configuration_hash(configuration), block)) or None for block in blocks]
 
     default_row = row(default)
+    # What the default can do at least makes no gain over it: such a block has no pair.
+    default_exact = [
+        None if (configuration_hash(default), block) in limited else score
+        for block, score in zip(blocks, default_row, strict=True)
+    ]
+    bounded = {digest for digest, _ in limited}
     each = 1 - (1 - confidence) / len(others)
     challengers = tuple(
         sorted(
-            (_challenger(other, default_row, row(other), each) for other in others),
+            (
+                _challenger(
+                    other, default_exact, row(other), each, at_least=configuration_hash(other) in bounded
+                )
+                for other in others
+            ),
             key=_standing,
             reverse=True,
         )
@@ -190,7 +205,7 @@ def conclude(
     chosen, why = _recommended(space, level, kinds, costs or {})
     name = describe(chosen.configuration, default)
     if chosen.gain:
-        sentence = f"{name} is {_in_words(chosen.gain)}."
+        sentence = f"{name} is {'at least ' * chosen.at_least}{_in_words(chosen.gain)}."
     else:
         sentence = (
             f"{name} passed verification in {chosen.verified_blocks} of {counted(len(blocks), 'block')} "
@@ -247,6 +262,8 @@ def _challenger(
     default_row: Sequence[float | None],
     row: Sequence[float | None],
     confidence: float,
+    *,
+    at_least: bool,
 ) -> Challenger:
     present = [score for score in row if score is not None]
     return Challenger(
@@ -254,6 +271,7 @@ def _challenger(
         verified_blocks=len(present),
         mean_score=sum(present) / len(present) if present else None,
         gain=paired_gain(default_row, row, confidence=confidence),
+        at_least=at_least,
     )
 
 

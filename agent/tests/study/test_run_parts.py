@@ -231,7 +231,7 @@ def test_confirmation_that_was_spoilt_too_often_says_how_much_of_it_there_is():
     other = {**DEFAULT, "workers": 4}
     trials = confirmation([(100, 120)] * 6, other)
     for slot in (3, 5, 7, 9, 11):
-        trials[slot] = replace(trials[slot], score=None, verdict=Verdict.GENERATOR_LIMITED)
+        trials[slot] = replace(trials[slot], score=None, verdict=Verdict.DISTURBED)
     trials += [replace(trials[slot], number=20 + slot) for slot in (3, 5, 7, 9, 11)]
     outcome = concluded((DEFAULT, other), trials, repeats=3)
     assert outcome.best == DEFAULT

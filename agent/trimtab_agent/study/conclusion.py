@@ -103,7 +103,7 @@ def confirmed_outcome(
         sentence = (
             f"{sentence} Only {len(blocks.whole)} of the {counted(blocks.wanted, 'block')} wanted could be "
             f"measured: {counted(len(blocks.spoilt), 'was', 'were')} spoilt, because the host was busy with "
-            "something else or the load generator was the limit."
+            "something else."
         )
     return Outcome(
         sentence=sentence,
@@ -145,7 +145,7 @@ def _ranked(
     gain: Gain | None,
 ) -> RankedConfiguration:
     own = configuration_hash(finalist)
-    row = sorted((slot.block, slot.score) for slot in slots if slot.configuration_hash == own)
+    row = sorted((slot.block, slot.least_score) for slot in slots if slot.configuration_hash == own)
     verified = [score for _, score in row if score is not None]
     return RankedConfiguration(
         rank=ranks.get(own),

@@ -118,7 +118,7 @@ def judged(
 
 def _sentence(trial: Trial, interval: tuple[float, float] | None) -> tuple[str, bool | None]:
     """In words, and whether it agrees."""
-    if trial.verdict.spoilt:
+    if trial.verdict in (Verdict.DISTURBED, Verdict.GENERATOR_LIMITED):
         reason = f"{trial.verdict} (trial {trial.number})"
         return f"Re-measured from the exported file: {reason}, which says nothing about the file.", None
     if trial.score is None:

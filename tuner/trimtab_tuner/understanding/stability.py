@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Literal
 
 from trimtab_trials.configuration import Configuration
-from trimtab_trials.trial import Trial
+from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.luck import expected_score
@@ -29,6 +29,9 @@ MOST_LISTED = 50
 FLAT_SHARE = 0.6
 LOSS = math.log(1 - WITHIN)
 SURE = 1.645  # standard errors: 95 % to one side
+
+# A lower bound says nothing of how much is lost a step away.
+SAYS_NOTHING = (Verdict.DISTURBED, Verdict.GENERATOR_LIMITED)
 
 Kind = Literal["flat", "sharp", "unknown"]
 
@@ -151,7 +154,7 @@ def _near(free: Sequence[Knob], searched: Sequence[Trial], best: Configuration) 
     """The trials of each neighbour of the best that say something of it."""
     near: dict[str, list[Trial]] = {}
     for trial in searched:
-        if trial.verdict.spoilt or trial.configuration == best:
+        if trial.verdict in SAYS_NOTHING or trial.configuration == best:
             continue
         if _is_neighbour(free, trial.configuration, best):
             near.setdefault(trial.configuration_hash, []).append(trial)
