@@ -8,23 +8,25 @@ what was confirmed.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration, configuration_hash
-from trimtab_trials.trial import Trial, Verdict
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.exports import ExportFile, ExportOrder, export_files
 from trimtab_tuner.exports.replicas import contexts, format_of_first
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain, paired_gain
 from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext
+from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.results.sessions import pauses_of, room_of
 from trimtab_agent.station.server.checking import NOT_CHECKED, check_file
 
 LISTEN = "127.0.0.1:8000"
@@ -36,7 +38,20 @@ class NothingToExport(TrimtabError):
     code = "nothing-to-export"
 
 
-def export_run(repository: Repository, run_id: int, *, root: Path, directory: Path, httpd: Path) -> None:
+@dataclass(frozen=True)
+class Driven:
+    """What stands for the measured server's file when that is driven: its `text` with limits as measured.
+
+    `note` is a sentence on how the two differ; empty if they do not.
+    """
+
+    text: str
+    note: str
+
+
+def export_run(
+    repository: Repository, run_id: int, *, workload: Workload, root: Path, directory: Path, httpd: Path
+) -> Driven:
     """Writes and checks the run's configuration in every format, and records the results.
 
     `root` is the document root the files shall name, `directory` where they go.  Raises NothingToExport if
@@ -50,7 +65,7 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
         space=Space.model_validate(run.space),
         configuration=outcome.best,
         context=_context(run, root, directory),
-        evidence=_evidence(repository, run, outcome, outcome.best),
+        evidence=_evidence(repository, run, outcome, outcome.best, workload),
         base=run.base.get("text"),
         expanded=run.base.get("expanded", ""),
         base_name=Path(run.base["path"]).name if run.base else "",
@@ -80,6 +95,8 @@ def export_run(repository: Repository, run_id: int, *, root: Path, directory: Pa
                 created_at=datetime.now(UTC),
             )
         )
+    note = order.lifted.note() if order.lifted is not None and order.written != order.configuration else ""
+    return Driven(next(export_files(replace(order, as_measured=True))).text, note)
 
 
 def _context(run: records.Run, root: Path, directory: Path) -> RenderContext:
@@ -126,7 +143,7 @@ def remeasured_sentence(outcome: Outcome, text: str) -> str:
     again = outcome.remeasured
     if again is None:
         return "The exported file itself has not been measured."
-    if again.text_sha256 != text_digest(text):
+    if (again.export_sha256 or again.text_sha256) != text_digest(text):
         return "The exported file is not the one that was re-measured: its text has changed since."
     return again.sentence
 
@@ -134,25 +151,25 @@ def remeasured_sentence(outcome: Outcome, text: str) -> str:
 def _disagrees(outcome: Outcome, exported: ExportFile) -> str:
     """What speaks against the file that was driven; empty if nothing does."""
     again = outcome.remeasured
-    driven = again is not None and again.text_sha256 == text_digest(exported.text)
+    driven = again is not None and text_digest(exported.text) == (again.export_sha256 or again.text_sha256)
     return again.sentence if again is not None and driven and again.agrees is False else ""
 
 
 def _reads_back_differently(order: ExportOrder, exported: ExportFile) -> str:
-    """How the measured server's file differs from the confirmed configuration; empty if it does not."""
+    """How the measured server's file differs from the configuration it is to say; empty if it does not."""
     target = order.target
     if format_of_first(exported.format) != target.program:
         return ""
     read = {**order.evidence.default, **target.parse(exported.text, order.cpus)}
     # Words such as `auto` come back as what they mean, so both are compared as the server reads them.
-    confirmed = target.parse(target.render(order.configuration, order.context), order.cpus)
+    confirmed = target.parse(target.render(order.written, order.context), order.cpus)
     again = target.parse(target.render(read, order.context), order.cpus)
     wrong = [name for name, value in confirmed.items() if again.get(name) != value]
     return f"the file reads back differently: {', '.join(wrong)}" if wrong else ""
 
 
 def _evidence(
-    repository: Repository, run: records.Run, outcome: Outcome, best: Configuration
+    repository: Repository, run: records.Run, outcome: Outcome, best: Configuration, workload: Workload
 ) -> ExportEvidence:
     compared = [
         trial
@@ -165,6 +182,13 @@ def _evidence(
     is_default = best == outcome.default
     # Below saturation: overload makes the tail what the timeout is.
     tail_rate_rps = run.ladder[0] if run.ladder else None
+    # Without repeats: the file must stay the same when it has been driven.
+    own = [
+        trial
+        for trial in compared
+        if trial.configuration == best and (trial.in_block or trial.purpose is TrialPurpose.SEARCH)
+    ]
+    pauses = pauses_of(run, workload, own)
     return ExportEvidence(
         run=str(run.id),
         date=run.created_at.strftime("%Y-%m-%d"),
@@ -182,6 +206,8 @@ def _evidence(
         knob_gains={}
         if is_default
         else single_knob_gains(Space.model_validate(run.space), best, repository.trials(run.id)),
+        pauses=pauses,
+        room=room_of(repository, run, pauses, own),
     )
 
 

@@ -108,7 +108,8 @@ class Remeasured(Found):
 
     `agrees` says whether the score lies where one more trial of the confirmed configuration is expected
     (`low_mbps` to `high_mbps`, 95 %); None when that cannot be told. `trial` is None when the file was not
-    driven, `text_sha256` that of the text that was.
+    driven, `text_sha256` that of the text that was. Where that is not the exported one itself, because this
+    has a limit on connections for pauses as they are, `export_sha256` is that of the exported one.
     """
 
     sentence: str
@@ -118,6 +119,7 @@ class Remeasured(Found):
     low_mbps: float | None = None
     high_mbps: float | None = None
     text_sha256: str
+    export_sha256: str | None = None
 
 
 class Outcome(Found):

@@ -1,7 +1,8 @@
 """The exported file itself, driven once more: the text that is handed back must do what was confirmed.
 
 The server runs with the text as with a user's own file (trimtab_tuner.targets.editing): every setting as it
-stands there, with only addresses, logs and directories of a private instance. One trial up the ladder,
+stands there, with only addresses, logs and directories of a private instance, and a limit on connections as
+it was measured, where the file has one for longer pauses than the run's. One trial up the ladder,
 outside the blocks of the confirmation; its score must lie where one more trial of the confirmed configuration
 is expected, or within `AS_GOOD` of that. If it does not, the configuration is measured right after it, to
 tell the file from the machine.
@@ -9,6 +10,7 @@ tell the file from the machine.
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from trimtab_db import records
@@ -18,7 +20,7 @@ from trimtab_tuner.statistics import prediction_interval
 from trimtab_tuner.targets import TARGETS
 
 from trimtab_agent.errors import HostError, TrimtabError
-from trimtab_agent.results.exporting import text_digest
+from trimtab_agent.results.exporting import Driven, text_digest
 from trimtab_agent.results.outcome import Outcome, Remeasured
 from trimtab_agent.study.base_file import expanded
 from trimtab_agent.study.dispatcher import Dispatcher
@@ -34,14 +36,16 @@ def remeasure(
     outcome: Outcome,
     best: Configuration,
     exports: Sequence[records.Export],
+    driven: Driven,
     ladder: Sequence[float],
     dispatcher: Dispatcher,
 ) -> tuple[Outcome, str]:
     """Has the exported file of the measured server driven; the outcome with what came of it, in words too.
 
-    Raises what the dispatcher raises.
+    What is driven is the text `driven`, whose limits fit the run's pauses. Raises what the dispatcher raises.
     """
-    file = next(export for export in exports if export.format == TARGETS[run.target].program)
+    exported = next(export for export in exports if export.format == TARGETS[run.target].program)
+    file = replace(exported, text=driven.text)
     try:
         text = text_to_run(run, file)
     except TrimtabError as error:
@@ -51,6 +55,10 @@ def remeasure(
         again = judged(outcome, best, file, trial)
         if again.agrees is False and trial.score is not None:
             again = judged(outcome, best, file, trial, _measured(best, ladder, dispatcher))
+    if driven.note:
+        sentence = f"{again.sentence} {driven.note}"
+        update = {"sentence": sentence, "export_sha256": text_digest(exported.text)}
+        again = again.model_copy(update=update)
     return with_remeasured(outcome, again), again.sentence
 
 

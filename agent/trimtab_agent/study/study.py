@@ -33,7 +33,7 @@ from trimtab_agent.host.topology import read_cpus
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
-from trimtab_agent.results.exporting import export_run
+from trimtab_agent.results.exporting import Driven, export_run
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.file_set import root_of
@@ -244,10 +244,10 @@ class Study:
         self._enter(RunPhase.EXPORTING)
         self.progress.expect(RunPhase.EXPORTING, int(outcome.best is not None))
         if outcome.best is not None:
-            self._export()
+            driven = self._export()
             exports = self._repository.exports(self._run.id)
             best = outcome.best
-            outcome, said = remeasure(self._run, outcome, best, exports, ladder, self._dispatcher)
+            outcome, said = remeasure(self._run, outcome, best, exports, driven, ladder, self._dispatcher)
             self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
             self._export()
             self._announcer.note("info", said)
@@ -274,11 +274,12 @@ class Study:
             self._announcer.note("info", limit_sentence(limit))
         self._dispatcher.limit = limit
 
-    def _export(self) -> None:
+    def _export(self) -> Driven:
         files = tuple(self._workload.files())
-        export_run(
+        return export_run(
             self._repository,
             self._run.id,
+            workload=self._workload,
             root=root_of(self._paths.file_sets, self._workload.name, files),
             directory=self._paths.exports(self._run.id),
             httpd=self._agent.httpd_path,

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from trimtab_trials.configuration import Configuration
 
+from trimtab_tuner.exports.lifting import Lifted, lift
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext, Target
 
@@ -14,7 +16,7 @@ class ExportOrder:
     """A configuration of a target, with what was measured for it.
 
     `base` is the user's own file, `expanded` the same with its includes filled in, and `base_name` its name,
-    where the run began with one.
+    where the run began with one. With `as_measured` no limit is lifted: so the file is driven once more.
     """
 
     target: Target
@@ -25,12 +27,46 @@ class ExportOrder:
     base: str | None = None
     expanded: str = ""
     base_name: str = ""
+    as_measured: bool = False
 
     @property
     def changed(self) -> tuple[str, ...]:
         """The knobs in which the configuration differs from the run's default."""
+        return self._differing(self.configuration)
+
+    @cached_property
+    def lifted(self) -> Lifted | None:
+        """The limit on connections where one for unscaled pauses is wanted beside the measured one.
+
+        What its user has set stays: a limit that the run was told, or that an own file has and keeps.
+        """
+        pauses, room = self.evidence.pauses, self.evidence.room
+        if pauses is None or room is None:
+            return None
+        lifted = lift(self.target, self.configuration, self.cpus, pauses, room)
+        return None if lifted is None or self._is_the_users(lifted) else lifted
+
+    def _is_the_users(self, lifted: Lifted) -> bool:
+        if self.base is not None:
+            return lifted.knob not in self.changed
+        default = self.target.space(cpus=self.cpus).default()[lifted.knob]
+        return self.space.fixed.get(lifted.knob, default) != default
+
+    @property
+    def written(self) -> Configuration:
+        """What the files say: the configuration that was measured, with the limit for unscaled pauses."""
+        if self.lifted is None or self.as_measured:
+            return self.configuration
+        return {**self.configuration, self.lifted.knob: self.lifted.value}
+
+    @property
+    def to_write(self) -> tuple[str, ...]:
+        """The knobs in which that differs from the run's default."""
+        return self._differing(self.written)
+
+    def _differing(self, configuration: Configuration) -> tuple[str, ...]:
         default = self.evidence.default
-        return tuple(name for name, value in self.configuration.items() if default.get(name) != value)
+        return tuple(name for name, value in configuration.items() if default.get(name) != value)
 
     @property
     def cpus(self) -> int:

@@ -1,6 +1,7 @@
 """The README that goes with the files: what was measured, what every setting does, how to see it live."""
 
 from trimtab_tuner.exports import replicas
+from trimtab_tuner.exports.lifting import Lifted
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets.placement import replicas_of
@@ -22,9 +23,10 @@ def readme(order: ExportOrder) -> ExportFile:
         "## Settings\n",
         _SETTINGS,
         _table(order),
+        *(["## The limit on connections\n", _limit(order.lifted)] if order.lifted is not None else []),
         *(["## Replicas\n", replicas.readme_section(order)] if _several(order) else []),
         "## What the operating system must allow\n",
-        "".join(f"- {sentence}\n" for sentence in say.requirements(target.demands(order.configuration))),
+        "".join(f"- {sentence}\n" for sentence in say.requirements(target.demands(order.written))),
         "## How to see it live\n",
         _commands(order) or "Nothing to look at beyond the file itself.\n",
         "## Files\n",
@@ -40,6 +42,8 @@ def _summary(order: ExportOrder) -> str:
         f"{where} of the workload `{evidence.workload}`. Objective: {evidence.objective}.\n",
         "Results hold for this machine and this workload.\n",
     ]
+    if evidence.pauses is not None:
+        lines.append(f"{say.sessions(evidence)}\n")
     if evidence.trade_off:
         lines.append(f"{evidence.trade_off}\n")
     if evidence.score_mbps is not None and not order.changed:
@@ -66,8 +70,13 @@ def _summary(order: ExportOrder) -> str:
     return "\n".join(lines)
 
 
+def _limit(lifted: Lifted) -> str:
+    """Both limits, the one that was found and the one that is written."""
+    return f"`{lifted.knob}` = {lifted.value}. " + " ".join(lifted.sentences()) + "\n"
+
+
 def _shown(order: ExportOrder, name: str) -> bool:
-    return name in order.changed or name in {knob.name for knob in order.space.free}
+    return name in order.to_write or name in {knob.name for knob in order.space.free}
 
 
 def _commands(order: ExportOrder) -> str:
@@ -84,12 +93,14 @@ def _table(order: ExportOrder) -> str:
     for knob in order.space.knobs:
         if not _shown(order, knob.name):
             continue
-        value = order.configuration[knob.name]
+        value = order.written[knob.name]
         unit = f" {knob.unit}" if knob.unit and isinstance(value, int) else ""
         default = order.evidence.default.get(knob.name, knob.default)
         effect = (
             say.effect(knob, order.configuration, order.evidence).removeprefix("Measured effect").lstrip(": ")
         )
+        if order.lifted is not None and knob.name == order.lifted.knob:
+            effect = f"as measured, {order.lifted.measured}: {effect}"
         rows.append(f"| `{knob.name}` | {value}{unit} | {default} | {say.SCOPES[knob.scope]} | {effect} |")
     return "\n".join(rows) + "\n"
 

@@ -49,7 +49,7 @@ def format_of_first(name: str) -> str:
 
 def units(order: ExportOrder) -> Iterator[ExportFile]:
     """A template unit of systemd, and a drop-in for each instance with its CPUs."""
-    unit, demands = _unit(order), order.target.demands(order.configuration)
+    unit, demands = _unit(order), order.target.demands(order.written)
     text = say.comment(
         f"Template unit for {len(contexts(order))} replicas of {order.target.name}.",
         f"Install: cp '{unit}@.service' /etc/systemd/system/, the drop-ins as they say, then",

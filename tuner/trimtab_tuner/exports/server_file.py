@@ -20,8 +20,8 @@ def complete(order: ExportOrder, added: str = "") -> ExportFile:
     stem, _, ending = target.file_name.rpartition(".")
     start = shlex.join(target.start_command(f"{stem}{added}.{ending}"))
     head = say.header(target.name, start, order.evidence)
-    head += say.comment(*say.requirements(target.demands(order.configuration)), say.PLACES)
-    text = head + "\n" + target.render(order.configuration, order.context, commented(order))
+    head += say.comment(*say.requirements(target.demands(order.written)), say.PLACES)
+    text = head + "\n" + target.render(order.written, order.context, commented(order))
     return ExportFile(target.program, target.file_name, text, Check(target.program, target.check_command))
 
 
@@ -30,10 +30,12 @@ def commented(order: ExportOrder) -> About:
     knobs = {knob.name: knob for knob in order.space.knobs}
 
     def about(name: str) -> str:
-        sentences = [
-            say.what(knobs[name], order.configuration[name], order.evidence),
-            say.effect(knobs[name], order.configuration, order.evidence),
-        ]
+        effect = say.effect(knobs[name], order.configuration, order.evidence)
+        sentences = [say.what(knobs[name], order.written[name], order.evidence)]
+        if order.lifted is not None and name == order.lifted.knob:
+            sentences += order.lifted.sentences()
+            effect = f"As it was measured, {order.lifted.measured}: {effect}"
+        sentences.append(effect)
         if name in order.target.verify_live:
             sentences.append(f"Verify live: {order.target.verify_live[name]}")
         return say.comment(*sentences)
@@ -44,11 +46,11 @@ def commented(order: ExportOrder) -> About:
 def _changed_base(order: ExportOrder, base: str) -> ExportFile:
     """The user's file as it was but for tuned settings; checked as the private instance that was measured."""
     target = order.target
-    knobs = changed_knobs(target, base, order.configuration, order.cpus)
+    knobs = changed_knobs(target, base, order.written, order.cpus)
     tuned = [name for name in knobs if name in order.changed]
-    text = target.changed(base, order.configuration, tuned, order.context)
+    text = target.changed(base, order.written, tuned, order.context)
     # The check needs what the file includes, and must not meet the instance in production.
-    private = target.private(order.expanded or text, order.configuration, tuned, order.context)
+    private = target.private(order.expanded or text, order.written, tuned, order.context)
     return ExportFile(
         target.program, order.base_name, text, Check(target.program, target.check_command, private)
     )
@@ -63,11 +65,12 @@ def changes(order: ExportOrder) -> ExportFile:
         say.comment(
             f"What Trimtab changed against {default} in run {order.evidence.run}; the README says why.",
             "Put each line where such settings stand in your file, in place of the one that is there.",
+            say.sessions(order.evidence),
         )
     ]
-    if not order.changed:
+    if not order.to_write:
         lines.append("# Nothing: no configuration was shown to be better.\n")
-    for names, text in target.excerpt(order.configuration, order.changed, order.context):
+    for names, text in target.excerpt(order.written, order.to_write, order.context):
         lines.append("".join(map(about, names)) + text)
     stem, _, ending = target.file_name.rpartition(".")
     return ExportFile(f"{target.program}-changes", f"{stem}-changes.{ending}", "\n".join(lines))

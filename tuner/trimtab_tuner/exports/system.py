@@ -11,13 +11,14 @@ SOMAXCONN = 4096  # the kernel's own default since 5.4 (Documentation/networking
 
 def _measured_on(order: ExportOrder) -> str:
     evidence = order.evidence
-    return f"From Trimtab's run {evidence.run} of {evidence.date} on {evidence.host}."
+    where = f"From Trimtab's run {evidence.run} of {evidence.date} on {evidence.host}."
+    return f"{where} {say.sessions(evidence)}".rstrip()
 
 
 def systemd(order: ExportOrder) -> ExportFile:
     """A drop-in with the descriptors the server needs and the CPUs it was measured on."""
     unit = order.target.unit
-    demands = order.target.demands(order.configuration)
+    demands = order.target.demands(order.written)
     lines = [
         say.comment(
             f"Drop-in for the systemd unit {unit}.",
@@ -50,7 +51,7 @@ def systemd(order: ExportOrder) -> ExportFile:
 
 def sysctl(order: ExportOrder) -> ExportFile:
     """Kernel settings without which the server's own would be cut down."""
-    demands = order.target.demands(order.configuration)
+    demands = order.target.demands(order.written)
     lines = [
         say.comment(
             "Kernel settings for the measured configuration.",
@@ -136,7 +137,7 @@ def _each_worker(order: ExportOrder, workers: Workers) -> str:
 
 def tuned(order: ExportOrder) -> ExportFile:
     """A TuneD profile: the kernel settings, kept by a daemon that also puts them back."""
-    demands = order.target.demands(order.configuration)
+    demands = order.target.demands(order.written)
     backlog = max(SOMAXCONN, demands.backlog or 0)
     text = say.comment(
         "TuneD profile for the measured configuration.",

@@ -19,7 +19,7 @@ def _replicas(order: ExportOrder) -> tuple[str, ...]:
 def translated_file(order: ExportOrder, target: Target) -> ExportFile:
     """A complete file for `target`: what has an equivalent is translated, what has none is named."""
     source = order.target
-    translation = translate(source, order.configuration, target, order.cpus)
+    translation = translate(source, order.written, target, order.cpus)
     space = target.space(cpus=order.cpus)
     knobs = {knob.name: knob for knob in space.knobs}
     source_knobs = {knob.name: knob for knob in order.space.knobs}
@@ -30,13 +30,15 @@ def translated_file(order: ExportOrder, target: Target) -> ExportFile:
         sentences = [f"{name} = {value}{unit}, {say.SCOPES[knob.scope]}. {knob.help}"]
         if name in translation.origins:
             origin = translation.origins[name]
-            sentences.append(f"Translated from {origin} = {order.configuration[origin]} of {source.name}.")
+            sentences.append(f"Translated from {origin} = {order.written[origin]} of {source.name}.")
             effect = say.effect(source_knobs[origin], order.configuration, order.evidence)
             of_source = f"Measured effect in {source.name}"
             default = f"the default of {source.name}"
             sentences.append(
                 effect.replace("Measured effect", of_source).replace("the default.", f"{default}.")
             )
+            if order.lifted is not None and origin == order.lifted.knob:
+                sentences += order.lifted.sentences()
             if name in translation.notes:
                 sentences.append(translation.notes[name])
         else:

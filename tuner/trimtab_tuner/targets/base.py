@@ -14,6 +14,7 @@ from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets.equivalents import Equivalent
+from trimtab_tuner.targets.pauses import Pauses, Room
 from trimtab_tuner.targets.placement import Workers
 
 DESCRIPTOR_RESERVE = 64  # listeners, event queues, control sockets, logs, and what is open for a moment
@@ -54,7 +55,8 @@ class ExportEvidence:
     time at a rung of the ladder (`tail_at`, in words), less than 0 being better. `knob_gains` holds gains
     of single knobs, by name, with intervals: where the confirmation held a finalist that differs in that knob
     alone. `trade_off` is a sentence on which one of the front it is, where the run had two objectives.
-    `remeasured` says in words what the exported file itself scored.
+    `remeasured` says in words what the exported file itself scored. `pauses` tells how the run has shortened
+    the workload's pauses, `room` what the host has for connections; None where that is not known.
     """
 
     run: str
@@ -72,6 +74,8 @@ class ExportEvidence:
     tail_at: str = ""
     knob_gains: Mapping[str, Gain] = field(default_factory=dict)
     remeasured: str = ""
+    pauses: Pauses | None = None
+    room: Room | None = None
 
 
 def cpus_for_workers(plan: object, context: RenderContext) -> tuple[int, ...]:

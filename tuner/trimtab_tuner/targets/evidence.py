@@ -46,6 +46,7 @@ def header(server: str, start: str, evidence: ExportEvidence) -> str:
         f"Configuration for {server}, found by Trimtab. Start: {start}",
         f"Run {evidence.run} of {evidence.date} on {evidence.host}, {counted(evidence.trials, 'trial')}.",
         f"Workload {evidence.workload}, objective {evidence.objective}.",
+        sessions(evidence),
     ]
     if evidence.trade_off:
         sentences.append(evidence.trade_off)
@@ -61,6 +62,14 @@ def header(server: str, start: str, evidence: ExportEvidence) -> str:
     else:
         sentences.append("No gain over the default configuration is claimed.")
     return comment(*sentences)
+
+
+def sessions(evidence: ExportEvidence) -> str:
+    """Under which pauses and time limit it was measured; empty where that is not known."""
+    pauses = evidence.pauses
+    if pauses is None:
+        return ""
+    return f"Time scale {pauses.time_scale:g} (of the workload's pauses), time limit {pauses.timeout_s:g} s."
 
 
 def what(knob: Knob, value: Value, evidence: ExportEvidence) -> str:

@@ -79,6 +79,7 @@ def export(
         export_run(
             repository,
             run_id,
+            workload=workload,
             root=root_of(paths.file_sets, workload.name, tuple(workload.files())),
             directory=paths.exports(run_id),
             httpd=settings.httpd_path,

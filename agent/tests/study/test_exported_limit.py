@@ -1,0 +1,54 @@
+"""The limit on connections of a run with shortened pauses, from the measurement to the file and back."""
+
+import pytest
+from live_support import start_with_ladder, tiny_spec
+from trimtab_agent.paths import VarPaths
+from trimtab_agent.results.exporting import text_digest, verdict
+from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.station import disturbance
+from trimtab_agent.study.specification import KnobSpec
+from trimtab_db.records import RunState
+from trimtab_tuner.targets import TARGETS
+
+DEFAULT = TARGETS["core"].space().default()["max_connections"]
+
+
+@pytest.fixture(autouse=True)
+def undisturbed(monkeypatch):
+    """Whoever else uses the machine disturbs no trial here."""
+    monkeypatch.setattr(disturbance, "MARGIN_PERCENT", 101.0)
+
+
+def test_exported_limit_is_for_unscaled_pauses_and_the_measured_one_is_driven(runtime, command):
+    """Sessions of a fiftieth of the pauses: the file is lifted, what is driven is not, and both say so."""
+    spec = tiny_spec({"max_connections": KnobSpec(fixed=DEFAULT)}, budget_trials=2, confirmation_repeats=0)
+    run_id = start_with_ladder(runtime, spec)
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert run.state is RunState.FINISHED, run.error
+    exports = {export.format: export for export in runtime.repository.exports(run_id)}
+    own = exports["trimtab-httpd"]
+    lifted = TARGETS["core"].parse(own.text, 1)["max_connections"]
+    # 400 requests/s are 55 sessions/s, each within 0.5 s at a fiftieth of the pauses: 1,372 at most are open.
+    assert DEFAULT < lifted <= 1_400
+    flat = " ".join(own.text.replace("\n#", " ").split())
+    assert f"The limit found is {DEFAULT}, with pauses 0.02 times those of the workload" in flat
+    assert "time limit 0.5 s" in flat
+    assert "checked against the highest value that the server takes" in flat
+
+    again = Outcome.model_validate(run.outcome).remeasured
+    assert again is not None
+    driven = runtime.repository.trial(run_id, again.trial)
+    assert f"\nmax_connections = {DEFAULT}\n" in driven.server_config
+    assert again.export_sha256 == text_digest(own.text)
+    assert again.text_sha256 != again.export_sha256
+    said = f"It was driven with max_connections = {DEFAULT} as measured, in place of {lifted}"
+    assert said in again.sentence
+    assert said in verdict(own, run)
+    assert said in exports["readme"].text
+
+    code, output, errors = command("export", str(run_id))
+    assert (code, errors) == (0, "")
+    assert "its text has changed since" not in output
+    file = VarPaths(runtime.settings.var).exports(run_id) / own.file_name
+    assert file.read_text() == own.text

@@ -1,0 +1,101 @@
+"""The limit on connections that goes into a file: for the pauses as they are (targets/pauses.py)."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trimtab_trials.configuration import Configuration, Value
+
+from trimtab_tuner.roles import Role
+from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, Target
+from trimtab_tuner.targets.pauses import DESCRIPTORS_EACH, MEMORY_SHARE, Pauses, Room
+from trimtab_tuner.targets.placement import replicas_of
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """A limit on connections for the pauses as they are: the `knob`, what was measured, and what to write.
+
+    Over all workers and replicas `allowed` connections come of it, where `wanted` were to: `measured_total`
+    times as many as sessions are longer, or as many as can be open at all.
+    """
+
+    knob: str
+    measured: int
+    measured_total: int
+    value: int
+    wanted: int
+    allowed: int
+    pauses: Pauses
+    room: Room
+
+    def sentences(self) -> tuple[str, ...]:
+        """Both limits, and how the one follows from the other."""
+        pauses = self.pauses
+        held = pauses.sessions_rps * pauses.measured_s
+        holds = pauses.sessions_rps * pauses.unscaled_s
+        times = f"{pauses.factor:.2g} times the {self.measured_total} measured over all workers"
+        if self.wanted < self.measured_total * pauses.factor:
+            times += ", but no more than can be open within the time limit"
+        least = f"; no more than {self.allowed} are possible" if self.allowed < self.wanted else ""
+        found = (
+            f"The limit found is {self.measured}, with pauses {pauses.time_scale:g} times those of the "
+            f"workload (time scale) and a time limit of {pauses.timeout_s:g} s; {self.value} is the limit "
+            "for the pauses as they are."
+        )
+        law = (
+            f"Little's law: {pauses.sessions_rps:.0f} sessions/s of {pauses.measured_s:.2f} s held "
+            f"{held:.0f} connections open; of {pauses.unscaled_s:.2f} s (pauses {pauses.pause_s:.2f} s, "
+            f"transfers {pauses.transfer_s:.2f} s as at the measured load) they hold {holds:.0f}."
+        )
+        wanted = (
+            f"Wanted are {self.wanted} connections ({times}){least}: checked against the highest value that "
+            f"the server takes, {self.room.sentence()}."
+        )
+        return found, law, wanted
+
+    def note(self) -> str:
+        """That the exported file was driven with the limit as it was measured."""
+        return (
+            f"It was driven with {self.knob} = {self.measured} as measured, in place of {self.value}, which "
+            "is for the pauses as they are."
+        )
+
+
+def lift(
+    target: Target, configuration: Configuration, cpus: int, pauses: Pauses, room: Room
+) -> Lifted | None:
+    """The configuration's limit on connections for unscaled pauses; None where that is the measured one.
+
+    It grows by as much as sessions do, but not past the connections that can be open at all, where it would
+    limit nothing; what was measured is never made less.
+    """
+    knob = target.space(cpus=cpus).of_role(Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
+    if knob is None or not isinstance(measured := configuration.get(knob.name), int):
+        return None
+
+    def total(value: Value) -> int:
+        """Connections over all workers and replicas."""
+        own = {**configuration, knob.name: value}
+        return target.equivalents[Role.CONNECTIONS].read(own) * replicas_of(configuration)
+
+    before = total(measured)
+    wanted = math.ceil(before * min(pauses.factor, max(1.0, pauses.most_open / before)))
+    if wanted == before:
+        return None
+
+    def too_much(value: int) -> bool:
+        connections = target.demands({**configuration, knob.name: value}).connections
+        # Caches of files do with what is left.
+        descriptors = DESCRIPTORS_EACH * connections + DESCRIPTOR_RESERVE
+        memory_bytes = total(value) * room.connection_bytes
+        return descriptors > room.descriptors or memory_bytes > MEMORY_SHARE * room.memory_bytes
+
+    highest = math.ceil(measured * pauses.factor)
+    values: Sequence[int] = range(measured, min(highest, knob.high or highest) + 1)
+    if knob.choices:
+        values = [choice for choice in knob.choices if isinstance(choice, int) and choice >= measured]
+    possible = values[: max(1, bisect_left(values, True, key=too_much))]
+    value = possible[min(bisect_left(possible, wanted, key=total), len(possible) - 1)]
+    return Lifted(knob.name, measured, before, value, wanted, total(value), pauses, room)
