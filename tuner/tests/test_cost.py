@@ -78,8 +78,8 @@ def test_noise_of_equal_costs_rarely_decides():
 
 
 def measured(block, *rates, verdict=Verdict.VERIFIED):
-    """A trial of the confirmation: at each rate, what was replied, and 50 % of a CPU."""
-    used = {"server_processes": {"user": 30.0, "system": 20.0}}
+    """A trial of the confirmation: at each rate, what was replied, and half a CPU second in a second."""
+    used = {"server_processes": {"cpu_s": 0.5}}
     return Trial(
         configuration=NEAR,
         verdict=verdict,
@@ -87,7 +87,9 @@ def measured(block, *rates, verdict=Verdict.VERIFIED):
         purpose=TrialPurpose.CONFIRMATION,
         block=block,
         measurements=tuple(
-            Measurement(rate_rps=rate, goodput_mbps=1.0, reply_rate_rps=replied, counters=used)
+            Measurement(
+                rate_rps=rate, goodput_mbps=1.0, reply_rate_rps=replied, duration_s=1.0, counters=used
+            )
             for rate, replied in rates
         ),
     )
