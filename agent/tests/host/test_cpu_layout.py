@@ -53,15 +53,15 @@ MACHINES = (ONE, TWO, THREADS_OF_ONE, FOUR, EIGHT_THREADS, TWO_SOCKETS, HUNDRED)
         (ONE, "0", "0"),
         (TWO, "0", "1"),
         (THREADS_OF_ONE, "0", "1"),
-        (machine(1, 3), "0-1", "2"),
+        (machine(1, 3), "0", "1-2"),
         (FOUR, "0-1", "2-3"),
         (EIGHT_THREADS, "0-1,4-5", "2-3,6-7"),
-        (machine(1, 8), "0-4", "5-7"),
-        (TWO_SOCKETS, "0-20,32-52", "21-31,53-63"),
-        (HUNDRED, "0-65", "66-99"),
+        (machine(1, 8), "0-3", "4-7"),
+        (TWO_SOCKETS, "0-15,32-47", "16-31,48-63"),
+        (HUNDRED, "0-49", "50-99"),
     ],
 )
-def test_generator_gets_a_third_of_the_cores_rounded_up(topology, server, generator):
+def test_generator_gets_half_of_the_cores_rounded_up(topology, server, generator):
     """What it needs is not known yet, and one that gives out would measure itself."""
     layout = divide_cpus(numbers(topology), topology)
     assert (format_cpus(layout.server), format_cpus(layout.generator)) == (server, generator)
@@ -83,13 +83,13 @@ def test_server_has_one_node_to_itself_before_it_gets_any_of_another():
     """The node of which most may be used comes first, whatever its number."""
     topology = machine(2, 8)
     layout = divide_cpus((0, 1, *range(8, 16)), topology)
-    assert (layout.server, layout.generator) == (tuple(range(8, 14)), (0, 1, 14, 15))
+    assert (layout.server, layout.generator) == (tuple(range(8, 13)), (0, 1, 13, 14, 15))
 
 
 def test_cpus_that_the_topology_does_not_know_are_cores_of_their_own():
     """A container may hide it."""
     layout = divide_cpus((2, 5, 7), ())
-    assert (layout.server, layout.generator) == ((2, 5), (7,))
+    assert (layout.server, layout.generator) == ((2,), (5, 7))
 
 
 def test_layout_says_why():
@@ -98,9 +98,9 @@ def test_layout_says_why():
     assert "hardware threads, which share its time" in divide_cpus((0, 1), THREADS_OF_ONE).reason
     reason = divide_cpus(numbers(TWO_SOCKETS), TWO_SOCKETS).reason
     assert reason == (
-        "the generator has 11 of 32 cores: until it is measured it is taken to need half as much CPU time a "
+        "the generator has 16 of 32 cores: until it is measured it is taken to need as much CPU time a "
         "request as the server; the hardware threads of a core stay together; "
-        "the server's are in NUMA node 0-1, the generator's in 1"
+        "the server's are in NUMA node 0, the generator's in 1"
     )
 
 
@@ -110,21 +110,23 @@ def test_layout_says_why():
         # As much as the server, and a fifth for better configurations: 0.6 of the cores.
         (FOUR, 1.0, 1.0, "1-3"),
         (EIGHT_THREADS, 1.0, 1.0, "1-3,5-7"),
-        (machine(1, 8), 1.0, 0.6, "3-7"),
-        (TWO_SOCKETS, 1.0, 0.5238, "12-31,44-63"),
-        (HUNDRED, 0.98, 0.5049, "40-99"),
+        (machine(1, 8), 1.0, 0.9, "2-7"),
+        (TWO_SOCKETS, 1.0, 1.0, "12-31,44-63"),
+        (HUNDRED, 0.98, 0.98, "40-99"),
         # However much it needs, the server keeps a core.
         (FOUR, 1.0, 0.01, "1-3"),
+        # A server with much to do gets what the generator does not need, but for one core.
+        (FOUR, 0.1, 1.0, "3"),
+        (TWO_SOCKETS, 0.3, 1.0, "23-31,55-63"),
+        (HUNDRED, 0.05, 1.0, "94-99"),
     ],
 )
-def test_generator_that_was_the_limit_gets_what_it_used_and_a_fifth_more(
-    topology, generator_share, server_share, generator
-):
+def test_generator_gets_what_it_used_and_a_fifth_more(topology, generator_share, server_share, generator):
     """Both used whole cores of what they had; no core is divided here either."""
     layout = redivide(divide_cpus(numbers(topology), topology), topology, generator_share, server_share)
     assert format_cpus(layout.generator) == generator
     assert {*layout.server} == {*numbers(topology)} - {*layout.generator}
-    assert "it was the limit" in layout.reason
+    assert "and it shall have a fifth more" in layout.reason
 
 
 @pytest.mark.parametrize(
@@ -133,21 +135,23 @@ def test_generator_that_was_the_limit_gets_what_it_used_and_a_fifth_more(
         (ONE, 1.0, 0.5),
         (TWO, 1.0, 0.5),
         (THREADS_OF_ONE, 1.0, 0.5),
-        (FOUR, 0.3, 1.0),  # late for another reason than its CPUs
+        (FOUR, 0.5, 0.9),
         (FOUR, 0.0, 0.0),
-        (HUNDRED, 0.5, 1.0),
+        (HUNDRED, 0.714, 1.0),
     ],
 )
 def test_layout_stays_where_no_core_can_help(topology, generator_share, server_share):
-    """None left that the server could give, or enough of them already."""
+    """None that could move, or each has what it needs already."""
     layout = divide_cpus(numbers(topology), topology)
     assert redivide(layout, topology, generator_share, server_share) is None
 
 
-def test_layout_that_was_divided_anew_is_not_divided_again_for_the_same_need():
-    """The calibration is repeated once, not for ever."""
-    layout = redivide(divide_cpus(numbers(FOUR), FOUR), FOUR, 1.0, 1.0)
-    assert redivide(layout, FOUR, 1.0, 1.0) is None
+def test_layout_that_was_divided_anew_stays_for_the_same_need():
+    """Otherwise the calibration would be repeated for ever."""
+    eight = machine(1, 8)
+    layout = redivide(divide_cpus(numbers(eight), eight), eight, 1.0, 0.9)
+    # The same 4 and 3.6 CPUs, as shares of the six and the two that they have now.
+    assert redivide(layout, eight, 4 / 6, 3.6 / 2) is None
 
 
 @pytest.mark.parametrize(

@@ -1,54 +1,72 @@
 """Whether a calibration divides the CPUs anew."""
 
+import pytest
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.topology import Cpu
 from trimtab_agent.study.dividing import divided_anew
 from trimtab_trials.measurement import Measurement
 
 FOUR = tuple(Cpu(cpu=cpu, core=cpu, socket=0, node=0, siblings=(cpu,)) for cpu in range(4))
-LAYOUT = CpuLayout(server=(0, 1, 2), generator=(3,))
+ONE_GENERATES = CpuLayout(server=(0, 1, 2), generator=(3,))
+TWO_GENERATE = CpuLayout(server=(0, 1), generator=(2, 3))
 
 
-def measured(rate_rps, *, replies_rps, generator_share, idle_percent):
-    """A rate at which each of the server's CPUs was idle for so long."""
-    states = {"user": 99.0 - idle_percent, "iowait": 1.0, "idle": idle_percent}
+def measured(rate_rps, *, replies_rps, generator_share, server_percent, limited=False):
+    """A rate at which the server's processes used so much of one CPU."""
     return Measurement(
         rate_rps=rate_rps,
         goodput_mbps=1.0,
         reply_rate_rps=replies_rps,
+        generator_limited=limited,
         health={} if generator_share is None else {"cpu_share": generator_share},
-        counters={"cpu": {"cpus": [{"cpu": cpu, **states} for cpu in range(4)]}},
+        counters={"server_processes": {"user": 0.25 * server_percent, "system": 0.75 * server_percent}},
     )
 
 
-def test_highest_rate_that_was_followed_tells_what_each_needs():
-    """0.9 of one CPU beside half of three: with a fifth more that is two of four cores."""
-    layout = divided_anew(
-        LAYOUT,
-        FOUR,
-        [
-            measured(1000, replies_rps=1000, generator_share=0.1, idle_percent=98),
-            measured(9000, replies_rps=9000, generator_share=0.9, idle_percent=49),
-            measured(20000, replies_rps=9500, generator_share=1.0, idle_percent=0),
-        ],
-    )
+LOW = measured(1000, replies_rps=1000, generator_share=0.1, server_percent=15)
+KNEE = measured(9000, replies_rps=9000, generator_share=0.9, server_percent=150)
+FULL = measured(20000, replies_rps=9500, generator_share=1.0, server_percent=160)
+HEAVY = measured(900, replies_rps=900, generator_share=0.1, server_percent=200)
+OVERLOADED = measured(1400, replies_rps=950, generator_share=0.15, server_percent=200)
+
+
+def test_generator_that_was_the_limit_gets_what_it_needed_at_the_highest_rate_that_was_followed():
+    """0.9 of one CPU beside one and a half of three: with a fifth more that is two of four cores."""
+    layout = divided_anew(ONE_GENERATES, FOUR, [LOW, KNEE, FULL])
     assert (layout.server, layout.generator) == ((0, 1), (2, 3))
     assert "used 0.9 CPUs while the server used 1.5" in layout.reason
 
 
 def test_calibration_that_followed_no_rate_goes_by_its_highest():
     """The generator gave out at the first one."""
-    layout = divided_anew(
-        LAYOUT, FOUR, [measured(20000, replies_rps=9500, generator_share=1.0, idle_percent=49)]
-    )
-    assert layout.generator == (2, 3)
+    assert divided_anew(ONE_GENERATES, FOUR, [FULL]).generator == (2, 3)
 
 
-def test_nothing_is_divided_by_what_was_not_counted():
-    """No share of the generator, no counters of the server's CPUs, or no measurement at all."""
-    silent = measured(9000, replies_rps=9000, generator_share=None, idle_percent=49)
-    elsewhere = CpuLayout(server=(7, 8), generator=(3,))
-    told = measured(9000, replies_rps=9000, generator_share=0.9, idle_percent=49)
-    assert divided_anew(LAYOUT, FOUR, [silent]) is None
-    assert divided_anew(elsewhere, FOUR, [told]) is None
-    assert divided_anew(LAYOUT, FOUR, []) is None
+def test_generator_that_needs_little_gives_cores_to_the_server():
+    """A tenth of its CPUs beside two full ones of the server."""
+    layout = divided_anew(TWO_GENERATE, FOUR, [HEAVY, OVERLOADED])
+    assert (layout.server, layout.generator) == ((0, 1, 2), (3,))
+
+
+def test_generator_that_was_the_limit_for_another_reason_keeps_what_it_has():
+    """It came late, or had no ports, though its CPUs were idle."""
+    late = measured(1400, replies_rps=950, generator_share=0.15, server_percent=200, limited=True)
+    assert divided_anew(TWO_GENERATE, FOUR, [HEAVY, late]) is None
+
+
+def test_generator_that_was_never_the_limit_gets_no_more():
+    """Its headroom alone is no reason to calibrate again."""
+    assert divided_anew(ONE_GENERATES, FOUR, [LOW, KNEE]) is None
+
+
+@pytest.mark.parametrize(
+    "measurements",
+    [
+        (),
+        (measured(9000, replies_rps=9000, generator_share=None, server_percent=150),),
+        (Measurement(rate_rps=1.0, goodput_mbps=1.0, reply_rate_rps=1.0, health={"cpu_share": 1.0}),),
+    ],
+)
+def test_nothing_is_divided_by_what_was_not_counted(measurements):
+    """No measurement at all, no share of the generator, or no processes of the server."""
+    assert divided_anew(ONE_GENERATES, FOUR, measurements) is None

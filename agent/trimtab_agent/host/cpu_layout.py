@@ -3,8 +3,8 @@
 CPUs are divided by cores, never within one: two hardware threads of a core take each other's time. The server
 gets the cores of one NUMA node first, as many as it is to have; the load generator gets those left, and the
 agent itself lives there too. How many are the generator's is a matter of need: of the CPU time that it takes
-a request, beside the server's. Before anything is known it is taken to need half of the server's; `redivide`
-gives it what a calibration has shown.
+a request, beside the server's. Before anything is known it is taken to need as much as the server;
+`redivide` gives it what a calibration has shown.
 
 Cores are those of the CPUs this process may use, which is what sched_getaffinity(2) says (cpusets of a
 container are already in it), cut down to the CPU quota of its cgroup: pinning to more CPUs than the quota
@@ -23,8 +23,9 @@ from typing import Any
 from trimtab_agent.host.priority import realtime_allowed
 from trimtab_agent.host.topology import Cpu, read_cpus
 
-# trimtab-load beside trimtab-httpd on the loopback: about half of the server's CPU time a request.
-ASSUMED_SHARE = 1 / 3
+# trimtab-load beside trimtab-httpd on the loopback: 9.2 us of CPU time a request where the server takes 10
+# (docs/benchmarks.md, "What the load generator can offer"), and more where sessions are short.
+ASSUMED_SHARE = 1 / 2
 # Configurations better than the calibrated one cost the server less a request, and the generator the same.
 HEADROOM = 1.2
 
@@ -89,7 +90,7 @@ def divide_cpus(usable: Collection[int], topology: Sequence[Cpu]) -> CpuLayout:
     count = _generator_cores(len(cores), ASSUMED_SHARE)
     taken = (
         f"the generator has {count} of {len(cores)} cores: until it is measured it is taken to need "
-        "half as much CPU time a request as the server"
+        "as much CPU time a request as the server"
     )
     return _divided(cores, topology, count, taken)
 
@@ -97,11 +98,10 @@ def divide_cpus(usable: Collection[int], topology: Sequence[Cpu]) -> CpuLayout:
 def redivide(
     layout: CpuLayout, topology: Sequence[Cpu], generator_share: float, server_share: float
 ) -> CpuLayout | None:
-    """A layout that gives the generator the CPUs that it has been seen to need; None if it gains none by it.
+    """The layout by what both have been seen to need; None if that moves no core.
 
     The shares are of the CPUs that each has now, at one rate that the server followed: so much of them it
-    used. A generator that was the limit for another reason than its CPUs gains none, nor does one that shares
-    the only core there is.
+    used. The generator gets a fifth more than it used beside the server.
     """
     cores = _cores({*layout.server, *layout.generator}, topology)
     generator_cpus = generator_share * len(layout.generator)
@@ -110,11 +110,12 @@ def redivide(
         return None
     now = sum(not set(core).isdisjoint(layout.generator) for core in cores)
     count = _generator_cores(len(cores), HEADROOM * generator_cpus / (generator_cpus + server_cpus))
-    if count <= now:
+    if count == now:
         return None
     measured = (
-        f"the generator has {count} of {len(cores)} cores: with {now} it was the limit, and it used "
-        f"{generator_cpus:.1f} CPUs while the server used {server_cpus:.1f}"
+        f"the generator has {count} of {len(cores)} cores: in the calibration with {now} it used "
+        f"{generator_cpus:.1f} CPUs while the server used {server_cpus:.1f}, "
+        "and it shall have a fifth more, for faster configurations"
     )
     return _divided(cores, topology, count, measured)
 
