@@ -1,9 +1,8 @@
-"""Whether a calibration has shown that the CPUs should be divided otherwise between server and generator."""
+"""Whether a calibration has shown that the load generator needs more of the CPUs than it has."""
 
 from collections.abc import Sequence
 
 from trimtab_trials.measurement import Measurement
-from trimtab_tuner.ladder import GENERATOR_FULL
 
 from trimtab_agent.host.cpu_layout import CpuLayout, redivide
 from trimtab_agent.host.topology import Cpu
@@ -12,11 +11,11 @@ from trimtab_agent.host.topology import Cpu
 def divided_anew(
     layout: CpuLayout, topology: Sequence[Cpu], measurements: Sequence[Measurement]
 ) -> CpuLayout | None:
-    """The layout to repeat a calibration with that has measured these; None if it shall stay as it is.
+    """The layout to repeat a calibration with that has ended because the generator gave out.
 
     It goes by the CPU time of the processes of both, at the highest rate that the replies followed, or at the
-    highest of all where they followed none. If the generator was the limit at any rate it may only gain
-    CPUs: it can be the limit for another reason than them. Otherwise it only gives some away.
+    highest of all where they followed none. None if the generator gains no core by it: there may be none to
+    move, or it gave out for another reason than its CPUs.
     """
     used = [
         (m, share, user + system)
@@ -31,7 +30,4 @@ def divided_anew(
         return None
     _, generator_share, server_percent = highest
     divided = redivide(layout, topology, generator_share, server_percent / 100 / len(layout.server))
-    limited = any(m.generator_limited or (m.generator_cpu_share or 0) >= GENERATOR_FULL for m in measurements)
-    if divided is None or limited != (len(divided.generator) > len(layout.generator)):
-        return None
-    return divided
+    return divided if divided is not None and len(divided.generator) > len(layout.generator) else None
