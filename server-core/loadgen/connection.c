@@ -12,6 +12,35 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+/* Closes and frees; errno stays what it is. */
+static void discard(struct connection *c)
+{
+    int error = errno;
+
+    if (c->descriptor >= 0)
+        close(c->descriptor);
+    free(c);
+    errno = error;
+}
+
+/* More than end before others begin, unless the rate changes. */
+#define IDLE_MAX 64
+
+/* Ends the connection of a session that has had all its replies, and keeps its socket for another session: to
+ * make, bind, watch and close one costs half as much again as to connect it. Returns false when it is not to
+ * be kept: only a socket that is like a new one is. */
+static bool keep_idle(struct connections *all, struct connection *c)
+{
+    if (!all->network.close_with_reset || c->slow || all->idle_count == IDLE_MAX ||
+        !network_reset(&all->network, c->descriptor))
+        return false;
+    c->state = IDLE;
+    c->next_idle = all->idle;
+    all->idle = c;
+    all->idle_count++;
+    return true;
+}
+
 void connection_end(struct connections *all, struct connection *c, enum session_end end)
 {
     while (c->request < c->offered_end)
@@ -20,11 +49,11 @@ void connection_end(struct connections *all, struct connection *c, enum session_
     if (c->state == THINKING || c->paced)
         alarm_heap_remove(&all->thinkers, &c->think);
     timeout_cancel(&c->timeout);
-    if (c->descriptor >= 0)
-        close(c->descriptor);
     free(c->partial_head);
-    free(c);
     all->open--;
+    if (end == SESSION_COMPLETED && keep_idle(all, c))
+        return;
+    discard(c);
 }
 
 void connection_fail(struct connections *all, struct connection *c, enum failure reason, unsigned detail)
@@ -74,11 +103,18 @@ void connection_fail_with_errno(struct connections *all, struct connection *c, i
     connection_fail(all, c, failure_of(error), (unsigned)error);
 }
 
+/* The connection is established. Returns false when the session has ended. */
+static bool begin_session(struct connections *all, struct connection *c, uint64_t now_ns)
+{
+    account_connected(all->account, c->intended_ns, now_ns);
+    if (!c->reopened)
+        connection_restart_timeout(all, c, now_ns);
+    return exchange_ask(all, c, c->intended_ns);
+}
+
 /* The connect has succeeded or failed. Returns false when the session has ended. */
 static bool finish_connect(struct connections *all, struct connection *c, uint32_t events)
 {
-    uint64_t now_ns = clock_now_ns();
-
     if (events & (EPOLLERR | EPOLLHUP)) {
         int error = 0;
         socklen_t length = sizeof(error);
@@ -87,16 +123,15 @@ static bool finish_connect(struct connections *all, struct connection *c, uint32
             return false;
         }
     }
-    account_connected(all->account, c->intended_ns, now_ns);
-    if (!c->reopened)
-        connection_restart_timeout(all, c, now_ns);
-    return exchange_ask(all, c, c->intended_ns);
+    return begin_session(all, c, clock_now_ns());
 }
 
 void connections_init(struct connections *all, unsigned worker)
 {
     all->open = 0;
     all->broken_off = 0;
+    all->idle = NULL;
+    all->idle_count = 0;
     all->random_state = random_mix(all->random_state + worker);
     network_begin_at(&all->network, worker);
     all->thinkers = (struct alarm_heap){0};
@@ -106,6 +141,10 @@ void connections_init(struct connections *all, unsigned worker)
 
 void connections_free(struct connections *all)
 {
+    for (struct connection *c; (c = all->idle) != NULL;) {
+        all->idle = c->next_idle;
+        discard(c);
+    }
     alarm_heap_free(&all->thinkers);
 }
 
@@ -119,12 +158,21 @@ static void fail_to_start(struct connections *all, uint32_t first, uint32_t offe
     account_session_end(all->account, SESSION_FAILED);
 }
 
-static void watch(struct connections *all, struct connection *c)
+/* Has epoll report `events`, from now on, besides what it reports already. */
+static void watch(struct connections *all, struct connection *c, uint32_t events)
 {
-    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = c};
+    struct epoll_event event = {.events = c->watched | events | EPOLLRDHUP | EPOLLET, .data.ptr = c};
 
-    if (epoll_ctl(all->epoll, EPOLL_CTL_ADD, c->descriptor, &event) < 0)
-        memory_needed(NULL); /* ENOMEM is the only error left for a new socket, see epoll_ctl(2) */
+    if (event.events == c->watched)
+        return;
+    if (epoll_ctl(all->epoll, c->watched == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, c->descriptor, &event) < 0)
+        memory_needed(NULL); /* ENOMEM is the only error left, see epoll_ctl(2) */
+    c->watched = event.events;
+}
+
+void connection_watch_sending(struct connections *all, struct connection *c)
+{
+    watch(all, c, EPOLLIN | EPOLLOUT);
 }
 
 bool connection_reopen(struct connections *all, struct connection *c)
@@ -145,8 +193,34 @@ bool connection_reopen(struct connections *all, struct connection *c)
     c->to_reopen = false;
     c->reopened = true;
     c->heard = false;
-    watch(all, c);
+    c->watched = 0;
+    watch(all, c, EPOLLIN | EPOLLOUT);
     return true;
+}
+
+/* Begins to connect a socket for a session. Unless that fails, *connection is the session's, with nothing but
+ * its socket set; when it does, errno says why. */
+static enum connect_status connect_session(struct connections *all, bool slow, struct connection **connection)
+{
+    struct connection *c = slow ? NULL : all->idle;
+    enum connect_status status;
+    int descriptor;
+
+    if (c != NULL) {
+        all->idle = c->next_idle;
+        all->idle_count--;
+        status = network_connect_again(&all->network, c->descriptor);
+        if (status != CONNECT_UNDER_WAY)
+            discard(c);
+    } else {
+        status = network_connect(&all->network, slow ? all->slow_window_bytes : 0, &descriptor);
+        if (status == CONNECT_UNDER_WAY) {
+            c = memory_needed(malloc(sizeof(*c)));
+            *c = (struct connection){.descriptor = descriptor};
+        }
+    }
+    *connection = c;
+    return status;
 }
 
 void connections_start(struct connections *all, uint32_t session, uint64_t intended_ns)
@@ -156,7 +230,7 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
     uint32_t length = session_length(all->plan, session);
     /* The closed loop offers a request when its turn has come, the open one all of the session at once. */
     uint32_t offered = all->closed_loop ? 1 : length;
-    int descriptor, error;
+    struct connection *c;
 
     account_arrival(all->account, offered);
     if (now_ns >= intended_ns + all->connect_timeout_ns) {
@@ -164,9 +238,8 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
         return;
     }
     bool slow = all->slow_share > 0 && random_uniform(&all->random_state) <= all->slow_share;
-    enum connect_status status =
-        network_connect(&all->network, slow ? all->slow_window_bytes : 0, &descriptor);
-    error = errno;
+    enum connect_status status = connect_session(all, slow, &c);
+    int error = errno;
     if (status == CONNECT_NO_PORT || status == CONNECT_NO_DESCRIPTOR) {
         all->broken_off++;
         account_drop(all->account, status == CONNECT_NO_PORT ? DROP_PORTS : DROP_DESCRIPTORS, offered);
@@ -178,26 +251,33 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
         return;
     }
 
-    struct connection *c = memory_needed(malloc(sizeof(*c)));
     *c = (struct connection){
         .intended_ns = intended_ns,
         .request = first,
         .last_request = first + length - 1,
         .offered_end = first + offered,
-        .descriptor = descriptor,
+        .descriptor = c->descriptor,
+        .watched = c->watched,
         .state = CONNECTING,
         .slow = slow,
     };
     all->account->sessions_slow += slow;
     timeout_queue_append(&all->connect_timeouts, &c->timeout, intended_ns + all->connect_timeout_ns);
     all->open++;
-    watch(all, c);
+    /* On the loopback a connection is established when connect(2) returns, so there is nothing to wait for.
+     */
+    if (!network_connected(c->descriptor))
+        watch(all, c, EPOLLIN | EPOLLOUT);
+    else if (begin_session(all, c, clock_now_ns()))
+        watch(all, c, EPOLLIN);
 }
 
 void connection_handle(struct connections *all, struct connection *c, uint32_t events)
 {
     const uint32_t ends = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
+    if (c->state == IDLE)
+        return;
     if (c->state == CONNECTING) {
         if (!finish_connect(all, c, events))
             return;

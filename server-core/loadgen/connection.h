@@ -29,7 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum connection_state { CONNECTING, ASKING, READING_BODY, THINKING };
+enum connection_state { CONNECTING, ASKING, READING_BODY, THINKING, IDLE };
 
 struct connection {
     struct timeout timeout;
@@ -44,6 +44,8 @@ struct connection {
     uint32_t offered_end;   /* the request behind the last one that has been offered */
     uint32_t sent;          /* bytes of the present request */
     int descriptor;
+    uint32_t watched;             /* what epoll reports of the socket, 0 for nothing yet */
+    struct connection *next_idle; /* in the list of those whose session has ended */
     enum connection_state state;
     bool heard;       /* the server has sent something on this connection */
     bool reply_begun; /* a byte of the present reply has come */
@@ -88,6 +90,9 @@ struct connections {
     struct timeout_queue connect_timeouts;
     struct timeout_queue session_timeouts;
     struct alarm_heap thinkers;
+    struct connection *idle; /* without a session; their sockets wait, closed and watched, for the next one */
+    unsigned idle_count;
+    uint64_t received_ns; /* when the last bytes were received */
     char received[RECEIVE_BYTES];
 };
 
@@ -120,6 +125,9 @@ bool connection_next_request(struct connections *all, struct connection *connect
 /* Closes the connection and opens another one for the rest of the session. Returns false when the session has
  * ended. */
 bool connection_reopen(struct connections *all, struct connection *connection);
+
+/* Has epoll say when more can be sent. */
+void connection_watch_sending(struct connections *all, struct connection *connection);
 
 /* Starts the session's timeout anew. */
 void connection_restart_timeout(struct connections *all, struct connection *connection, uint64_t now_ns);

@@ -16,6 +16,9 @@
 /* Heavy-tailed distributions now and then give pauses that no session lives to see. */
 #define PAUSE_MAX_S 1e6
 
+/* Room for a head, when the kernel is to discard the body: it need not copy the beginning of that either. */
+#define HEAD_BYTES 1024
+
 /* A slow session reads twenty times a second what is due by then. */
 #define SLOW_READS_PER_S 20
 
@@ -38,12 +41,13 @@ bool exchange_send(struct connections *all, struct connection *c)
     struct reply_text text = request_text(all, c);
     ssize_t sent = send(c->descriptor, text.start + c->sent, text.length - c->sent, MSG_NOSIGNAL);
 
-    if (sent >= 0) {
-        c->sent += (uint32_t)sent;
-    } else if (errno != EAGAIN) {
+    if (sent < 0 && errno != EAGAIN) {
         connection_fail_with_errno(all, c, errno);
         return false;
     }
+    c->sent += sent < 0 ? 0 : (uint32_t)sent;
+    if (c->sent < text.length)
+        connection_watch_sending(all, c);
     return true;
 }
 
@@ -116,7 +120,7 @@ static uint64_t pause_ns(struct connections *all, uint32_t request)
 /* A whole reply has been read. Returns whether the session goes on, on the same connection. */
 static bool finish_reply(struct connections *all, struct connection *c)
 {
-    uint64_t now_ns = clock_now_ns();
+    uint64_t now_ns = all->received_ns;
 
     account_for_reply(all, c, now_ns);
     uint32_t answered = c->request;
@@ -146,6 +150,7 @@ static ssize_t receive(struct connections *all, struct connection *c, void *buff
         syscall(SYS_recvfrom, c->descriptor, buffer, size, buffer == NULL ? MSG_TRUNC : 0, NULL, NULL);
 
     if (got > 0) {
+        all->received_ns = clock_now_ns();
         all->account->bytes_received += (uint64_t)got;
         c->heard = true;
         return got;
@@ -178,7 +183,7 @@ static bool read_on(struct connections *all, struct connection *c, size_t got, b
         return !drained;
     c->paced = true;
     alarm_heap_add(&all->thinkers, &c->think,
-                   clock_now_ns() + clock_seconds_to_ns((double)got / all->slow_pace));
+                   all->received_ns + clock_seconds_to_ns((double)got / all->slow_pace));
     return false;
 }
 
@@ -231,7 +236,9 @@ static void take_body(struct connections *all, struct connection *c, const char 
 
 static bool read_head(struct connections *all, struct connection *c, bool until_empty)
 {
-    size_t room = read_limit(all, c, RECEIVE_BYTES - c->partial_bytes);
+    struct request_kind *kind = connection_kind(all, c->request);
+    bool long_body = kind->size != SIZE_UNKNOWN && kind->size > RECEIVE_BYTES && !c->verifying;
+    size_t room = read_limit(all, c, long_body ? HEAD_BYTES : RECEIVE_BYTES - c->partial_bytes);
     if (c->partial_bytes > 0)
         memcpy(all->received, c->partial_head, c->partial_bytes);
     ssize_t got = receive(all, c, all->received + c->partial_bytes, room);
@@ -239,10 +246,9 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
         return false;
     if (!c->reply_begun) {
         c->reply_begun = true;
-        account_first_byte(all->account, c->intended_ns, clock_now_ns());
+        account_first_byte(all->account, c->intended_ns, all->received_ns);
     }
 
-    struct request_kind *kind = connection_kind(all, c->request);
     size_t length = c->partial_bytes + (size_t)got;
     enum reply_parse parse = reply_parse_head(all->received, length, kind->method == METHOD_HEAD, &c->head);
     enum failure reason;
@@ -316,6 +322,7 @@ bool exchange_read(struct connections *all, struct connection *c, bool until_emp
     case THINKING:
         return read_while_thinking(all, c);
     case CONNECTING:
+    case IDLE:
         break;
     }
     return false;

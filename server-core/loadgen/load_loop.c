@@ -7,14 +7,15 @@
 #include "common/clock.h"
 
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 /* Each costs some 5 to 15 us, so a pass takes well below a millisecond. */
 #define EVENTS_PER_PASS   64
 #define STARTS_PER_PASS   32
 #define THINKERS_PER_PASS 32
 
-/* The kernel may end a wait late by a thousandth of its length (select_estimate_accuracy in fs/select.c):
- * this bounds the delay to 100 us. It also bounds the time until `stop` is seen. */
+/* How long it may take until `stop` is seen. */
 #define WAIT_MAX_NS (100 * NS_PER_MS)
 
 /* The closed loop pauses this long before it replaces a session that was broken off: a server that refuses
@@ -25,6 +26,7 @@
 struct pass_state {
     uint64_t end_ns; /* of the duration */
     struct arrivals arrivals;
+    uint64_t timer_ns; /* when the timer goes off, or has */
     /* The closed loop: */
     uint64_t connections; /* this worker's share */
     uint64_t next_session;
@@ -46,20 +48,20 @@ static uint64_t next_arrival_ns(const struct load_loop *loop, const struct pass_
 }
 
 /* Whether no session will start any more. */
-static bool starting_over(const struct load_loop *loop, const struct pass_state *state)
+static bool starting_over(const struct load_loop *loop, const struct pass_state *state, uint64_t now_ns)
 {
-    uint64_t next_ns = loop->options->mode == MODE_OPEN ? next_arrival_ns(loop, state) : clock_now_ns();
+    uint64_t next_ns = loop->options->mode == MODE_OPEN ? next_arrival_ns(loop, state) : now_ns;
     return next_ns >= state->end_ns;
 }
 
 /* The open loop: starts sessions whose moment has come. */
-static void start_arrivals(const struct load_loop *loop, struct pass_state *state)
+static void start_arrivals(const struct load_loop *loop, struct pass_state *state, uint64_t now_ns)
 {
     uint32_t session_count = loop->all->plan->session_count;
 
-    for (unsigned started = 0; started < STARTS_PER_PASS && !starting_over(loop, state); started++) {
+    for (unsigned started = 0; started < STARTS_PER_PASS; started++) {
         uint64_t intended_ns = next_arrival_ns(loop, state);
-        if (intended_ns > clock_now_ns())
+        if (intended_ns > now_ns || intended_ns >= state->end_ns)
             return;
         connections_start(loop->all, (uint32_t)(state->arrivals.index % session_count), intended_ns);
         for (unsigned i = 0; i < loop->workers; i++)
@@ -74,10 +76,9 @@ static uint64_t pausing(const struct load_loop *loop, const struct pass_state *s
 }
 
 /* The closed loop: replaces sessions that have ended. */
-static void replace_ended(const struct load_loop *loop, struct pass_state *state)
+static void replace_ended(const struct load_loop *loop, struct pass_state *state, uint64_t now_ns)
 {
     struct connections *all = loop->all;
-    uint64_t now_ns = clock_now_ns();
 
     if (now_ns < loop->start_ns)
         return;
@@ -98,36 +99,61 @@ static void replace_ended(const struct load_loop *loop, struct pass_state *state
 }
 
 /* When the loop itself has something to start or to end; TIMER_NEVER when not. */
-static uint64_t start_due_ns(const struct load_loop *loop, const struct pass_state *state)
+static uint64_t start_due_ns(const struct load_loop *loop, const struct pass_state *state, uint64_t now_ns)
 {
-    if (starting_over(loop, state))
+    if (starting_over(loop, state, now_ns))
         return TIMER_NEVER;
     if (loop->options->mode == MODE_OPEN)
         return next_arrival_ns(loop, state);
-    if (clock_now_ns() < loop->start_ns)
+    if (now_ns < loop->start_ns)
         return loop->start_ns;
     if (loop->all->open + pausing(loop, state) < state->connections)
         return 0; /* more than fit into one pass */
     return pausing(loop, state) > 0 && state->retry_ns < state->end_ns ? state->retry_ns : state->end_ns;
 }
 
-/* Waits until something is due or a socket has news, and handles the news. */
-static void wait_and_handle(const struct load_loop *loop, const struct pass_state *state)
+int load_loop_make_timer(int epoll)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET}; /* without a connection */
+    int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+
+    if (timer >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event) < 0) {
+        close(timer);
+        return -1;
+    }
+    return timer;
+}
+
+/* Has the timer go off by `due_ns`. It stays as it is when it will do so earlier: the loop then waits again.
+ */
+static void set_timer(const struct load_loop *loop, struct pass_state *state, uint64_t due_ns,
+                      uint64_t now_ns)
+{
+    if (state->timer_ns > now_ns && state->timer_ns <= due_ns)
+        return;
+    struct itimerspec moment = {
+        .it_value = {.tv_sec = (time_t)(due_ns / NS_PER_S), .tv_nsec = (long)(due_ns % NS_PER_S)}};
+    timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &moment, NULL);
+    state->timer_ns = due_ns;
+}
+
+/* Waits until something is due or a socket has news, and handles the news. `now_ns` is the beginning of the
+ * pass: what has become due since then is so at once, as the timer goes by the clock. */
+static void wait_and_handle(const struct load_loop *loop, struct pass_state *state, uint64_t now_ns)
 {
     struct epoll_event events[EVENTS_PER_PASS];
     uint64_t due_ns = connections_due_ns(loop->all);
-    uint64_t start_ns = start_due_ns(loop, state);
-    uint64_t now_ns = clock_now_ns();
+    uint64_t start_ns = start_due_ns(loop, state, now_ns);
 
     due_ns = start_ns < due_ns ? start_ns : due_ns;
-    uint64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
-    if (wait_ns > WAIT_MAX_NS)
-        wait_ns = WAIT_MAX_NS;
-
-    struct timespec timeout = {.tv_nsec = (long)wait_ns};
-    int count = epoll_pwait2(loop->all->epoll, events, EVENTS_PER_PASS, &timeout, NULL);
+    if (due_ns > now_ns + WAIT_MAX_NS)
+        due_ns = now_ns + WAIT_MAX_NS;
+    if (due_ns > now_ns)
+        set_timer(loop, state, due_ns, now_ns);
+    int count = epoll_wait(loop->all->epoll, events, EVENTS_PER_PASS, due_ns > now_ns ? -1 : 0);
     for (int i = 0; i < count; i++)
-        connection_handle(loop->all, events[i].data.ptr, events[i].events);
+        if (events[i].data.ptr != NULL)
+            connection_handle(loop->all, events[i].data.ptr, events[i].events);
 }
 
 static void begin(const struct load_loop *loop, struct pass_state *state)
@@ -169,20 +195,20 @@ struct load_loop_end load_loop_run(const struct load_loop *loop)
 
     begin(loop, &state);
     for (;;) {
-        if (loop->options->mode == MODE_OPEN)
-            start_arrivals(loop, &state);
-        else
-            replace_ended(loop, &state);
         uint64_t now_ns = clock_now_ns();
+        if (loop->options->mode == MODE_OPEN)
+            start_arrivals(loop, &state, now_ns);
+        else
+            replace_ended(loop, &state, now_ns);
         connections_wake(all, now_ns, THINKERS_PER_PASS);
         connections_expire(all, now_ns);
-        bool over = *loop->stop || starting_over(loop, &state);
+        bool over = *loop->stop || starting_over(loop, &state, now_ns);
         bool ended = *loop->stop || (over && all->open == 0);
         if (cpu_share < 0 && (ended || now_ns >= state.end_ns))
             cpu_share = share_of_cpu(loop, &state, cpu_at_start_ns, now_ns);
         if (ended)
             break;
-        wait_and_handle(loop, &state);
+        wait_and_handle(loop, &state, now_ns);
     }
     connections_interrupt(all);
     return (struct load_loop_end){.end_ns = clock_now_ns(), .cpu_share = cpu_share};

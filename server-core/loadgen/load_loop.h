@@ -27,6 +27,7 @@
 struct load_loop {
     const struct options *options;
     struct connections *all;           /* initialised, with plan, network and account set */
+    int timer;                         /* from load_loop_make_timer */
     const struct arrival_trace *trace; /* for arrivals from a trace, else NULL */
     const volatile bool *stop;         /* true: start nothing more and cut all sessions off */
     uint64_t start_ns;                 /* the moment that arrivals and duration count from; may lie ahead */
@@ -38,6 +39,11 @@ struct load_loop_end {
     uint64_t end_ns;
     double cpu_share; /* of one CPU, from the start to the end of the duration */
 };
+
+/* Makes the timer that ends the loop's waits, and has `epoll` report it. (The timeout of a wait would be set
+ * and cancelled again with every reply, which costs more than to receive one.) Returns -1, with errno, when
+ * it cannot. */
+int load_loop_make_timer(int epoll);
 
 /* Runs to the end, or until it is to stop. Afterwards no session is open. */
 struct load_loop_end load_loop_run(const struct load_loop *loop);

@@ -135,23 +135,40 @@ static int arm_reset(int descriptor)
     return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 }
 
-enum connect_status network_connect(struct network *network, int receive_bytes, int *descriptor)
+/* The size of a socket's receive buffer, 0 when it cannot be told. */
+static int receive_bytes_of(int descriptor)
+{
+    int bytes = 0;
+    socklen_t length = sizeof(bytes);
+
+    return getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0 ? bytes : 0;
+}
+
+/* Begins to connect to the next destination. Returns false when that fails, and errno says why. */
+static bool connect_to_next(struct network *network, int descriptor)
 {
     const struct sockaddr *server =
         (const struct sockaddr *)&network->destinations[network->next_destination];
-    int made = socket(server->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int error;
 
     network->next_destination = (network->next_destination + 1) % network->destination_count;
+    return connect(descriptor, server, network->address_length) == 0 || errno == EINPROGRESS;
+}
+
+enum connect_status network_connect(struct network *network, int receive_bytes, int *descriptor)
+{
+    int made = socket(network->destinations[0].ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int error;
+
     *descriptor = -1;
     if (made < 0)
         return classify(errno);
+    if (network->receive_bytes == 0)
+        network->receive_bytes = receive_bytes_of(made);
     /* The window that the SYN announces follows from it, so it must be set before (tcp(7)). */
     if ((receive_bytes == 0 ||
          setsockopt(made, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes)) == 0) &&
         (!network->close_with_reset || arm_reset(made) == 0) &&
-        (network->source_count == 0 || bind_source(network, made) == 0) &&
-        (connect(made, server, network->address_length) == 0 || errno == EINPROGRESS)) {
+        (network->source_count == 0 || bind_source(network, made) == 0) && connect_to_next(network, made)) {
         *descriptor = made;
         return CONNECT_UNDER_WAY;
     }
@@ -159,6 +176,27 @@ enum connect_status network_connect(struct network *network, int receive_bytes, 
     close(made);
     errno = error;
     return classify(error);
+}
+
+bool network_connected(int descriptor)
+{
+    struct sockaddr_storage peer;
+    socklen_t length = sizeof(peer);
+
+    return getpeername(descriptor, (struct sockaddr *)&peer, &length) == 0; /* ENOTCONN until then */
+}
+
+enum connect_status network_connect_again(struct network *network, int descriptor)
+{
+    return connect_to_next(network, descriptor) ? CONNECT_UNDER_WAY : classify(errno);
+}
+
+bool network_reset(const struct network *network, int descriptor)
+{
+    const struct sockaddr nowhere = {.sa_family = AF_UNSPEC}; /* connect(2): dissolves the association */
+
+    return receive_bytes_of(descriptor) == network->receive_bytes &&
+           connect(descriptor, &nowhere, sizeof(nowhere)) == 0;
 }
 
 void network_raise_descriptor_limit(void)

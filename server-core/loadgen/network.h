@@ -22,6 +22,7 @@ struct network {
     size_t source_count;
     size_t next_source;
     bool close_with_reset; /* connections end with RST instead of FIN */
+    int receive_bytes;     /* receive buffer of a new socket, once there has been one; else 0 */
 };
 
 enum connect_status {
@@ -50,6 +51,17 @@ void network_set_default_sources(struct network *network);
 /* Makes a non-blocking socket and begins to connect it, with a receive buffer of so many bytes unless that is
  * 0. *descriptor is the socket when the result is CONNECT_UNDER_WAY, and otherwise -1. */
 enum connect_status network_connect(struct network *network, int receive_bytes, int *descriptor);
+
+/* Says whether the connection that was begun is established. */
+bool network_connected(int descriptor);
+
+/* Begins to connect a socket that network_reset has left. Returns what network_connect does. */
+enum connect_status network_connect_again(struct network *network, int descriptor);
+
+/* Ends the connection of a socket with RST and leaves the socket, bound to its source, for another one.
+ * Returns false when it is not to be used again: its receive buffer has grown with what it received, so that
+ * the next connection would announce a larger window than a new client does. */
+bool network_reset(const struct network *network, int descriptor);
 
 /* Raises the soft limit of open files to the hard one; an unprivileged process may. */
 void network_raise_descriptor_limit(void);

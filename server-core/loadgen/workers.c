@@ -87,10 +87,16 @@ static int work(const struct watch *watch, unsigned number)
         fprintf(stderr, "trimtab-load: epoll is not to be had: %s\n", strerror(errno));
         return 1;
     }
+    int timer = load_loop_make_timer(all->epoll);
+    if (timer < 0) {
+        fprintf(stderr, "trimtab-load: a timer is not to be had: %s\n", strerror(errno));
+        return 1;
+    }
     all->account = self->account;
     connections_init(all, number);
     struct load_loop loop = {.options = options,
                              .all = all,
+                             .timer = timer,
                              .trace = watch->run->trace,
                              .stop = &watch->shared->stop,
                              .start_ns = watch->start_ns,
@@ -98,6 +104,7 @@ static int work(const struct watch *watch, unsigned number)
                              .workers = watch->count};
     self->record->end = load_loop_run(&loop);
     connections_free(all);
+    close(timer);
     close(all->epoll);
     return 0;
 }
