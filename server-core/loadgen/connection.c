@@ -26,19 +26,30 @@ static void discard(struct connection *c)
 /* More than end before others begin, unless the rate changes. */
 #define IDLE_MAX 64
 
-/* Ends the connection of a session that has had all its replies, and keeps its socket for another session: to
- * make, bind, watch and close one costs half as much again as to connect it. Returns false when it is not to
- * be kept: only a socket that is like a new one is. */
+/* Ends the connection of a session that has had all its replies, and keeps its socket for another session.
+ * Returns false when it is not to be kept: only a socket that is like a new one is. */
 static bool keep_idle(struct connections *all, struct connection *c)
 {
     if (!all->network.close_with_reset || c->slow || all->idle_count == IDLE_MAX ||
         !network_reset(&all->network, c->descriptor))
         return false;
     c->state = IDLE;
-    c->next_idle = all->idle;
-    all->idle = c;
+    c->next_idle = all->idle[c->source];
+    all->idle[c->source] = c;
     all->idle_count++;
     return true;
+}
+
+/* Returns a connection without a session whose socket is bound to `source`, NULL when there is none. */
+static struct connection *take_idle(struct connections *all, size_t source)
+{
+    struct connection *c = all->idle[source];
+
+    if (c != NULL) {
+        all->idle[source] = c->next_idle;
+        all->idle_count--;
+    }
+    return c;
 }
 
 void connection_end(struct connections *all, struct connection *c, enum session_end end)
@@ -130,8 +141,6 @@ void connections_init(struct connections *all, unsigned worker)
 {
     all->open = 0;
     all->broken_off = 0;
-    all->idle = NULL;
-    all->idle_count = 0;
     all->random_state = random_mix(all->random_state + worker);
     network_begin_at(&all->network, worker);
     all->thinkers = (struct alarm_heap){0};
@@ -141,10 +150,9 @@ void connections_init(struct connections *all, unsigned worker)
 
 void connections_free(struct connections *all)
 {
-    for (struct connection *c; (c = all->idle) != NULL;) {
-        all->idle = c->next_idle;
-        discard(c);
-    }
+    for (size_t source = 0; source < NETWORK_SOURCES_MAX; source++)
+        while (all->idle[source] != NULL)
+            discard(take_idle(all, source));
     alarm_heap_free(&all->thinkers);
 }
 
@@ -178,6 +186,7 @@ void connection_watch_sending(struct connections *all, struct connection *c)
 bool connection_reopen(struct connections *all, struct connection *c)
 {
     close(c->descriptor);
+    c->source = all->network.next_source;
     enum connect_status status =
         network_connect(&all->network, c->slow ? all->slow_window_bytes : 0, &c->descriptor);
     if (status == CONNECT_NO_PORT || status == CONNECT_NO_DESCRIPTOR) {
@@ -202,13 +211,12 @@ bool connection_reopen(struct connections *all, struct connection *c)
  * its socket set; when it does, errno says why. */
 static enum connect_status connect_session(struct connections *all, bool slow, struct connection **connection)
 {
-    struct connection *c = slow ? NULL : all->idle;
+    size_t source = all->network.next_source;
+    struct connection *c = slow ? NULL : take_idle(all, source);
     enum connect_status status;
     int descriptor;
 
     if (c != NULL) {
-        all->idle = c->next_idle;
-        all->idle_count--;
         status = network_connect_again(&all->network, c->descriptor);
         if (status != CONNECT_UNDER_WAY)
             discard(c);
@@ -216,7 +224,7 @@ static enum connect_status connect_session(struct connections *all, bool slow, s
         status = network_connect(&all->network, slow ? all->slow_window_bytes : 0, &descriptor);
         if (status == CONNECT_UNDER_WAY) {
             c = memory_needed(malloc(sizeof(*c)));
-            *c = (struct connection){.descriptor = descriptor};
+            *c = (struct connection){.descriptor = descriptor, .source = source};
         }
     }
     *connection = c;
@@ -258,6 +266,7 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
         .offered_end = first + offered,
         .descriptor = c->descriptor,
         .watched = c->watched,
+        .source = c->source,
         .state = CONNECTING,
         .slow = slow,
     };

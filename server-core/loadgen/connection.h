@@ -9,10 +9,12 @@
  *
  * and always in one of two queues of timeouts: that of connects, then that of sessions. (In the closed loop,
  * where a session may last as long as the run, the second one is of requests: each starts it anew.) Sockets
- * are edge-triggered and registered once. When the server, or the way of asking, ends a connection with a
- * reply and the session goes on, the next request goes back to CONNECTING, on a new socket. When the client
- * has had all its replies, or a timeout is over, it closes, as a browser does: with FIN, and with RST when
- * the kernel still holds data nobody has read.
+ * are edge-triggered and registered once. With RST as the end of connections, a socket whose session went
+ * well becomes IDLE, and serves the next session from the same source address: to make, bind, register and
+ * close one takes half as long as to connect it. When the server, or the way of asking, ends a connection
+ * with a reply and the session goes on, the next request goes back to CONNECTING, on a new socket. When the
+ * client has had all its replies, or a timeout is over, it closes, as a browser does: with FIN, and with RST
+ * when the kernel still holds data nobody has read.
  *
  * This file has the life of a session; exchange.h has a request and its reply.
  */
@@ -45,6 +47,7 @@ struct connection {
     uint32_t sent;          /* bytes of the present request */
     int descriptor;
     uint32_t watched;             /* what epoll reports of the socket, 0 for nothing yet */
+    size_t source;                /* the address that the socket is bound to, as network counts them */
     struct connection *next_idle; /* in the list of those whose session has ended */
     enum connection_state state;
     bool heard;       /* the server has sent something on this connection */
@@ -90,7 +93,8 @@ struct connections {
     struct timeout_queue connect_timeouts;
     struct timeout_queue session_timeouts;
     struct alarm_heap thinkers;
-    struct connection *idle; /* without a session; their sockets wait, closed and watched, for the next one */
+    /* Those without a session, by source: their sockets wait, closed and watched, for the next one. */
+    struct connection *idle[NETWORK_SOURCES_MAX];
     unsigned idle_count;
     uint64_t received_ns; /* when the last bytes were received */
     char received[RECEIVE_BYTES];

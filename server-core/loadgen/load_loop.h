@@ -41,8 +41,7 @@ struct load_loop_end {
 };
 
 /* Makes the timer that ends the loop's waits, and has `epoll` report it. (The timeout of a wait would be set
- * and cancelled again with every reply, which costs more than to receive one.) Returns -1, with errno, when
- * it cannot. */
+ * and cancelled again with every reply.) Returns -1, with errno, when it cannot. */
 int load_loop_make_timer(int epoll);
 
 /* Runs to the end, or until it is to stop. Afterwards no session is open. */

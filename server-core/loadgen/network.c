@@ -115,13 +115,13 @@ static enum connect_status classify(int error)
     }
 }
 
-/* Binds to the next source; the port is left to connect(2), which may share it between destinations. */
-static int bind_source(struct network *network, int descriptor)
+/* Binds to the source whose turn it is; the port is left to connect(2), which may share it between
+ * destinations. */
+static int bind_source(const struct network *network, int descriptor)
 {
     const struct sockaddr_storage *source = &network->sources[network->next_source];
     const int on = 1;
 
-    network->next_source = (network->next_source + 1) % network->source_count;
     if (setsockopt(descriptor, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on)) < 0)
         return -1;
     return bind(descriptor, (const struct sockaddr *)source, network->address_length);
@@ -144,36 +144,45 @@ static int receive_bytes_of(int descriptor)
     return getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, &length) == 0 ? bytes : 0;
 }
 
-/* Begins to connect to the next destination. Returns false when that fails, and errno says why. */
-static bool connect_to_next(struct network *network, int descriptor)
+/* Has the next connection go from the next source to the next destination. */
+static void take_turns(struct network *network)
+{
+    network->next_destination = (network->next_destination + 1) % network->destination_count;
+    if (network->source_count > 0)
+        network->next_source = (network->next_source + 1) % network->source_count;
+}
+
+/* Begins to connect to the destination whose turn it is. Returns false when that fails, and errno says why.
+ */
+static bool begin_connect(const struct network *network, int descriptor)
 {
     const struct sockaddr *server =
         (const struct sockaddr *)&network->destinations[network->next_destination];
 
-    network->next_destination = (network->next_destination + 1) % network->destination_count;
     return connect(descriptor, server, network->address_length) == 0 || errno == EINPROGRESS;
 }
 
 enum connect_status network_connect(struct network *network, int receive_bytes, int *descriptor)
 {
     int made = socket(network->destinations[0].ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int error;
 
-    *descriptor = -1;
-    if (made < 0)
-        return classify(errno);
-    if (network->receive_bytes == 0)
+    if (network->receive_bytes == 0 && made >= 0)
         network->receive_bytes = receive_bytes_of(made);
-    /* The window that the SYN announces follows from it, so it must be set before (tcp(7)). */
-    if ((receive_bytes == 0 ||
-         setsockopt(made, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes)) == 0) &&
-        (!network->close_with_reset || arm_reset(made) == 0) &&
-        (network->source_count == 0 || bind_source(network, made) == 0) && connect_to_next(network, made)) {
-        *descriptor = made;
+    /* The window that the SYN announces follows from the buffer, so it must be set before (tcp(7)). */
+    bool begun = made >= 0 &&
+                 (receive_bytes == 0 ||
+                  setsockopt(made, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes)) == 0) &&
+                 (!network->close_with_reset || arm_reset(made) == 0) &&
+                 (network->source_count == 0 || bind_source(network, made) == 0) &&
+                 begin_connect(network, made);
+    int error = errno;
+
+    take_turns(network);
+    *descriptor = begun ? made : -1;
+    if (begun)
         return CONNECT_UNDER_WAY;
-    }
-    error = errno;
-    close(made);
+    if (made >= 0)
+        close(made);
     errno = error;
     return classify(error);
 }
@@ -188,7 +197,10 @@ bool network_connected(int descriptor)
 
 enum connect_status network_connect_again(struct network *network, int descriptor)
 {
-    return connect_to_next(network, descriptor) ? CONNECT_UNDER_WAY : classify(errno);
+    bool begun = begin_connect(network, descriptor);
+
+    take_turns(network);
+    return begun ? CONNECT_UNDER_WAY : classify(errno);
 }
 
 bool network_reset(const struct network *network, int descriptor)

@@ -20,7 +20,7 @@ struct network {
     /* Local addresses to bind to, in turn; with none the kernel chooses. */
     struct sockaddr_storage sources[NETWORK_SOURCES_MAX];
     size_t source_count;
-    size_t next_source;
+    size_t next_source;    /* 0 with none */
     bool close_with_reset; /* connections end with RST instead of FIN */
     int receive_bytes;     /* receive buffer of a new socket, once there has been one; else 0 */
 };
@@ -55,7 +55,8 @@ enum connect_status network_connect(struct network *network, int receive_bytes, 
 /* Says whether the connection that was begun is established. */
 bool network_connected(int descriptor);
 
-/* Begins to connect a socket that network_reset has left. Returns what network_connect does. */
+/* Begins to connect a socket that network_reset has left and that is bound to the source whose turn it is.
+ * Returns what network_connect does. */
 enum connect_status network_connect_again(struct network *network, int descriptor);
 
 /* Ends the connection of a socket with RST and leaves the socket, bound to its source, for another one.

@@ -140,6 +140,21 @@ def test_unasked_304_is_a_failure(load, serve):
     assert result["failures"] == {"status-304": 2}
 
 
+def test_post_larger_than_the_send_buffer_is_sent_to_its_end(load, serve, write_log):
+    """What the socket does not take at once goes out as the server reads."""
+    sizes = []
+
+    def script(connection):
+        request = connection.read_request()
+        sizes.append(len(connection.read_bytes(int(request.fields["Content-Length"]))))
+        connection.reply()
+
+    log = write_log(f"/form method=POST contents='{'x' * 8_000_000}'\n")
+    result = load(serve(script).url, "--sessions", log, "--rate", "20", "--duration", "0.05").result
+    assert sizes == [8_000_000]
+    assert result["requests"]["replied"] == 1
+
+
 def test_post_sends_its_body(load, serve, write_log):
     """The method and contents of the log, with their length."""
     bodies = []

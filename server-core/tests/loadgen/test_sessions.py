@@ -1,9 +1,15 @@
 """Session logs at work: order, pauses, size classes, and the connections that they go over."""
 
 import queue
+import socket
+import sys
 from itertools import pairwise
 
 import pytest
+
+TCP_INFO_SEND_WINDOW = 228
+TCP_INFO_BYTES = 232
+"""Where tcp_info of linux/tcp.h has the window that the peer announces (tcpi_snd_wnd), and its end."""
 
 
 def always_replies(connection):
@@ -154,10 +160,12 @@ def test_unknown_size_is_taken_from_the_reply(load, serve, write_log):
     assert (classes[0]["failed"], classes[0]["abandoned"]) == (5, 5)
 
 
-def test_source_addresses_take_turns(load, serve):
-    """Each connection comes from the next address of the list."""
+@pytest.mark.parametrize("how", ["fin", "reset"])
+def test_source_addresses_take_turns(load, serve, how):
+    """Each connection comes from the next address of the list, also when sockets are used again."""
     server = serve(always_replies)
-    load(server.url, "--rate", "20", "--duration", "0.22", "--source", "127.0.0.2,127.0.0.3")
+    sources = ("--source", "127.0.0.2,127.0.0.3", "--close", how)
+    load(server.url, "--rate", "20", "--duration", "0.22", *sources)
     peers = [requests[0].peer for requests in by_connection(server)]
     assert peers == ["127.0.0.2", "127.0.0.3", "127.0.0.2", "127.0.0.3", "127.0.0.2"]
 
@@ -177,6 +185,36 @@ def test_destination_addresses_take_turns(load, serve):
     load("http://www.example.invalid/", "--rate", "20", "--duration", "0.28", "--destination", destinations)
     assert [len(server.requests) for server in servers] == [3, 3]
     assert {r.fields["Host"] for server in servers for r in server.requests} == {"www.example.invalid"}
+
+
+def test_source_addresses_keep_to_their_destinations(load, serve):
+    """With as many sources as destinations, each pair is a way of its own through the network."""
+    servers = [serve(always_replies), serve(always_replies)]
+    destinations = ",".join(server.url.removeprefix("http://") for server in servers)
+    ways = ("--destination", destinations, "--source", "127.0.0.2,127.0.0.3", "--close", "reset")
+    load("http://www.example.invalid/", "--rate", "40", "--duration", "0.24", *ways)
+    peers = [[request.peer for request in server.requests] for server in servers]
+    assert peers == [["127.0.0.2"] * 5, ["127.0.0.3"] * 5]
+
+
+def test_every_session_announces_the_window_of_a_new_client(load, serve):
+    """A buffer that has grown with a large reply is not handed on with the socket: the window would be larger
+    than a new client's, and the server could send more at once.
+    """
+    windows_bytes = []
+
+    def script(connection):
+        connection.read_request()
+        information = connection.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
+        windows_bytes.append(int.from_bytes(information[TCP_INFO_SEND_WINDOW:TCP_INFO_BYTES], sys.byteorder))
+        connection.reply(20_000_000)
+        connection.read_request()
+
+    source = ("--source", "127.0.0.1", "--close", "reset")
+    ran = load(serve(script).url, "--rate", "10", "--duration", "0.48", *source)
+    assert ran.result["sessions"]["completed"] == 5
+    assert len(windows_bytes) == 5
+    assert len(set(windows_bytes)) == 1
 
 
 @pytest.mark.parametrize(
