@@ -12,7 +12,7 @@ not: its interval reaches from where the one may lie to where the other may.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, stdev
 
 from pydantic import Field
@@ -146,57 +146,3 @@ def _at(
 
 def _most_memory(rates: Sequence[Measurement]) -> float | None:
     return max((m.memory_bytes for m in rates if m.memory_bytes is not None), default=None)
-
-
-def in_words(name: str, own: Performance, default: Performance | None = None) -> str:
-    """What a configuration does, beside the default where that is another one; empty if nothing is known."""
-    if own.capacity_rps is None:
-        return ""
-    least = "at least " if own.at_least else ""
-    sentence = f"{name} follows {least}{_rates(own.capacity_rps)}"
-    if default is not None:
-        sentence += ", the default " + (
-            "none of the rates that it was driven at"
-            if default.capacity_rps is None
-            else ("at least " if default.at_least else "") + _rates(default.capacity_rps)
-        )
-        if own.capacity_gain is not None:
-            sentence += f": {_gain(own.capacity_gain, least)}"
-    sentence += "."
-    costs = [text for text in (_cost(*each) for each in _costs(own, default)) if text]
-    if costs:
-        at = "" if own.load_rps is None else f"At {own.load_rps:,.0f} requests/s it has "
-        sentence += f" {at}{'; '.join(costs)}."
-    return sentence
-
-
-def _rates(rate: Figure) -> str:
-    if rate.low is None or rate.high is None:
-        return f"{rate.mean:,.0f} requests/s"
-    return f"{rate.mean:,.0f} requests/s ({rate.low:,.0f} to {rate.high:,.0f})"
-
-
-def _gain(gain: Gain, least: str) -> str:
-    sign = "more" if gain.gain >= 0 else "less"
-    percent = f"{least}{abs(gain.gain):.0%} {sign}"
-    if gain.low is None or gain.high is None:
-        return percent
-    return f"{percent} ({gain.confidence:.0%} interval {gain.low:+.0%} to {gain.high:+.0%})"
-
-
-_Cost = tuple[str, float, str, Figure | None, Figure | None]
-
-
-def _costs(own: Performance, default: Performance | None) -> Iterator[_Cost]:
-    """What is told beside the capacity: name, factor, unit, own figure, the default's."""
-    other = Performance() if default is None else default
-    yield "p99", 1e-3, "ms", own.p99_us, other.p99_us
-    yield "CPU per 1,000 requests", 1e3, "ms", own.cpu_s_per_1000_requests, other.cpu_s_per_1000_requests
-    yield "memory at its peak (PSS)", 1e-6, "MB", own.memory_bytes, other.memory_bytes
-
-
-def _cost(name: str, factor: float, unit: str, own: Figure | None, other: Figure | None) -> str:
-    if own is None:
-        return ""
-    text = f"{name} {own.mean * factor:.3g} {unit}"
-    return text if other is None else f"{text} (the default {other.mean * factor:.3g} {unit})"

@@ -25,7 +25,8 @@ from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.errors import HostError, TrimtabError
-from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.results.outcome import Outcome, headline
+from trimtab_agent.results.outcome import compared as compared_finalists
 from trimtab_agent.results.sessions import pauses_of, room_of
 from trimtab_agent.station.server.checking import NOT_CHECKED, check_file
 
@@ -206,6 +207,8 @@ def _evidence(
         knob_gains={}
         if is_default
         else single_knob_gains(Space.model_validate(run.space), best, repository.trials(run.id)),
+        headline=headline(outcome.ranking, outcome.default, best),
+        compared=tuple(compared_finalists(outcome)),
         pauses=pauses,
         room=room_of(repository, run, pauses, own),
     )

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ConfigDict, computed_field
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.confirmation import describe
 from trimtab_tuner.pareto import Place
+from trimtab_tuner.people import Compared, in_words
 from trimtab_tuner.performance import Performance
 from trimtab_tuner.second_objective import Axis
 from trimtab_tuner.statistics import Gain
@@ -151,6 +153,38 @@ class Outcome(Found):
         own = next((one.rank for one in self.ranking if one.configuration == self.best), None)
         first = min((one.rank for one in self.ranking if one.rank is not None), default=None)
         return PASSED_OVER if own is not None and first is not None and first < own else ""
+
+
+def headline(
+    ranking: Iterable[RankedConfiguration], default: Configuration, recommended: Configuration | None
+) -> str:
+    """What the recommended configuration does beside the default; empty where that is not known."""
+    known = [one for one in ranking if one.performance is not None]
+    own = next((one.performance for one in known if one.configuration == recommended), None)
+    if own is None or recommended is None:
+        return ""
+    if recommended == default:
+        return in_words("The default", own)
+    of_default = next((one.performance for one in known if one.is_default), None)
+    return in_words(describe(recommended, default), own, of_default)
+
+
+def compared(outcome: Outcome | None) -> list[Compared]:
+    """What the finalists do in people's terms, the recommended one first and the default next."""
+    if outcome is None:
+        return []
+    ordered = sorted(outcome.ranking, key=lambda one: (one.configuration != outcome.best, not one.is_default))
+    return [
+        Compared(
+            describe(one.configuration, outcome.default)
+            + " *" * (one.configuration == outcome.best)
+            + " (expert advice)" * one.is_expert,
+            one.performance,
+            one.mean_score_mbps,
+        )
+        for one in ordered
+        if one.performance is not None
+    ]
 
 
 def best_known(outcome: Outcome | None, trials: Iterable[Trial]) -> Configuration | None:

@@ -14,7 +14,8 @@ from trimtab_tuner.cost import cost_of
 from trimtab_tuner.ladder import Calibration
 from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
 from trimtab_tuner.noise import Noise
-from trimtab_tuner.performance import Performance, in_words, performances
+from trimtab_tuner.people import in_words
+from trimtab_tuner.performance import Performance, performances
 from trimtab_tuner.roles import Role
 from trimtab_tuner.score import parse_objective
 from trimtab_tuner.space import Knob, Space
@@ -24,7 +25,7 @@ from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.results.front import run_front
-from trimtab_agent.results.outcome import Outcome, RankedConfiguration
+from trimtab_agent.results.outcome import Outcome, RankedConfiguration, headline
 from trimtab_agent.study.history import History
 
 ADVICE = {
@@ -94,7 +95,8 @@ def confirmed_outcome(
             )
         )
     ranking.sort(key=lambda r: (r.rank is None, r.rank, -(r.mean_score_mbps or 0.0)))
-    sentence = f"{_headline(concluded.recommended, space.default(), done)} {concluded.sentence}".strip()
+    told = headline(ranking, space.default(), concluded.recommended)
+    sentence = f"{told} {concluded.sentence}".strip()
     if concluded.recommended is None:
         sentence = f"{sentence} {explain_no_verified(run, history)}"
     elif best is not None and best.score == 0:
@@ -123,18 +125,6 @@ def _performances(
     """What each finalist does in people's terms, by its hash, over its trials of the confirmation."""
     measured = {digest: {t.block: t.measurements for t in own} for digest, own in by_hash.items()}
     return performances(measured, configuration_hash(finalists[0]), ladder) if measured else {}
-
-
-def _headline(
-    recommended: Configuration | None, default: Configuration, done: Mapping[str, Performance]
-) -> str:
-    """What the recommended configuration does beside the default; empty where that is not known."""
-    own = None if recommended is None else done.get(configuration_hash(recommended))
-    if recommended is None or own is None:
-        return ""
-    if recommended == default:
-        return in_words("The default", own)
-    return in_words(describe(recommended, default), own, done.get(configuration_hash(default)))
 
 
 def _ranked(

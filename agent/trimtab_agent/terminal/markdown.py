@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from trimtab_db import Repository, records
 from trimtab_trials.trial import Trial
+from trimtab_tuner.people import table
 from trimtab_tuner.presets import PRESETS
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import TARGETS
@@ -16,9 +17,8 @@ from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.parameters import clients_of, conditions_of, workload_label
 
 from trimtab_agent.results.analysis import analyse_run
-from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.results.outcome import Outcome, compared
 from trimtab_agent.study.history import History
-from trimtab_agent.terminal.people import people_rows
 from trimtab_agent.terminal.report import (
     LEGEND,
     Row,
@@ -48,7 +48,7 @@ def run_markdown(repository: Repository, run_id: int) -> str:
     if outcome is not None:
         counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
         parts += ["## Outcome", outcome.sentence]
-        heads, people = people_rows(outcome)
+        heads, people = table(compared(outcome))
         parts += [_table(heads, people)] if people else []
         parts.append(f"Trials of search and confirmation: {counts or 'none'}.")
     if outcome is not None and outcome.best is not None:

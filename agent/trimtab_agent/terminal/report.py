@@ -12,13 +12,13 @@ from trimtab_db import Repository, records
 from trimtab_db.records import RunState
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.people import table
 from trimtab_tuner.space import Space
 from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.results.exporting import verdict, was_refused
-from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration
-from trimtab_agent.terminal.people import people_rows
+from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration, compared
 
 LEGEND = (
     "rank: finalists that share a number cannot be told apart (Tukey HSD, 95 %); * recommended; score: one "
@@ -109,7 +109,7 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
         console.print(LEGEND)
         if outcome is not None and outcome.remark_on_ranks:
             console.print(outcome.remark_on_ranks)
-    heads, people = people_rows(outcome)
+    heads, people = table(compared(outcome))
     if people:
         console.print(_people_table(heads, people))
     if outcome is not None and outcome.front is not None:

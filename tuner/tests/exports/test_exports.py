@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from trimtab_tuner.exports import ExportOrder, export_files, format_help
 from trimtab_tuner.exports.translation import translate
+from trimtab_tuner.people import Compared
+from trimtab_tuner.performance import Figure, Performance
 from trimtab_tuner.roles import Role
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets import TARGETS, php
@@ -250,11 +252,23 @@ def test_readme_has_the_evidence():
     text = exported(order("nginx"))["readme"].text
     assert "| `worker_processes` | 3 processes | 1 | in total over all workers |" in text
     assert "| `worker_connections` | 1337 connections | 512 | for each worker |" in text
-    assert "Throughput: +23.4 % (95 % interval +20.1 to +26.8 %), 4 blocks." in text
+    assert "Gain in score: +23.4 % (95 % interval +20.1 to +26.8 %), 4 blocks." in text
     assert "at 900 requests/s -31.0 % (95 % interval -40.0 to -20.0 %); less is better" in text
     assert "workload `specweb99`" in text
     assert "LimitNOFILE=2738" in text
     assert "- `worker_processes`: `pgrep -c -P" in text
+
+
+def test_readme_says_what_it_does_beside_the_others():
+    """A column for each finalist; the sentence stands in the server's file too."""
+    does = Performance(capacity_rps=Figure(mean=46000, low=45000, high=47000), at_least=True)
+    named = (Compared("workers=2 *", does, 90.0), Compared("the default", Performance(), None))
+    files = exported(order("nginx", headline="It follows more.", compared=named))
+    text = files["readme"].text
+    assert "|  | workers=2 * | the default |" in text
+    assert "| capacity, requests/s | at least 46,000 (45,000 to 47,000) | none |" in text
+    assert "It follows more." in text
+    assert "It follows more." in joined(files["nginx"].text)
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].serves_php])

@@ -1,5 +1,6 @@
 """The README that goes with the files: what was measured, what every setting does, how to see it live."""
 
+from trimtab_tuner import people
 from trimtab_tuner.exports import replicas
 from trimtab_tuner.exports.lifting import Lifted
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
@@ -20,6 +21,7 @@ def readme(order: ExportOrder) -> ExportFile:
     parts = [
         f"# {target.name}: the configuration of Trimtab's run {evidence.run}\n",
         _summary(order),
+        *(["## What it does\n", _compared(order)] if order.evidence.compared else []),
         "## Settings\n",
         _SETTINGS,
         _table(order),
@@ -44,6 +46,8 @@ def _summary(order: ExportOrder) -> str:
     ]
     if evidence.pauses is not None:
         lines.append(f"{say.sessions(evidence)}\n")
+    if evidence.headline:
+        lines.append(f"{evidence.headline}\n")
     if evidence.trade_off:
         lines.append(f"{evidence.trade_off}\n")
     if evidence.score_mbps is not None and not order.changed:
@@ -57,7 +61,7 @@ def _summary(order: ExportOrder) -> str:
             f"{compared} (means of the confirmation, in which both took turns).\n"
         )
     if evidence.gain is not None:
-        lines.append(f"Throughput: {evidence.gain}, {counted(evidence.gain.blocks, 'block')}.\n")
+        lines.append(f"Gain in score: {evidence.gain}, {counted(evidence.gain.blocks, 'block')}.\n")
     else:
         lines.append("No gain over the default is claimed.\n")
     if evidence.tail is not None:
@@ -68,6 +72,17 @@ def _summary(order: ExportOrder) -> str:
     if evidence.remeasured:
         lines.append(f"{evidence.remeasured}\n")
     return "\n".join(lines)
+
+
+def _compared(order: ExportOrder) -> str:
+    """The finalists as columns, what they do as rows; * is this configuration."""
+    heads, rows = people.table(order.evidence.compared)
+    lines = [f"| {' | '.join(('', *(row[0] for row in rows)))} |", f"| --- |{' ---: |' * len(rows)}"]
+    lines += [
+        f"| {' | '.join((head, *(row[number] for row in rows)))} |"
+        for number, head in enumerate(heads[1:], start=1)
+    ]
+    return "\n".join(lines) + "\n\nMeans over the blocks of the confirmation, with 95 % intervals.\n"
 
 
 def _limit(lifted: Lifted) -> str:

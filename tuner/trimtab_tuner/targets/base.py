@@ -10,6 +10,7 @@ from typing import Protocol
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner import affinity
+from trimtab_tuner.people import Compared
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
@@ -56,7 +57,8 @@ class ExportEvidence:
     of single knobs, by name, with intervals: where the confirmation held a finalist that differs in that knob
     alone. `trade_off` is a sentence on which one of the front it is, where the run had two objectives.
     `remeasured` says in words what the exported file itself scored. `pauses` tells how the run has shortened
-    the workload's pauses, `room` what the host has for connections; None where that is not known.
+    the workload's pauses, `room` what the host has for connections; None where that is not known. `compared`
+    has what the finalists do in people's terms, and `headline` says it of this one beside the default.
     """
 
     run: str
@@ -76,6 +78,8 @@ class ExportEvidence:
     remeasured: str = ""
     pauses: Pauses | None = None
     room: Room | None = None
+    headline: str = ""
+    compared: tuple[Compared, ...] = ()
 
 
 def cpus_for_workers(plan: object, context: RenderContext) -> tuple[int, ...]:

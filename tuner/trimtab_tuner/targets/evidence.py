@@ -50,6 +50,8 @@ def header(server: str, start: str, evidence: ExportEvidence) -> str:
     ]
     if evidence.trade_off:
         sentences.append(evidence.trade_off)
+    if evidence.headline:
+        sentences.append(evidence.headline)
     if evidence.score_mbps is not None and evidence.default_score_mbps is not None:
         sentences.append(
             f"Score {evidence.score_mbps:.1f} Mbps, the default's {evidence.default_score_mbps:.1f} Mbps "
@@ -57,7 +59,8 @@ def header(server: str, start: str, evidence: ExportEvidence) -> str:
         )
     if evidence.gain is not None:
         sentences.append(
-            f"Gain over the default configuration: {evidence.gain}, {counted(evidence.gain.blocks, 'block')}."
+            f"Gain in score over the default configuration: {evidence.gain}, "
+            f"{counted(evidence.gain.blocks, 'block')}."
         )
     else:
         sentences.append("No gain over the default configuration is claimed.")

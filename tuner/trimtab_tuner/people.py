@@ -1,0 +1,115 @@
+"""What configurations do, for people: a sentence, and a table of those that were compared."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trimtab_tuner.performance import Figure, Performance
+from trimtab_tuner.statistics import Gain
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A configuration that was compared with others: what it is called, what it does, and its mean score."""
+
+    name: str
+    performance: Performance
+    score_mbps: float | None
+
+
+def in_words(name: str, own: Performance, default: Performance | None = None) -> str:
+    """What a configuration does, beside the default where that is another one; empty if nothing is known."""
+    if own.capacity_rps is None:
+        return ""
+    least = "at least " if own.at_least else ""
+    sentence = f"{name} follows {least}{_rates(own.capacity_rps)}"
+    if default is not None:
+        sentence += ", the default " + (
+            "none of the rates that it was driven at"
+            if default.capacity_rps is None
+            else ("at least " if default.at_least else "") + _rates(default.capacity_rps)
+        )
+        if own.capacity_gain is not None:
+            sentence += f": {_gain(own.capacity_gain, least)}"
+    sentence += "."
+    costs = [text for text in (_cost(*each) for each in _costs(own, default)) if text]
+    if costs:
+        at = "" if own.load_rps is None else f"At {own.load_rps:,.0f} requests/s it has "
+        sentence += f" {at}{'; '.join(costs)}."
+    return sentence
+
+
+def _rates(rate: Figure) -> str:
+    if rate.low is None or rate.high is None:
+        return f"{rate.mean:,.0f} requests/s"
+    return f"{rate.mean:,.0f} requests/s ({rate.low:,.0f} to {rate.high:,.0f})"
+
+
+def _gain(gain: Gain, least: str) -> str:
+    sign = "more" if gain.gain >= 0 else "less"
+    percent = f"{least}{abs(gain.gain):.0%} {sign}"
+    if gain.low is None or gain.high is None:
+        return percent
+    return f"{percent} ({gain.confidence:.0%} interval {gain.low:+.0%} to {gain.high:+.0%})"
+
+
+_Cost = tuple[str, float, str, Figure | None, Figure | None]
+
+
+def _costs(own: Performance, default: Performance | None) -> Iterator[_Cost]:
+    """What is told beside the capacity: name, factor, unit, own figure, the default's."""
+    other = Performance() if default is None else default
+    yield "p99", 1e-3, "ms", own.p99_us, other.p99_us
+    yield "CPU per 1,000 requests", 1e3, "ms", own.cpu_s_per_1000_requests, other.cpu_s_per_1000_requests
+    yield "memory at its peak (PSS)", 1e-6, "MB", own.memory_bytes, other.memory_bytes
+
+
+def _cost(name: str, factor: float, unit: str, own: Figure | None, other: Figure | None) -> str:
+    if own is None:
+        return ""
+    text = f"{name} {own.mean * factor:.3g} {unit}"
+    return text if other is None else f"{text} (the default {other.mean * factor:.3g} {unit})"
+
+
+def table(compared: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
+    """Headings and a row for each, with 95 % intervals."""
+    load = next((one.performance.load_rps for one in compared if one.performance.load_rps is not None), None)
+    at = "" if load is None else f" at {load:,.0f}/s"
+    heads = [
+        "configuration",
+        "capacity, requests/s",
+        "capacity, Mbps",
+        "more than the default",
+        *(f"{name}{at}, ms" for name in ("p50", "p99", "p99.9")),
+        f"CPU ms per 1,000 requests{at}",
+        "memory (PSS), MB",
+        "score, Mbps",
+    ]
+    return heads, [[one.name, *_cells(one.performance), _score(one.score_mbps)] for one in compared]
+
+
+def _cells(own: Performance) -> list[str]:
+    least = "at least " if own.at_least else ""
+    gain = own.capacity_gain
+    return [
+        "none" if own.capacity_rps is None else least + _figure(own.capacity_rps, 1, "{:,.0f}"),
+        _figure(own.capacity_mbps, 1, "{:,.0f}"),
+        "" if gain is None else f"{least}{gain.gain:+.0%}",
+        *(_figure(tail, 1e-3, "{:.3g}") for tail in (own.p50_us, own.p99_us, own.p999_us)),
+        _figure(own.cpu_s_per_1000_requests, 1e3, "{:.3g}"),
+        _figure(own.memory_bytes, 1e-6, "{:.3g}"),
+    ]
+
+
+def _figure(figure: Figure | None, factor: float, form: str) -> str:
+    """A mean with its interval."""
+    if figure is None:
+        return ""
+    mean = form.format(figure.mean * factor)
+    if figure.low is None or figure.high is None:
+        return mean
+    low, high = (form.format(bound * factor) for bound in (figure.low, figure.high))
+    return f"{mean} ({low} to {high})"
+
+
+def _score(score_mbps: float | None) -> str:
+    return "" if score_mbps is None else f"{score_mbps:.1f}"
