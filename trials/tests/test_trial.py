@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from trimtab_trials.configuration import configuration_hash
-from trimtab_trials.measurement import Measurement, RequestCounts
+from trimtab_trials.measurement import Latency, Measurement, RequestCounts
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 
 
@@ -74,3 +74,21 @@ def test_cost_of_requests_is_that_of_the_replies_in_the_window():
     assert counted.cpu_s_per_1000_requests == 0.5
     assert counted.memory_bytes == 5e6
     assert replace(counted, reply_rate_rps=0.0).cpu_s_per_1000_requests is None
+
+
+def test_replies_that_stay_behind_by_chance_still_follow():
+    """Fewer sessions than usual came: nothing was lost, and nothing waited."""
+    short = Measurement(
+        rate_rps=400.0,
+        reply_rate_rps=320.0,
+        goodput_mbps=1.0,
+        duration_s=0.4,
+        requests=RequestCounts(offered=140, replied=140),
+        reply_latency=Latency(p99_us=4_000.0),
+    )
+    assert short.followed
+    assert not replace(short, reply_latency=Latency(p99_us=50_000.0)).followed, "replies waited for others"
+    assert not replace(
+        short, requests=RequestCounts(offered=141, replied=140, timed_out_after_read=1)
+    ).followed
+    assert not replace(short, reply_latency=Latency()).followed, "without latencies nobody knows"

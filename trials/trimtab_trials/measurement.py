@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 FOLLOWS = 0.95  # replies at 95 % of the offered rate still follow it; the rest is ramp-up and noise
+# What is not answered at once waits: at the end of a rate whose twentieth was left over, for that much of it.
+BACKLOG = (1 - FOLLOWS) / 2
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class Measurement:
 
     `number` counts from 1 in the order of driving. In a closed loop the number of connections takes the place
     of `rate_rps`. `held` says whether the rules of verification and the run's constraints held at it. The
-    fields up to `held` are what curves and tables show; the database reads whole runs with those alone, and
-    then the others are empty.
+    fields up to `duration_s` are what curves and tables show; the database reads whole runs with those alone,
+    and then the others are empty.
 
     `health` is what the generator says of itself, `server_stats` what the server counted during the rate,
     `counters` the averages of the host's counters by source, over the window from the end of the warm-up to
@@ -104,8 +106,16 @@ class Measurement:
 
     @property
     def followed(self) -> bool:
-        """Whether the replies followed the offered rate, as far as ramp-up and chance let them."""
-        return self.reply_rate_rps >= FOLLOWS * self.rate_rps
+        """Whether the replies followed the offered rate.
+
+        Sessions come and go by chance: in a short window fewer requests than usual may have been asked. So
+        replies that stay behind count only where something was left over: requests that nobody waited for
+        any more, or replies that waited behind others.
+        """
+        if self.reply_rate_rps >= FOLLOWS * self.rate_rps:
+            return True
+        p99_us, lost = self.reply_latency.p99_us, self.requests.offered - self.requests.replied
+        return p99_us is not None and not lost and p99_us < BACKLOG * self.duration_s * 1e6
 
     @property
     def cpu_s_per_1000_requests(self) -> float | None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from trimtab_trials.measurement import Latency, Measurement
+from trimtab_trials.measurement import Latency, Measurement, RequestCounts
 from trimtab_tuner.performance import figure, performances
 
 LADDER = (1000.0, 2000.0, 3000.0)
@@ -94,6 +94,7 @@ def test_cost_is_told_at_the_common_load_and_memory_at_its_peak():
         replace(
             one,
             duration_s=1.0,
+            requests=RequestCounts(offered=3000, replied=1500),
             counters={"server_processes": {"cpu_s": 0.1 * n, "peak_memory_bytes": 1e6 * n}},
         )
         for n, one in enumerate(climb(1500), 1)

@@ -77,7 +77,7 @@ class Climbing:
         if math.isinf(self.lost_rps):
             return self._next_above() if self._rises < MOST_RISES else None
         if self.followed_rps == 0.0:
-            descends = (self._rise is not None or self._refinements_left) and self._descents < MOST_DESCENTS
+            descends = self._refinements_left and self._descents < MOST_DESCENTS
             return whole(self.lost_rps / DESCENT) if descends else None
         passed = [rung for rung in self._rungs if self.followed_rps < rung < self.lost_rps]
         if passed:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from trimtab_tuner.performance import Figure, Performance
 from trimtab_tuner.statistics import Gain
 
+MANY_TIMES = 9  # a gain beyond that reads better as a factor
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -32,10 +34,11 @@ def in_words(name: str, own: Performance, default: Performance | None = None) ->
             sentence += f": {_gain(own.capacity_gain, least)}"
     sentence += "."
     costs = [text for text in (_cost(*each) for each in _costs(own, default)) if text]
-    if costs:
-        at = "" if own.load_rps is None else f"At {own.load_rps:,.0f} requests/s it has "
-        sentence += f" {at}{'; '.join(costs)}."
-    return sentence
+    if costs and own.load_rps is not None:
+        sentence += f" At {own.load_rps:,.0f} requests/s: {', '.join(costs)}."
+    memory = None if default is None else default.memory_bytes
+    most = _cost("memory at its peak (PSS)", 1e-6, "MB", own.memory_bytes, memory)
+    return f"{sentence} {most[:1].upper()}{most[1:]}." if most else sentence
 
 
 def _rates(rate: Figure) -> str:
@@ -45,6 +48,8 @@ def _rates(rate: Figure) -> str:
 
 
 def _gain(gain: Gain, least: str) -> str:
+    if gain.gain > MANY_TIMES:
+        return f"{least}{1 + gain.gain:,.0f} times as much"
     sign = "more" if gain.gain >= 0 else "less"
     percent = f"{least}{abs(gain.gain):.0%} {sign}"
     if gain.low is None or gain.high is None:
@@ -60,7 +65,6 @@ def _costs(own: Performance, default: Performance | None) -> Iterator[_Cost]:
     other = Performance() if default is None else default
     yield "p99", 1e-3, "ms", own.p99_us, other.p99_us
     yield "CPU per 1,000 requests", 1e3, "ms", own.cpu_s_per_1000_requests, other.cpu_s_per_1000_requests
-    yield "memory at its peak (PSS)", 1e-6, "MB", own.memory_bytes, other.memory_bytes
 
 
 def _cost(name: str, factor: float, unit: str, own: Figure | None, other: Figure | None) -> str:

@@ -154,7 +154,7 @@ def test_outcome_is_told_in_peoples_terms():
         "workers=4 follows 3,000 requests/s (3,000 to 4,000), the default 1,000"
     )
     assert "200% more" in outcome.sentence
-    assert "At 1,000 requests/s it has p99 1 ms (the default 1 ms)" in outcome.sentence
+    assert "At 1,000 requests/s: p99 1 ms (the default 1 ms)" in outcome.sentence
     own = outcome.ranking[0].performance
     assert (own.capacity_rps.mean, own.load_rps, own.at_least) == (3000.0, 1000.0, False)
 
@@ -365,6 +365,8 @@ def test_remaining_time_goes_by_what_such_trials_have_taken():
         taken(6, 50.0, "verified", TrialPurpose.CONFIRMATION),
     ]
     progress = RunProgress(Broadcaster(), 1, PLAN.estimate(), recorded)
+    progress.enter_phase(RunPhase.CALIBRATING)
+    progress.trial_started(5, DEFAULT, 0)  # a calibration is no trial of the ladder
     progress.enter_phase(RunPhase.SEARCHING)
     progress.expect(RunPhase.CONFIRMING, 4)
     progress.expect(RunPhase.EXPORTING, 1)

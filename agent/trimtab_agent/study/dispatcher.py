@@ -230,8 +230,8 @@ class Dispatcher:
         self._wait_while_paused()
         if self._stop.is_set():
             raise Stopped
-        desk = self._idle.pop(0)
         self._progress.trial_started(order.number, order.job.configuration, len(order.job.ladder))
+        desk = self._idle.pop(0)  # last: whatever goes wrong before leaves no station that is waited for
         report = desk.thread.submit(self._at_station, desk.station, order, on_measured)
         report.add_done_callback(lambda done: self._answered.put((desk, order, done)))
 

@@ -171,7 +171,7 @@ class RunProgress:
                 whole = self._left[later] * self._trial_s(later)
             else:
                 whole = self._phase_s[later] * (1 - self._phase_done if later == phase else 1.0)
-            if later == phase and self._trial_started is not None:
+            if later == phase and later in self._left and self._trial_started is not None:
                 whole -= min(time.monotonic() - self._trial_started, self._trial_s(later))
             left_s += max(0.0, whole)
         return left_s

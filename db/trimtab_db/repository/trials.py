@@ -29,6 +29,7 @@ CURVE = (
     "reply_latency",
     "generator_limited",
     "held",
+    "duration_s",
 )
 """What curves and tables show of a measurement."""
 
