@@ -152,8 +152,7 @@ def test_job_runs_where_it_is_placed(station):
 
 def test_hopeless_job_is_not_driven_at_every_rate(station):
     """Its leader is out of reach."""
-    curve = {200.0: 1e6, 400.0: 1e6}
-    leader = Leader(score_mbps=1e6, goodput_mbps=curve, highest_mbps={200.0: 1.0, 400.0: 1.0}, noise=0.0)
+    leader = Leader(score_mbps=1e6, highest_mbps={200.0: 1.0, 400.0: 1.0}, noise=0.0)
     report = station.carry_out(job(end_early=EarlyEnd(objective="peak", leader=leader)))
     assert report.verdict is Verdict.STOPPED_EARLY, report.reason
     assert len(report.measurements) == 1
