@@ -1,7 +1,7 @@
 """The limit on connections of a run with shortened pauses, from the measurement to the file and back."""
 
 import pytest
-from live_support import start_with_ladder, tiny_spec
+from live_support import LADDER_RPS, tiny_spec
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.results.exporting import text_digest, verdict
 from trimtab_agent.results.outcome import Outcome
@@ -21,8 +21,9 @@ def undisturbed(monkeypatch):
 
 def test_exported_limit_is_for_unscaled_pauses_and_the_measured_one_is_driven(runtime, command):
     """Sessions of a fiftieth of the pauses: the file is lifted, what is driven is not, and both say so."""
-    spec = tiny_spec({"max_connections": KnobSpec(fixed=DEFAULT)}, budget_trials=2, confirmation_repeats=0)
-    run_id = start_with_ladder(runtime, spec)
+    knobs = {"max_connections": KnobSpec(fixed=DEFAULT)}
+    spec = tiny_spec(knobs, ladder=LADDER_RPS, budget_trials=2, confirmation_repeats=0)
+    run_id = runtime.service.start(spec)
     runtime.service.wait()
     run = runtime.repository.run(run_id)
     assert run.state is RunState.FINISHED, run.error
