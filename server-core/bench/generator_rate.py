@@ -1,14 +1,18 @@
 """What one trimtab-load process can do, beside wrk and httperf, and how punctual it is.
 
-All generators are pinned to one CPU and ask trimtab-httpd on another for a 1 KB file. Three tables:
+All generators are pinned to one CPU and ask trimtab-httpd on another. The tables:
 
-Closed loop: 64 connections, rounds in which wrk and trimtab-load alternate in random order. Requests a
-second, and CPU time of the generator a request, which says what a core could do for a server that is fast
-enough.
+CPU time: what a request costs the generator, in the SPECweb99-like mix beside what it costs the server, and
+for a 1 KB file beside wrk and httperf. CPU time and not rates, which say as much about the server.
+
+The others ask for a 1 KB file. Closed loop: 64 connections, rounds in which wrk and trimtab-load alternate in
+random order. Requests a second, and CPU time of the generator a request, which says what a core could do for
+a server that is fast enough.
 
 Highest sustainable rate of the open loop: each generator climbs a ladder of rates. A rate is sustained when
-at least 99.5 % of the requests that were asked for were made and replied to in time, and, for trimtab-load,
-when it did not call itself the limit. The climb ends with the second rate in a row that is not.
+at least 99.5 % of the requests that were asked for were made and replied to, the last of them not long after
+the load was over, and, for trimtab-load, when it did not call itself the limit. The climb ends with the
+second rate in a row that is not.
 
 Punctuality: what was offered at rising rates, and how late the arrivals were.
 
@@ -32,6 +36,7 @@ from typing import Any
 import psutil
 import report
 import servers
+from lab import TIMEOUT_S, Lab
 
 CONNECTIONS = 64
 SESSION_REQUESTS = 100
@@ -46,18 +51,22 @@ ARRIVING_S = 5.0
 
 PATH = "/1k.bin"
 
+MIX_RPS = 20_000
+"""Well below what one worker of the server sustains."""
+
 
 @dataclass(frozen=True)
 class Effort:
     """How often and how long is measured; the ladder of the climbs has steps of the factor `step`."""
 
+    mix_rounds: int = 7
     closed_rounds: int = 7
     climbs: int = 3
     step: float = 1.15
     seconds: int = 3
 
 
-BRIEF = Effort(closed_rounds=1, climbs=1, step=2.0, seconds=1)
+BRIEF = Effort(mix_rounds=1, closed_rounds=1, climbs=1, step=2.0, seconds=1)
 """Just enough to see that it works."""
 
 
@@ -110,9 +119,58 @@ def closed_wrk(url: str, seconds: int) -> tuple[float, float]:
     return done.number(r"Requests/sec:\s+([\d.]+)"), done.cpu_s * 1e6 / done.number(r"(\d+) requests in")
 
 
-def closed_section(url: str, effort: Effort) -> str:
-    """The table of the closed loop."""
-    measured: dict[str, list[tuple[float, float]]] = {"trimtab-load": [], "wrk": []}
+Pairs = dict[str, list[tuple[float, float]]]
+"""By generator and round: requests a second, and CPU microseconds of the generator a request."""
+
+
+def mix_costs(server: servers.Server, lab: Lab, effort: Effort) -> list[tuple[float, float]]:
+    """By round: CPU microseconds a request of the generator and of the server, in the mix.
+
+    Raises RuntimeError when not every request was replied to: then it was no light load.
+    """
+    command = [str(servers.LOAD), "open", f"--url={server.url}", f"--sessions={lab.sessions}"]
+    command += ["--close=reset", f"--rate={MIX_RPS}", f"--duration={effort.seconds}"]
+    command += [f"--timeout={TIMEOUT_S:g}"]
+    costs = []
+    for _ in range(effort.mix_rounds + 1):  # the first one fills the caches
+        before_s = server.cpu_s()
+        done = drive(*command)
+        requests = done.result()["requests"]
+        if requests["replied"] < SUSTAINED * requests["offered"]:
+            raise RuntimeError(f"{MIX_RPS} requests/s of the mix are too many here: {requests}")
+        each_us = 1e6 / requests["replied"]
+        costs.append((done.cpu_s * each_us, (server.cpu_s() - before_s) * each_us))
+    return costs[1:]
+
+
+def cost_section(mix: list[tuple[float, float]], closed: Pairs, opened: Pairs) -> str:
+    """The table of CPU time, with what is wanted."""
+    rows = [("specweb99, beside trimtab-httpd itself", mix, "at most 0.5")]
+    beside = (
+        ("closed loop, beside wrk", closed, "at most 1.0"),
+        ("open loop, beside httperf", opened, "at most 0.33"),
+    )
+    for what, measured, wanted in beside:
+        ours, theirs = measured.values()
+        rows.append((what, [(a[1], b[1]) for a, b in zip(ours, theirs, strict=True)], wanted))
+    return report.table(
+        ["CPU µs/request", "trimtab-load", "the other", "ratio", "wanted"],
+        [
+            [
+                what,
+                report.spread([ours for ours, _ in pairs]),
+                report.spread([other for _, other in pairs]),
+                report.spread([ours / other for ours, other in pairs]),
+                wanted,
+            ]
+            for what, pairs, wanted in rows
+        ],
+    )
+
+
+def closed_pairs(url: str, effort: Effort) -> Pairs:
+    """Both generators in the closed loop."""
+    measured: Pairs = {"trimtab-load": [], "wrk": []}
     sides: list[tuple[str, Callable[[str, int], tuple[float, float]]]] = [
         ("trimtab-load", closed_ours),
         ("wrk", closed_wrk),
@@ -121,6 +179,11 @@ def closed_section(url: str, effort: Effort) -> str:
         random.shuffle(sides)
         for name, run in sides:
             measured[name].append(run(url, effort.seconds))
+    return measured
+
+
+def closed_section(measured: Pairs) -> str:
+    """The table of the closed loop."""
     rows = [
         [
             name,
@@ -140,24 +203,35 @@ def closed_section(url: str, effort: Effort) -> str:
     return report.table(["closed loop", "requests/s", "generator's CPU µs/request"], rows)
 
 
-def open_ours(url: str, rate_rps: float, seconds: int) -> dict[str, Any]:
+def open_ours(url: str, rate_rps: float, seconds: int) -> Drive:
     """One run of the open loop."""
     return drive(
         str(servers.LOAD),
         *("open", f"--url={url}", f"--rate={rate_rps:g}", f"--duration={seconds}", "--timeout=5"),
         *(f"--session-requests={SESSION_REQUESTS}", "--close=reset"),
-    ).result()
+    )
 
 
-def sustained_ours(url: str, rate_rps: float, seconds: int) -> bool:
-    """Whether trimtab-load sustains the rate."""
-    result = open_ours(url, rate_rps, seconds)
-    replied = float(result["requests"]["replied"]) / (rate_rps * seconds)
-    return replied >= SUSTAINED and bool(result["health"]["verdict"] == "ok")
+def allowed_s(seconds: int) -> float:
+    """How long a load of so many seconds may last. The last session begins one interval before the end and
+    takes its time; that is not falling behind.
+    """
+    return seconds / SUSTAINED + SESSION_REQUESTS * 200e-6
 
 
-def sustained_httperf(url: str, rate_rps: float, seconds: int) -> bool:
-    """Whether httperf does: its test must not last longer than the load was to."""
+def sustained_ours(url: str, rate_rps: float, seconds: int) -> float | None:
+    """CPU microseconds a request of trimtab-load at the rate, None if it does not sustain it."""
+    done = open_ours(url, rate_rps, seconds)
+    result = done.result()
+    replied = int(result["requests"]["replied"])
+    enough = replied >= SUSTAINED * rate_rps * seconds and result["elapsed_s"] <= allowed_s(seconds)
+    if not enough or result["health"]["verdict"] != "ok":
+        return None
+    return done.cpu_s * 1e6 / replied
+
+
+def sustained_httperf(url: str, rate_rps: float, seconds: int) -> float | None:
+    """The same of httperf."""
     host, path = url.removeprefix("http://").split("/", 1)
     name, port = host.split(":")
     sessions_per_s = rate_rps / SESSION_REQUESTS
@@ -167,35 +241,47 @@ def sustained_httperf(url: str, rate_rps: float, seconds: int) -> bool:
         *(f"--rate={sessions_per_s:.6f}", f"--num-conns={sessions}", f"--num-calls={SESSION_REQUESTS}"),
     )
     replies, took_s = done.number(r"replies (\d+) test-duration"), done.number(r"test-duration ([\d.]+) s")
-    # The last session begins one interval before the end and takes its time; that is not falling behind.
-    allowed_s = seconds / SUSTAINED + SESSION_REQUESTS * 200e-6
-    return replies / (sessions * SESSION_REQUESTS) >= SUSTAINED and took_s <= allowed_s
+    if replies < SUSTAINED * sessions * SESSION_REQUESTS or took_s > allowed_s(seconds):
+        return None
+    return done.cpu_s * 1e6 / replies
 
 
-def climb(url: str, sustained: Callable[[str, float, int], bool], effort: Effort) -> float:
-    """The highest rate of the ladder that is sustained; 0 if none is."""
-    best_rps, rate_rps, failed = 0.0, float(LOWEST_RPS), 0
+def climb(
+    url: str, sustained: Callable[[str, float, int], float | None], effort: Effort
+) -> tuple[float, float]:
+    """The highest rate of the ladder that is sustained, and CPU microseconds a request at it.
+
+    Raises RuntimeError if none is.
+    """
+    best: tuple[float, float] | None = None
+    rate_rps, failed = float(LOWEST_RPS), 0
     while failed < 2 and rate_rps <= HIGHEST_RPS:
-        if sustained(url, rate_rps, effort.seconds):
-            best_rps, failed = rate_rps, 0
-        else:
+        cpu_us = sustained(url, rate_rps, effort.seconds)
+        if cpu_us is None:
             failed += 1
+        else:
+            best, failed = (rate_rps, cpu_us), 0
         rate_rps *= effort.step
-    return best_rps
+    if best is None:
+        raise RuntimeError(f"not even {LOWEST_RPS} requests/s are sustained here")
+    return best
 
 
-def climb_section(url: str, effort: Effort) -> str:
-    """The table of highest sustainable rates."""
-    best: dict[str, list[float]] = {"trimtab-load": [], "httperf": []}
+def climb_pairs(url: str, effort: Effort) -> Pairs:
+    """Both generators in the open loop, at the highest rates that they sustain."""
+    best: Pairs = {"trimtab-load": [], "httperf": []}
     sides = [("trimtab-load", sustained_ours), ("httperf", sustained_httperf)]
     for _ in range(effort.climbs):
         random.shuffle(sides)
         for name, sustained in sides:
             best[name].append(climb(url, sustained, effort))
-    rows = [[name, report.spread(rates, 0)] for name, rates in best.items()]
-    ratios = [
-        a / b if b else float("inf") for a, b in zip(best["trimtab-load"], best["httperf"], strict=True)
-    ]
+    return best
+
+
+def climb_section(best: Pairs) -> str:
+    """The table of highest sustainable rates."""
+    rows = [[name, report.spread([rate for rate, _ in pairs], 0)] for name, pairs in best.items()]
+    ratios = [ours[0] / theirs[0] for ours, theirs in zip(*best.values(), strict=True)]
     rows.append(["trimtab-load / httperf", report.spread(ratios)])
     return report.table(["open loop", "highest sustainable requests/s"], rows)
 
@@ -204,7 +290,7 @@ def punctuality_section(url: str, effort: Effort) -> str:
     """The table of offered rates and lateness."""
     rows = []
     for rate_rps in RATES_RPS:
-        result = open_ours(url, rate_rps, effort.seconds)
+        result = open_ours(url, rate_rps, effort.seconds).result()
         offered = result["requests"]["offered"]
         rows.append(
             [
@@ -252,35 +338,49 @@ def main() -> None:
     """Measures and prints the section; `--brief` measures just enough to see that it works."""
     effort = BRIEF if "--brief" in sys.argv else Effort()
     with servers.folders() as (folder, root):
+        lab = Lab(folder)
         (root / PATH.lstrip("/")).write_bytes(bytes(1024))
         with servers.running("trimtab-httpd", folder / "server", root, PATH) as server:
             url = server.url + PATH
+            mix = mix_costs(server, lab, effort)
+            closed = closed_pairs(url, effort)
+            opened = climb_pairs(url, effort)
             sections = [
-                closed_section(url, effort),
-                climb_section(url, effort),
+                cost_section(mix, closed, opened),
+                closed_section(closed),
+                climb_section(opened),
                 punctuality_section(url, effort),
                 memory_section(url, folder),
             ]
     print("## What the load generator can offer\n")
     print(
-        "One generator process on one CPU, trimtab-httpd with one worker on another, a 1 KB file. Ratios are "
-        "taken within a round. Median (range).\n"
+        "One generator process on one CPU, trimtab-httpd with one worker on another, a 1 KB file or the "
+        "SPECweb99-like mix. Ratios are taken within a round. Median (range).\n"
     )
+    print(
+        "CPU time of a request, user and system, of the whole process: of the mix in the open loop, at "
+        f"{MIX_RPS:,} requests a second, {effort.mix_rounds} rounds of {effort.seconds} s; of the 1 KB file "
+        "in the runs of the two tables below, httperf and trimtab-load each at the highest rate that it "
+        "sustains. On the loopback the kernel receives a segment in the context of the process that sends "
+        "it: the server's accepting and receiving are in the generator's figures, and the generator's "
+        "receiving in the server's.\n"
+    )
+    print(sections[0] + "\n")
     print(
         f"Closed loop: {CONNECTIONS} connections, {effort.closed_rounds} rounds of {effort.seconds} s, in "
         "random order. In requests a second a ratio above 1 is better than wrk, in CPU time one below.\n"
     )
-    print(sections[0] + "\n")
+    print(sections[1] + "\n")
     print(
         f"Open loop: sessions of {SESSION_REQUESTS} requests; the highest rate, in steps of "
         f"{(effort.step - 1) * 100:.0f} %, that is offered and replied to within "
         f"{(1 - SUSTAINED) * 100:g} %, {effort.climbs} climbs of {effort.seconds} s a rate.\n"
     )
-    print(sections[1] + "\n")
-    print(f"Punctuality of trimtab-load's open loop, {effort.seconds} s per rate.\n")
     print(sections[2] + "\n")
+    print(f"Punctuality of trimtab-load's open loop, {effort.seconds} s per rate.\n")
+    print(sections[3] + "\n")
     print("Memory of one worker process while sessions think, without the kernel's for their sockets.\n")
-    print(sections[3])
+    print(sections[4])
 
 
 if __name__ == "__main__":
