@@ -1,11 +1,18 @@
-import { type QueryClient, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
+import {
+  type Query,
+  type QueryClient,
+  type QueryKey,
+  queryOptions,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { useDeferredValue } from 'react';
 import { call } from '../api/call';
 import { listTrials, type TrialSummary } from '../api/generated';
 import { keys } from '../api/keys';
 import { whenIdle } from './whenIdle';
 
-/** A trial of the list; `pending`: known from the live stream, its measurements have not been read yet. */
+/** A trial of the list; `pending`: it is shown, and read (anew) with the next request. */
 export type KnownTrial = TrialSummary & { pending?: true };
 
 /** The first page comes fast and fills the table in sight, the others follow once that can be used. */
@@ -14,7 +21,10 @@ const LATER_PAGE = 2000;
 const LONGEST_WAIT_MS = 2000;
 
 export const trialsQuery = (client: QueryClient, id: number) =>
-  queryOptions({ queryKey: keys.trials(id), queryFn: () => readTrials(client, id) });
+  queryOptions({
+    queryKey: keys.trials(id),
+    queryFn: ({ signal }) => readTrials(client, id, signal),
+  });
 
 /**
  * The recorded trials of a run with their measurements, by number. What has been read once is not read again. What
@@ -25,16 +35,35 @@ export function useTrials(id: number) {
   return { data: useDeferredValue(data), error, isFetched, refetch };
 }
 
-async function readTrials(client: QueryClient, id: number): Promise<KnownTrial[]> {
-  let read = (client.getQueryData<KnownTrial[]>(keys.trials(id)) ?? []).filter(({ pending }) => !pending);
+/**
+ * Has the lists of trials read from the beginning with the next request: a run's, or all. A run's ladder that grows
+ * changes the scores and verdicts of trials that have been read. Until then they stay as they are shown.
+ */
+export function forgetTrials(client: QueryClient, run?: number): void {
+  const lists = { predicate: ({ queryKey }: Query) => isTrials(queryKey, run) };
+  // What is on its way may hold the trials as they were.
+  void client.cancelQueries(lists);
+  client.setQueriesData<KnownTrial[]>(lists, (known) =>
+    known?.map((trial): KnownTrial => ({ ...trial, pending: true })),
+  );
+}
+
+const isTrials = (key: QueryKey, run?: number): boolean =>
+  key[0] === 'run' && key[2] === 'trials' && (run === undefined || key[1] === run);
+
+async function readTrials(client: QueryClient, id: number, signal: AbortSignal): Promise<KnownTrial[]> {
+  const known = () => client.getQueryData<KnownTrial[]>(keys.trials(id)) ?? [];
+  let read = known().filter(({ pending }) => !pending);
   for (;;) {
+    const after = read.at(-1)?.number ?? 0;
     const limit = read.length === 0 ? FIRST_PAGE : LATER_PAGE;
-    const page = await call(
-      listTrials({ path: { run_id: id }, query: { after: read.at(-1)?.number ?? 0, limit } }),
-    );
+    const page = await call(listTrials({ path: { run_id: id }, query: { after, limit }, signal }));
+    signal.throwIfAborted();
     read = [...read, ...page];
     if (page.length < limit) return read;
-    client.setQueryData(keys.trials(id), read);
+    const last = page.at(-1)?.number ?? after;
+    client.setQueryData(keys.trials(id), [...read, ...known().filter(({ number }) => number > last)]);
     await new Promise<void>((resolve) => whenIdle(resolve, LONGEST_WAIT_MS));
+    signal.throwIfAborted();
   }
 }

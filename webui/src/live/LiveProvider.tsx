@@ -3,6 +3,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
 import { keys } from '../api/keys';
+import { forgetTrials } from '../hooks/useTrials';
 import { applyEvent } from './applyEvent';
 import { type ConnectionState, LiveConnection } from './liveConnection';
 import { LiveStore } from './liveStore';
@@ -32,6 +33,7 @@ export function LiveProvider({ children }: { children: ReactNode }) {
       resumed: () => {
         // The daemon says at once what goes on, if anything does; it may have been killed and begun anew.
         client.setQueryData(keys.progress, null);
+        forgetTrials(client);
         client.invalidateQueries();
       },
     });

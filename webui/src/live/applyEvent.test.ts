@@ -2,6 +2,7 @@ import { QueryClient } from '@tanstack/react-query';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { RunDetail, TrialLine, TrialSummary } from '../api/generated';
 import { keys } from '../api/keys';
+import type { KnownTrial } from '../hooks/useTrials';
 import { defaultConfiguration, progress, run, trial } from '../test/records';
 import { applyEvent, type LadderSoFar } from './applyEvent';
 import { LiveStore } from './liveStore';
@@ -44,6 +45,24 @@ describe('applyEvent', () => {
     client.setQueryData<RunDetail>(keys.run(7), run());
     applyEvent(client, store, { event: 'run', data: { run_id: 7, state: 'finished', phase: 'done' } });
     expect(client.getQueryData<RunDetail>(keys.run(7))).toMatchObject({ state: 'finished', phase: 'done' });
+  });
+
+  it('a ladder that has grown changes the run, and has its trials and its analysis read anew', () => {
+    client.setQueryData<RunDetail>(keys.run(7), run());
+    client.setQueryData<KnownTrial[]>(keys.trials(7), [trial(1), trial(2)]);
+    client.setQueryData<KnownTrial[]>(keys.trials(8), [trial(1)]);
+    client.setQueryData(keys.trial(7, 1), {});
+    client.setQueryData(keys.analysis(7), {});
+    applyEvent(client, store, { event: 'ladder', data: { run_id: 7, ladder: [1000, 2000, 2500] } });
+    expect(client.getQueryData<RunDetail>(keys.run(7))?.ladder).toEqual([1000, 2000, 2500]);
+    expect(client.getQueryData<KnownTrial[]>(keys.trials(7))?.map(({ pending }) => pending)).toEqual([
+      true,
+      true,
+    ]);
+    expect(client.getQueryData<KnownTrial[]>(keys.trials(8))?.[0]).not.toHaveProperty('pending');
+    for (const key of [keys.run(7), keys.trials(7), keys.trial(7, 1), keys.analysis(7)]) {
+      expect(client.getQueryState(key)?.isInvalidated).toBe(true);
+    }
   });
 
   it('collects the rates of the trial under way and starts over with the next trial', () => {

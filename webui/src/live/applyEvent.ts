@@ -3,7 +3,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import type { MeasurementLine, Progress, RunDetail, TrialLine } from '../api/generated';
 import { keys } from '../api/keys';
-import type { KnownTrial } from '../hooks/useTrials';
+import { forgetTrials, type KnownTrial } from '../hooks/useTrials';
 import type { LiveEvent } from './events';
 import type { LiveStore } from './liveStore';
 
@@ -44,10 +44,20 @@ export function applyEvent(client: QueryClient, store: LiveStore, { event, data 
       client.invalidateQueries({ queryKey: keys.run(data.run_id) });
       client.invalidateQueries({ queryKey: keys.runLists });
       break;
+    case 'ladder':
+      client.setQueryData<RunDetail>(
+        keys.run(data.run_id),
+        (known) => known && { ...known, ladder: data.ladder },
+      );
+      forgetTrials(client, data.run_id);
+      client.invalidateQueries({ queryKey: keys.run(data.run_id) });
+      client.invalidateQueries({ queryKey: keys.analysis(data.run_id) });
+      break;
     case 'log':
       if (data.run_id !== null) client.invalidateQueries({ queryKey: keys.events(data.run_id) });
       break;
     case 'lost':
+      forgetTrials(client);
       client.invalidateQueries();
       break;
   }

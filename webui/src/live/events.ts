@@ -3,6 +3,7 @@
 
 import type {
   CounterValues,
+  LadderChange,
   LogLine,
   Lost,
   MeasurementLine,
@@ -17,6 +18,7 @@ interface Payloads {
   trial: TrialLine;
   measurement: MeasurementLine;
   run: RunChange;
+  ladder: LadderChange;
   log: LogLine;
   lost: Lost;
 }
@@ -29,6 +31,7 @@ export const EVENT_NAMES: readonly (keyof Payloads)[] = [
   'trial',
   'measurement',
   'run',
+  'ladder',
   'log',
   'lost',
 ];

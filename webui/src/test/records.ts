@@ -7,6 +7,7 @@ import type {
   Measurement,
   MeasurementSummary,
   Outcome,
+  Performance,
   Preset,
   Progress,
   RunDetail,
@@ -142,6 +143,7 @@ export function measurement(rate_rps: number, goodput_mbps: number): Measurement
     },
     reply_latency: { p50_us: 300, p90_us: 900, p99_us: 2100, p999_us: 5000, max_us: 9000, mean_us: 400 },
     generator_limited: false,
+    held: true,
   };
 }
 
@@ -332,6 +334,26 @@ export const preset: Preset = {
   },
 };
 
+const figure = (mean: number, spread: number) => ({ mean, low: mean - spread, high: mean + spread });
+
+/** What a finalist that follows so many requests per second does. */
+export function performance(capacity_rps: number, change: Partial<Performance> = {}): Performance {
+  return {
+    capacity_rps: figure(capacity_rps, 200),
+    capacity_mbps: figure(capacity_rps / 8, 25),
+    at_least: false,
+    capacity_gain: null,
+    load_rps: 5000,
+    p50_us: figure(400, 20),
+    p99_us: figure(3100, 200),
+    p999_us: figure(8000, 900),
+    cpu_s_per_1000_requests: figure(0.12, 0.01),
+    memory_bytes: figure(48e6, 1e6),
+    blocks: 4,
+    ...change,
+  };
+}
+
 export function outcome(change: Partial<Outcome> = {}): Outcome {
   const gain = { gain: 0.23, low: 0.2, high: 0.26, significant: true, blocks: 4, confidence: 0.95 };
   const best = { ...defaultConfiguration, workers: 4 };
@@ -351,6 +373,8 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
         mean_score_mbps: 615,
         gain,
         stability: 'flat',
+        is_expert: false,
+        performance: performance(9200, { capacity_gain: gain }),
       },
       {
         rank: 2,
@@ -361,12 +385,14 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
         mean_score_mbps: 500,
         gain: null,
         stability: 'unknown',
+        is_expert: false,
+        performance: performance(5200),
       },
     ],
     verdicts: { verified: 24 },
     front: null,
     remeasured: null,
-    remark_on_ladder: '',
+    capacity: null,
     remark_on_ranks: '',
     ...change,
   };

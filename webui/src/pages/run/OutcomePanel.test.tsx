@@ -18,7 +18,6 @@ it('at the end shows the sentence, the interval and the ranking', async () => {
   const ended = run({
     outcome: outcome({
       remark_on_ranks: 'Rank and gain are two tests.',
-      remark_on_ladder: 'It may be faster.',
     }),
   });
   await renderInApp(<OutcomePanel run={ended} standard={trial(1)} best={best} />);
@@ -28,7 +27,6 @@ it('at the end shows the sentence, the interval and the ranking', async () => {
   expect(rows[1]).toHaveTextContent('3 of 4');
   expect(rows[2]).toHaveTextContent('(default)');
   expect(screen.getByText(/Rank and gain are two tests\./)).toBeVisible();
-  expect(screen.getByText('It may be faster.')).toBeVisible();
 });
 
 it('says so when a gain could be chance or was not confirmed', async () => {

@@ -5,7 +5,6 @@ import type { RunDetail, TrialSummary } from '../../api/generated';
 import { Figure, FigureList } from '../../components/Figure';
 import { GainText } from '../../components/GainText';
 import { KnobChips } from '../../components/KnobChips';
-import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { formatGain, formatMbps } from '../../maths/format';
 import { describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
@@ -21,7 +20,7 @@ interface OutcomePanelProps {
 export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
   if (run.outcome) {
     const { confirmed, default: original, ranking } = run.outcome;
-    const { remark_on_ranks: onRanks, remark_on_ladder: onLadder } = run.outcome;
+    const { remark_on_ranks: onRanks } = run.outcome;
     const isDefault = run.outcome.best !== null && sameConfiguration(run.outcome.best, original);
     const measured = ranking.some(({ scores_mbps }) => scores_mbps.length > 0);
     return (
@@ -40,11 +39,6 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
             />
           )}
         </FigureList>
-        {onLadder && (
-          <div className={classes.remark}>
-            <Message title="The ladder ends below what it can do.">{onLadder}</Message>
-          </div>
-        )}
         {measured && (
           <>
             <Ranking run={run} ranking={ranking} />
