@@ -5,18 +5,31 @@ import classes from './GainText.module.css';
 /** What an interval says where nothing else is said of it. */
 const USUAL_CONFIDENCE = 0.95;
 
-/** A gain over the default with its interval, how sure that is, and whether the gain could be chance. */
-export function GainText({ gain }: { gain: Gain | null }) {
+/**
+ * A gain over the default with its interval, how sure that is, and whether the gain could be chance; `atLeast` where
+ * nothing has shown how much it is at most.
+ */
+export function GainText({ gain, atLeast = false }: { gain: Gain | null; atLeast?: boolean }) {
   if (gain === null) return <>–</>;
+  const known = gain.low !== null || gain.high !== null;
   return (
     <span className={classes.gain}>
-      <strong>{formatGain(gain.gain)}</strong>
+      <strong>
+        {atLeast && 'at least '}
+        {formatGain(gain.gain)}
+      </strong>
       <span className={classes.interval}>
-        {gain.low === null || gain.high === null
-          ? 'too few repeats for an interval'
-          : `${formatConfidence(gain.confidence ?? USUAL_CONFIDENCE)} interval ${formatGain(gain.low)} to ${formatGain(gain.high)}`}
-        {gain.low !== null && !gain.significant && ', could be chance'}
+        {known ? intervalText(gain) : 'too few repeats for an interval'}
+        {known && !gain.significant && ', could be chance'}
       </span>
     </span>
   );
+}
+
+function intervalText({ low, high, confidence = USUAL_CONFIDENCE }: Gain): string {
+  const interval = `${formatConfidence(confidence)} interval`;
+  if (high === null) return `${interval} from ${formatGain(low)}`;
+  return low === null
+    ? `${interval} up to ${formatGain(high)}`
+    : `${interval} ${formatGain(low)} to ${formatGain(high)}`;
 }

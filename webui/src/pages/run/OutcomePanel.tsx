@@ -1,7 +1,7 @@
 // The answer: the outcome once there is one, until then the best so far, and how sure that is.
 
 import { Table } from '@mantine/core';
-import type { RunDetail, TrialSummary } from '../../api/generated';
+import type { Outcome, RunDetail, TrialSummary } from '../../api/generated';
 import { Figure, FigureList } from '../../components/Figure';
 import { GainText } from '../../components/GainText';
 import { KnobChips } from '../../components/KnobChips';
@@ -9,6 +9,8 @@ import { Panel } from '../../components/Panel';
 import { formatGain, formatMbps } from '../../maths/format';
 import { describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
 import { freePart, gainOver } from './facts';
+import { finalists } from './finalists';
+import { CapacityBars, Headline, PeopleTable } from './People';
 import classes from './Run.module.css';
 
 interface OutcomePanelProps {
@@ -18,38 +20,7 @@ interface OutcomePanelProps {
 }
 
 export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
-  if (run.outcome) {
-    const { confirmed, default: original, ranking } = run.outcome;
-    const { remark_on_ranks: onRanks } = run.outcome;
-    const isDefault = run.outcome.best !== null && sameConfiguration(run.outcome.best, original);
-    const measured = ranking.some(({ scores_mbps }) => scores_mbps.length > 0);
-    return (
-      <Panel title="Outcome">
-        <p className={classes.sentence}>{run.outcome.sentence}</p>
-        <FigureList>
-          <Figure
-            label="Gain over the default"
-            value={isDefault ? 'none shown' : <GainText gain={run.outcome.gain} />}
-            detail={isDefault ? 'the default is kept' : confirmed ? undefined : 'not confirmed'}
-          />
-          {run.outcome.best && (
-            <Figure
-              label={confirmed || isDefault ? 'Configuration to use' : 'Best of the search'}
-              value={<KnobChips of={freePart(run.outcome.best, run.space)} />}
-            />
-          )}
-        </FigureList>
-        {measured && (
-          <>
-            <Ranking run={run} ranking={ranking} />
-            <p className={classes.dimmed}>
-              Confirmed, interleaved. Those that share a rank cannot be told apart. {onRanks}
-            </p>
-          </>
-        )}
-      </Panel>
-    );
-  }
+  if (run.outcome) return <Found run={run} outcome={run.outcome} />;
   return (
     <Panel
       title="Best so far"
@@ -79,13 +50,45 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
   );
 }
 
-function Ranking({
-  run,
-  ranking,
-}: {
-  run: RunDetail;
-  ranking: NonNullable<RunDetail['outcome']>['ranking'];
-}) {
+function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
+  const { confirmed, best, gain, ranking, remark_on_ranks: onRanks } = outcome;
+  const isDefault = best !== null && sameConfiguration(best, outcome.default);
+  const measured = ranking.some(({ scores_mbps }) => scores_mbps.length > 0);
+  const people = finalists(outcome);
+  const own = people.find(({ isBest }) => isBest);
+  const standard = isDefault ? undefined : people.find(({ ranked }) => ranked.is_default);
+  return (
+    <Panel title="Outcome">
+      <p className={classes.sentence}>{outcome.sentence}</p>
+      <FigureList>
+        {own && <Headline own={own.performance} standard={standard?.performance} />}
+        <Figure
+          label={own ? 'Gain in score' : 'Gain over the default'}
+          value={isDefault ? 'none shown' : <GainText gain={gain} />}
+          detail={isDefault ? 'the default is kept' : confirmed ? undefined : 'not confirmed'}
+        />
+        {best && (
+          <Figure
+            label={confirmed || isDefault ? 'Configuration to use' : 'Best of the search'}
+            value={<KnobChips of={freePart(best, run.space)} />}
+          />
+        )}
+      </FigureList>
+      <CapacityBars of={people} />
+      {people.length > 0 && <PeopleTable of={people} />}
+      {measured && (
+        <>
+          <Ranking run={run} ranking={ranking} />
+          <p className={classes.dimmed}>
+            Confirmed, interleaved. Those that share a rank cannot be told apart. {onRanks}
+          </p>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function Ranking({ run, ranking }: { run: RunDetail; ranking: Outcome['ranking'] }) {
   return (
     <Table.ScrollContainer minWidth={520} type="native" mt="md">
       <Table fz="sm" verticalSpacing={6}>
