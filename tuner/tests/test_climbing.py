@@ -55,6 +55,15 @@ def test_ladder_ends_with_the_first_rung_that_the_best_did_not_follow():
     assert set(ladder) <= set(rates)
 
 
+def test_climb_that_is_only_told_what_was_measured_comes_to_the_same_end():
+    """As a run does that goes on from what is recorded."""
+    climbing, told = (Climbing(LADDER, rise=RUNG_RISE, refinements=2) for _ in range(2))
+    for rate in driven(climbing, 60_000):
+        told.tell(rate, good=rate <= 60_000)
+    assert (told.followed_rps, told.lost_rps) == (climbing.followed_rps, climbing.lost_rps)
+    assert told.next_rate() is None
+
+
 def test_ladder_that_shall_not_be_left_is_not():
     """A run with a fixed ladder compares with others on it."""
     assert driven(Climbing(LADDER), 1e6) == [*LADDER]

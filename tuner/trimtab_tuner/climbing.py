@@ -98,7 +98,9 @@ class Climbing:
             self._told += 1
         elif math.isinf(self.lost_rps):
             self._rises += 1
-            self._reached = self._rungs.index(rate_rps)
+            while self._rungs[self._reached] < rate_rps:
+                self._reached += 1
+                self._rung(self._reached)
         elif self.followed_rps == 0.0:
             self._descents += 1
         elif rate_rps not in self._rungs:
@@ -110,9 +112,13 @@ class Climbing:
         if self._rise is None:
             return None
         stride = min(LONGEST_STRIDE, 1 << max(0, self._rises - SINGLE_STRIDES + 1))
-        while len(self._rungs) <= self._reached + stride:
-            self._rungs.append(whole(self._rungs[-1] * self._rise))
-        return self._rungs[self._reached + stride]
+        return self._rung(self._reached + stride)
+
+    def _rung(self, number: int) -> float:
+        """The rung of that number above the last of the first rates."""
+        while len(self._rungs) <= number:
+            self._rungs.append(whole(self._rungs[-1] * (self._rise or 1.0)))
+        return self._rungs[number]
 
     @property
     def steps_left(self) -> int:

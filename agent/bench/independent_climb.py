@@ -1,0 +1,205 @@
+"""Whether what a run announces is true from outside: the exported file and the default, climbed by hand.
+
+Nothing of the agent takes part. The server is started as the comment in its exported file says, on the run's
+server CPUs; trimtab-load drives it over the run's own sessions, with other arrivals and for longer than the
+run did, at rates of its own: upwards by a tenth until two in a row are not followed, then halved. A rate is
+followed when 95 % of it is answered; half a percent of failed requests, or a tenth of late ones, end it too.
+
+    python agent/bench/independent_climb.py VAR RUN [RUN …]
+
+prints a line for each run: announced and climbed, for the default and for the recommended configuration.
+"""
+
+import json
+import math
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from trimtab_agent.settings import AgentSettings
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderContext
+
+ADDRESS = ("127.0.0.1", 8000)  # where exported files listen
+RATE_S = 5.0
+WARMUP_S = 1.0
+RISE = 1.1
+HALVINGS = 2
+FOLLOWS = 0.95
+MOST_FAILED = 0.005
+MOST_LATE = 0.1
+SEED = 977
+PROGRAMS = AgentSettings()
+
+
+class Outside:
+    """One run as an administrator sees it: its files, and what it said."""
+
+    def __init__(self, var: Path, run_id: int) -> None:
+        self.var = var
+        shown = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "trimtab_agent.terminal.main",
+                "show",
+                str(run_id),
+                f"--var={var}",
+                "--json",
+            ],
+            check=True,
+            capture_output=True,
+        )
+        document = json.loads(shown.stdout)
+        self.run: dict[str, Any] = document["run"]
+        self.outcome: dict[str, Any] = self.run["outcome"]
+        self.target = TARGETS[self.run["target"]]
+        self.exports = var / "exports" / f"run-{run_id}"
+        own = next(e for e in document["exports"] if e["format"] == self.target.program)
+        self.exported: str = own["text"]
+        (self.file_set,) = (var / "filesets").glob(f"{self.run['workload']}-*")
+        self.sessions = max(self.file_set.glob("sessions-*.log"), key=lambda path: path.stat().st_mtime)
+
+    def default(self) -> str:
+        """The server's file with the run's default values."""
+        if self.run["base"]:
+            return str(self.run["base"]["text"])
+        context = RenderContext(
+            root=str(self.file_set / "root"),
+            listen=(f"{ADDRESS[0]}:{ADDRESS[1]}",),
+            server_cpus=tuple(self.run["layout"]["server"]),
+            prefix=str(self.exports),
+            error_log=str(self.exports / "error.log"),
+        )
+        return self.target.render(self.outcome["default"], context)
+
+    def announced(self, configuration: dict[str, Any]) -> str:
+        """The capacity that the run has stated."""
+        ranked = next((r for r in self.outcome["ranking"] if r["configuration"] == configuration), None)
+        performance = None if ranked is None else ranked["performance"]
+        if performance is None or performance["capacity_rps"] is None:
+            return "none"
+        return f"{'at least ' * performance['at_least']}{performance['capacity_rps']['mean']:,.0f}"
+
+
+def main() -> None:
+    """Prints the table."""
+    var = Path(sys.argv[1]).resolve()
+    print("| run | default: announced | climbed | recommended: announced | climbed |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for run_id in map(int, sys.argv[2:]):
+        seen = Outside(var, run_id)
+        cells = [seen.target.name]
+        for configuration, text in (
+            (seen.outcome["default"], seen.default()),
+            (seen.outcome["best"], seen.exported),
+        ):
+            announced = seen.announced(configuration)
+            start = float(re.sub(r"[^0-9]", "", announced) or 2000)
+            cells += [announced, f"{climb(seen, text, start / 2):,.0f}"]
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def climb(seen: Outside, text: str, start_rps: float) -> float:
+    """The highest rate that the server follows with this file."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = started(seen, text, Path(folder))
+        try:
+            return highest(seen, start_rps)
+        finally:
+            server.terminate()
+            server.wait(10)
+
+
+def started(seen: Outside, text: str, folder: Path) -> "subprocess.Popen[bytes]":
+    """The server with the file, as the file itself says, once it answers."""
+    name = seen.target.file_name
+    # Its directories are those of the run's exports; here it runs beside them.
+    (folder / name).write_text(text.replace(str(seen.exports), str(folder)))
+    shutil.copytree(seen.exports, folder / "own", dirs_exist_ok=True)
+    command = shlex.split(start_command(seen.exported, name))
+    if command[0] == "trimtab-httpd":
+        command[0] = str(PROGRAMS.httpd_path)
+    cpus = ",".join(map(str, seen.run["layout"]["server"]))
+    log = (folder / "log").open("wb")
+    server = subprocess.Popen(["taskset", "-c", cpus, *command], cwd=folder, stdout=log, stderr=log)
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and server.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(ADDRESS) == 0:
+                return server
+        time.sleep(0.05)
+    server.kill()
+    raise SystemExit(f"{seen.target.name} does not answer: {(folder / 'log').read_text()[-400:]}")
+
+
+def start_command(text: str, file_name: str) -> str:
+    """What the comment at the top of an exported file says after `Start:`."""
+    comment = re.sub(r"\n#   ", " ", text)
+    found = re.search(r"Start: (.*)", comment)
+    return found.group(1) if found else f"trimtab-httpd -c {file_name}"
+
+
+def highest(seen: Outside, start_rps: float) -> float:
+    """The highest rate that is followed, found by hand."""
+    followed, lost, rate = 0.0, math.inf, start_rps
+    misses = 0
+    while misses < 2:
+        if follows(seen, rate):
+            followed, misses = max(followed, rate), 0
+        else:
+            lost, misses = min(lost, rate), misses + 1
+            if followed == 0.0:
+                rate, misses = rate / 2, 0
+                continue
+        rate *= RISE
+    lost = min(rate for rate in (lost, followed * RISE * RISE) if rate > followed)
+    for _ in range(HALVINGS):
+        between = math.sqrt(followed * lost)
+        if follows(seen, between):
+            followed = between
+        else:
+            lost = between
+    return followed
+
+
+def follows(seen: Outside, rate_rps: float) -> bool:
+    """Whether a rate is followed."""
+    cpus = seen.run["layout"]["generator"]
+    settings = seen.run["settings"]
+    done = subprocess.run(
+        [
+            *("taskset", "-c", ",".join(map(str, cpus))),
+            *(str(PROGRAMS.load_path), "open", f"--url=http://{ADDRESS[0]}:{ADDRESS[1]}/"),
+            *(f"--rate={rate_rps:.0f}", f"--duration={RATE_S}", f"--warmup={WARMUP_S}"),
+            *(f"--timeout={settings['timeout_s']}", f"--sessions={seen.sessions}", f"--seed={SEED}"),
+            *(f"--processes={len(cpus)}", "--close=reset"),
+        ],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    result = json.loads(done.stdout.splitlines()[-1])
+    requests = result["requests"]
+    late = requests["timed_out_before_read"] + requests["timed_out_after_read"]
+    fair = requests["failed"] <= MOST_FAILED * requests["offered"] and late <= MOST_LATE * requests["offered"]
+    good = bool(fair and result["reply_rate_rps"] >= FOLLOWS * rate_rps)
+    print(
+        f"{seen.target.name} {rate_rps:,.0f}: {result['reply_rate_rps']:,.0f} answered, {late} late, "
+        f"{requests['failed']} failed, generator {result['health']['verdict']}",
+        file=sys.stderr,
+        flush=True,
+    )
+    return good
+
+
+if __name__ == "__main__":
+    main()
