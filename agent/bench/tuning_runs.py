@@ -5,7 +5,7 @@ A/A: the default and the same with another keep-alive timeout, which changes not
 claimed difference is wrong.  A/B: connections are the limit (clients' pauses see to that), and one
 configuration admits 5 % fewer; not to tell them apart is wrong.  Quick against grid: the best of a `quick`
 run and the best of an exhaustive grid, which drives every configuration of the preset's grid up the whole of
-the same ladder, repeated in turns.
+the ladder as quick left it, repeated in turns.
 
 Takes three hours.  TRIMTAB_AA, TRIMTAB_AB and TRIMTAB_GRIDS in the environment set how many runs there are
 of each (40, 10, 1).
@@ -118,13 +118,9 @@ def _print_quick_against_grid(runtime: Runtime, seed: int) -> None:
         "budget_trials": GRID_BUDGET,
         "early_stopping": False,
         "confirmation_repeats": 0,
+        "ladder": ladder,
     }
-    grid = runtime.service.start(RunSpec(preset="quick", seed=seed, settings=settings))
-    runtime.service.stop(grid)
-    runtime.service.wait()
-    runtime.repository.set_run_ladder(grid, ladder)
-    runtime.service.resume(grid)
-    runtime.service.wait()
+    grid, _ = _finished(runtime, RunSpec(preset="quick", seed=seed, settings=settings))
     # Without the default in between, which only a search that is judged by its noise needs.
     cells = [t for t in runtime.repository.whole_trials(grid) if t.proposal_number is not None]
     grid_s = sum((t.finished_at - t.started_at).total_seconds() for t in cells)
