@@ -15,6 +15,8 @@ export interface LegendEntry {
   colour?: number;
   /** Points without a line. */
   point?: boolean | undefined;
+  /** What stands for no series: a crossed point, an upright line. */
+  sign?: 'cross' | 'upright';
 }
 
 export interface ChartTable {
@@ -63,7 +65,10 @@ export function ChartFigure(props: ChartFigureProps) {
         <ul className={classes.legend}>
           {legend.map((entry, index) => (
             <li key={entry.label} className={classes.entry}>
-              <Swatch index={entry.colour ?? index} shape={entry.point ? 'point' : legendShape} />
+              <Swatch
+                index={entry.colour ?? index}
+                shape={entry.sign ?? (entry.point ? 'point' : legendShape)}
+              />
               <span>{entry.label}</span>
               {entry.value !== undefined && <strong className={classes.latest}>{entry.value}</strong>}
             </li>
@@ -114,7 +119,7 @@ const TableToggle = memo(function TableToggle({ asTable, name, controls, onToggl
 
 interface SwatchProps {
   index: number;
-  shape: 'line' | 'area' | 'point';
+  shape: 'line' | 'area' | 'point' | 'cross' | 'upright';
 }
 
 const Swatch = memo(function Swatch({ index, shape }: SwatchProps) {
@@ -124,6 +129,8 @@ const Swatch = memo(function Swatch({ index, shape }: SwatchProps) {
     <svg width="22" height="10" aria-hidden="true">
       {shape === 'area' && <rect x="5" y="0" width="12" height="10" rx="2" fill={colour} />}
       {shape === 'point' && <circle cx="11" cy="5" r="3.5" fill="none" stroke={colour} strokeWidth="2" />}
+      {shape === 'cross' && <path d="M7 1l8 8m0-8l-8 8" stroke={theme.text} strokeWidth="2" />}
+      {shape === 'upright' && <path d="M11 0v10" stroke={theme.text} strokeWidth="2" strokeDasharray="3 2" />}
       {shape === 'line' && (
         <line
           x1="0"

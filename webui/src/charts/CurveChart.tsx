@@ -7,9 +7,14 @@ import { tickText } from '../maths/ticks';
 import { ChartFigure } from './ChartFigure';
 import { seriesColour, seriesDash, useChartTheme } from './chartTheme';
 
+export interface CurvePoint extends Point {
+  /** Drawn as a cross, for what the chart's `crossed` says. */
+  crossed?: boolean;
+}
+
 export interface Curve {
   label: string;
-  points: Point[];
+  points: CurvePoint[];
   /** Place in the palette, so that a curve keeps its looks when others come and go. */
   style: number;
   /** Points alone, without a line through them. */
@@ -31,15 +36,21 @@ interface CurveChartProps {
   xTicks?: readonly number[];
   /** A bound across the chart, with its name. */
   threshold?: { label: string; value: number };
+  /** A place on the x axis, with its name: an upright line. */
+  mark?: { label: string; value: number } | undefined;
+  /** What a cross in place of a point means. */
+  crossed?: string;
   /** What stands before "at most" in the text alternative; the highest value when left out. */
   summary?: string;
 }
 
+const POINT_PX = 4;
+const CROSS_PX = 7;
 const POINTS = ['circle', 'rectRot', 'triangle', 'rect'] as const;
 
 export function CurveChart(props: CurveChartProps) {
   const { label, xName, curves, formatX, formatY, height, logarithmic = false, xTicks } = props;
-  const { threshold, summary, fitted = false } = props;
+  const { threshold, mark, crossed, summary, fitted = false } = props;
   const theme = useChartTheme();
   const sorted = curves.map((curve) => ({ ...curve, points: curve.points.toSorted((a, b) => a.x - b.x) }));
   const xs = [...new Set(sorted.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
@@ -51,8 +62,8 @@ export function CurveChart(props: CurveChartProps) {
     backgroundColor: theme.surface,
     borderDash: seriesDash(style),
     borderWidth: 2,
-    pointStyle: POINTS[style % POINTS.length],
-    pointRadius: 4,
+    pointStyle: points.map((point) => (point.crossed ? 'crossRot' : POINTS[style % POINTS.length])),
+    pointRadius: points.map((point) => (point.crossed ? CROSS_PX : POINT_PX)),
     pointBorderWidth: 2,
   }));
   const bound = threshold && {
@@ -63,12 +74,26 @@ export function CurveChart(props: CurveChartProps) {
     borderWidth: 1.5,
     pointRadius: 0,
   };
-  const data: ChartData<'line', Point[]> = { datasets: bound ? [...measured, bound] : measured };
+  const highest = Math.max(0, ...sorted.flatMap(({ points }) => points.map(({ y }) => y)));
+  const upright = mark && {
+    label: mark.label,
+    data: [0, highest].map((y) => ({ x: mark.value, y })),
+    borderColor: theme.text,
+    borderDash: [3, 4],
+    borderWidth: 1.5,
+    pointRadius: 0,
+    pointHitRadius: 0,
+  };
+  const data: ChartData<'line', Point[]> = {
+    datasets: [...measured, ...(bound ? [bound] : []), ...(upright ? [upright] : [])],
+  };
+  const hasCrosses = sorted.some(({ points }) => points.some((point) => point.crossed));
   const options: ChartOptions<'line'> = {
     parsing: false,
     interaction: { mode: 'nearest', axis: 'x', intersect: false },
     plugins: {
       tooltip: {
+        filter: ({ dataset }) => dataset.label !== mark?.label,
         callbacks: {
           title: ([first]) => formatX(first?.parsed.x ?? 0),
           label: ({ dataset, parsed }) => `${dataset.label}: ${formatY(parsed.y ?? Number.NaN)}`,
@@ -106,20 +131,27 @@ export function CurveChart(props: CurveChartProps) {
   const peaks = sorted.map(
     ({ label: name, points }) => `${name} at most ${formatY(Math.max(...points.map(({ y }) => y)))}`,
   );
+  const told = [summary ?? peaks.join(', '), threshold?.label, mark?.label].filter(Boolean);
+  const cellText = (point: CurvePoint | undefined) =>
+    formatY(point?.y ?? Number.NaN) + (point?.crossed ? `, ${crossed}` : '');
   return (
     <ChartFigure
-      label={`${label}: ${summary ?? peaks.join(', ')}${threshold ? `; ${threshold.label}` : ''}.`}
-      legend={sorted.map(({ label: name, style, scattered }) => ({
-        label: name,
-        colour: style,
-        point: scattered,
-      }))}
+      label={`${label}: ${told.join('; ')}.`}
+      legend={[
+        ...sorted.map(({ label: name, style, scattered }) => ({
+          label: name,
+          colour: style,
+          point: scattered,
+        })),
+        ...(hasCrosses && crossed ? [{ label: crossed, sign: 'cross' as const }] : []),
+        ...(mark ? [{ label: mark.label, sign: 'upright' as const }] : []),
+      ]}
       height={height}
       table={() => ({
         columns: [xName, ...sorted.map((curve) => curve.label)],
         rows: xs.map((x) => [
           formatX(x),
-          ...sorted.map(({ points }) => formatY(points.find((point) => point.x === x)?.y ?? Number.NaN)),
+          ...sorted.map(({ points }) => cellText(points.find((point) => point.x === x))),
         ]),
       })}
     >

@@ -6,6 +6,7 @@ import { Panel } from '../../components/Panel';
 import type { LadderSoFar } from '../../live/applyEvent';
 import { formatMbps } from '../../maths/format';
 import type { Rungs } from '../../maths/rungs';
+import { RULE_BROKEN } from './facts';
 
 interface CurvesPanelProps {
   rungs: Rungs;
@@ -16,7 +17,7 @@ interface CurvesPanelProps {
 }
 
 interface Measured {
-  measurements: readonly { rate_rps: number; goodput_mbps: number }[];
+  measurements: readonly { rate_rps: number; goodput_mbps: number; held?: boolean }[];
 }
 
 /** Goodput over the ladder: the default, the best, the trials looked at, and the one under way. */
@@ -36,9 +37,10 @@ export const CurvesPanel = memo(function CurvesPanel(props: CurvesPanelProps) {
           {
             label,
             style,
-            points: trial.measurements.map(({ rate_rps, goodput_mbps }) => ({
+            points: trial.measurements.map(({ rate_rps, goodput_mbps, held = true }) => ({
               x: rate_rps,
               y: goodput_mbps,
+              crossed: !held,
             })),
           },
         ]
@@ -59,6 +61,7 @@ export const CurvesPanel = memo(function CurvesPanel(props: CurvesPanelProps) {
           formatX={rungs.format}
           formatY={(goodput) => formatMbps(goodput)}
           height={320}
+          crossed={RULE_BROKEN}
         />
       )}
     </Panel>

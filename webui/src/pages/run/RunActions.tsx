@@ -11,6 +11,7 @@ import { ApiError } from '../../api/call';
 import type { Progress, RunDetail } from '../../api/generated';
 import { LinkButton } from '../../components/links';
 import { usePauseRun, useResumeRun, useStopRun } from '../../hooks/useRunActions';
+import { isCapacityOnly } from './facts';
 import classes from './RunActions.module.css';
 
 const RESUMABLE: readonly RunDetail['state'][] = ['stopped', 'failed', 'interrupted'];
@@ -27,6 +28,7 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
   const error = run.state === 'running' ? (stop.error ?? pause.error) : resume.error;
   const stopping = stop.isPending || (stop.isSuccess && run.state === 'running');
   const navigate = useNavigate();
+  const found = !isCapacityOnly(run);
   useActions([
     ...(run.state === 'running' && !paused
       ? [{ title: `Pause run ${run.id}`, keys: 'p', run: () => pause.mutate(run.id) }]
@@ -35,16 +37,20 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
     ...(paused || RESUMABLE.includes(run.state)
       ? [{ title: `Resume run ${run.id}`, keys: 'p', run: () => resume.mutate({ id: run.id }) }]
       : []),
-    {
-      title: `Exports of run ${run.id}`,
-      keys: 'e',
-      run: () => void navigate({ to: '/runs/$id/export', params: { id: run.id } }),
-    },
-    {
-      title: `Compare run ${run.id}`,
-      keys: 'c',
-      run: () => void navigate({ to: '/compare', search: { runs: run.id } }),
-    },
+    ...(found
+      ? [
+          {
+            title: `Exports of run ${run.id}`,
+            keys: 'e',
+            run: () => void navigate({ to: '/runs/$id/export', params: { id: run.id } }),
+          },
+          {
+            title: `Compare run ${run.id}`,
+            keys: 'c',
+            run: () => void navigate({ to: '/compare', search: { runs: run.id } }),
+          },
+        ]
+      : []),
   ]);
   return (
     <>
@@ -82,14 +88,16 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
           Resume
         </Button>
       )}
-      <LinkButton
-        to="/runs/$id/export"
-        params={{ id: run.id }}
-        variant={run.state === 'finished' ? 'filled' : 'default'}
-        leftSection={<IconFileExport size={16} aria-hidden />}
-      >
-        Exports
-      </LinkButton>
+      {found && (
+        <LinkButton
+          to="/runs/$id/export"
+          params={{ id: run.id }}
+          variant={run.state === 'finished' ? 'filled' : 'default'}
+          leftSection={<IconFileExport size={16} aria-hidden />}
+        >
+          Exports
+        </LinkButton>
+      )}
       {error && (
         <p role="alert" className={classes.error}>
           {error.message}

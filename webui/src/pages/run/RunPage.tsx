@@ -15,10 +15,11 @@ import { useTrials } from '../../hooks/useTrials';
 import { formatTime } from '../../maths/format';
 import { numbersIn } from '../../maths/numberList';
 import { rungsOf } from '../../maths/rungs';
+import { CapacityPanel } from './CapacityPanel';
 import { CurvesPanel } from './CurvesPanel';
 import { EventsPanel } from './EventsPanel';
 import { FrontPanel } from './FrontPanel';
-import { freeKnobs, keyTrials, toggled } from './facts';
+import { freeKnobs, isCapacityOnly, keyTrials, toggled } from './facts';
 import { HeatMapPanel, type MapLook } from './HeatMapPanel';
 import { NotesPanel } from './NotesPanel';
 import { OutcomePanel } from './OutcomePanel';
@@ -95,56 +96,62 @@ function Loaded({ run }: { run: RunDetail }) {
       change(({ filter = '' }) => ({ filter: withRange(filter, knob, range) || undefined })),
     [change],
   );
+  const capacityOnly = isCapacityOnly(run);
+  const underWay = progress && ladderSoFar?.trial === progress.trial ? ladderSoFar : null;
   return (
     <Page
       title={`Run ${run.id}`}
       mark={<RunStateMark state={run.state} />}
-      description={`${run.target} ${run.target_version} under ${run.workload}, ${run.preset} preset, ${run.strategy} by ${run.objective}${run.second_objective === null ? '' : ` and ${run.second_objective}`}; on ${run.host}, started ${formatTime(run.started_at)}.${run.layout.reason && ` Of its CPUs ${run.layout.reason}.`}`}
+      description={descriptionOf(run)}
       actions={<RunActions run={run} progress={progress} />}
     >
       <TroubleMessage run={run} />
       {progress && <ProgressPanel progress={progress} rungs={rungs} />}
-      <OutcomePanel run={run} standard={standard} best={best} />
+      {!capacityOnly && <OutcomePanel run={run} standard={standard} best={best} />}
       <Loadable query={trials} what="The trials" height={420}>
-        {(all) => (
-          <>
-            <div className={classes.charts}>
-              <HeatMapPanel
+        {(all) =>
+          capacityOnly ? (
+            <CapacityPanel run={run} trials={all} underWay={underWay} />
+          ) : (
+            <>
+              <div className={classes.charts}>
+                <HeatMapPanel
+                  run={run}
+                  trials={all}
+                  current={progress?.phase === 'searching' ? progress.configuration : null}
+                  look={axes}
+                  selected={chosen.at(-1)}
+                  onLook={look}
+                  onSelect={choose}
+                />
+                <CurvesPanel
+                  rungs={rungs}
+                  standard={standard}
+                  best={best}
+                  chosen={curves}
+                  underWay={underWay}
+                />
+              </div>
+              {run.second_objective !== null && (
+                <FrontPanel run={run} second={run.second_objective} trials={all} />
+              )}
+              <ParallelPanel run={run} trials={all} kept={keptNumbers} onBrush={brush} />
+              <TrialsPanel
                 run={run}
                 trials={all}
-                current={progress?.phase === 'searching' ? progress.configuration : null}
-                look={axes}
-                selected={chosen.at(-1)}
-                onLook={look}
-                onSelect={choose}
+                kept={kept}
+                filter={filterText}
+                filterError={filter.error}
+                standardScore={standardScore}
+                chosen={chosen}
+                sort={search.sort}
+                onSort={setSort}
+                onFilter={setFilter}
+                onChoose={choose}
               />
-              <CurvesPanel
-                rungs={rungs}
-                standard={standard}
-                best={best}
-                chosen={curves}
-                underWay={progress && ladderSoFar?.trial === progress.trial ? ladderSoFar : null}
-              />
-            </div>
-            {run.second_objective !== null && (
-              <FrontPanel run={run} second={run.second_objective} trials={all} />
-            )}
-            <ParallelPanel run={run} trials={all} kept={keptNumbers} onBrush={brush} />
-            <TrialsPanel
-              run={run}
-              trials={all}
-              kept={kept}
-              filter={filterText}
-              filterError={filter.error}
-              standardScore={standardScore}
-              chosen={chosen}
-              sort={search.sort}
-              onSort={setSort}
-              onFilter={setFilter}
-              onChoose={choose}
-            />
-          </>
-        )}
+            </>
+          )
+        }
       </Loadable>
       <Later>
         <Understanding run={run} enabled={trials.isFetched} />
@@ -153,4 +160,13 @@ function Loaded({ run }: { run: RunDetail }) {
       </Later>
     </Page>
   );
+}
+
+function descriptionOf(run: RunDetail): string {
+  const { target, target_version, workload, preset, strategy, objective, second_objective: second } = run;
+  const how = isCapacityOnly(run)
+    ? ''
+    : `, ${strategy} by ${objective}${second === null ? '' : ` and ${second}`}`;
+  const cpus = run.layout.reason && ` Of its CPUs ${run.layout.reason}.`;
+  return `${target} ${target_version} under ${workload}, ${preset} preset${how}; on ${run.host}, started ${formatTime(run.started_at)}.${cpus}`;
 }

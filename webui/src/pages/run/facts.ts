@@ -1,6 +1,6 @@
 // What the Run page derives from a run and its trials. Pure.
 
-import type { Outcome, Role, Space, TrialSummary, Verdict } from '../../api/generated';
+import type { Outcome, Role, RunDetail, Space, TrialSummary, Verdict } from '../../api/generated';
 import { formatMbps, formatNumber } from '../../maths/format';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { sameConfiguration } from '../../maths/knobDiff';
@@ -39,6 +39,34 @@ export function keyTrials(trials: readonly TrialSummary[], space: Space, outcome
   const best = outcome ? outcome.best && of(outcome.best) : highest;
   return { standard, best: !best || best === standard ? undefined : best };
 }
+
+/** Whether a run only measures what its configuration can do: no search, no confirmation, no files. */
+export const isCapacityOnly = ({ settings }: Pick<RunDetail, 'settings'>): boolean =>
+  settings.capacity_only === true;
+
+interface Climbed {
+  rate_rps: number;
+  goodput_mbps: number;
+  reply_rate_rps: number;
+  generator_limited: boolean;
+  held?: boolean;
+}
+
+/**
+ * A climb as a curve: by rate, and of a rate that was doubted and driven again the second time, which counts. A rate
+ * that the load generator could not offer says nothing of the server.
+ */
+export function climbOf(measurements: readonly Climbed[]) {
+  const last = new Map(
+    measurements
+      .filter(({ generator_limited }) => !generator_limited)
+      .map((one) => [one.rate_rps, { ...one, held: one.held ?? true }]),
+  );
+  return [...last.values()].sort((a, b) => a.rate_rps - b.rate_rps);
+}
+
+/** What is told of a rate at which the verification or a constraint did not hold. */
+export const RULE_BROKEN = 'a rule broken';
 
 /** How much better one score is than another, as a share; null when it cannot be said. */
 export function gainOver(score: number | null | undefined, base: number | null | undefined): number | null {

@@ -1,0 +1,100 @@
+// What a run without a search has found: the load that the configuration follows, and the climb that shows it.
+
+import type { RunDetail, TrialSummary } from '../../api/generated';
+import { CurveChart } from '../../charts/CurveChart';
+import { Figure, FigureList } from '../../components/Figure';
+import { KnobChips } from '../../components/KnobChips';
+import { TextLink } from '../../components/links';
+import { Message } from '../../components/Message';
+import { Panel } from '../../components/Panel';
+import type { LadderSoFar } from '../../live/applyEvent';
+import { formatMbps, formatRate } from '../../maths/format';
+import { climbOf, defaultConfiguration, freePart, RULE_BROKEN } from './facts';
+import { Headline } from './People';
+import classes from './Run.module.css';
+
+interface CapacityPanelProps {
+  run: RunDetail;
+  trials: readonly TrialSummary[];
+  underWay: LadderSoFar | null;
+}
+
+export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
+  const trial = trials.findLast(({ measurements }) => measurements.length > 0);
+  const climb = climbOf((underWay ?? trial)?.measurements ?? []);
+  const capacity = run.outcome?.capacity;
+  const followed = capacity?.capacity_rps?.mean;
+  const mark =
+    followed === undefined ? undefined : { label: `follows ${formatRate(followed)}`, value: followed };
+  const points = (y: (one: (typeof climb)[number]) => number) =>
+    climb.map((one) => ({ x: one.rate_rps, y: y(one), crossed: !one.held }));
+  return (
+    <Panel
+      title="Capacity"
+      description="One climb with the configuration as it is, to the load that it follows."
+    >
+      {run.outcome && <p className={classes.sentence}>{run.outcome.sentence}</p>}
+      {capacity && (
+        <FigureList>
+          <Headline own={capacity} />
+          <Figure
+            label="Configuration"
+            value={<KnobChips of={freePart(defaultConfiguration(run.space), run.space)} />}
+          />
+        </FigureList>
+      )}
+      {climb.length === 0 ? (
+        <Message title="Nothing has been measured yet.">The curves begin with the first rate.</Message>
+      ) : (
+        <div className={classes.halves}>
+          <div>
+            <h3 className={classes.chartTitle}>Replies over offered rate</h3>
+            <CurveChart
+              label="Replies over offered rate"
+              xName="Rate"
+              curves={[
+                { label: 'replies', style: 0, points: points(({ reply_rate_rps }) => reply_rate_rps) },
+                {
+                  label: 'all that is offered',
+                  style: 2,
+                  points: climb.map(({ rate_rps }) => ({ x: rate_rps, y: rate_rps })),
+                },
+              ]}
+              formatX={formatRate}
+              formatY={formatRate}
+              height={280}
+              crossed={RULE_BROKEN}
+              mark={mark}
+            />
+          </div>
+          <div>
+            <h3 className={classes.chartTitle}>Goodput over offered rate</h3>
+            <CurveChart
+              label="Goodput over offered rate"
+              xName="Rate"
+              curves={[{ label: 'goodput', style: 0, points: points(({ goodput_mbps }) => goodput_mbps) }]}
+              formatX={formatRate}
+              formatY={formatMbps}
+              height={280}
+              crossed={RULE_BROKEN}
+              mark={mark}
+            />
+          </div>
+        </div>
+      )}
+      {trial && (
+        <p className={classes.dimmed}>
+          Every rate with its latencies, timeouts and counters:{' '}
+          <TextLink
+            to="/runs/$id/trials/$number"
+            params={{ id: run.id, number: trial.number }}
+            size="sm"
+            underline="always"
+          >
+            trial {trial.number}
+          </TextLink>
+        </p>
+      )}
+    </Panel>
+  );
+}
