@@ -158,12 +158,16 @@ def recorded_run(record_run: Callable[[], records.Run]) -> records.Run:
 
 @pytest.fixture
 def record_run(daemon: Daemon) -> Callable[..., records.Run]:
-    """Records another such run, on request with another second objective, host or workload."""
+    """Records another such run, on request with another second objective, host or workload, or settings."""
     return partial(_record_run, daemon)
 
 
 def _record_run(
-    daemon: Daemon, second_objective: str | None = None, host_id: int | None = None, directories: int = 2
+    daemon: Daemon,
+    second_objective: str | None = None,
+    host_id: int | None = None,
+    directories: int = 2,
+    **settings: object,
 ) -> records.Run:
     repository = daemon.repository
     run = repository.create_run(
@@ -178,7 +182,7 @@ def _record_run(
             objective="condensed-area",
             second_objective=second_objective,
             space=SPACE.model_dump(mode="json"),
-            settings={"ladder_points": 2},
+            settings={"ladder_points": 2, **settings},
             seed=1,
             budget_trials=2,
             layout={"server": [0], "generator": [1]},

@@ -9,6 +9,7 @@ from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.results import analysis as analysing
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_db.records import CounterSample, RunState
+from trimtab_trials.trial import TrialPurpose
 
 
 def test_list_of_runs_shows_score_and_gain(daemon, recorded_run):
@@ -218,6 +219,61 @@ def test_analysis_is_worked_out_anew_only_when_the_run_has_got_on(daemon, record
     daemon.repository.record_trial(replace(last, number=last.number + 1, proposal_number=None))
     daemon.client.get(path)
     assert len(worked_out) == 3
+
+
+def test_analysis_of_a_run_whose_ladder_has_grown_is_worked_out_anew(daemon, recorded_run, monkeypatch):
+    """All scores are others then, though no trial has come since."""
+    path = f"/api/v1/runs/{recorded_run.id}/analysis"
+    daemon.client.get(path)
+    worked_out = []
+    monkeypatch.setattr(
+        analysing, "analyse_run", lambda *given: worked_out.append(given) or analyse_run(*given)
+    )
+    daemon.repository.set_run_ladder(recorded_run.id, [1000.0, 2000.0, 2500.0])
+    daemon.client.get(path)
+    assert len(worked_out) == 1
+
+
+def test_analysis_of_a_climb_says_what_limits_where_it_stops_following(daemon, record_run):
+    """The calibration trial is the evidence: a doubted rate counts as it was driven again, and overload far
+    above the capacity says nothing.
+    """
+    run = record_run(capacity_only=True)
+    of_default = next(t for t in daemon.repository.whole_trials(run.id) if t.number == 1)
+    (rate,) = of_default.measurements
+
+    def driven(number, rate_rps, replies, overflows, good=True):
+        network = {"listen_overflows_per_s": overflows, "passive_opens_per_s": 100.0}
+        return replace(
+            rate,
+            number=number,
+            rate_rps=rate_rps,
+            reply_rate_rps=replies,
+            held=good,
+            counters={"network": network},
+            server_stats={},
+        )
+
+    climb = (
+        driven(1, 1000.0, 1000.0, 0.0),
+        driven(2, 8000.0, 1500.0, 900.0, good=False),
+        driven(3, 2000.0, 100.0, 500.0, good=False),
+        driven(4, 2000.0, 1500.0, 50.0, good=False),
+    )
+    daemon.repository.record_trial(
+        replace(
+            of_default,
+            number=3,
+            purpose=TrialPurpose.CALIBRATION,
+            proposal_number=None,
+            measurements=climb,
+        )
+    )
+    analysis = daemon.client.get(f"/api/v1/runs/{run.id}/analysis").json()
+    (overflow,) = [found for found in analysis["findings"] if found["rule"] == "accept-queue-overflow"]
+    assert (overflow["trial"], overflow["rate_rps"]) == (3, 2000.0)
+    assert "overflowed 50 times a second" in overflow["sentence"]
+    assert (analysis["importance"], analysis["stability"], analysis["notes"]) == (None, None, [])
 
 
 def test_analysis_of_an_unknown_run_is_refused(daemon):

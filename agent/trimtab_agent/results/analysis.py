@@ -1,5 +1,6 @@
 """What the tuner makes of a run's records beyond the outcome: `GET /runs/{id}/analysis`."""
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -8,7 +9,10 @@ from dataclasses import replace
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.climbing import capacity_of
+from trimtab_tuner.diagnosis import diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
+from trimtab_tuner.diagnosis.finding import Finding
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
@@ -20,8 +24,9 @@ from trimtab_agent.results.outcome import Outcome, best_known
 
 MOST_KEPT = 16  # runs that somebody may be looking at
 
-# What an analysis depends on that changes: how many trials there are, and the outcome.
-_Progress = tuple[int, records.JsonObject | None]
+# What an analysis depends on that changes: how many trials there are, the ladder that gives them their
+# scores, and the outcome.
+_Progress = tuple[int, tuple[float, ...], records.JsonObject | None]
 
 
 class Analyses:
@@ -36,7 +41,7 @@ class Analyses:
         """The analysis of a run as far as it has come; raises RecordNotFoundError."""
         with self._lock:
             summary = self._repository.run_summary(run_id)
-            progress = (summary.trials, summary.run.outcome)
+            progress = (summary.trials, tuple(summary.run.ladder), summary.run.outcome)
             known, analysis = self._done.pop(run_id, (None, None))
             if analysis is None or known != progress:
                 analysis = analyse_run(self._repository, run_id)
@@ -50,16 +55,35 @@ def analyse_run(repository: Repository, run_id: int) -> Analysis:
     """The analysis of a run as far as it has come."""
     run = repository.run(run_id)
     space = Space.model_validate(run.space)
-    trials = [
-        t
-        for t in repository.trials(run_id)
-        if t.purpose is not TrialPurpose.CALIBRATION and t.verdict is not Verdict.ABORTED
-    ]
+    whole = [t for t in repository.trials(run_id) if t.verdict is not Verdict.ABORTED]
+    if run.settings.get("capacity_only"):
+        return _analyse_climb(repository, run, space, whole)
+    trials = [t for t in whole if t.purpose is not TrialPurpose.CALIBRATION]
     searched = [t for t in trials if t.purpose is TrialPurpose.SEARCH]
     outcome = None if run.outcome is None else Outcome.model_validate(run.outcome)
     best = best_known(outcome, searched)
     evidence = _evidence(repository, run, space, trials, best or space.default())
     return analyse(space, searched, best, evidence, [t for t in trials if t.in_block])
+
+
+def _analyse_climb(
+    repository: Repository, run: records.Run, space: Space, climbs: Sequence[Trial]
+) -> Analysis:
+    """What limits the default, by the one climb that was all that was asked for.
+
+    The climb overshoots. What shows far above the capacity is how the server fares under overload, and not
+    what keeps it from following more, so the highest rate looked at is the first that was not followed.
+    """
+    default = space.default()
+    findings: tuple[Finding, ...] = ()
+    evidence = _evidence(repository, run, space, climbs, default)
+    if evidence is not None:
+        rates = evidence.best.measurements
+        capacity = capacity_of(rates)
+        most = (None if capacity is None else capacity.lost_rps) or math.inf
+        near = replace(evidence.best, measurements=tuple(m for m in rates if m.rate_rps <= most))
+        findings = diagnose(replace(evidence, best=near, trials=(near,)))
+    return Analysis(best=default, importance=None, stability=None, findings=findings, notes=())
 
 
 def _evidence(
@@ -100,8 +124,12 @@ def _evidence(
 
 
 def ascending(trial: Trial) -> Trial:
-    """The trial with its measurements from the lowest rate to the highest, as rules look at them."""
-    return replace(trial, measurements=tuple(sorted(trial.measurements, key=lambda m: m.rate_rps)))
+    """The trial with its measurements from the lowest rate to the highest, as rules look at them.
+
+    Of a rate that was doubted and driven again only the second one is left, which is the one that counts.
+    """
+    last = {m.rate_rps: m for m in trial.measurements}
+    return replace(trial, measurements=tuple(last[rate] for rate in sorted(last)))
 
 
 def _one_knob_apart(one: Configuration, other: Configuration) -> bool:
