@@ -27,6 +27,11 @@ def result(configuration, verdict=Verdict.VERIFIED, score=1.0):
     )
 
 
+def limited(configuration, bound):
+    """A trial in which the load generator gave out before the server did."""
+    return Trial(configuration=configuration, verdict=Verdict.GENERATOR_LIMITED, estimated_score=bound)
+
+
 def smooth(configuration):
     """A score that peaks inside the space."""
     return 1000 / (1 + abs(configuration["workers"] - 6) + abs(configuration["max_connections"] - 3000) / 500)
@@ -214,6 +219,49 @@ class TestContract:
                 answered = waiting.pop(chance.randrange(len(waiting)))
                 strategy.tell(result(answered, score=smooth(answered)))
         assert len(asked) == len(set(asked)) <= 16
+
+    def test_bound_that_no_verified_score_reaches_is_recommended_as_what_it_is(self, name):
+        """The load generator gave out before the server: the configuration scores at least so much."""
+        strategy, asked = self.make(name), []
+        for score in (100.0, 110.0):
+            asked.append(strategy.ask().configuration)
+            strategy.tell(result(asked[-1], score=score))
+        asked.append(strategy.ask().configuration)
+        strategy.tell(limited(asked[-1], 120.0))
+        best = strategy.best()
+        assert (best.configuration, best.verdict) == (asked[2], Verdict.GENERATOR_LIMITED)
+        assert (best.score, best.estimated_score) == (None, 120.0)
+        strategy.tell(result(asked[1], score=135.0))
+        assert strategy.best().verdict is Verdict.VERIFIED
+
+    def test_bound_below_a_verified_score_is_not_recommended(self, name):
+        """It may be better or not; the verified one is known to be as good."""
+        strategy = self.make(name)
+        first = strategy.ask().configuration
+        strategy.tell(result(first, score=120.0))
+        strategy.tell(limited(strategy.ask().configuration, 120.0))
+        assert strategy.best().configuration == first
+
+    def test_search_among_bounds_is_rebuilt_as_it_was(self, name):
+        """One whose score is only bounded is proposed again once at most, knowingly, and none has failed."""
+
+        def outcome(configuration):
+            score = smooth(configuration)
+            return limited(configuration, 400.0) if score > 400 else result(configuration, score=score)
+
+        whole, told, seen = self.make(name), [], []
+        while (proposal := whole.ask()) is not None:
+            key = configuration_hash(proposal.configuration)
+            assert proposal.repeat == (key in seen)
+            seen.append(key)
+            told.append(outcome(proposal.configuration))
+            whole.tell(told[-1])
+        assert max(seen.count(key) for key in seen) <= 2
+        assert not any(tally.failures for tally in whole.tallies.values())
+        rebuilt = self.make(name)
+        for trial in told[:9]:
+            rebuilt.tell(trial)
+        assert rebuilt.ask().configuration == told[9].configuration
 
     def test_experience_of_another_space_is_survived(self, name):
         """A strategy may learn from earlier runs or not; either way it begins with the default."""

@@ -70,7 +70,9 @@ class Strategy(Protocol):
     def best(self) -> Trial | None:
         """The trial to recommend so far, ties broken by least resources; None if none was verified.
 
-        Where a configuration was measured more than once, its score is the mean.
+        Where a configuration was measured more than once, its score is the mean. One whose score is only
+        known to be at least so much (`generator-limited`, with an estimated score) is recommended only if no
+        verified one scores as much.
         """
         ...
 
@@ -105,8 +107,9 @@ class Options:
 class Tally:
     """What is known of one configuration: verified scores, failures, and the last result told.
 
-    `estimate` is what a trial that was stopped early would have scored: a model may learn from it, but
-    nothing is recommended, repeated or taken for the best by it.
+    `estimate` is what a trial that was stopped early would have scored at most: a model may learn from it,
+    but nothing is recommended, repeated or taken for the best by it. `bound` is what it scores at least, by
+    `limited` trials in which the load generator gave out before the server did.
     """
 
     configuration: Configuration
@@ -114,6 +117,8 @@ class Tally:
     scores: list[float] = field(default_factory=list)
     failures: int = 0
     estimate: float | None = None
+    bound: float | None = None
+    limited: int = 0
 
     @property
     def verified(self) -> bool:
@@ -122,10 +127,19 @@ class Tally:
 
     @property
     def known(self) -> float | None:
-        """The mean of its verified scores, else the estimate; None if it failed or is not known at all."""
+        """The mean of its verified scores, else the bound, else the estimate; None if it failed or nothing is
+        known at all.
+        """
         if self.failures:
             return None
-        return self.mean if self.scores else self.estimate
+        if self.scores:
+            return self.mean
+        return self.estimate if self.bound is None else self.bound
+
+    @property
+    def only_bounded(self) -> bool:
+        """Whether what is known of it is only what it scores at least."""
+        return self.bound is not None and not self.scores and not self.failures
 
     @property
     def mean(self) -> float:
@@ -182,6 +196,9 @@ class BaseStrategy:
             tally.scores.append(result.score)
         elif result.verdict.failed:
             tally.failures += 1
+        elif result.verdict is Verdict.GENERATOR_LIMITED and result.estimated_score is not None:
+            tally.bound = max(result.estimated_score, tally.bound or 0.0)
+            tally.limited += 1
         elif result.estimated_score is not None:
             tally.estimate = result.estimated_score
         self.told += 1
@@ -210,8 +227,12 @@ class BaseStrategy:
         self._in_flight = waiting
 
     def best(self) -> Trial | None:
-        """The cheapest verified configuration whose mean is within the tie tolerance of the highest."""
-        verified = self.verified()
+        """The cheapest verified configuration whose mean is within the tie tolerance of the highest, unless
+        another one is known to score more than all of them.
+        """
+        verified, unbeaten = self.verified(), self.unbeaten()
+        if unbeaten is not None:
+            return self.as_result(unbeaten)
         if not verified:
             return None
         bar = max(tally.mean for tally in verified) * (1 - self.options.tie_tolerance)
@@ -244,15 +265,31 @@ class BaseStrategy:
         """The configurations that passed verification every time they were judged."""
         return [tally for tally in self.tallies.values() if tally.verified]
 
+    def unbeaten(self) -> Tally | None:
+        """The configuration that scores more than every verified one, though it is not known how much;
+        None if there is none.
+        """
+        bounded = [tally for tally in self.tallies.values() if tally.only_bounded]
+        highest = max(bounded, key=lambda tally: tally.bound or 0.0, default=None)
+        if highest is None or any(tally.mean >= (highest.bound or 0.0) for tally in self.verified()):
+            return None
+        return highest
+
     def cheapest(self, tallies: Sequence[Tally]) -> Tally:
-        """The least resource-intensive of some configurations."""
+        """The least resource-intensive of some configurations, the best of those that cost the same."""
         return min(
             tallies,
-            key=lambda t: (self.space.resource_cost(t.configuration), configuration_hash(t.configuration)),
+            key=lambda t: (
+                self.space.resource_cost(t.configuration),
+                -t.mean,
+                configuration_hash(t.configuration),
+            ),
         )
 
     def as_result(self, tally: Tally) -> Trial:
-        """A verified configuration with its mean score."""
+        """A verified configuration with its mean score, or one whose score is bounded with that bound."""
+        if tally.only_bounded:
+            return replace(tally.last, verdict=Verdict.GENERATOR_LIMITED, estimated_score=tally.bound)
         return Trial(
             configuration=tally.configuration,
             verdict=Verdict.VERIFIED,

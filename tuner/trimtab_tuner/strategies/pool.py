@@ -19,7 +19,8 @@ from trimtab_tuner.space import Space
 
 EVERY_LIMIT = 2000
 SPREAD = 256
-NEAR = 384
+NEAR = 512
+END_SHARE = 0.1
 # Two categories are as far apart as values half a range (times the square root of 2) apart.
 CATEGORY_SPAN = 0.5
 
@@ -36,6 +37,11 @@ class Pool:
         self._default = space.default()
         self.categorical = np.array([knob.kind == "categorical" for knob in self._knobs])
         self._counts = np.array([knob.count for knob in self._knobs])
+        # The knob that each column of `coordinates` belongs to.
+        widths = [len(knob.choices) if knob.kind == "categorical" else 1 for knob in self._knobs]
+        self.owners = np.repeat(np.arange(len(self._knobs)), widths)
+        choices = [range(len(k.choices)) if k.kind == "categorical" else [-1] for k in self._knobs]
+        self._categories = np.array([choice for each in choices for choice in each])
         every = space.every(EVERY_LIMIT)
         self.every: list[Configuration] | None = None if every is None else list(every)
         self.spread = self._sobol() if self.every is None else self.points(self.every)
@@ -55,16 +61,9 @@ class Pool:
 
     def coordinates(self, points: Points, scale: Points | None = None) -> Points:
         """The rows that distances are taken between; `scale` divides the columns of each knob."""
-        columns = []
-        for i, knob in enumerate(self._knobs):
-            by = 1.0 if scale is None else float(scale[i])
-            if knob.kind == "categorical":
-                columns += [
-                    (points[:, i] == choice) * (CATEGORY_SPAN / by) for choice in range(len(knob.choices))
-                ]
-            else:
-                columns.append(points[:, i] / by)
-        return np.column_stack(columns)
+        owned = points[:, self.owners]
+        rows = np.where(self._categories < 0, owned, CATEGORY_SPAN * (owned == self._categories))
+        return rows if scale is None else rows / scale[self.owners]
 
     def candidates(self, around: Points, step: int) -> Points:
         """The points to choose from at a step of the search: all, or the spread and some near `around`.
@@ -75,12 +74,12 @@ class Pool:
             return self.spread
         generator = np.random.default_rng((self._seed, step))
         near = around[generator.integers(0, len(around), NEAR)]
-        # A move changes few knobs, a little or a lot.
-        moved = generator.random(near.shape) < np.clip(
-            generator.choice([1.0, 2.0, 4.0], (NEAR, 1)), 0, None
-        ) / max(near.shape[1], 1)
+        # A move changes few knobs, a little or a lot, or to an end of their ranges.
+        moved = generator.random(near.shape) < generator.choice([1.0, 2.0, 4.0], (NEAR, 1)) / near.shape[1]
         width = generator.choice([0.03, 0.1, 0.3], (NEAR, 1))
         shifted = np.clip(near + generator.normal(size=near.shape) * width, 0.0, 1.0)
+        ends = generator.random(near.shape) < END_SHARE
+        shifted = np.where(ends, np.round(shifted), shifted)
         redrawn = np.floor(generator.random(near.shape) * self._counts)
         near = np.where(moved, np.where(self.categorical, redrawn, shifted), near)
         return np.vstack([self.spread, near])
@@ -96,6 +95,12 @@ class Pool:
     def configuration_of(self, candidates: Points, index: int) -> Configuration:
         """The configuration of a row of `candidates`."""
         return self.configuration(candidates[index]) if self.every is None else self.every[index]
+
+    def some(self, generator: np.random.Generator, count: int) -> list[Configuration]:
+        """So many configurations drawn at random."""
+        if self.every is not None:
+            return [self.every[int(i)] for i in generator.integers(0, len(self.every), count)]
+        return [self.draw(generator) for _ in range(count)]
 
     def draw(self, generator: np.random.Generator) -> Configuration:
         """A random configuration, uniform on each knob's scale; it may break a constraint between knobs."""

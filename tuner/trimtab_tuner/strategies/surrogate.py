@@ -1,29 +1,26 @@
 """The model behind `surrogate-race`: what a configuration would score, and whether it would be verified.
 
-Two Gaussian processes over the pool's coordinates, with the Matérn 5/2 kernel (Rasmussen and Williams,
-Gaussian Processes for Machine Learning, MIT Press 2006, chapters 2 and 4.2):
+Two Gaussian processes with the Matérn 5/2 kernel (Rasmussen and Williams, Gaussian Processes for Machine
+Learning, MIT Press 2006, chapters 2, 4.2 and 5.4). Two categories of a knob are as far apart as its length
+scale says, whichever they are (a Hamming distance).
 
 *Score.* Of the logarithm of the verified scores, so that a difference is a ratio. The level is unknown (a
 constant with a wide prior); round it the prior expects a bowl: `BOWL` less at the rims than in the middle,
 since ranges are chosen wide. Each configuration counts with its mean, whose variance is that of one trial
-divided by its repeats.
+divided by its repeats; besides, what neighbours cannot tell of a configuration is a part of its score of its
+own, which only its own trials reveal. A score that is only known to be exceeded (the load generator gave out)
+counts as what the model expects of a score above that bound.
 
 *Verification.* Of +1 (verified) and -1 (failed). The probability is that of a positive value.
 
-With experience (`past_runs.py`) the prior comes from the earlier runs instead: each is smoothed onto the
-candidates; their weighted mean replaces the bowl, and the way in which they differ from it is added to the
+How far scores differ, the length scale of each knob and the part of its own are the most probable ones given
+the trials (`kernel.py`), under priors that say little: the more knobs, the longer the scales, as
+most do nothing.
+
+With experience (`past_runs.py`) the prior comes from the earlier runs as well: each is smoothed onto the
+candidates; their weighted mean is what is expected, and the way in which they differ from it is added to the
 kernel (the empirical covariance), so that two or three trials tell which of the earlier runs this one
 resembles. What no earlier run explains is left to the Matérn kernel.
-
-What neighbours cannot tell of a configuration is a part of its score of its own (`ROUGHNESS`), which only its
-own trials and repeats reveal. On a noisy host the amplitude is the most probable one given the trials, as
-surfaces differ in it tenfold and a smooth model that is too tame would rather believe in noise than in a
-cliff.
-
-With more than `ISOTROPIC_KNOBS` free knobs each has a length scale of its own, the most probable one given
-the trials (coordinate ascent on the marginal likelihood), and the variance follows the scores. It is found
-anew whenever the number of trials has grown by a quarter, from the trials told up to then: a function of the
-history alone.
 """
 
 import math
@@ -32,40 +29,30 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.special import ndtr
+from scipy.linalg import solve_triangular
+from scipy.special import log_ndtr, ndtr
 from threadpoolctl import ThreadpoolController
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.strategies.kernel import LEVEL_VARIANCE, Fit, fitted, matern
 from trimtab_tuner.strategies.past_runs import PastRun
 from trimtab_tuner.strategies.pool import Points, Pool
 
 Vector = NDArray[np.float64]
 
-LENGTH = 0.4
-NOISY_LENGTH = 0.6  # with noise it pays to let neighbours say more
-AMPLITUDE = 0.12
-AMPLITUDES = AMPLITUDE * np.array([0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0])
-AMPLITUDE_SPREAD = 0.7  # how far the logarithm of the amplitude strays from the usual one
-FEWEST_SCORES = 2
-ROUGHNESS = 0.015
-BOWL = 0.05
-LEVEL_VARIANCE = 100.0
 JITTER = 1e-6
 VERIFICATION_NOISE = 0.1
 VERIFICATION_SPREAD = 0.3
 EXPECTED_VERIFIED = 0.5
 EXPERIENCE_BANDWIDTH = 0.07
-EXPERIENCE_WEIGHT = 1.0
-ISOTROPIC_KNOBS = 3
-LENGTHS = np.array([0.25, 0.5, 1.0, 2.0, 5.0, 12.0])
 MOST_TRIALS = 192
-FIRST_FIT = 8
-USUAL_TRIALS = 4  # the usual variance counts as much as so many trials
-NUGGET = 1e-3
+FITTED_TRIALS = 64
 SAME = 1 - 1e-9  # the kernel of a point with itself, but for rounding
-
+AMPLITUDE = 0.3  # of the log score over the space, as far as nothing is known
+ROUGH = 0.01  # of a configuration by itself
+BOWL = 0.2  # how much less is expected at two rims than in the middle, as ranges are chosen wide
+VERIFIED_LENGTH = 0.4  # of a range, for one knob
 
 # The matrices are small: threads of the linear algebra library would wait for each other most of the time,
 # and take the CPUs that the server and the generator need.
@@ -86,7 +73,7 @@ class Prior:
 class Prediction:
     """At each candidate: mean and standard deviation of the log score, probability of being verified.
 
-    `scale` is how far log scores were found to differ over the space (a standard deviation), 0 before that.
+    `scale` is how far log scores differ over the space (a standard deviation).
     """
 
     mean: Vector
@@ -105,15 +92,20 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Observations:
-    """The configurations told, in order: points, log of the mean score (NaN: failed), number of scores."""
+    """The configurations told, in order.
+
+    Points, log of the mean score (NaN: failed), number of scores, and whether the score is only a bound from
+    below.
+    """
 
     points: Points
     log_scores: Vector
     repeats: Vector
+    bounds: NDArray[np.bool_]
 
     @property
     def ok(self) -> NDArray[np.bool_]:
-        """Which of them were verified."""
+        """Which of them did not fail."""
         return ~np.isnan(self.log_scores)
 
     def and_also(self, points: Sequence[Points], log_score: float) -> "Observations":
@@ -122,22 +114,21 @@ class Observations:
             np.vstack([self.points, *points]),
             np.append(self.log_scores, np.full(len(points), log_score)),
             np.append(self.repeats, np.ones(len(points))),
+            np.append(self.bounds, np.zeros(len(points), dtype=bool)),
         )
 
+    def only(self, kept: NDArray[np.intp] | NDArray[np.bool_]) -> "Observations":
+        """Some of these."""
+        return Observations(self.points[kept], self.log_scores[kept], self.repeats[kept], self.bounds[kept])
 
-def matern(a: Points, b: Points) -> Points:
-    """Matérn 5/2 of the distances between the rows of two matrices already divided by the length scales."""
-    squared = a @ (-10 * b.T)  # five times the squared distances; in place, as these are the large matrices
-    squared += 5 * (a**2).sum(1)[:, None]
-    squared += 5 * (b**2).sum(1)
-    np.maximum(squared, 0.0, out=squared)
-    distance = np.sqrt(squared)
-    squared /= 3
-    squared += distance
-    squared += 1
-    kernel: Points = squared
-    kernel *= np.exp(np.negative(distance, out=distance), out=distance)
-    return kernel
+    def thinned(self, most: int) -> "Observations":
+        """At most so many: the best third of that, and the rest evenly over the others."""
+        if len(self.points) <= most:
+            return self
+        order = np.argsort(-np.nan_to_num(self.log_scores, nan=-np.inf), kind="stable")
+        best, others = order[: most // 3], order[most // 3 :]
+        spread = np.linspace(0, len(others) - 1, most - len(best)).round().astype(int)
+        return self.only(np.sort(np.concatenate([best, others[spread]])))
 
 
 class Surrogate:
@@ -159,76 +150,82 @@ class Surrogate:
             if weight > 1e-4 and any(result.score for result in run.results)
         ]
         self._knobs = len(pool.categorical)
-        self.adjust(noise)
+        self._noise = noise
+        self._fit_of: bytes | None = None
+        self._last_fit: Fit
 
     def adjust(self, noise: float) -> None:
         """From now on a trial differs by so much from the next."""
         self._noise = noise
-        length = NOISY_LENGTH if noise > 0 else LENGTH
-        self._base_length = length * math.sqrt(max(self._knobs, 2) / 2)
-        self.forget()
-
-    def forget(self) -> None:
-        """Take back what has been fitted to trials."""
-        self._lengths = np.full(self._knobs, self._base_length)
-        self._variance = AMPLITUDE**2
-        self._fitted_from = b""
 
     def predict(self, seen: Observations, candidates: Points) -> Prediction:
         """What the trials seen say about the candidates."""
         with LINEAR_ALGEBRA.limit(limits=1):
-            return self._predict(seen, candidates)
+            seen = seen.thinned(MOST_TRIALS)
+            scored = seen.only(seen.ok)
+            if scored.bounds.any():
+                scored = self._completed(scored)
+            mean, deviation, fit = self._scores(scored, candidates)
+            return Prediction(mean, deviation, self._verified(seen, candidates), fit.amplitude)
 
-    def _predict(self, seen: Observations, candidates: Points) -> Prediction:
-        self._learn_lengths(seen)
-        seen = _thinned(seen)
-        self._learn_amplitude(seen)
-        rough = ROUGHNESS**2 if self._noise > 0 else 0.0
-        at = self._pool.coordinates(candidates, self._lengths)
-        seen_at = self._pool.coordinates(seen.points, self._lengths)
-        prior, seen_prior = self._prior(candidates), self._prior(seen.points)
-        ok = seen.ok
-        near, among = matern(seen_at, at), matern(seen_at, seen_at)
-        level = LEVEL_VARIANCE if ok.any() else 0.0  # without any score only differences can be spoken of
-        between = near[ok]
-        same = between > SAME if rough else None
-        between *= self._variance
+    def _completed(self, scored: Observations) -> Observations:
+        """With the mean of what the others let expect above a bound, in the bound's place."""
+        exact = scored.only(~scored.bounds)
+        mean, deviation, _ = self._scores(exact, scored.points[scored.bounds])
+        bounds = scored.log_scores[scored.bounds]
+        above = (bounds - mean) / deviation
+        hazard = np.exp(-0.5 * above**2 - 0.5 * math.log(2 * math.pi) - log_ndtr(-above))
+        log_scores = scored.log_scores.copy()
+        log_scores[scored.bounds] = np.maximum(bounds, mean + deviation * hazard)
+        return Observations(scored.points, log_scores, scored.repeats, np.zeros_like(scored.bounds))
+
+    def _scores(self, scored: Observations, candidates: Points) -> tuple[Vector, Vector, Fit]:
+        """Mean and deviation of the log score at the candidates."""
+        prior, seen_prior = self._prior(candidates), self._prior(scored.points)
+        residual = scored.log_scores - seen_prior.score
+        fit = self._fit(scored, residual)
+        at = self._pool.coordinates(candidates, fit.lengths)
+        seen_at = self._pool.coordinates(scored.points, fit.lengths)
+        # Without any score only differences can be spoken of.
+        level = LEVEL_VARIANCE if len(residual) else 0.0
+        between = matern(seen_at, at)
+        same = between > SAME
+        between *= fit.amplitude**2
         between += level
-        own = self._variance * among[np.ix_(ok, ok)] + level
-        if same is not None:
-            between += rough * same
-        if self._past:
-            between += seen_prior.score_factors[:, ok].T @ prior.score_factors
-            own += seen_prior.score_factors[:, ok].T @ seen_prior.score_factors[:, ok]
-        own[np.diag_indices_from(own)] += JITTER + rough + self._noise**2 / seen.repeats[ok]
-        variance = self._variance + rough + level + (prior.score_factors**2).sum(0)
-        mean, variance = _condition(
-            own,
-            between,
-            variance,
-            seen.log_scores[ok] - seen_prior.score[ok],
-            prior.score,
-        )
-        return Prediction(
-            mean=mean,
-            deviation=np.sqrt(np.maximum(variance, 1e-12)),
-            verified=self._verified(seen, among, near, seen_prior, prior),
-            scale=math.sqrt(self._variance) if self._fitted_from else 0.0,
-        )
+        between += fit.rough**2 * same
+        between += seen_prior.score_factors.T @ prior.score_factors
+        own = fit.amplitude**2 * matern(seen_at, seen_at) + level
+        own += seen_prior.score_factors.T @ seen_prior.score_factors
+        own[np.diag_indices_from(own)] += JITTER + fit.rough**2 + self._noise**2 / scored.repeats
+        variance = fit.amplitude**2 + fit.rough**2 + level + (prior.score_factors**2).sum(0)
+        mean, variance = _condition(own, between, variance, residual, prior.score)
+        return mean, np.sqrt(np.maximum(variance, 1e-12)), fit
 
-    def _verified(
-        self, seen: Observations, among: Points, near: Points, seen_prior: Prior, prior: Prior
-    ) -> Vector:
-        labels = np.where(seen.ok, 1.0, -1.0)
-        own, between = among, near
-        if self._past:
-            own = own + seen_prior.verified_factors.T @ seen_prior.verified_factors
-            between = between + seen_prior.verified_factors.T @ prior.verified_factors
-        own = own + VERIFICATION_NOISE * np.eye(len(own))
+    def _verified(self, seen: Observations, candidates: Points) -> Vector:
+        prior, seen_prior = self._prior(candidates), self._prior(seen.points)
+        residual = np.where(seen.ok, 1.0, -1.0) - seen_prior.verified
+        lengths = np.full(self._knobs, VERIFIED_LENGTH * math.sqrt(self._knobs))
+        at = self._pool.coordinates(candidates, lengths)
+        seen_at = self._pool.coordinates(seen.points, lengths)
+        between = matern(seen_at, at) + seen_prior.verified_factors.T @ prior.verified_factors
+        own = matern(seen_at, seen_at) + seen_prior.verified_factors.T @ seen_prior.verified_factors
+        own[np.diag_indices_from(own)] += VERIFICATION_NOISE
         variance = 1.0 + (prior.verified_factors**2).sum(0)
-        mean, variance = _condition(own, between, variance, labels - seen_prior.verified, prior.verified)
+        mean, variance = _condition(own, between, variance, residual, prior.verified)
         probability: Vector = ndtr(mean / np.sqrt(np.maximum(variance, 0.0) + VERIFICATION_SPREAD))
         return probability
+
+    def _fit(self, seen: Observations, values: Vector) -> Fit:
+        """The most probable kernel given some of the trials; found once for the same trials."""
+        known = values.tobytes() + seen.repeats.tobytes() + repr(self._noise).encode()
+        if self._fit_of != known:
+            some = Observations(seen.points, values, seen.repeats, seen.bounds).thinned(FITTED_TRIALS)
+            at, noise = self._pool.coordinates(some.points), self._noise**2 / some.repeats
+            self._fit_of = known
+            self._last_fit = fitted(
+                at, self._pool.owners, some.log_scores, noise, usual_amplitude=AMPLITUDE, usual_rough=ROUGH
+            )
+        return self._last_fit
 
     def _prior(self, points: Points) -> Prior:
         none = np.zeros((0, len(points)))
@@ -241,72 +238,8 @@ class Surrogate:
         smoothed = [past.at(points) for past in self._past]
         scores, verified = np.array([s for s, _ in smoothed]), np.array([v for _, v in smoothed])
         mean, mean_verified = weights @ scores, weights @ verified
-        root = np.sqrt(weights * EXPERIENCE_WEIGHT)[:, None]
+        root = np.sqrt(weights)[:, None]
         return Prior(mean, root * (scores - mean), mean_verified, root * (verified - mean_verified))
-
-    def _learn_lengths(self, seen: Observations) -> None:
-        """Make the length scales those of the largest share of the trials that a fit is due for."""
-        if self._knobs <= ISOTROPIC_KNOBS:
-            return
-        due, limit = FIRST_FIT, min(len(seen.points), MOST_TRIALS)
-        while due * 5 // 4 <= limit:
-            due = due * 5 // 4
-        # A repeat changes the mean of a trial from before: then the same fit is due once more.
-        fitted_from = seen.log_scores[:due].tobytes()
-        if due > limit or fitted_from == self._fitted_from:
-            return
-        self._fitted_from = fitted_from
-        ok = seen.ok[:due]
-        if ok.sum() < FIRST_FIT // 2:
-            return
-        points = seen.points[:due][ok]
-        prior = self._prior(points)
-        residual = seen.log_scores[:due][ok] - prior.score
-        lengths = np.full(self._knobs, self._base_length)
-        best, self._variance = self._likelihood(points, residual, lengths)
-        for _ in range(2):
-            for knob in range(self._knobs):
-                for length in LENGTHS * self._base_length:
-                    tried = lengths.copy()
-                    tried[knob] = length
-                    likelihood, variance = self._likelihood(points, residual, tried)
-                    if likelihood > best:
-                        best, lengths, self._variance = likelihood, tried, variance
-        self._lengths = lengths
-
-    def _learn_amplitude(self, seen: Observations) -> None:
-        """Make the amplitude the most probable one, where the lengths are the usual ones and trials noisy."""
-        if self._knobs > ISOTROPIC_KNOBS or not self._noise or seen.ok.sum() < FEWEST_SCORES:
-            return
-        points = seen.points[seen.ok]
-        prior = self._prior(points)
-        residual = seen.log_scores[seen.ok] - prior.score
-        at = self._pool.coordinates(points, self._lengths)
-        shape = matern(at, at)
-        rest = LEVEL_VARIANCE + prior.score_factors.T @ prior.score_factors
-        rest[np.diag_indices_from(rest)] += JITTER + ROUGHNESS**2 + self._noise**2 / seen.repeats[seen.ok]
-        factors = np.linalg.cholesky(AMPLITUDES[:, None, None] ** 2 * shape + rest)
-        fits = np.linalg.solve(factors, residual[:, None])[..., 0]
-        strays = np.log(AMPLITUDES / AMPLITUDE) / AMPLITUDE_SPREAD
-        volumes = np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
-        likelihoods = -0.5 * ((fits**2).sum(axis=1) + strays**2) - volumes
-        self._variance = float(AMPLITUDES[int(np.argmax(likelihoods))] ** 2)
-
-    def _likelihood(self, points: Points, residual: Vector, lengths: Vector) -> tuple[float, float]:
-        """Log marginal likelihood at the best variance for those lengths, and that variance.
-
-        There is a mild preference for lengths that do not go to extremes, and for the usual variance.
-        """
-        at = self._pool.coordinates(points, lengths)
-        own = matern(at, at) + LEVEL_VARIANCE
-        own[np.diag_indices_from(own)] += NUGGET
-        factor = cho_factor(own, lower=True)
-        fit = float(residual @ cho_solve(factor, residual))
-        variance = (USUAL_TRIALS * AMPLITUDE**2 + fit) / (USUAL_TRIALS + len(residual))
-        spread = float(np.log(lengths / self._base_length).var())
-        likelihood = -0.5 * (USUAL_TRIALS + len(residual)) * math.log(variance)
-        likelihood -= float(np.log(np.diag(factor[0])).sum()) + 0.1 * spread * len(lengths)
-        return likelihood, variance
 
 
 class _Past:
@@ -360,14 +293,3 @@ def _condition(
     half = solve_triangular(factor, between, lower=True, check_finite=False)
     mean: Vector = prior + solve_triangular(factor, residual, lower=True, check_finite=False) @ half
     return mean, variance - np.einsum("ij,ij->j", half, half)
-
-
-def _thinned(seen: Observations) -> Observations:
-    """At most `MOST_TRIALS` of the trials: the best third of that, and the rest evenly over the others."""
-    if len(seen.points) <= MOST_TRIALS:
-        return seen
-    order = np.argsort(-np.nan_to_num(seen.log_scores, nan=-np.inf), kind="stable")
-    best, others = order[: MOST_TRIALS // 3], order[MOST_TRIALS // 3 :]
-    spread = np.linspace(0, len(others) - 1, MOST_TRIALS - len(best)).round().astype(int)
-    kept = np.sort(np.concatenate([best, others[spread]]))
-    return Observations(seen.points[kept], seen.log_scores[kept], seen.repeats[kept])

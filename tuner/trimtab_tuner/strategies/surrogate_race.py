@@ -3,9 +3,12 @@
 DESIGN. The model is in `surrogate.py`: what a configuration would score and whether it would be verified,
 from the trials told, from what is generally true of tuning ranges, and from earlier runs where there are any.
 
-*Search.* The next configuration is the one most likely to be at least `MARGIN` better than the best so far,
-times the probability that it is verified at all. As long as nothing has been verified, it is the one most
-likely to be verified among those with the best expectation.
+*Search.* The next configuration is the one most likely to beat the best so far by a margin, times the
+probability that it is verified at all. As long as nothing has been verified, it is the one most likely to be
+verified among those with the best expectation. The margin is small where trials are exact and knobs few;
+otherwise it is a share of how far scores differ over the space, as a model that is sure of a small gain near
+the best is often wrong. With many knobs the search begins with configurations far from each other, and goes
+on to try one such after every few: categories that looked bad once are seen again in other company.
 
 *Race.* Where trials are noisy (`Options.noise`), the best of many is also the luckiest. The last `RACE_SHARE`
 of the budget is spent on repeats, each on the leader or on the configuration most likely to overtake it,
@@ -15,7 +18,9 @@ tolerance, what is left of the budget goes back to searching.
 
 The recommendation is the cheapest configuration whose expected score, which pools what its neighbours say, is
 within the tie tolerance of the highest; on a noisy host within half of it, for expectations err too. One that
-failed verification even once is never recommended.
+failed verification even once is never recommended. A configuration whose score is
+only known to exceed that of all others (the load generator gave out first) is measured once more, and
+recommended if that says no more.
 """
 
 import heapq
@@ -28,12 +33,18 @@ from trimtab_trials.trial import Trial
 
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies.base import BaseStrategy, Key, Options, Proposal, Tally
+from trimtab_tuner.strategies.kernel import distances
 from trimtab_tuner.strategies.past_runs import likeness
 from trimtab_tuner.strategies.pool import Points, Pool
 from trimtab_tuner.strategies.surrogate import Observations, Prediction, Surrogate, Vector
 
 MARGIN = 0.01
-MARGIN_SHARE = 0.3  # of how far scores differ over the space
+MARGIN_SHARE = 0.4  # of how far scores differ over the space
+FEW_KNOBS = 3
+FIRST_SHARE = 0.25  # of the budget, but no more than `FIRST_MOST`
+FIRST_MOST = 10
+WIDE_EVERY = 5
+WIDE_OF = 8
 RACE_SHARE = 0.125
 NEAR_BEST = 5
 STILL_POSSIBLE = 0.02
@@ -67,7 +78,6 @@ class SurrogateRace(BaseStrategy):
         """Begin the model anew with these results."""
         self._rows.clear()
         self._told = self._nothing_told()
-        self._surrogate.forget()
         super().revise(results)
 
     def tell(self, result: Trial) -> None:
@@ -83,10 +93,13 @@ class SurrogateRace(BaseStrategy):
         row = self._rows[key]
         self._told.log_scores[row] = np.nan if tally.known is None else _log(tally.known)
         self._told.repeats[row] = max(len(tally.scores), 1)
+        self._told.bounds[row] = tally.only_bounded
 
     def best(self) -> Trial | None:
         """The cheapest verified configuration expected to be within the tie tolerance of the best."""
-        verified = self.verified()
+        verified, unbeaten = self.verified(), self.unbeaten()
+        if unbeaten is not None:
+            return self.as_result(unbeaten)
         if not verified:
             return None
         expected = self._expected(verified).mean
@@ -101,16 +114,37 @@ class SurrogateRace(BaseStrategy):
         budget_trials = self.options.budget_trials
         return budget_trials - (round(RACE_SHARE * budget_trials) if self.options.noise > 0 else 0)
 
+    @property
+    def _many_knobs(self) -> bool:
+        """Whether there are too many knobs for a model to see everywhere."""
+        return len(self.space.free) > FEW_KNOBS
+
     def _nothing_told(self) -> Observations:
-        return Observations(np.zeros((0, len(self.space.free))), np.zeros(0), np.zeros(0))
+        return Observations(
+            np.zeros((0, len(self.space.free))), np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)
+        )
 
     def _propose(self) -> Proposal | None:
+        unbeaten = self.unbeaten()
+        if (
+            unbeaten is not None
+            and unbeaten.limited == 1
+            and self.key(unbeaten.configuration) not in self._in_flight
+        ):
+            return Proposal(
+                configuration=unbeaten.configuration,
+                level=2,
+                reason="The load generator gave out before the server did.",
+                repeat=True,
+            )
         if self.spent >= self._search_trials:
             return self._race() or self._search()
         return self._search() or self._race()
 
     def _search(self) -> Proposal | None:
         """The most promising configuration not tried yet."""
+        if self._wide_is_due() and (wide := self._wide()) is not None:
+            return wide
         seen = self._observations()
         leaders = heapq.nlargest(NEAR_BEST, self.verified(), key=lambda tally: tally.mean)
         around = self._pool.points([tally.configuration for tally in leaders])
@@ -133,6 +167,27 @@ class SurrogateRace(BaseStrategy):
                 )
         return None
 
+    def _wide_is_due(self) -> bool:
+        """Whether it is the turn of exploring: at first, and then every few configurations without an end."""
+        tried = len(self.tallies.keys() | self._asked)
+        first = min(FIRST_SHARE * self._search_trials, FIRST_MOST)
+        return self._many_knobs and tried > 0 and (tried <= first or tried % WIDE_EVERY == 0)
+
+    def _wide(self) -> Proposal | None:
+        """Of some random configurations the one farthest from all that are known."""
+        generator = np.random.default_rng((self.options.seed, self.spent, 1))
+        drawn = self._pool.some(generator, WIDE_OF)
+        known = np.array([self._point(key) for key in self.tallies.keys() | self._asked])
+        away = distances(self._pool.coordinates(self._pool.points(drawn)), self._pool.coordinates(known)).min(
+            axis=1
+        )
+        for index in np.argsort(-away, kind="stable"):
+            if not self.knows(drawn[index]) and self.space.allows(drawn[index]):
+                return Proposal(
+                    configuration=drawn[index], level=1, reason="Far from everything tried so far."
+                )
+        return None
+
     def _worth(self, predicted: Prediction, leaders: list[Tally], leading: Prediction) -> Vector:
         """The logarithm of what trying each candidate is worth; `leading` has what `leaders` should score."""
         if not leaders:
@@ -141,10 +196,10 @@ class SurrogateRace(BaseStrategy):
             bar = leading.mean.max()
         else:
             bar = _log(leaders[0].mean)
-        gain = log_ndtr(
-            (predicted.mean - bar - max(np.log1p(MARGIN), MARGIN_SHARE * predicted.scale))
-            / predicted.deviation
-        )
+        margin = math.log1p(MARGIN)
+        if self.options.noise or self._many_knobs:
+            margin = max(margin, MARGIN_SHARE * predicted.scale)
+        gain = log_ndtr((predicted.mean - bar - margin) / predicted.deviation)
         worth: Vector = gain + np.log(np.maximum(predicted.verified, 1e-12))
         return worth
 
