@@ -46,7 +46,7 @@ VERIFICATION_NOISE = 0.1
 VERIFICATION_SPREAD = 0.3
 EXPECTED_VERIFIED = 0.5
 EXPERIENCE_BANDWIDTH = 0.07
-MOST_TRIALS = 192
+MOST_TRIALS = 160
 FITTED_TRIALS = 64
 SAME = 1 - 1e-9  # the kernel of a point with itself, but for rounding
 AMPLITUDE = 0.3  # of the log score over the space, as far as nothing is known
@@ -151,8 +151,8 @@ class Surrogate:
         ]
         self._knobs = len(pool.categorical)
         self._noise = noise
-        self._fit_of: bytes | None = None
-        self._last_fit: Fit
+        self._fitted_to: bytes | None = None
+        self._kernel: Fit
 
     def adjust(self, noise: float) -> None:
         """From now on a trial differs by so much from the next."""
@@ -161,17 +161,18 @@ class Surrogate:
     def predict(self, seen: Observations, candidates: Points) -> Prediction:
         """What the trials seen say about the candidates."""
         with LINEAR_ALGEBRA.limit(limits=1):
+            self._fit(seen.only(seen.ok & ~seen.bounds))
             seen = seen.thinned(MOST_TRIALS)
             scored = seen.only(seen.ok)
             if scored.bounds.any():
                 scored = self._completed(scored)
-            mean, deviation, fit = self._scores(scored, candidates)
-            return Prediction(mean, deviation, self._verified(seen, candidates), fit.amplitude)
+            mean, deviation = self._scores(scored, candidates)
+            return Prediction(mean, deviation, self._verified(seen, candidates), self._kernel.amplitude)
 
     def _completed(self, scored: Observations) -> Observations:
         """With the mean of what the others let expect above a bound, in the bound's place."""
         exact = scored.only(~scored.bounds)
-        mean, deviation, _ = self._scores(exact, scored.points[scored.bounds])
+        mean, deviation = self._scores(exact, scored.points[scored.bounds])
         bounds = scored.log_scores[scored.bounds]
         above = (bounds - mean) / deviation
         hazard = np.exp(-0.5 * above**2 - 0.5 * math.log(2 * math.pi) - log_ndtr(-above))
@@ -179,11 +180,10 @@ class Surrogate:
         log_scores[scored.bounds] = np.maximum(bounds, mean + deviation * hazard)
         return Observations(scored.points, log_scores, scored.repeats, np.zeros_like(scored.bounds))
 
-    def _scores(self, scored: Observations, candidates: Points) -> tuple[Vector, Vector, Fit]:
+    def _scores(self, scored: Observations, candidates: Points) -> tuple[Vector, Vector]:
         """Mean and deviation of the log score at the candidates."""
         prior, seen_prior = self._prior(candidates), self._prior(scored.points)
-        residual = scored.log_scores - seen_prior.score
-        fit = self._fit(scored, residual)
+        residual, fit = scored.log_scores - seen_prior.score, self._kernel
         at = self._pool.coordinates(candidates, fit.lengths)
         seen_at = self._pool.coordinates(scored.points, fit.lengths)
         # Without any score only differences can be spoken of.
@@ -199,7 +199,7 @@ class Surrogate:
         own[np.diag_indices_from(own)] += JITTER + fit.rough**2 + self._noise**2 / scored.repeats
         variance = fit.amplitude**2 + fit.rough**2 + level + (prior.score_factors**2).sum(0)
         mean, variance = _condition(own, between, variance, residual, prior.score)
-        return mean, np.sqrt(np.maximum(variance, 1e-12)), fit
+        return mean, np.sqrt(np.maximum(variance, 1e-12))
 
     def _verified(self, seen: Observations, candidates: Points) -> Vector:
         prior, seen_prior = self._prior(candidates), self._prior(seen.points)
@@ -215,17 +215,28 @@ class Surrogate:
         probability: Vector = ndtr(mean / np.sqrt(np.maximum(variance, 0.0) + VERIFICATION_SPREAD))
         return probability
 
-    def _fit(self, seen: Observations, values: Vector) -> Fit:
-        """The most probable kernel given some of the trials; found once for the same trials."""
-        known = values.tobytes() + seen.repeats.tobytes() + repr(self._noise).encode()
-        if self._fit_of != known:
-            some = Observations(seen.points, values, seen.repeats, seen.bounds).thinned(FITTED_TRIALS)
-            at, noise = self._pool.coordinates(some.points), self._noise**2 / some.repeats
-            self._fit_of = known
-            self._last_fit = fitted(
-                at, self._pool.owners, some.log_scores, noise, usual_amplitude=AMPLITUDE, usual_rough=ROUGH
-            )
-        return self._last_fit
+    def _fit(self, scored: Observations) -> None:
+        """Make the kernel the most probable one given the trials.
+
+        Of many trials only so many of the first count that it need not be found anew after each.
+        """
+        due = FITTED_TRIALS
+        while due * 5 // 4 <= len(scored.points):
+            due = due * 5 // 4
+        scored = scored.only(np.arange(min(due, len(scored.points))))
+        known = scored.log_scores.tobytes() + scored.repeats.tobytes() + repr(self._noise).encode()
+        if self._fitted_to == known:
+            return
+        self._fitted_to = known
+        some = scored.thinned(FITTED_TRIALS)
+        self._kernel = fitted(
+            self._pool.coordinates(some.points),
+            self._pool.owners,
+            some.log_scores - self._prior(some.points).score,
+            self._noise**2 / some.repeats,
+            usual_amplitude=AMPLITUDE,
+            usual_rough=ROUGH,
+        )
 
     def _prior(self, points: Points) -> Prior:
         none = np.zeros((0, len(points)))
