@@ -19,7 +19,7 @@ CORE_THREAD := server-core/build-thread
 # Each prints one Markdown section; the first one the heading and the machine.
 BENCHMARKS := server-core/bench/report.py server-core/bench/peers.py server-core/bench/idle_memory.py \
               server-core/bench/many_connections.py server-core/bench/stats_cost.py server-core/bench/accept_limits.py server-core/bench/generator_rate.py \
-              tuner/bench/replay.py agent/bench/workloads.py agent/bench/sampling_cost.py agent/bench/server_start.py agent/bench/mask_cost.py agent/bench/affinity_plans.py webui/bench/report.py
+              tuner/bench/replay.py tuner/bench/families.py agent/bench/workloads.py agent/bench/sampling_cost.py agent/bench/server_start.py agent/bench/mask_cost.py agent/bench/affinity_plans.py webui/bench/report.py
 
 # Black-box tests that run once more under the thread sanitizer (an expression of pytest -k).
 THREADED := (test_every_mode and (mt- or pipeline- or knot- or nm-)) or test_user_threads or test_pipeline.py or (test_thread_per_connection and mt)
@@ -69,6 +69,10 @@ endef
 	$(call install_packages,$(PACKAGES_TEST))
 .build/packages-fuzz: Makefile
 	$(call install_packages,$(PACKAGES_FUZZ))
+# SMAC3, which the search strategies are compared with; nothing else needs it.
+.build/bench-peers: tuner/bench/requirements.lock .build/venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r tuner/bench/requirements.lock
+	@touch $@
 .build/packages-bench: Makefile
 	$(call install_packages,$(PACKAGES_BENCH))
 
@@ -149,7 +153,7 @@ fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up
 	  $(CORE_FUZZ)/tests/fuzz/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=.build/fuzz/$$target- .build/fuzz/$$target server-core/tests/fuzz/corpus/$$target; done
 
-bench: setup .build/packages-bench ## measure speed and memory against peers, interleaved; writes docs/benchmarks.md
+bench: setup .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; writes docs/benchmarks.md
 	@$(BIN)/ninja -C $(CORE) --quiet bench/do-nothing
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
 	@mv .build/benchmarks.md docs/benchmarks.md
@@ -168,7 +172,8 @@ lock: ## resolve the Python dependencies anew into the lock files
 	@compile="uv pip compile --quiet --upgrade --python-version 3.11 --no-python-downloads --generate-hashes"; \
 	uvx() { $$compile --custom-compile-command 'make lock' "$$@"; }; \
 	uvx --no-emit-package trimtab-db --no-emit-package trimtab-trials --no-emit-package trimtab-tuner agent/pyproject.toml db/pyproject.toml trials/pyproject.toml tuner/pyproject.toml -o requirements.lock; \
-	uvx --group dev -c requirements.lock -o requirements-dev.lock
+	uvx --group dev -c requirements.lock -o requirements-dev.lock; \
+	uvx -c requirements.lock -c requirements-dev.lock tuner/bench/requirements.in -o tuner/bench/requirements.lock
 
 clean: ## remove what was built; experiments in var/ stay
 	@rm -rf .build .venv server-core/build server-core/build-sanitized server-core/build-thread $(CORE_FUZZ) webui/dist webui/node_modules webui/src/api/generated

@@ -3,7 +3,7 @@
 Each family with noise of 0, 2, 5 and 10 %, over the same seeds for every strategy: the regret of what is
 recommended at the end of the budget. The seeds are split (`generated.py`): `--half development` is what the
 strategy may be chosen by, `--half held-out`, the usual one, is only reported. Peers that are not ours take
-part where they are installed (`peers.py`, `tuner/bench/requirements.lock`). What strategies other than
+part where they are installed (`optimisers.py`, `tuner/bench/requirements.lock`). What strategies other than
 the default reached is kept in `.build/families`, as it does not change; a slow peer may have fewer seeds, and
 is compared on those.  SEEDS in the environment sets how many seeds there are (12).
 """
@@ -22,7 +22,7 @@ from trimtab_tuner.strategies import DEFAULT_STRATEGY, make_strategy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from generated import DEVELOPMENT, FAMILIES, HELD_OUT, NOISES, problem
-from peers import PEERS
+from optimisers import PEERS
 
 SEEDS = int(os.environ.get("SEEDS", "12"))
 KEPT = Path(".build/families")
