@@ -87,15 +87,17 @@ def regrets_of(name: str, family: str, noise: float, seeds: list[int]) -> NDArra
     """The regrets of a strategy, in the order of the seeds."""
     if name == DEFAULT_STRATEGY:
         return np.array([search(family, noise, name, seed).regret for seed in seeds])
+    peer = PEERS.get(name)
+    if peer is not None:
+        seeds = seeds[: peer.seeds] if problem(family, seeds[0]).budget_trials <= peer.most_trials else []
     file = KEPT / f"{name}.{family}.{noise}.json"
     kept = json.loads(file.read_text()) if file.exists() else {}
-    some = seeds[: PEERS[name].seeds] if name in PEERS else seeds
-    for seed in some:
+    for seed in seeds:
         if str(seed) not in kept:
             kept[str(seed)] = search(family, noise, name, seed)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(kept))
-    return np.array([kept[str(seed)][0] for seed in some])
+    return np.array([kept[str(seed)][0] for seed in seeds])
 
 
 def search(family: str, noise: float, name: str, seed: int) -> Found:

@@ -126,11 +126,14 @@ def smac(problem: Problem, seed: int, measure: Measure) -> Configuration | None:
 
 @dataclass(frozen=True)
 class Peer:
-    """An optimiser: how it searches, the package it needs, and for how many seeds there is time."""
+    """An optimiser: how it searches, the package it needs, and for how much there is time: how many seeds of
+    problems with how many trials.
+    """
 
     search: Callable[[Problem, int, Measure], Configuration | None]
     package: str
     seeds: int
+    most_trials: int
 
     @property
     def installed(self) -> bool:
@@ -138,4 +141,4 @@ class Peer:
         return importlib.util.find_spec(self.package) is not None
 
 
-PEERS = {"smac": Peer(smac, "smac", 4), "optuna-gp": Peer(optuna_gp, "torch", 8)}
+PEERS = {"smac": Peer(smac, "smac", 4, 80), "optuna-gp": Peer(optuna_gp, "torch", 8, 24)}
