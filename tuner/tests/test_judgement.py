@@ -157,6 +157,13 @@ def test_what_breaks_beyond_the_ladder_or_between_its_rungs_does_not_fail_a_tria
     assert judge(job, (*GOOD, beyond, between)).verdict is Verdict.VERIFIED
 
 
+def test_rate_that_the_generator_could_not_offer_at_all_breaks_no_rule():
+    """It has not even asked for anything, so that there is nothing to verify."""
+    nothing = replace(measured(300.0, 0.0, limited=True), size_classes=())
+    assert holds(make_job(), nothing)
+    assert judge(make_job(), (*GOOD[:2], nothing)).verdict is Verdict.GENERATOR_LIMITED
+
+
 def test_measurement_without_size_classes_is_not_taken_for_a_fair_one():
     """Read from a list of curves it has none; then nothing can be said of it."""
     with pytest.raises(ValueError, match="expected what became of each file size"):

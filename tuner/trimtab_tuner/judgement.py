@@ -73,7 +73,12 @@ def gave_way(measurement: Measurement) -> bool:
 
 
 def holds(job: TrialJob, measurement: Measurement) -> bool:
-    """Whether the rules of verification and the job's constraints hold at one rate."""
+    """Whether the rules of verification and the job's constraints hold at one rate.
+
+    A rate at which the generator gave out says nothing of the server, not even against it.
+    """
+    if measurement.generator_limited:
+        return True
     return (
         verify([measurement], job.thresholds).verified and broken_limit(_limits(job), [measurement]) is None
     )
