@@ -13,6 +13,8 @@ import { climbOf, defaultConfiguration, freePart, RULE_BROKEN } from './facts';
 import { Headline } from './People';
 import classes from './Run.module.css';
 
+const REPLIES_HEIGHT = 1.4;
+
 interface CapacityPanelProps {
   run: RunDetail;
   trials: readonly TrialSummary[];
@@ -28,6 +30,9 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
     followed === undefined ? undefined : { label: `follows ${formatRate(followed)}`, value: followed };
   const points = (y: (one: (typeof climb)[number]) => number) =>
     climb.map((one) => ({ x: one.rate_rps, y: y(one), crossed: !one.held }));
+  // A climb overshoots; drawn to its end, what is offered would leave the replies no height.
+  const most = REPLIES_HEIGHT * Math.max(...climb.map(({ reply_rate_rps }) => reply_rate_rps));
+  const offered = climb.flatMap(({ rate_rps }) => (rate_rps > most ? [] : [{ x: rate_rps, y: rate_rps }]));
   return (
     <Panel
       title="Capacity"
@@ -57,7 +62,7 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
                 {
                   label: 'all that is offered',
                   style: 2,
-                  points: climb.map(({ rate_rps }) => ({ x: rate_rps, y: rate_rps })),
+                  points: offered,
                 },
               ]}
               formatX={formatRate}

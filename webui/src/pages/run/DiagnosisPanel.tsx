@@ -20,7 +20,7 @@ export function DiagnosisPanel({ run, findings }: DiagnosisPanelProps) {
   return (
     <Panel
       title="Diagnosis"
-      description="What the counters of the best configuration say about its limits, each with its evidence."
+      description="What the counters say about the limits of the configuration, each with its evidence."
     >
       {findings.length === 0 ? (
         <Message title="No rule fits what was counted." />

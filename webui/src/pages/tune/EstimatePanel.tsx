@@ -1,7 +1,7 @@
 // How long the run will take, and the button that starts it.
 
 import { Button, Table } from '@mantine/core';
-import { IconPlayerPlayFilled } from '@tabler/icons-react';
+import { IconGauge, IconPlayerPlayFilled } from '@tabler/icons-react';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useActions } from '../../actions/ActionsProvider';
 import { ApiError } from '../../api/call';
@@ -18,24 +18,32 @@ import classes from './Tune.module.css';
 
 interface EstimatePanelProps {
   spec: RunSpec;
-  /** The same run as a command. */
-  command: string;
+  /** The run that measures what the same server can do as it is. */
+  capacity: RunSpec;
+  /** Both as commands. */
+  commands: { tune: string; capacity: string };
   /** Whether only the command can start it. */
   inTerminal: boolean;
   /** Why this machine cannot carry it out, if so. */
   impossible: string | null;
   estimate: UseQueryResult<Estimate>;
+  /** The estimate of `capacity`. */
+  climb: UseQueryResult<Estimate>;
   /** Whether the estimate is of `spec` and not of what it was before the last keystroke. */
   settled: boolean;
 }
 
 export function EstimatePanel(props: EstimatePanelProps) {
-  const { spec, command, inTerminal, impossible, estimate, settled } = props;
+  const { spec, capacity, commands, inTerminal, impossible, estimate, climb, settled } = props;
   const start = useStartAndWatch();
   const current = settled && !estimate.isPlaceholderData && !estimate.isFetching;
   const refused = estimate.error instanceof ApiError && estimate.error.status === 422;
   const startable = !refused && impossible === null && !inTerminal;
-  useActions(startable ? [{ title: 'Start the run', run: () => start.begin(spec) }] : []);
+  const measurable = climb.error === null && impossible === null && !inTerminal;
+  useActions([
+    ...(startable ? [{ title: 'Start the run', run: () => start.begin(spec) }] : []),
+    ...(measurable ? [{ title: 'Measure capacity', run: () => start.begin(capacity) }] : []),
+  ]);
   return (
     <div className={classes.side}>
       <Panel
@@ -87,7 +95,21 @@ export function EstimatePanel(props: EstimatePanelProps) {
         >
           Start the run
         </Button>
-        <CommandLine command={command} needed={inTerminal} />
+        <Button
+          fullWidth
+          mt="sm"
+          variant="default"
+          leftSection={<IconGauge size={16} aria-hidden />}
+          disabled={!measurable || start.isPending}
+          onClick={() => start.begin(capacity)}
+        >
+          Measure capacity
+        </Button>
+        <p className={classes.aside}>
+          {climb.error?.message ??
+            `How much load the configuration follows as it is, without a search${climb.data ? `; about ${formatDuration(climb.data.duration_s)}` : ''}.`}
+        </p>
+        <CommandLine commands={commands} needed={inTerminal} />
         {start.error && (
           <div className={classes.failure}>
             <StartFailure error={start.error} />
@@ -99,12 +121,15 @@ export function EstimatePanel(props: EstimatePanelProps) {
 }
 
 /** The run as a command: the only way where it uses a file of the host, another one where not. */
-function CommandLine({ command, needed }: { command: string; needed: boolean }) {
+function CommandLine({ commands, needed }: { commands: EstimatePanelProps['commands']; needed: boolean }) {
   return (
     <details className={classes.command} open={needed}>
       <summary>{needed ? 'Start it in a terminal of this host' : 'The same in a terminal'}</summary>
-      <pre>{command}</pre>
-      <CopyText text={command} label="Copy command" />
+      <pre>{commands.tune}</pre>
+      <CopyText text={commands.tune} label="Copy command" />
+      <p className={classes.aside}>Its capacity alone:</p>
+      <pre>{commands.capacity}</pre>
+      <CopyText text={commands.capacity} label="Copy command for the capacity" />
     </details>
   );
 }

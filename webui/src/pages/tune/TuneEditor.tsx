@@ -1,6 +1,6 @@
 // The form of the Tune page. It shows a TuneForm and reports changes; what they mean is in tuneForm.ts.
 
-import { Accordion, SegmentedControl } from '@mantine/core';
+import { Accordion, SegmentedControl, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMemo } from 'react';
 import { ApiError } from '../../api/call';
@@ -15,7 +15,16 @@ import { KnobRow } from './KnobRow';
 import { MeasuredFields, NamedSelect } from './MeasuredFields';
 import { NumberEntry } from './NumberEntry';
 import classes from './Tune.module.css';
-import { concerns, type KnobForm, refusedCondition, runSpec, type TuneForm, WRAPPER_ORDER } from './tuneForm';
+import {
+  CAPACITY,
+  capacitySpec,
+  concerns,
+  type KnobForm,
+  refusedCondition,
+  runSpec,
+  type TuneForm,
+  WRAPPER_ORDER,
+} from './tuneForm';
 
 interface TuneEditorProps {
   catalogue: Catalogue;
@@ -41,6 +50,8 @@ export function TuneEditor({
   const spec = useMemo(() => runSpec(form, preset, space), [form, preset, space]);
   const [settled] = useDebouncedValue(spec, TYPING_PAUSE_MS);
   const estimate = useEstimate(settled);
+  const capacity = capacitySpec(spec);
+  const climb = useEstimate(capacitySpec(settled));
   const refusal = estimate.error instanceof ApiError ? estimate.error : null;
   const errorOf = (control: string) => (concerns(refusal?.field, control) ? refusal?.message : undefined);
   const searched = space.knobs.filter(({ name }) => !(name in (space.fixed ?? {})));
@@ -64,7 +75,7 @@ export function TuneEditor({
             fullWidth
             aria-label="Preset"
             value={form.preset}
-            data={catalogue.presets.map(({ name }) => name)}
+            data={catalogue.presets.map(({ name }) => name).filter((name) => name !== CAPACITY)}
             onChange={(name) => onPreset(catalogue.presets.find((one) => one.name === name) as Preset)}
           />
         </Panel>
@@ -111,6 +122,15 @@ export function TuneEditor({
               error={errorOf('budget_trials') ?? errorOf('settings.budget_trials')}
               onChange={(value) => onChange({ budget: value })}
             />
+            <TextInput
+              label="Ladder"
+              inputWrapperOrder={WRAPPER_ORDER}
+              description="Rates in requests per second. Empty: made in the calibration, and grows with what is found. Runs of different days compare on one that is given."
+              placeholder="5000, 10000, 20000"
+              value={form.ladder}
+              error={errorOf('settings.ladder')}
+              onChange={(event) => onChange({ ladder: event.currentTarget.value })}
+            />
             <NumberEntry
               label="Seed"
               inputWrapperOrder={WRAPPER_ORDER}
@@ -132,10 +152,15 @@ export function TuneEditor({
       </div>
       <EstimatePanel
         spec={spec}
-        command={commandLine(spec, space, form.base)}
+        capacity={capacity}
+        commands={{
+          tune: commandLine('tune', spec, space, form.base),
+          capacity: commandLine('capacity', capacity, space, form.base),
+        }}
         inTerminal={form.base.trim() !== ''}
         impossible={refusedCondition(catalogue.conditions, form.conditions)}
         estimate={estimate}
+        climb={climb}
         settled={settled === spec}
       />
     </div>

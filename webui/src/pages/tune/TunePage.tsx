@@ -32,6 +32,7 @@ const opening = (catalogue: Catalogue): Chosen => ({
   second: { name: '', limit: '' },
   conditions: AS_THE_WORKLOAD,
   constraints: [],
+  ladder: '',
 });
 
 function Prepared({ catalogue }: { catalogue: Catalogue }) {

@@ -4,6 +4,7 @@ import { commandLine } from './commandLine';
 
 it('says the same as the specification, quoted for a shell', () => {
   const command = commandLine(
+    'tune',
     {
       preset: 'quick',
       target: 'core',
@@ -22,5 +23,12 @@ it('says the same as the specification, quoted for a shell', () => {
       `--objective 'mat: p999 <= 4ms' --second-objective rss --seed 3 --knob workers=1:8 ` +
       `--knob sendfile=blocking,off --knob backlog=64 --set learn=true ` +
       `--set 'constraints=["rss <= 500MB"]'`,
+  );
+});
+
+it('measures the capacity by a command of its own, which needs no preset', () => {
+  const spec = { preset: 'capacity', target: 'nginx', workload: 'specweb99', knobs: {}, settings: {} };
+  expect(commandLine('capacity', spec, space, '/etc/nginx/nginx.conf')).toBe(
+    'trimtab capacity --target nginx --base /etc/nginx/nginx.conf --workload specweb99',
   );
 });

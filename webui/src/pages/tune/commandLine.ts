@@ -16,10 +16,10 @@ function knobText(
   return `${low ?? bounds.low}:${high ?? bounds.high}`;
 }
 
-/** `trimtab tune` with an option for all that the specification says; `base` is the user's own file, if any. */
-export function commandLine(spec: RunSpec, space: Space, base: string): string {
+/** The command with an option for all that the specification says; `base` is the user's own file, if any. */
+export function commandLine(command: 'tune' | 'capacity', spec: RunSpec, space: Space, base: string): string {
   const options: [string, string | number | null | undefined][] = [
-    ['preset', spec.preset],
+    ['preset', command === 'tune' ? spec.preset : null],
     ['target', spec.target],
     ['base', base.trim() || null],
     ['workload', spec.workload],
@@ -43,5 +43,5 @@ export function commandLine(spec: RunSpec, space: Space, base: string): string {
   const words = options.flatMap(([name, value]) =>
     value === null || value === undefined || value === '' ? [] : [`--${name} ${quoted(String(value))}`],
   );
-  return ['trimtab tune', ...words].join(' ');
+  return [`trimtab ${command}`, ...words].join(' ');
 }

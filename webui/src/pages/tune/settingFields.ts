@@ -22,7 +22,7 @@ export const NUMBER_SETTINGS = [
     name: 'ladder_points',
     label: 'Rates in the ladder',
     unit: '',
-    help: 'Each trial is driven at so many rates.',
+    help: 'The ladder begins with so many rates.',
   },
   {
     name: 'confirmation_repeats',

@@ -3,6 +3,7 @@ import type { ConditionsReply } from '../../api/generated';
 import { preset, space } from '../../test/records';
 import {
   AS_THE_WORKLOAD,
+  capacitySpec,
   concerns,
   type KnobForm,
   presetForm,
@@ -19,6 +20,7 @@ const chosen = {
   second: { name: '', limit: '' },
   conditions: AS_THE_WORKLOAD,
   constraints: [],
+  ladder: '',
 };
 const fresh = () => presetForm(preset, space, chosen);
 const withKnob = (name: string, change: Partial<KnobForm>): TuneForm => {
@@ -67,6 +69,34 @@ describe('runSpec', () => {
   it('sends the settings that differ from the preset', () => {
     const form = { ...fresh(), settings: { rate_duration_s: 0.4, ladder_points: 4, gap_s: '' as const } };
     expect(runSpec(form, preset, space).settings).toEqual({ rate_duration_s: 0.4 });
+  });
+});
+
+it('sends a ladder as numbers, and what is no number as it is, so that the daemon can say what is wrong', () => {
+  expect(runSpec({ ...fresh(), ladder: '5000, 1e4,20000' }, preset, space).settings).toEqual({
+    ladder: [5000, 10_000, 20_000],
+  });
+  expect(runSpec({ ...fresh(), ladder: '5000, many,' }, preset, space).settings).toEqual({
+    ladder: [5000, 'many', ''],
+  });
+  expect(runSpec({ ...fresh(), ladder: ' ' }, preset, space).settings).toEqual({});
+});
+
+it('measures the capacity of the same server under the same clients, with nothing of the search', () => {
+  const form: TuneForm = {
+    ...withKnob('workers', { mode: 'fixed', value: 4 }),
+    conditions: { ...AS_THE_WORKLOAD, memory: 'heavy-io' },
+    settings: { timeout_s: 3, runners_up: 2 },
+    constraints: ['p99 <= 5ms'],
+    ladder: '5000,10000',
+  };
+  expect(capacitySpec(runSpec(form, preset, space))).toEqual({
+    preset: 'capacity',
+    target: 'core',
+    workload: 'specweb99',
+    memory: 'heavy-io',
+    knobs: { workers: { fixed: 4 } },
+    settings: { timeout_s: 3, constraints: ['p99 <= 5ms'] },
   });
 });
 

@@ -51,6 +51,8 @@ export interface TuneForm {
   conditions: Conditions;
   /** Limits that must hold at every rate, such as `p999 <= 20ms`. */
   constraints: string[];
+  /** Rates in requests per second, between commas; empty: the run makes its ladder, and lets it grow. */
+  ladder: string;
   strategy: string;
   budget: NumberField;
   seed: NumberField;
@@ -64,11 +66,14 @@ export interface TuneForm {
 /** What a user has chosen that no preset decides. */
 export type Chosen = Pick<
   TuneForm,
-  'target' | 'base' | 'workload' | 'objective' | 'second' | 'conditions' | 'constraints'
+  'target' | 'base' | 'workload' | 'objective' | 'second' | 'conditions' | 'constraints' | 'ladder'
 >;
 
 export type ConditionName = 'memory' | 'start' | 'link';
 export type Conditions = { [Name in ConditionName]: NonNullable<RunSpec[Name]> | '' };
+
+/** The preset without a search, which is started by a button of its own. */
+export const CAPACITY = 'capacity';
 
 export const AS_THE_WORKLOAD: Conditions = { memory: '', start: '', link: '' };
 
@@ -92,7 +97,7 @@ export function knobForm(knob: Knob, space: Space, preset: Preset): KnobForm {
 export function presetForm(
   preset: Preset,
   space: Space,
-  { target, base, workload, objective, second, conditions, constraints }: Chosen,
+  { target, base, workload, objective, second, conditions, constraints, ladder }: Chosen,
 ): TuneForm {
   return {
     target,
@@ -102,6 +107,7 @@ export function presetForm(
     second,
     conditions,
     constraints,
+    ladder,
     preset: preset.name,
     strategy: preset.settings.strategy ?? '',
     budget: preset.settings.budget_trials,
@@ -116,6 +122,13 @@ export function presetForm(
 const objectiveText = ({ name, limit }: ObjectiveForm): string =>
   name === 'mat' && limit.trim() !== '' ? `mat: ${limit.trim()}` : name;
 
+/** What is between the commas: numbers where they are, else the words, so that the daemon can say what is wrong. */
+const ratesIn = (text: string): (number | string)[] =>
+  text.split(',').map((rate) => {
+    const word = rate.trim();
+    return word === '' || Number.isNaN(Number(word)) ? word : Number(word);
+  });
+
 /** The settings that differ from the preset's. */
 function changedSettings(form: TuneForm, { settings }: Preset): Record<string, unknown> {
   const single = [...Object.entries(form.settings), ...Object.entries(form.switches)].filter(
@@ -129,6 +142,7 @@ function changedSettings(form: TuneForm, { settings }: Preset): Record<string, u
   return {
     ...Object.fromEntries(single),
     ...(form.constraints.length > 0 ? { constraints: form.constraints } : {}),
+    ...(form.ladder.trim() === '' ? {} : { ladder: ratesIn(form.ladder) }),
     ...(limits.length > 0 ? { thresholds: { ...settings.thresholds, ...Object.fromEntries(limits) } } : {}),
   };
 }
@@ -172,6 +186,24 @@ export function runSpec(form: TuneForm, preset: Preset, space: Space): RunSpec {
     knobs,
     settings: changedSettings(form, preset),
   };
+}
+
+/** What of the settings shapes the climb as well. */
+const CLIMBING: readonly string[] = [
+  'directories',
+  'time_scale',
+  'timeout_s',
+  'calibration_start_rps',
+  'calibration_step_s',
+  'constraints',
+  'thresholds',
+];
+
+/** The body of POST /runs that measures the capacity of what another one would tune. */
+export function capacitySpec({ settings = {}, ...spec }: RunSpec): RunSpec {
+  const { objective, second_objective, strategy, budget_trials, seed, ...measured } = spec;
+  const shaping = Object.entries(settings).filter(([name]) => CLIMBING.includes(name));
+  return { ...measured, preset: CAPACITY, settings: Object.fromEntries(shaping) };
 }
 
 /** Why this machine cannot make one of the conditions chosen; null when it can make them all. */
