@@ -1,8 +1,8 @@
-"""The command line: `trimtab up | tune | runs | show | compare | export | replay | targets | host |
-affinity | load | station | workload | db`.
+"""The command line: `trimtab up | tune | capacity | runs | show | compare | export | replay | targets |
+host | affinity | load | station | workload | db`.
 
 Exit codes
-    0    done; for `tune`: the run has finished, whether or not it found a gain
+    0    done; for `tune` and `capacity`: the run has finished, whether or not it found a gain
     1    failed: the run, the machine or the database; the sentence on standard error says why
     2    bad input: an option, a knob, a setting, a run number
     3    conflict: another run is running, or the run is in no state for that
@@ -26,6 +26,7 @@ from trimtab_agent import __version__
 from trimtab_agent.errors import TrimtabError
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.commands.affinity import app as affinity_app
+from trimtab_agent.terminal.commands.capacity import capacity
 from trimtab_agent.terminal.commands.compare import compare
 from trimtab_agent.terminal.commands.host import app as host_app
 from trimtab_agent.terminal.commands.load import app as load_app
@@ -60,7 +61,7 @@ app.add_typer(affinity_app)
 app.add_typer(load_app)
 app.add_typer(station_app)
 app.add_typer(workload_app)
-for command in (tune, runs, show, export, compare, replay, targets):
+for command in (tune, capacity, runs, show, export, compare, replay, targets):
     app.command()(command)
 
 

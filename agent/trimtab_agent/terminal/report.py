@@ -223,9 +223,14 @@ def _conclusion(run: records.Run, outcome: Outcome | None, trials: Sequence[Tria
     if run.finished_at is not None:
         took = _minutes((run.finished_at - run.started_at).total_seconds())
         lines.append(f"{counted(len(trials), 'trial')}; took {took}")
-    if run.state in (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED):
-        lines.append(f"Resume with: trimtab tune --resume {run.id}")
-    return lines
+    return [*lines, *resume_hint(run)]
+
+
+def resume_hint(run: records.Run) -> list[str]:
+    """How a run that did not come to its end goes on; nothing for one that did."""
+    if run.state not in (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED):
+        return []
+    return [f"Resume with: trimtab tune --resume {run.id}"]
 
 
 def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> None:

@@ -1,0 +1,122 @@
+"""`trimtab capacity`: the load that a configuration follows, with a real nginx."""
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_support import Tune
+from trimtab_agent.terminal.climb import climb_lines
+from trimtab_trials.measurement import Measurement
+from trimtab_tuner.climbing import capacity_of
+
+# A climb of seconds, whatever else the machine is doing; 16 connections saturate on the clients' pauses.
+CLIMB = (
+    "--set=directories=1",
+    "--set=time_scale=0.02",
+    "--set=timeout_s=0.5",
+    "--set=calibration_start_rps=600",
+    "--set=calibration_step_s=0.5",
+    "--set=calibration_halvings=1",
+    '--set=thresholds={"all_files_limit":1,"size_limit":1,"size_over_mean_limit":1,"failures_limit":1}',
+)
+OWN_FILE = """\
+worker_processes 1;
+events { worker_connections 64; }
+http { server { listen 80; root /srv; } }
+"""
+
+
+@pytest.fixture
+def own_file(tmp_path: Path) -> Path:
+    """A configuration of nginx that somebody has written."""
+    path = tmp_path / "own.conf"
+    path.write_text(OWN_FILE)
+    return path
+
+
+def test_own_nginx_is_climbed_and_its_capacity_drawn(command, own_file):
+    """The sentence, a bar for each rate with the capacity marked, and no search: exit code 0."""
+    code, output, errors = command("capacity", "--target", "nginx", "--base", str(own_file), *CLIMB)
+    assert code == 0, errors
+    assert "The configuration follows " in output
+    assert output.count("◀ capacity") == 1
+    assert "offered/s" in output
+    assert "trial 2" not in output
+    shown = json.loads(command("show", "1", "--json")[1])
+    assert (shown["run"]["preset"], shown["run"]["target"]) == ("capacity", "nginx")
+    assert shown["trials"][0]["configuration"]["worker_connections"] == 64
+    assert shown["exports"] == []
+
+
+def test_document_is_that_of_the_run_with_what_limits(command):
+    """Standard output has one JSON document; what is shown on the way goes to standard error."""
+    code, output, errors = command("capacity", "--json", "--knob=max_connections=16", *CLIMB)
+    document = json.loads(output)
+    assert (code, "The configuration follows" in errors) == (0, True)
+    assert document["run"]["outcome"]["capacity"]["capacity_rps"]["mean"] > 0
+    assert [trial["purpose"] for trial in document["trials"]] == ["calibration"]
+    assert isinstance(document["findings"], list)
+
+
+def test_climb_that_is_stopped_can_be_resumed(trimtab: Callable[..., Tune]):
+    """Exit code 130, as of `trimtab tune`."""
+    slow = [option.replace("step_s=0.5", "step_s=20") for option in CLIMB]
+    running: Tune = trimtab("capacity", *slow)
+    running.wait_for_line("calibrating, ETA")
+    running.process.send_signal(signal.SIGINT)
+    code, output = running.finish()
+    assert code == 130
+    assert "Resume with: trimtab tune --resume 1" in output
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--target", "iis"), "target = 'iis': expected one of"),
+        (("--knob", "workers"), "--knob workers: expected NAME=LOW:HIGH"),
+        (("--set", "gap_s=0", "--set", "gap_s=1"), "--set gap_s: given more than once"),
+        (("--strategy", "grid"), "No such option: --strategy"),
+    ],
+)
+def test_bad_input_is_named_and_ends_with_2(command, options, sentence):
+    """As with every command; there is no search whose options could be given."""
+    code, _, errors = command("capacity", *options)
+    assert code == 2
+    assert sentence in errors
+
+
+def measured(rate_rps: float, replies_rps: float, **changes: Any) -> Measurement:
+    """A rate of which so much was answered."""
+    return Measurement(rate_rps=rate_rps, goodput_mbps=1.0, reply_rate_rps=replies_rps, **changes)
+
+
+def test_bars_show_what_was_answered_and_what_was_not():
+    """A rate that was followed is one bar; behind one that was not is what was offered besides, cut off where
+    that is far more.
+    """
+    rates = [measured(1000, 1000), measured(2000, 2000), measured(4000, 2000), measured(90_000, 1000)]
+    head, low, capacity, lost, far = climb_lines(rates, capacity_of(rates))
+    assert head.split() == ["offered/s", "answered", "replies/s"]
+    assert [(line.count("█"), line.count("░")) for line in (low, capacity, lost, far)] == [
+        (19, 0),
+        (38, 0),
+        (38, 9),
+        (19, 28),
+    ]
+    assert capacity.endswith("2,000  ◀ capacity")
+    assert len({len(line) for line in (head, low, lost, far)}) == 1
+
+
+def test_bars_say_why_a_rate_does_not_count():
+    """A broken rule and a generator that gave out are no capacity, however much was answered."""
+    rates = [
+        measured(1000, 1000),
+        measured(2000, 2000, held=False),
+        measured(3000, 2500, generator_limited=True),
+    ]
+    _, _, broken, limited = climb_lines(rates, capacity_of(rates))
+    assert broken.endswith("a rule broken")
+    assert limited.endswith("the load generator gave out")

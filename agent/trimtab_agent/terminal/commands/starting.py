@@ -1,0 +1,168 @@
+"""What the commands that start a run share: its options, who carries it out, and how it ends."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from trimtab_db import Repository
+from trimtab_db.records import RunState
+from trimtab_tuner.targets import TARGETS
+
+from trimtab_agent.errors import SpecError
+from trimtab_agent.host.cpu_layout import pin_this_process, process_layout
+from trimtab_agent.runtime import open_repository, open_runtime
+from trimtab_agent.settings import AgentSettings
+from trimtab_agent.study.specification import KnobSpec, RunSpec
+from trimtab_agent.terminal.commands.options import EXIT_FAILED, EXIT_INTERRUPTED, refusal
+from trimtab_agent.terminal.daemon import find_daemon
+from trimtab_agent.terminal.follow import Follower, Runs, RunsHere
+from trimtab_agent.workloads.choice import is_path, read_definition_file
+
+Value = TypeVar("Value")
+
+Target = Annotated[str, typer.Option(help=f"Kind of server: {', '.join(TARGETS)}.")]
+Base = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Your own configuration file; the run begins with its values."),
+]
+WorkloadName = Annotated[
+    str, typer.Option(help="What clients ask for: a name of `trimtab workload list`, or a TOML file's path.")
+]
+Memory = Annotated[str | None, typer.Option(help="unlimited, in-memory, moderate-io or heavy-io.")]
+Start = Annotated[str | None, typer.Option(help="Caches at the start of a trial: warm or cold.")]
+Link = Annotated[str | None, typer.Option(help="loopback, hundred-megabit, gigabit or eight-gigabit.")]
+Knobs = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=…", help="Narrow a knob: name=low:high, name=value or name=a,b."),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Override a setting of the preset."),
+]
+
+
+def carried_out(
+    settings: AgentSettings,
+    console: Console,
+    begin: Callable[[Runs], int],
+    show: Callable[[Repository, int], None],
+    *,
+    resumed: bool = False,
+) -> None:
+    """Has a run begin, shows how it goes on and, at its end, what `show` prints of it.
+
+    A run that is `resumed` keeps the CPUs that it had. Raises Exit with the code of a run that failed or
+    was stopped, and what `begin` raises.
+    """
+    layout = process_layout()
+    with _runs(settings, console) as (repository, runs), Follower(console, runs) as follower:
+        run_id = begin(runs)
+        run = repository.run(run_id)
+        console.print(f"Run {run_id}: {run.layout['sentence']}")
+        if why := run.layout.get("reason"):
+            console.print(f"CPUs: {why}")
+        if list(layout.server) != run.layout["server"] and not resumed:
+            console.print("This command may use other CPUs, but the daemon's hold.")
+        end = follower.follow(run)
+        show(repository, run_id)
+    if end.state is RunState.FAILED:
+        print(f"trimtab: run {run_id} failed: {end.error}", file=sys.stderr)
+        raise typer.Exit(EXIT_FAILED)
+    if end.state is not RunState.FINISHED:
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+@contextmanager
+def _runs(settings: AgentSettings, console: Console) -> Iterator[tuple[Repository, Runs]]:
+    """Who carries the run out: the daemon of this directory where one runs, or else this process."""
+    with find_daemon(settings) as daemon:
+        if daemon is None:
+            with open_runtime(settings) as runtime:
+                yield runtime.repository, RunsHere(runtime.service, runtime.broadcaster)
+            return
+        console.print(f"The daemon {daemon} carries the run out.", markup=False)
+        allowed = tuple(os.sched_getaffinity(0))
+        pin_this_process(process_layout().generator)  # what is shown here must not slow the server down
+        try:
+            with open_repository(settings) as repository:
+                yield repository, daemon.listen(repository)
+        finally:
+            pin_this_process(allowed)
+
+
+def make_spec(
+    *,
+    workload: str,
+    base: Path | None,
+    knobs: Sequence[str] | None,
+    settings: Sequence[tuple[str, Any]],
+    **fields: Any,  # noqa: ANN401 - checked by the model
+) -> RunSpec:
+    """The specification of a run from its options: `knobs` as they were given, `settings` in pairs.
+
+    Raises SpecError.
+    """
+    definition = read_definition_file(Path(workload)) if is_path(workload) else None
+    try:
+        return RunSpec(
+            workload=workload if definition is None else definition.name,
+            definition=definition,
+            base=None if base is None else str(base.absolute()),
+            knobs=_each_once("--knob", [_parse_knob(text) for text in knobs or ()]),
+            settings=_each_once("--set", settings),
+            **fields,
+        )
+    except ValidationError as error:
+        raise refusal(error) from error
+
+
+def _each_once(option: str, named: Sequence[tuple[str, Value]]) -> dict[str, Value]:
+    """What the option was given for; which of two values is meant nobody can tell."""
+    found = dict(named)
+    if len(found) < len(named):
+        names = [name for name, _ in named]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SpecError(twice, f"{option} {twice}: given more than once; expected one value")
+    return found
+
+
+def _parse_knob(text: str) -> tuple[str, KnobSpec]:
+    """`name=low:high`, `name=value` or `name=a,b`."""
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise SpecError("knob", f"--knob {text}: expected NAME=LOW:HIGH, NAME=VALUE or NAME=A,B")
+    if ":" in value:
+        low, _, high = value.partition(":")
+        try:
+            return name, KnobSpec(low=int(low), high=int(high))
+        except ValueError as error:
+            raise SpecError(f"knobs.{name}", f"--knob {text}: expected two integers LOW:HIGH") from error
+    if "," in value:
+        return name, KnobSpec(choices=tuple(_value(part) for part in value.split(",")))
+    return name, KnobSpec(fixed=_value(value))
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """`field=value`, the value as JSON, or else as a word."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise SpecError("settings", f"--set {text}: expected FIELD=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _value(text: str) -> int | str:
+    """A knob's value: an integer if it looks like one."""
+    try:
+        return int(text)
+    except ValueError:
+        return text
