@@ -19,6 +19,20 @@ test.describe('the Tune page', () => {
     await expect(page.getByRole('button', { name: 'Start the run' })).toBeEnabled();
   });
 
+  test('says what is wrong with a ladder under it', async ({ page }) => {
+    await page.goto('/tune');
+    const ladder = page.getByRole('textbox', { name: 'Ladder' });
+    for (const wrong of ['5000', '20000, 10000', '5000, many']) {
+      await ladder.fill(wrong);
+      await expect(ladder, wrong).toHaveAttribute('aria-invalid', 'true');
+      await expect(page.getByText(/^ladder.*expected/).first()).toBeVisible();
+      await expect(page.getByRole('button', { name: 'Start the run' })).toBeDisabled();
+    }
+    await ladder.fill('5000, 10000');
+    await expect(ladder).not.toHaveAttribute('aria-invalid', 'true');
+    await expect(page.getByRole('button', { name: 'Start the run' })).toBeEnabled();
+  });
+
   test('says what is wrong with a number under it', async ({ page }) => {
     await page.goto('/tune');
     await page.getByRole('button', { name: 'Advanced settings' }).click();

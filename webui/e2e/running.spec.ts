@@ -149,6 +149,22 @@ test.describe('while a run goes on', () => {
   });
 });
 
+test('the capacity is measured without a search, and its climb drawn', async ({ page }) => {
+  await setUpTinyRun(page, 4);
+  await page.getByRole('button', { name: 'Measure capacity' }).click();
+  await page.waitForURL(/\/runs\/\d+$/);
+  await expect(page.getByText('finished', { exact: true })).toBeVisible({ timeout: 90_000 });
+  await expect(page.getByText(/^The configuration follows/).first()).toBeVisible();
+  await expect(page.getByRole('img', { name: /^Replies over offered rate/ })).toBeVisible();
+  for (const absent of ['Outcome', 'Map of the search', 'Trials']) {
+    await expect(page.getByRole('heading', { name: absent })).toHaveCount(0);
+  }
+  await expect(page.getByRole('link', { name: 'Exports' })).toHaveCount(0);
+  await inspect(page, 'capacity');
+  await page.getByRole('link', { name: 'trial 1' }).click();
+  await expect(page.getByRole('heading', { name: 'Measurements' })).toBeVisible();
+});
+
 test('a double click on the start of the quick run starts one run', async ({ page, request }) => {
   const before = await get<{ total: number }>(request, '/runs?limit=1');
   await page.goto('/');

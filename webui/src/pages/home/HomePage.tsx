@@ -88,7 +88,7 @@ export function HomePage() {
               <Figure
                 label="Load generator"
                 value={cpuList(data.layout.generator)}
-                detail="shared with the agent"
+                detail={`shared with the agent; ${data.layout.reason}`}
               />
             </FigureList>
           )}

@@ -9,7 +9,7 @@ import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { formatMbps } from '../../maths/format';
 import { describeConfiguration } from '../../maths/knobDiff';
-import { formatSecond, freePart, isCost } from './facts';
+import { formatSecond, freePart, isCost, secondName } from './facts';
 import classes from './Run.module.css';
 
 interface FrontPanelProps {
@@ -31,14 +31,14 @@ export const FrontPanel = memo(function FrontPanel({ run, second, trials }: Fron
   return (
     <Panel
       title={`${run.objective} against ${second}`}
-      description={`Up is better${isCost(second) ? ', left is better' : ', right is better'}. On the front no configuration is better than another in both.`}
+      description={`${second === 'rss' ? 'Memory is that of all server processes (PSS), at its peak. ' : ''}Up is better${isCost(second) ? ', left is better' : ', right is better'}. On the front no configuration is better than another in both.`}
     >
       {points.length === 0 ? (
         <Message title="No trial has both figures yet.">Points appear as trials are verified.</Message>
       ) : (
         <CurveChart
           label={`Trials by ${second} and ${run.objective}`}
-          xName={second}
+          xName={secondName(second)}
           curves={curves}
           formatX={(value) => formatSecond(second, value)}
           formatY={formatMbps}
@@ -66,7 +66,7 @@ function Members({ run, front }: { run: RunDetail; front: Front }) {
             <Table.Th>Place</Table.Th>
             <Table.Th>Configuration</Table.Th>
             <Table.Th ta="right">{front.first.objective}</Table.Th>
-            <Table.Th ta="right">{front.second.objective}</Table.Th>
+            <Table.Th ta="right">{secondName(front.second.objective)}</Table.Th>
             <Table.Th>Measured in</Table.Th>
           </Table.Tr>
         </Table.Thead>

@@ -110,6 +110,18 @@ export function PeopleTable({ of }: { of: readonly Finalist[] }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
+          {of.some(({ performance }) => performance.capacity_gain) && (
+            <Table.Tr>
+              <Table.Th scope="row" className={classes.told}>
+                More load than the default
+              </Table.Th>
+              {of.map(({ name, performance: { capacity_gain: gain, at_least } }) => (
+                <Table.Td key={name} ta="right">
+                  {gain ? <GainText gain={gain} atLeast={at_least ?? false} /> : '–'}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          )}
           {known.map((told) => (
             <Table.Tr key={told.name}>
               <Table.Th scope="row" className={classes.told}>

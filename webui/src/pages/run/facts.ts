@@ -75,6 +75,10 @@ export function gainOver(score: number | null | undefined, base: number | null |
 
 const COST_UNITS: Readonly<Record<string, string>> = { rss: 'MB', p999: 'ms' };
 
+/** A second objective as an axis or a column names it. */
+export const secondName = (objective: string): string =>
+  objective === 'rss' ? 'rss: memory (PSS) at its peak' : objective;
+
 /** Whether less of a second objective is better. */
 export const isCost = (objective: string): boolean => objective in COST_UNITS;
 

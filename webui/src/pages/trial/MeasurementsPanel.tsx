@@ -95,6 +95,12 @@ function verification(trial: TrialDetail, measurement: Measurement) {
   const rules = new Set(
     trial.violations.filter(({ rate_rps }) => rate_rps === measurement.rate_rps).map(({ rule }) => rule),
   );
-  if (rules.size === 0) return 'all rules hold';
+  if (rules.size === 0) {
+    return measurement.held ? (
+      'all rules hold'
+    ) : (
+      <span className={classes.violated}>a constraint broken</span>
+    );
+  }
   return <span className={classes.violated}>broken: {[...rules].join(', ')}</span>;
 }

@@ -90,7 +90,7 @@ export function MeasuredFields({ catalogue, form, errorOf, onTarget, onChange }:
           <TagsInput
             label="Constraints"
             inputWrapperOrder={WRAPPER_ORDER}
-            description="Limits that must hold at every rate: mean, p50, p90, p99, p999 or rss. Press Enter after each."
+            description="Limits that must hold at every rate: mean, p50, p90, p99, p999, or rss, the server’s memory (PSS) at its peak. Press Enter after each."
             placeholder={form.constraints.length === 0 ? 'p999 <= 20ms' : ''}
             data={LIMIT_EXAMPLES}
             value={form.constraints}
