@@ -10,6 +10,7 @@ it('a gain has its interval and how sure that is; a run that ended without one s
   await renderInApp(
     <RunTable
       runs={[
+        run({ id: 5, state: 'finished', preset: 'capacity' }),
         run({ id: 4, state: 'finished', gain }),
         run({ id: 3, state: 'finished', keeps_default: true }),
         run({ id: 2, state: 'finished' }),
@@ -19,6 +20,7 @@ it('a gain has its interval and how sure that is; a run that ended without one s
   );
   const cells = screen.getAllByRole('row').map((row) => row.querySelector('td:nth-child(6)')?.textContent);
   expect(cells.slice(1)).toEqual([
+    'no search',
     expect.stringMatching(/^\+5\.7\s%98\.3\s% interval \+5\.5\s% to \+5\.9\s%$/),
     'default kept',
     'cannot be told',

@@ -3,6 +3,7 @@
 import { Table } from '@mantine/core';
 import type { RunSummary } from '../api/generated';
 import { formatCount, formatDuration, formatMbps, formatTime } from '../maths/format';
+import { CAPACITY } from '../maths/presets';
 import { GainText } from './GainText';
 import { TextLink } from './links';
 import { RunStateMark } from './RunState';
@@ -13,7 +14,8 @@ function durationOf(run: RunSummary): string {
   return formatDuration((Date.parse(run.finished_at) - Date.parse(run.started_at)) / 1000);
 }
 
-function GainCell({ run: { keeps_default, gain, state } }: { run: RunSummary }) {
+function GainCell({ run: { preset, keeps_default, gain, state } }: { run: RunSummary }) {
+  if (preset === CAPACITY) return 'no search';
   if (keeps_default) return 'default kept';
   return gain === null && state === 'finished' ? 'cannot be told' : <GainText gain={gain} />;
 }

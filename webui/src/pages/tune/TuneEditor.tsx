@@ -8,6 +8,7 @@ import type { Preset, Space } from '../../api/generated';
 import { Panel } from '../../components/Panel';
 import type { Catalogue } from '../../hooks/useCatalogue';
 import { useEstimate } from '../../hooks/useEstimate';
+import { CAPACITY } from '../../maths/presets';
 import { AdvancedSettings } from './AdvancedSettings';
 import { commandLine } from './commandLine';
 import { EstimatePanel } from './EstimatePanel';
@@ -16,7 +17,6 @@ import { MeasuredFields, NamedSelect } from './MeasuredFields';
 import { NumberEntry } from './NumberEntry';
 import classes from './Tune.module.css';
 import {
-  CAPACITY,
   capacitySpec,
   concerns,
   type KnobForm,

@@ -5,6 +5,7 @@
 
 import type { ConditionsReply, Knob, KnobSpec, Preset, RunSpec, Space } from '../../api/generated';
 import type { KnobValue } from '../../maths/knobDiff';
+import { CAPACITY } from '../../maths/presets';
 import type { SettingName, SwitchName, ThresholdName } from './settingFields';
 
 /** What a field consists of, from top to bottom: fields in a row stay level however long the description. */
@@ -71,9 +72,6 @@ export type Chosen = Pick<
 
 export type ConditionName = 'memory' | 'start' | 'link';
 export type Conditions = { [Name in ConditionName]: NonNullable<RunSpec[Name]> | '' };
-
-/** The preset without a search, which is started by a button of its own. */
-export const CAPACITY = 'capacity';
 
 export const AS_THE_WORKLOAD: Conditions = { memory: '', start: '', link: '' };
 
