@@ -39,7 +39,7 @@ it('says how much load is followed, how fast, and at what cost, beside the defau
   expect(told('Latency p99 at 5 000 req/s')).toHaveTextContent('3.10 ms');
   expect(told('CPU per 1,000 requests at 5 000 req/s')).toHaveTextContent('120 ms');
   expect(told('Memory at its peak (PSS)')).toHaveTextContent('48.0 MB');
-  const table = screen.getByRole('region', { name: 'Table: What the finalists do' });
+  const table = screen.getByRole('table', { name: 'What the finalists do' });
   expect(within(table).getByRole('columnheader', { name: /recommended/ })).toHaveTextContent('workers=4');
   expect(within(table).getByRole('row', { name: /Follows/ })).toHaveTextContent(
     '5 200 req/s5 000 req/s to 5 400 req/s9 200 req/s9 000 req/s to 9 400 req/s',

@@ -5,7 +5,6 @@ import type { Figure as Interval, Performance } from '../../api/generated';
 import { IntervalBars } from '../../charts/IntervalBars';
 import { Figure } from '../../components/Figure';
 import { GainText } from '../../components/GainText';
-import { ScrollTable } from '../../components/ScrollTable';
 import { formatMbps, formatMicroseconds, formatRate } from '../../maths/format';
 import { type Finalist, formatCpu, formatMegabytes, leastText, TOLD, type Told } from './finalists';
 import classes from './Run.module.css';
@@ -96,8 +95,8 @@ export function PeopleTable({ of }: { of: readonly Finalist[] }) {
   const load = of.find(({ performance }) => performance.load_rps != null)?.performance.load_rps;
   const known = TOLD.filter(({ figure }) => of.some(({ performance }) => figure(performance)));
   return (
-    <div className={classes.detail}>
-      <ScrollTable label="What the finalists do">
+    <Table.ScrollContainer minWidth={520} type="native" mt="md">
+      <Table fz="sm" verticalSpacing={5} aria-label="What the finalists do">
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Mean, 95 % interval</Table.Th>
@@ -146,8 +145,8 @@ export function PeopleTable({ of }: { of: readonly Finalist[] }) {
             ))}
           </Table.Tr>
         </Table.Tbody>
-      </ScrollTable>
-    </div>
+      </Table>
+    </Table.ScrollContainer>
   );
 }
 
