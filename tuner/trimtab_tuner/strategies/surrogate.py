@@ -50,6 +50,7 @@ MOST_TRIALS = 160
 FITTED_TRIALS = 64
 SAME = 1 - 1e-9  # the kernel of a point with itself, but for rounding
 AMPLITUDE = 0.3  # of the log score over the space, as far as nothing is known
+UNEXPLAINED = 0.5  # of that, where earlier runs are known
 ROUGH = 0.01  # of a configuration by itself
 BOWL = 0.2  # how much less is expected at two rims than in the middle, as ranges are chosen wide
 VERIFIED_LENGTH = 0.4  # of a range, for one knob
@@ -234,7 +235,7 @@ class Surrogate:
             self._pool.owners,
             some.log_scores - self._prior(some.points).score,
             self._noise**2 / some.repeats,
-            usual_amplitude=AMPLITUDE,
+            usual_amplitude=AMPLITUDE * (UNEXPLAINED if self._past else 1.0),
             usual_rough=ROUGH,
         )
 
