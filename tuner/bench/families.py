@@ -29,6 +29,7 @@ KEPT = Path(".build/families")
 OWN_PEERS = ("tpe", "gp", "random", "grid")
 BY_CHANCE = 2.0  # standard errors of the paired difference
 WITHIN = 1.25
+NO_REGRET = 0.001  # below which nobody would tell one regret from another
 
 Row = dict[str, NDArray[np.float64]]  # regrets of each strategy
 
@@ -77,7 +78,7 @@ def verdict(row: Row) -> str:
     best = peers[name]
     behind = own[: len(best)] - best
     error = float(behind.std(ddof=1)) / math.sqrt(len(behind))
-    ratio = float(own[: len(best)].mean()) / max(float(best.mean()), 1e-9)
+    ratio = max(float(own[: len(best)].mean()), NO_REGRET) / max(float(best.mean()), NO_REGRET)
     said = "best" if behind.mean() <= 0 else "by chance" if behind.mean() <= BY_CHANCE * error else "worse"
     over = behind.mean() > 0 and ratio > WITHIN
     return f"{ratio:.2f} ({name}) | {said}{', over' if over else ''}"
