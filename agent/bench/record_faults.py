@@ -186,7 +186,9 @@ def measure_trial(
     report = station.carry_out(job, name=f"trial-{number}")
     if not report.measurements:
         sys.exit(f"{report.verdict}: {report.reason}")
-    scored = scores(job, report, Objective.CONDENSED_AREA, None, None)
+    scored = scores(
+        report.verdict, report.measurements, job.ladder, Objective.CONDENSED_AREA, second=None, limit=None
+    )
     return Trial(
         number=number,
         configuration=job.configuration,
