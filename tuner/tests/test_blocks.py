@@ -80,11 +80,12 @@ def test_trials_left_are_counted_down():
     assert left == [6, 5, 4, 3, 2, 1, 0]
 
 
-def test_single_finalist_has_no_blocks():
-    """It has nothing to be compared with; nor has none at all."""
-    for finalists in ((), FINALISTS[:1]):
-        blocks = Blocks(finalists, 3, 1, [])
-        assert (blocks.next_slot, blocks.wanted, blocks.trials_left) == (None, 0, 0)
+def test_single_finalist_is_measured_twice_and_none_never():
+    """It has nothing to be compared with, but what it does is told all the same."""
+    blocks, trials = measured(lambda *_: Verdict.VERIFIED, 3, FINALISTS[:1])
+    assert (blocks.whole, blocks.wanted, len(trials)) == ([1, 2], 2, 2)
+    nothing = Blocks((), 3, 1, [])
+    assert (nothing.next_slot, nothing.wanted, nothing.trials_left) == (None, 0, 0)
 
 
 def test_no_repeats_are_no_blocks():

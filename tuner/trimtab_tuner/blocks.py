@@ -21,14 +21,15 @@ FEWEST_BLOCKS = 2  # with fewer there is no interval
 class Blocks:
     """The blocks of a confirmation of these finalists, `repeats` of them wanted, as far as they are measured.
 
-    Of the `trials` those count that belong to the confirmation and came to an end, in their order.
+    Of the `trials` those count that belong to the confirmation and came to an end, in their order. A single
+    finalist (the default was the best) has nothing to be compared with: a few blocks tell what it does.
     """
 
     def __init__(
         self, finalists: Sequence[Configuration], repeats: int, seed: int, trials: Sequence[Trial]
     ) -> None:
         trials = [t for t in trials if t.in_block and t.verdict is not Verdict.ABORTED]
-        self.wanted = repeats if len(finalists) > 1 else 0
+        self.wanted = repeats if len(finalists) > 1 else min(repeats, FEWEST_BLOCKS) * len(finalists)
         self._size = len(finalists)
         self.whole: list[int] = []
         self.spoilt: list[int] = []
@@ -37,9 +38,9 @@ class Blocks:
         tried: dict[tuple[int, str], list[Verdict]] = {}
         for trial in trials:
             tried.setdefault((trial.block, trial.configuration_hash), []).append(trial.verdict)
-        schedule = confirmation_schedule(finalists, 2 * repeats, seed)
+        schedule = confirmation_schedule(finalists, 2 * self.wanted, seed)
         for block, configurations in enumerate(schedule, start=1):
-            if len(self.whole) == repeats:
+            if len(self.whole) == self.wanted:
                 return
             for position, configuration in enumerate(configurations):
                 digest = configuration_hash(configuration)

@@ -58,12 +58,7 @@ def choose_finalists(
 def confirmation_schedule(
     finalists: Sequence[Configuration], repeats: int, seed: int
 ) -> tuple[tuple[Configuration, ...], ...]:
-    """`repeats` blocks, each with all finalists in a random order; the same for the same seed.
-
-    A single finalist (the default was the best) has nothing to be compared with: no blocks.
-    """
-    if len(finalists) < 2:
-        return ()
+    """`repeats` blocks, each with all finalists in a random order; the same for the same seed."""
     shuffler = random.Random(seed)  # noqa: S311 - an experiment's order, no secret
     return tuple(tuple(shuffler.sample(list(finalists), len(finalists))) for _ in range(repeats))
 

@@ -105,7 +105,7 @@ class RunSettings(Frozen):
         rates = tuple(map(whole, ladder))
         if len(rates) == 1 or list(rates) != sorted(set(rates)):
             given = ", ".join(f"{rate:g}" for rate in ladder)
-            raise ValueError(f"ladder = {given}: expected two or more ascending rates, each once")
+            raise ValueError(f"{given}: expected two or more ascending rates, each once")
         return rates
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
 """From a run's recorded trials to its outcome: the sentence, the gain, the ranking."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
@@ -28,6 +28,7 @@ from trimtab_agent.results.front import run_front
 from trimtab_agent.results.outcome import Outcome, RankedConfiguration, headline
 from trimtab_agent.study.history import History
 
+IDLE = ("idle", "iowait")
 ADVICE = {
     Verdict.DISTURBED: (
         "Stop what else uses the server's CPUs, or start Trimtab on others (taskset -c CPUS trimtab tune …, "
@@ -194,9 +195,18 @@ def _what_ended(run: records.Run, measurements: Sequence[Measurement], climbed: 
     if not lost:
         return ""
     at = clients_of(run.workload_parameters).level(lost[0].rate_rps)
+    busy = _busy_percent(lost[0], run.layout["server"])
+    limit = "" if busy is None else f", with the server's CPUs {busy:.0f} % busy"
     if not lost[0].held:
-        return f"At {at} the rules of fairness break."
-    return f"At {at} it answers {lost[0].reply_rate_rps:,.0f} requests/s."
+        return f"At {at} the rules of fairness break{limit}."
+    return f"At {at} it answers {lost[0].reply_rate_rps:,.0f} requests/s{limit}."
+
+
+def _busy_percent(measurement: Measurement, cpus: Collection[int]) -> float | None:
+    """How much of these CPUs' time was used; None where it was not counted."""
+    counted_cpus = measurement.cpus(cpus)
+    idle = [sum(cpu.get(state, 0.0) for state in IDLE) for cpu in counted_cpus]
+    return 100.0 - sum(idle) / len(idle) if idle else None
 
 
 def _unfinished_sentence(run: records.Run, best: Trial | None, history: History, noise: Noise) -> str:
