@@ -40,6 +40,14 @@ def test_usual_server_takes_at_most_nine_steps():
     assert len(rates) <= 9
 
 
+def test_calibration_never_leaps():
+    """A server is not asked for far more than it has been seen to follow: that would measure the
+    generator.
+    """
+    rates = calibrate(Calibration(start_rate_rps=1000), lambda rate: min(rate, 50_000))
+    assert all(later <= 1.61 * max(rates[: n + 1]) for n, later in enumerate(rates[1:]))
+
+
 def test_one_disturbed_second_does_not_set_the_ladder():
     """A rate that was not followed once, and is followed when driven again, is followed."""
     answers = iter([1000, 1600, 900, 2560])  # the third is disturbed

@@ -69,7 +69,7 @@ def test_estimate_without_a_free_knob_is_refused():
             "budget_trials = 0: expected to be greater than or equal to 1",
         ),
         ({"speed": 1}, "speed", "speed: no such setting; expected one of directories"),
-        ({"warmup_s": 5}, "warmup_s", "warmup_s = 5.0: expected less than rate_duration_s = 2.0"),
+        ({"warmup_s": 5}, "warmup_s", "warmup_s = 5.0: expected less than rate_duration_s = 1.5"),
         ({"coarse_grid": {"workers": 0}}, "coarse_grid.workers", "coarse_grid.workers = 0: expected"),
         (
             {"thresholds": {"mean_limit": 0.1}},

@@ -2,9 +2,9 @@
 
 First come the rates that the job names, in their order. Where the last of them was followed, and more is
 wanted, the climb goes on upwards over *rungs* that are a constant factor apart, so that all trials meet the
-same ones. A climb that is not over after a few rungs passes over some, up to `LONGEST_STRIDE` at once, until
-one is not followed; then it comes back to those it passed over, as far as needed to have the last that was
-followed and the first that was not next to each other.
+same ones. A climb that is not over after a few rungs passes over some, up to `LONGEST_STRIDE` times the load
+at once, until one is not followed; then it comes back to those it passed over, as far as needed to have the
+last that was followed and the first that was not next to each other.
 
 Then what lies between is halved (geometrically) a few times, so that the highest rate that the server follows
 is known more finely than by the rungs. A server that did not even follow the lowest rate is asked for less.
@@ -28,7 +28,7 @@ from trimtab_tuner.frozen import Frozen
 DESCENT = 2.56  # a server that does not follow the lowest rate is next asked for that much less
 MOST_DESCENTS = 4
 SINGLE_STRIDES = 3  # so many rungs are taken one by one: most servers' best is not further from their default
-LONGEST_STRIDE = 4
+LONGEST_STRIDE = 2.5  # a longer one would only measure how clients give up
 MOST_RISES = 24
 
 
@@ -111,7 +111,8 @@ class Climbing:
         """The next rung above all that were driven; None where the climb ends with the first rates."""
         if self._rise is None:
             return None
-        stride = min(LONGEST_STRIDE, 1 << max(0, self._rises - SINGLE_STRIDES + 1))
+        longest = max(1, int(math.log(LONGEST_STRIDE) / math.log(self._rise)))
+        stride = min(longest, 1 << max(0, self._rises - SINGLE_STRIDES + 1))
         return self._rung(self._reached + stride)
 
     def _rung(self, number: int) -> float:

@@ -23,7 +23,8 @@ PROCESS_START_S = 0.5  # render, check, start and stop a server: measured well u
 WARM_BYTES_PER_S = 400e6  # reading the file set once through the server
 WRITE_BYTES_PER_S = 150e6  # writing it, on a slow disk
 USUAL_GROWTH = 2  # rungs by which a ladder grows: the best often follows 1.6 times what the default does
-OVERLOADED = 2  # rungs of a trial at which clients give up, so that they drain for their whole timeout
+OVERLOADED = 1  # rungs of a trial at which clients give up, so that they drain for their whole timeout
+SESSION_S = 5.0  # how long the sessions that have begun go on after a rate, with unscaled pauses
 DIRECTORY_BYTES = sum(FILE_SIZES)
 
 
@@ -185,7 +186,8 @@ def estimate(
     """
     if not space.free:
         raise SpaceError(space.knobs[0].name, "every knob is fixed: expected at least one free knob to tune")
-    rate_s = settings.rate_duration_s + settings.gap_s
+    drain_s = SESSION_S * settings.time_scale
+    rate_s = settings.rate_duration_s + drain_s + settings.gap_s
     points = len(settings.ladder) or settings.ladder_points
     growth = 0 if settings.ladder else USUAL_GROWTH
     starts = points if settings.restart_between_rates else 1
@@ -197,7 +199,7 @@ def estimate(
     exported_s = trial_s + growth * rung_s
     climb_s = exported_s + settings.capacity_halvings * rung_s + settings.timeout_s
     calibration_steps = 0 if settings.ladder else 7 + settings.calibration_halvings
-    step_s = settings.calibration_step_s
+    step_s = settings.calibration_step_s + drain_s
     finalists = 2 + settings.runners_up + settings.expert_baseline + 2 * two_objectives
     confirmations = finalists * settings.confirmation_repeats
     searches = min(settings.budget_trials, _size(space))
@@ -253,8 +255,8 @@ _QUICK = RunSettings(
     time_scale=0.1,
     timeout_s=1.0,
     calibration_step_s=1.5,
-    rate_duration_s=2.0,
-    warmup_s=0.5,
+    rate_duration_s=1.5,
+    warmup_s=0.4,
     gap_s=0.0,
     ladder_points=4,
     budget_trials=16,

@@ -187,6 +187,7 @@ def test_paused_run_measures_nothing_until_it_goes_on_and_trials_can_be_repeated
     run = await_state(client, run_id)
     assert run["state"] == "finished", run
     assert daemon.context.service.wait(timeout_s=20)
+    run = client.get(path).json()  # its progress goes with the last of the run, after its state
 
     trials = client.get(f"{path}/trials").json()
     first = next(trial for trial in trials if trial["purpose"] == "search")

@@ -48,14 +48,18 @@ def test_run_finishes_and_says_what_it_found(finished):
     )
 
 
-def test_ladder_has_the_points_asked_for_and_every_trial_climbs_it(finished):
-    """All trials of search and confirmation are measured at exactly the ladder's rates."""
+def test_ladder_begins_with_the_points_asked_for_and_every_trial_climbs_it(finished):
+    """The search is driven at its rungs and beyond while it follows, the confirmation at all of them."""
     _, repository, run_id, _ = finished
     run = repository.run(run_id)
-    assert len(run.ladder) == 2
+    assert len(run.ladder) >= 2
     for trial in repository.whole_trials(run_id):
-        if trial.purpose is not TrialPurpose.CALIBRATION:
-            assert tuple(m.rate_rps for m in trial.measurements) == run.ladder
+        rates = [m.rate_rps for m in trial.measurements]
+        if trial.purpose is TrialPurpose.SEARCH:
+            assert rates[0] == run.ladder[0]
+            assert rates == sorted(rates)
+        elif trial.block:
+            assert tuple(rates[: len(run.ladder)]) == run.ladder
 
 
 def test_first_searched_trial_is_the_default_and_budget_is_kept(finished):
@@ -110,7 +114,7 @@ def test_counters_of_a_measurement_cover_every_cpu(finished):
         for measurement in trial.measurements:
             assert measurement.counters["cpu"]["cpus"]
             assert measurement.memory_bytes > 0
-            assert measurement.cpu_s_per_1000_requests > 0
+            assert measurement.cpu_s_per_1000_requests >= 0, "a tick of 10 ms may be more than it used"
 
 
 def test_samples_taken_meanwhile_belong_to_the_run(finished):
