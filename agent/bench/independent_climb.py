@@ -45,18 +45,9 @@ class Outside:
 
     def __init__(self, var: Path, run_id: int) -> None:
         self.var = var
+        program = Path(sys.executable).with_name("trimtab")
         shown = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "trimtab_agent.terminal.main",
-                "show",
-                str(run_id),
-                f"--var={var}",
-                "--json",
-            ],
-            check=True,
-            capture_output=True,
+            [program, "show", str(run_id), f"--var={var}", "--json"], check=True, capture_output=True
         )
         document = json.loads(shown.stdout)
         self.run: dict[str, Any] = document["run"]
