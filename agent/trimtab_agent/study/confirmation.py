@@ -95,8 +95,15 @@ class Confirmation:
         return Blocks(self._finalists, self._repeats, self._run.seed, self._history.trials)
 
     def _repeats_for(self, best: Trial | None) -> int:
-        """As many as the preset says, or up to three times that if the expected gain needs so many."""
+        """As many as the preset says, or up to three times that if the expected gain needs so many.
+
+        None where everything scored 0 (of `mat`: the limit was never held), as then nothing can be told.
+        """
+        if best is not None and best.score == 0:
+            return 0
         usual = self._settings.confirmation_repeats
+        if len(self._finalists) < 2:
+            return usual
         noise, searched = self._history.noise().share, self._history.without_drift()
         scores = [t.score for t in searched if t.configuration == self._space.default() and t.score]
         expected = None if best is None else expected_score(searched, best.configuration, noise)
