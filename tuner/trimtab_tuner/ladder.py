@@ -28,9 +28,7 @@ from trimtab_trials.measurement import Measurement
 from trimtab_tuner.climbing import Climbing, whole
 
 RISE = 1.6  # about five steps per decade: the knee is met within 60 %, and two refinements bring that to 15 %
-RUNG_RISE = (
-    1.25  # from rung to rung where the ladder grows; what follows the one and not the next is known within
-)
+RUNG_RISE = 1.25  # from rung to rung where the ladder grows
 REFINEMENTS = 2
 GENERATOR_FULL = 0.95  # of a CPU: then it has no more to give
 GENERATOR_SPARE = 0.9  # what it has just managed once it will not manage in every trial

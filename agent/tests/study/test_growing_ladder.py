@@ -1,20 +1,25 @@
 """The ladder follows the best: what a trial has followed beyond it belongs to it, and scores with it."""
 
 from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import pytest
 from live_support import LADDER_RPS, start_calibrated, tiny_spec
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.history import History
-from trimtab_agent.study.specification import KnobSpec
+from trimtab_agent.study.search import Search
+from trimtab_agent.study.specification import KnobSpec, check
 from trimtab_db import open_database, records, sqlite_url
 from trimtab_db.records import RunState
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.judgement import scores
+from trimtab_tuner.strategies.base import Proposal
 
+PLAN = check(tiny_spec(strategy="random", confirmation_repeats=0))
 LADDER = (1000.0, 2000.0)
+BEYOND = (*LADDER, 2500.0, 3125.0)
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 
 
@@ -31,9 +36,9 @@ def history(tmp_path):
         strategy="random",
         objective="condensed-area",
         seed=1,
-        budget_trials=1,
-        settings={},
-        space={},
+        budget_trials=PLAN.settings.budget_trials,
+        settings=PLAN.settings.model_dump(mode="json"),
+        space=PLAN.space.model_dump(mode="json"),
         layout={},
     )
     run_id = repository.create_run(new).id
@@ -43,15 +48,15 @@ def history(tmp_path):
     repository.close()
 
 
-def recorded(history, workers, capacity_rps, rates=LADDER, **changes):
-    """A trial of the search of a server of that capacity, recorded."""
+def recorded(history, workers, capacity_rps, rates=LADDER, broken=(), proposal=None):
+    """A trial of the search of a server of that capacity, recorded; that of a `proposal` if there is one."""
     measurements = tuple(
         Measurement(
             number=number,
             rate_rps=rate,
             reply_rate_rps=min(rate, capacity_rps),
             goodput_mbps=min(rate, capacity_rps) / 100,
-            held=rate not in changes.get("broken", ()),
+            held=rate not in broken,
         )
         for number, rate in enumerate(rates, 1)
     )
@@ -60,7 +65,8 @@ def recorded(history, workers, capacity_rps, rates=LADDER, **changes):
         host_id=1,
         number=history.new_number(),
         purpose=TrialPurpose.SEARCH,
-        configuration={"workers": workers},
+        configuration={**PLAN.space.default(), "workers": workers},
+        proposal_number=proposal,
         verdict=Verdict.VERIFIED,
         score=score_of(Verdict.VERIFIED, measurements, ladder=history.ladder).score,
         started_at=NOW,
@@ -76,10 +82,68 @@ def score_of(verdict, measurements, *, ladder):
     return scores(verdict, measurements, ladder, "condensed-area", None, None)
 
 
+class OneTrialAtATime:
+    """Stands for stations: a proposal's trial follows 2,600 requests/s; after so many it starts no more."""
+
+    limit = None
+
+    def __init__(self, history, trials):
+        self._history, self._left = history, trials
+        self.in_flight = 0
+
+    @property
+    def free(self):
+        """Whether it takes another order."""
+        return self._left > 0 and not self.in_flight
+
+    def order(self, _purpose, configuration, _rungs, *, proposal_number=None, **_further):
+        """What is asked for."""
+        return configuration, proposal_number
+
+    def start(self, order):
+        """Begins with it."""
+        self._ordered = order
+        self._left, self.in_flight = self._left - 1, 1
+
+    def wait(self):
+        """Its trial, recorded."""
+        self.in_flight = 0
+        configuration, proposal = self._ordered
+        return recorded(self._history, configuration["workers"], 2600, BEYOND, proposal=proposal)
+
+    scores_of = staticmethod(lambda *told, ladder: score_of(*told, ladder=ladder))
+
+
+def searched(history, trials):
+    """A search of that history that goes on by so many trials."""
+    search = Search(history._repository, history._repository.run(1), PLAN.settings, PLAN.space, history)
+    search.carry_out(OneTrialAtATime(history, trials), Mock(), Mock())
+    return search
+
+
+def test_search_knows_the_trial_that_made_the_ladder_grow_by_its_score_on_it_alone(history):
+    """And not, besides, by the one that it had on the shorter ladder."""
+    best = searched(history, 1).best()
+    (trial,) = history.trials
+    assert history.ladder == BEYOND
+    assert best.score == trial.score
+
+
+def test_run_that_was_killed_before_its_ladder_had_grown_goes_on_with_the_longer_one(history):
+    """The trial is recorded; what it followed belongs to the ladder as soon as the run goes on."""
+    history.propose(Proposal(configuration=PLAN.space.default(), level=0, reason=""))
+    recorded(history, 1, 2600, BEYOND, proposal=1)
+    again = History(history._repository, 1)
+    assert again.ladder == LADDER
+    best = searched(again, 0).best()
+    assert again.ladder == BEYOND
+    assert best.score == again.trials[0].score
+
+
 def test_rungs_that_a_verified_trial_passed_are_added_and_all_scores_are_new(history):
     """In the database too, so that a run that is resumed goes on with them."""
     slow = recorded(history, 1, 1500)
-    fast = recorded(history, 2, 2600, (*LADDER, 2500.0, 3125.0))
+    fast = recorded(history, 2, 2600, BEYOND)
     assert history.grow(fast, score_of)
     assert history.ladder == (1000.0, 2000.0, 2500.0, 3125.0)
     again = History(history._repository, 1)
@@ -104,7 +168,7 @@ def test_rule_that_broke_at_a_rung_counts_when_the_rung_belongs_to_the_ladder(hi
     broken = recorded(history, 1, 2600, (*LADDER, 2500.0), broken=(2500.0,))
     assert not history.grow(broken, score_of)
     assert history.trials[0].verdict is Verdict.VERIFIED
-    history.grow(recorded(history, 2, 2600, (*LADDER, 2500.0, 3125.0)), score_of)
+    history.grow(recorded(history, 2, 2600, BEYOND), score_of)
     one = History(history._repository, 1).trials[0]
     assert (one.verdict, one.score) == (Verdict.FAILED_VERIFICATION, None)
     assert one.reason == "At 2500 requests/s, to which the ladder has grown, it broke a rule."

@@ -1,9 +1,10 @@
 """The search of a run: asks the strategy, has measured what it proposes, and the reference in between.
 
 The strategy is kept, and told one trial after the other. What is known of noise and drift changes with the
-reference; with a drift, and with two objectives, all that was told before means something else after each
-trial, and is told anew. With two objectives each question is about another trade-off between them, so that
-what is recommended under the first is asked of a second strategy, which is told the scores as they are.
+reference; with a drift, with two objectives, and with a ladder that has grown, all that was told before means
+something else, and is told anew. With two objectives each question is about another trade-off between them,
+so that what is recommended under the first is asked of a second strategy, which is told the scores as they
+are.
 """
 
 from collections.abc import Sequence
@@ -55,6 +56,9 @@ class Search:
 
     def carry_out(self, dispatcher: Dispatcher, progress: RunProgress, announcer: Announcer) -> None:
         """Searches on until the strategy has no more questions; raises what the dispatcher raises."""
+        for recorded in self._history.finished(TrialPurpose.SEARCH):
+            # A run that was killed may have recorded a trial, and not yet what its ladder became by it.
+            self._revise_if_due(grown=self._grow(recorded, dispatcher, announcer))
         self._tell_progress(progress)
         while True:
             while dispatcher.free and (order := self._next_order(dispatcher)) is not None:
@@ -62,11 +66,7 @@ class Search:
             if not dispatcher.in_flight:
                 break
             trial = dispatcher.wait()
-            if self._grows and self._history.grow(trial, dispatcher.scores_of):
-                top = clients_of(self._run.workload_parameters).level(self._history.ladder[-1])
-                announcer.ladder_grown(trial, self._history.ladder, top)
-                self._recommender.revise(self._history.results())
-            self._take_in(trial)
+            self._take_in(trial, grown=self._grow(trial, dispatcher, announcer))
             self._tell_progress(progress)
         announcer.note("info", self._noise_sentence())
         if saved := self._history.rates_saved(self._rungs):
@@ -89,6 +89,14 @@ class Search:
         """What the next trial is driven at."""
         ladder, points = self._history.ladder, self._settings.ladder_points
         return rungs_to_search(ladder, points) if self._grows else ladder
+
+    def _grow(self, trial: Trial, dispatcher: Dispatcher, announcer: Announcer) -> bool:
+        """Has the ladder follow what a trial followed; whether it has grown."""
+        if not self._grows or not self._history.grow(trial, dispatcher.scores_of):
+            return False
+        top = clients_of(self._run.workload_parameters).level(self._history.ladder[-1])
+        announcer.ladder_grown(trial, self._history.ladder, top)
+        return True
 
     def _next_order(self, dispatcher: Dispatcher) -> Order | None:
         """What is to be measured next; None when nothing is, as far as is known yet."""
@@ -120,7 +128,7 @@ class Search:
             objective=self._run.objective, ladder=self._history.ladder, limit=dispatcher.limit, leader=leader
         )
 
-    def _take_in(self, trial: Trial) -> None:
+    def _take_in(self, trial: Trial, *, grown: bool) -> None:
         """Tells the strategies of a trial that has just been recorded, and what is known since."""
         trial = trial.without_measurements()
         asked = trial.proposal_number is not None
@@ -130,12 +138,12 @@ class Search:
             elif asked:
                 strategy.take_back(trial.configuration)
             strategy.adjust(noise=self._history.noise().share, budget_trials=self._budget_trials)
-        self._revise_if_due()
+        self._revise_if_due(grown=grown)
 
-    def _revise_if_due(self) -> None:
-        """Tells everything anew where it means something else now."""
+    def _revise_if_due(self, *, grown: bool = False) -> None:
+        """Tells everything anew where it means something else now, as after the ladder has `grown`."""
         drifting = bool(self._history.noise().drift_per_trial)
-        if drifting or self._drifting:
+        if drifting or self._drifting or grown:
             self._recommender.revise(self._history.results())
         self._drifting = drifting
         if self._run.second_objective is not None:
