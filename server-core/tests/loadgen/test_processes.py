@@ -115,15 +115,21 @@ def test_process_that_cannot_be_watched_is_not_begun(load):
 
 
 def test_share_of_the_cpu_is_that_of_the_busiest_worker(load, serve, write_log):
-    """Of two that take sessions in turn one has all the work: its share is nearly that of one alone."""
+    """Of two that take sessions in turn one has all the work: its share is most of what the run took.
+
+    The start of the program is a quarter of that, or a third with sanitizers; the mean of the two processes
+    would be a third at most.
+    """
+
+    def used_s():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
     log = write_log("/a\n" * 40 + "\n/b\n")
     server = serve(always_replies)
-    alone, halved = (
-        load(server.url, "--rate", "820", "--duration", "1.5", "--sessions", log, "--processes", count)
-        for count in "12"
-    )
-    assert halved.result["requests"]["replied"] == alone.result["requests"]["replied"]
-    assert halved.result["health"]["cpu_share"] > 0.7 * alone.result["health"]["cpu_share"]
+    before_s = used_s()
+    outcome = load(server.url, "--rate", "2050", "--duration", "2", "--sessions", log, "--processes", "2")
+    assert outcome.result["health"]["cpu_share"] * 2 > 0.5 * (used_s() - before_s)
 
 
 def test_cpus_are_pinned_in_turn(begin, serve):
