@@ -72,7 +72,7 @@ def load_order(settings, server, file_set, tmp_path, **changed):
         "sessions": file_set.sessions,
         "seed": 1,
         "cpus": CPUS[-1:],
-        "realtime": False,
+        "prioritised": False,
         "log": tmp_path / "load.log",
     }
     return LoadOrder(**{**fields, **changed})

@@ -67,7 +67,7 @@ def test_server_serves_the_workload_and_leaves_nothing_behind(
                 sessions=file_set.sessions,
                 seed=1,
                 cpus=CPUS[-1:],
-                realtime=False,
+                prioritised=False,
                 log=tmp_path / "load.log",
             ),
             [server.child],

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trimtab_agent.host.priority import realtime_allowed
+from trimtab_agent.host.priority import priority_allowed
 from trimtab_agent.host.topology import Cpu, read_cpus
 
 # trimtab-load beside trimtab-httpd on the loopback: 9.2 us of CPU time a request where the server takes 10
@@ -49,9 +49,9 @@ class CpuLayout:
         return bool(set(self.server) & set(self.generator))
 
     @property
-    def realtime_generator(self) -> bool:
-        """Whether the generator gets real-time priority: never on a CPU that the server needs."""
-        return not self.shared and realtime_allowed()
+    def prioritises_generator(self) -> bool:
+        """Whether the generator goes before all else on its CPU: never on a CPU that the server needs."""
+        return not self.shared and priority_allowed()
 
     def document(self) -> dict[str, Any]:
         """As it is recorded with a run."""
@@ -67,7 +67,7 @@ class CpuLayout:
         if self.shared:
             return f"server and generator share CPU {format_cpus(self.server)}"
         server, generator = format_cpus(self.server), format_cpus(self.generator)
-        priority = " (real-time priority)" if self.realtime_generator else ""
+        priority = " (nice -20)" if self.prioritises_generator else ""
         return f"server on CPU {server}, generator{priority} and agent on CPU {generator}"
 
 

@@ -255,7 +255,7 @@ class Climb:
                 # driven at before; the rates differ among themselves.
                 seed=job.seed + round(rate_rps),
                 cpus=self._layout.generator,
-                realtime=self._layout.realtime_generator,
+                prioritised=self._layout.prioritises_generator,
                 log=equipment.directory / f"{self._name}.load.log",
                 clients=job.clients,
                 within=() if link is None else link.join_command,

@@ -99,7 +99,7 @@ class LoadOrder:
     sessions: Path
     seed: int
     cpus: Sequence[int]
-    realtime: bool
+    prioritised: bool
     log: Path
     clients: Clients = field(default_factory=Clients)
     within: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ def drive(
         cpus=order.cpus,
         log=order.log,
         capture=True,
-        realtime=order.realtime,
+        prioritised=order.prioritised,
         prefix=order.within,
     ) as generator:
         pipe = generator.stdout.fileno()

@@ -55,7 +55,7 @@ class Child:
     """A running program.
 
     `cpus` are the CPUs it may use.  Its standard error goes to the file `log`, its standard output as well,
-    unless `capture` asks for a pipe (`stdout`).  With `realtime` it gets the priority of host/priority.py.
+    unless `capture` asks for a pipe (`stdout`).  With `prioritised` it gets the priority of host/priority.py.
     With `guarded` whatever it forks ends with it; `prefix` is a command that goes before it and
     becomes it (another user, a control group, a network namespace).
     Raises BinaryMissing if it cannot be started, HostError if the machine does not let it run there.
@@ -68,7 +68,7 @@ class Child:
         cpus: Sequence[int],
         log: Path,
         capture: bool = False,
-        realtime: bool = False,
+        prioritised: bool = False,
         guarded: bool = False,
         prefix: Sequence[str] = (),
     ) -> None:
@@ -83,7 +83,7 @@ class Child:
                         "--pdeathsig",
                         "HUP" if guarded else "KILL",
                         "--",
-                        *(priority.COMMAND if realtime else ()),
+                        *(priority.COMMAND if prioritised else ()),
                         *(GUARD if guarded else ()),
                         *((str(os.getpid()),) if guarded else ()),
                         *prefix,
