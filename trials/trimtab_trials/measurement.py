@@ -8,6 +8,19 @@ FOLLOWS = 0.95  # replies at 95 % of the offered rate still follow it; the rest 
 # What is not answered at once waits: at the end of a rate whose twentieth was left over, for that much of it.
 BACKLOG = (1 - FOLLOWS) / 2
 
+CURVE = (
+    "number",
+    "rate_rps",
+    "goodput_mbps",
+    "reply_rate_rps",
+    "requests",
+    "reply_latency",
+    "generator_limited",
+    "held",
+    "duration_s",
+)
+"""What curves and tables show of a measurement."""
+
 
 @dataclass(frozen=True)
 class SessionCounts:
@@ -75,8 +88,7 @@ class Measurement:
 
     `number` counts from 1 in the order of driving. In a closed loop the number of connections takes the place
     of `rate_rps`. `held` says whether the rules of verification and the run's constraints held at it. The
-    fields up to `duration_s` are what curves and tables show; the database reads whole runs with those alone,
-    and then the others are empty.
+    database reads whole runs with the fields of `CURVE` alone, and then the others are empty.
 
     `health` is what the generator says of itself, `server_stats` what the server counted during the rate,
     `counters` the averages of the host's counters by source, over the window from the end of the warm-up to
@@ -103,6 +115,10 @@ class Measurement:
     server_stats: dict[str, Any] = field(default_factory=dict)
     counters: dict[str, Any] = field(default_factory=dict)
     size_classes: tuple[SizeClassCounts, ...] = ()
+
+    def curve(self) -> "Measurement":
+        """What curves and tables show of it, for those who keep thousands."""
+        return Measurement(**{name: getattr(self, name) for name in CURVE})
 
     @property
     def followed(self) -> bool:

@@ -130,7 +130,6 @@ def scores(
     own = score(objective, told, limit, ladder)
     if verdict is not Verdict.VERIFIED:
         return Scores(estimated_score=own)
-    rungs = [m for m in told if m.rate_rps in ladder]
     return Scores(
-        score=own, second_score=None if second is None else second_score(second, rungs, limit, ladder)
+        score=own, second_score=None if second is None else second_score(second, told, limit, ladder)
     )

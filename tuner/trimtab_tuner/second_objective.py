@@ -2,7 +2,8 @@
 
 The objectives are those of `score.py`, in Mbps, more being better. The costs, less being better, are
 
-`rss`    the memory of all server processes, shared pages counted once, where it is largest, in MB;
+`rss`    the memory of all server processes, shared pages counted once, where it is largest of all rates that
+         were driven, in MB;
 `p999`   the 99.9th percentile of the reply time at the ladder's lowest rate, in ms. Below saturation the
          tail is the server's own; in overload it is whatever the clients' timeout makes it.
 
@@ -63,8 +64,8 @@ def second_score(
 ) -> float | None:
     """The figure of a second objective; None where the cost was not measured.
 
-    `limit` is that of `mat`, and `ladder` the run's, as in `score`. ValueError as `axis` and `score` raise
-    it.
+    `limit` is that of `mat`, and `ladder` the run's, as in `score`; costs are not a matter of it. ValueError
+    as `axis` and `score` raise it.
     """
     if not axis(text).minimised:
         return score(text, measurements, limit, ladder)

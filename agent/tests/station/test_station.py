@@ -18,9 +18,11 @@ from trimtab_agent.host.identity import describe_host
 from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.station import measuring
 from trimtab_agent.station import station as station_module
+from trimtab_agent.station.disturbance import DisturbanceWatch
 from trimtab_agent.station.equipment import JobListener
 from trimtab_agent.station.requirements import completed
 from trimtab_agent.station.station import Station
+from trimtab_trials.measurement import Latency
 from trimtab_trials.trial import Verdict
 from trimtab_tuner.early_stop import Leader
 from trimtab_tuner.job import EarlyEnd, Placement, TrialJob, TrialReport, read_job
@@ -133,6 +135,22 @@ def test_calibration_of_a_server_that_answers_nothing_ends_at_once(station, monk
     monkeypatch.setattr("trimtab_agent.station.climb.measurement_of", nothing)
     report = station.carry_out(job(ladder=(), calibrate_from_rps=600.0))
     assert len(report.measurements) == 1
+
+
+def test_climb_ends_below_a_rate_that_something_else_has_spoilt(station, monkeypatch):
+    """Nobody knows then whether the server gave way, so that its capacity is only known from below."""
+
+    def beyond(number, *rest):
+        measurement = measuring.measurement_of(number, *rest)
+        spoilt = {"reply_rate_rps": 1.0, "reply_latency": Latency(), "counters": {"beyond": 1}}
+        return measurement if number < 3 else replace(measurement, **spoilt)
+
+    monkeypatch.setattr("trimtab_agent.station.climb.measurement_of", beyond)
+    monkeypatch.setattr(DisturbanceWatch, "judge", lambda _, counters: "it rained" * ("beyond" in counters))
+    report = station.carry_out(job(rise=1.25))
+    assert report.verdict is Verdict.VERIFIED, report.reason
+    assert [m.rate_rps for m in report.measurements] == [200.0, 400.0]
+    assert report.disturbances == ("At 500 requests/s it rained.",) * 2
 
 
 def test_job_runs_where_it_is_placed(station):

@@ -1,5 +1,6 @@
 """The ladder follows the best: what a trial has followed beyond it belongs to it, and scores with it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from unittest.mock import Mock
 
@@ -172,6 +173,19 @@ def test_rule_that_broke_at_a_rung_counts_when_the_rung_belongs_to_the_ladder(hi
     one = History(history._repository, 1).trials[0]
     assert (one.verdict, one.score) == (Verdict.FAILED_VERIFICATION, None)
     assert one.reason == "At 2500 requests/s, to which the ladder has grown, it broke a rule."
+
+
+def test_cost_stays_what_it_was_when_the_ladder_grows_after_a_resume(history):
+    """Memory is not among what curves show, which is all that a resumed run has of its trials."""
+
+    def with_memory(verdict, measurements, *, ladder):
+        return scores(verdict, measurements, ladder, "condensed-area", "rss", None)
+
+    history.record(replace(recorded(history, 1, 1500), number=history.new_number(), second_score=3.5))
+    again = History(history._repository, 1)
+    assert again.grow(recorded(again, 2, 2600, BEYOND), with_memory)
+    kept = History(history._repository, 1).trials[1]
+    assert (kept.second_score, kept.score) == (3.5, pytest.approx((1000 * 12.5 + 1125 * 15) / 2125))
 
 
 @pytest.fixture

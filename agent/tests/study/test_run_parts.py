@@ -550,11 +550,13 @@ def test_history_keeps_of_a_trial_what_became_of_it(monkeypatch):
     recorded = []
     history = history_of([])
     monkeypatch.setattr(history._repository, "record_trial", recorded.append, raising=False)
-    measured = Measurement(rate_rps=1000.0, goodput_mbps=90.0, reply_rate_rps=1000.0)
+    curve = Measurement(rate_rps=1000.0, goodput_mbps=90.0, reply_rate_rps=1000.0)
+    measured = replace(curve, counters={"cpu": {}}, server_stats={"replies": 1}, bytes_received=1)
     whole = replace(trial(1, TrialPurpose.SEARCH, DEFAULT, 90.0), measurements=(measured,), server_config="x")
     history.record(whole)
     assert recorded == [whole]
     assert [(kept.measurements, kept.server_config) for kept in history.trials] == [((), "")]
+    assert history._measured == {1: (curve,)}
     assert history.leader().highest_mbps[1000.0] == 90.0
 
 

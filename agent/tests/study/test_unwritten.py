@@ -160,7 +160,8 @@ def test_trial_refused_by_a_full_disk_is_left_there_and_taken_in_when_there_is_r
         waiting.record(trial_of(run), never)
     sentence = waiting.keep()
     assert sentence == (
-        f"The database refused 1 trial (number 1): kept in {folder}, and taken in when the run is resumed."
+        f"The database refused 1 trial (number 1): kept in {folder}, and taken in when the run is resumed or "
+        "one of its trials is repeated."
     )
     (kept,) = folder.iterdir()
     assert (kept.name, kept.stat().st_mode & 0o777) == ("run-1-trial-1.json", 0o600)

@@ -107,11 +107,13 @@ class Recorder:
                     self._repository.prune_counter_samples(self._host_id, self._largest_bytes)
                     self._prune_due = time.monotonic() + PRUNE_EVERY_S
             except DatabaseError as error:
-                if isinstance(error, PASSING_FAULTS):
+                kept = isinstance(error, PASSING_FAULTS)
+                if kept:
                     with self._batch_lock:
                         self._batch = [*batch, *self._batch][-MOST_KEPT:]
                 if not self._failing:
-                    message = f"Counters are not being recorded, and kept for up to an hour: {error}"
+                    fate = "kept for up to an hour" if kept else "those so far are lost"
+                    message = f"Counters are not being recorded, and {fate}: {error}"
                     run_id = batch[-1].run_id if batch else None
                     self._broadcaster.publish(
                         "log", {"run_id": run_id, "level": "warning", "message": message}

@@ -166,10 +166,14 @@ def _curve(repository: Repository, run_id: int, trials: Sequence[Trial]) -> tupl
 
 def _log_ratios(run: records.Run) -> list[float]:
     """The logarithm of the winner's score over the default's in each block that holds both; 0 for a winner
-    that is the default. Empty for a run that has confirmed nothing.
+    that is the default. Empty for a run that has confirmed nothing, and for one whose default is only known
+    from below: nothing can be told in shares of that.
     """
     outcome = None if run.outcome is None else Outcome.model_validate(run.outcome)
     if outcome is None or not outcome.confirmed:
+        return []
+    of_default = next((r for r in outcome.ranking if r.configuration == outcome.default), None)
+    if of_default is not None and of_default.performance is not None and of_default.performance.at_least:
         return []
     scores = {ranked.configuration_hash: ranked.scores_mbps for ranked in outcome.ranking}
     rows = [

@@ -13,7 +13,7 @@ from trimtab_trials.measurement import Measurement
 from trimtab_tuner.affinity import cpus_of_replicas, steers_queues
 from trimtab_tuner.climbing import Climbing
 from trimtab_tuner.job import TrialJob
-from trimtab_tuner.judgement import Judgement, holds, judge, judge_early
+from trimtab_tuner.judgement import Judgement, gave_way, holds, judge, judge_early
 from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import plan_of
@@ -86,10 +86,14 @@ class Climb:
                     server = self._started(running)
                 self._listener.rate_started(rate_rps)
                 measurement, disturbance = self._measure_calmly(server, rate_rps)
+                if disturbance:
+                    self.disturbances.append(f"At {job.clients.level(rate_rps)} {disturbance}.")
+                    if not job.calibrates and rate_rps not in job.ladder and gave_way(measurement):
+                        break  # nobody knows whether the server or the disturbance is why it was not followed
                 self.measurements.append(measurement)
                 self._listener.measured(measurement)
                 if disturbance and rate_rps in job.ladder:
-                    raise Disturbed(f"At {job.clients.level(rate_rps)} {disturbance}.")
+                    raise Disturbed(self.disturbances[-1])
                 if (settled := judge_early(job, self.measurements)) is not None:
                     return settled
                 if job.gap_s > 0 and stop.wait(job.gap_s):

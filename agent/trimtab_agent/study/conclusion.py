@@ -191,15 +191,17 @@ def _what_ended(run: records.Run, measurements: Sequence[Measurement], climbed: 
     if climbed.generator_limited:
         return "More the load generator could not offer."
     capacity = capacity_of(measurements)
-    lost = [m for m in measurements if capacity is not None and m.rate_rps == capacity.lost_rps]
+    told = (m for m in measurements if not m.generator_limited)
+    lost = [m for m in told if capacity is not None and m.rate_rps == capacity.lost_rps]
     if not lost:
         return ""
-    at = clients_of(run.workload_parameters).level(lost[0].rate_rps)
-    busy = _busy_percent(lost[0], run.layout["server"])
+    counts = lost[-1]  # a rate that was doubted was driven twice
+    at = clients_of(run.workload_parameters).level(counts.rate_rps)
+    busy = _busy_percent(counts, run.layout["server"])
     limit = "" if busy is None else f", with the server's CPUs {busy:.0f} % busy"
-    if not lost[0].held:
-        return f"At {at} the rules of fairness break{limit}."
-    return f"At {at} it answers {lost[0].reply_rate_rps:,.0f} requests/s{limit}."
+    if not counts.held:
+        return f"At {at} a rule of verification or a constraint breaks{limit}."
+    return f"At {at} it answers {counts.reply_rate_rps:,.0f} requests/s{limit}."
 
 
 def _busy_percent(measurement: Measurement, cpus: Collection[int]) -> float | None:

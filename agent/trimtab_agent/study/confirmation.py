@@ -97,7 +97,8 @@ class Confirmation:
     def _repeats_for(self, best: Trial | None) -> int:
         """As many as the preset says, or up to three times that if the expected gain needs so many.
 
-        None where everything scored 0 (of `mat`: the limit was never held), as then nothing can be told.
+        No repeats where everything scored 0 (of `mat`: the limit was never held), as then nothing can be
+        told.
         """
         if best is not None and best.score == 0:
             return 0

@@ -42,7 +42,7 @@ BLOCK_SEEDS = 100_000_007  # apart, so that the rate added to one block's seed n
 OnMeasured = Callable[[Measurement], None]
 
 
-class Climb(TypedDict):
+class Beyond(TypedDict):
     """How far a trial is driven beyond its ladder and between its rungs (`TrialJob`)."""
 
     rise: float | None
@@ -195,14 +195,14 @@ class Dispatcher:
             proposal_number=proposal_number,
         )
 
-    def to_capacity(self) -> Climb:
+    def to_capacity(self) -> Beyond:
         """How a trial of the confirmation is driven on to its capacity.
 
         Not in a closed loop, which has no rates, nor beside a ladder that was asked for.
         """
         if self._settings.ladder or self._workload.definition.clients.loop == "closed":
-            return Climb(rise=None, refinements=0)
-        return Climb(rise=RUNG_RISE, refinements=self._settings.capacity_halvings)
+            return Beyond(rise=None, refinements=0)
+        return Beyond(rise=RUNG_RISE, refinements=self._settings.capacity_halvings)
 
     def calibration(self, configuration: Configuration) -> Order:
         """The run's next trial, as a calibration."""

@@ -181,7 +181,7 @@ class History:
         """Records a trial; those in flight may come to their ends in another order than they began."""
         self._repository.record_trial(trial)
         insort(self.trials, trial.without_measurements(), key=lambda each: each.number)
-        self._measured[trial.number] = trial.measurements
+        self._measured[trial.number] = tuple(measurement.curve() for measurement in trial.measurements)
         if trial.purpose is TrialPurpose.SEARCH:
             self._curves[trial.number] = goodput_by_rung(trial.measurements, self.ladder)
 
@@ -215,7 +215,10 @@ class History:
         if broken:
             reason = f"At {broken[0]:.0f} requests/s, to which the ladder has grown, it broke a rule."
             return replace(trial, verdict=Verdict.FAILED_VERIFICATION, reason=reason, **vars(Scores()))
-        return replace(trial, **vars(scores_of(trial.verdict, measured, ladder=self.ladder)))
+        scores = scores_of(trial.verdict, measured, ladder=self.ladder)
+        # A cost such as memory is not a matter of the ladder, nor of what curves show.
+        second = trial.second_score if scores.second_score is None else scores.second_score
+        return replace(trial, score=scores.score, second_score=second, estimated_score=scores.estimated_score)
 
     def _draw_curves(self) -> None:
         """Goodput at every rung of the ladder, for all trials of the search."""

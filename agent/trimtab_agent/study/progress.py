@@ -98,7 +98,7 @@ class RunProgress:
         self._publish()
 
     def trial_started(self, number: int, configuration: Configuration, rates: int) -> None:
-        """A trial begins; `rates` is how many it will drive."""
+        """A trial begins; `rates` is how many it will drive at least."""
         self._trial_started = time.monotonic()
         self._publish(
             trial=number, configuration=configuration, rates=rates, rate_index=None, rate_rps=None, load=None
@@ -110,7 +110,7 @@ class RunProgress:
             if number != self.data["trial"]:
                 return
             index = 0 if self.data["rate_index"] is None else self.data["rate_index"] + 1
-            # A calibration finds out as it goes how many rates it needs.
+            # One that looks for a capacity finds out as it goes how many rates it needs.
             rates = max(self.data["rates"], index + 1)
             self._publish(rate_rps=rate_rps, rate_index=index, rates=rates, load=None)
 

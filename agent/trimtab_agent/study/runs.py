@@ -124,9 +124,9 @@ class RunService:
                     self._require(run),
                     even_if_changed=even_if_changed,
                 )
-                self._launch(run_id, lock)
                 if changes:
                     self._repository.add_event(run_id, "warning", f"Resumed all the same: {changes}.")
+                self._launch(run_id, lock)
         return run_id
 
     @property

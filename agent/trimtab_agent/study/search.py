@@ -56,9 +56,11 @@ class Search:
 
     def carry_out(self, dispatcher: Dispatcher, progress: RunProgress, announcer: Announcer) -> None:
         """Searches on until the strategy has no more questions; raises what the dispatcher raises."""
-        for recorded in self._history.finished(TrialPurpose.SEARCH):
-            # A run that was killed may have recorded a trial, and not yet what its ladder became by it.
-            self._revise_if_due(grown=self._grow(recorded, dispatcher, announcer))
+        # A run that was killed may have recorded a trial, and not yet what its ladder became by it.
+        recorded = self._history.finished(TrialPurpose.SEARCH)
+        grown = [self._grow(trial, dispatcher, announcer) for trial in recorded]
+        if any(grown):
+            self._revise_if_due(grown=True)
         self._tell_progress(progress)
         while True:
             while dispatcher.free and (order := self._next_order(dispatcher)) is not None:

@@ -24,6 +24,7 @@ from trimtab_tuner.presets import RunSettings, estimate
 from trimtab_tuner.second_objective import needs_limit
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import RenderError
+from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
 from trimtab_agent.broadcast import Broadcaster
@@ -153,15 +154,15 @@ class Study:
         except Exception as failure:
             # It stays `running` in the database; whoever finds it so takes in what is left here.
             recorded = False
-            state, error = RunState.FAILED, error or self._sentence_of(failure)
             self._dispatcher.unwritten.keep_end(state, error)
+            state, error = RunState.FAILED, error or self._sentence_of(failure)
         self._dispatcher.unwritten.give_room_back()
         self.progress.end(state)
         self._announcer.state(state)
         return RunEnd(self._run.id, state, error, recorded)
 
     def repeat(self, trial: Trial) -> RunEnd:
-        """Measures the configuration of `trial` once more, up the same rates, apart from the run's phases.
+        """Measures the configuration of `trial` once more, up the whole ladder, apart from the run's phases.
 
         The run stays in the state it is in. The new trial has the purpose `confirmation` and the block 0,
         which no outcome is computed from.
@@ -296,6 +297,10 @@ class Study:
     def _calibration(self) -> Calibration:
         """The default's calibration, again with other CPUs where the generator has too few of them."""
         known = recorded_calibration(self._settings, self._history)
+        if known is not None and known.generator_limited and self._dispatcher.placement is not None:
+            known = (
+                None  # of other CPUs, perhaps: the run may have been stopped when they had been divided anew
+            )
         while True:
             calibration = known or calibrate(
                 self._settings,
@@ -321,7 +326,10 @@ class Study:
         self._repository.set_run_layout(self._run.id, layout.document())
         self._run = self._repository.run(self._run.id)
         self._dispatcher.placement = Placement(server=layout.server, generator=layout.generator)
-        self._announcer.note("info", f"The CPUs are divided anew: {layout.sentence()}, as {layout.reason}.")
+        kept = f"Knobs keep the defaults and ranges made for {counted(len(now.server), 'CPU')} of the server."
+        self._announcer.note(
+            "info", f"The CPUs are divided anew: {layout.sentence()}, as {layout.reason}. {kept}"
+        )
         return True
 
     def _first_ladder(self) -> tuple[float, ...]:

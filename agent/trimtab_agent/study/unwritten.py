@@ -133,7 +133,7 @@ class Unwritten:
         if kept:
             sentences.append(
                 f"The database refused {counted(len(kept), 'trial')} (number {', '.join(kept)}): kept in "
-                f"{self._folder}, and taken in when the run is resumed."
+                f"{self._folder}, and taken in when the run is resumed or one of its trials is repeated."
             )
         if lost:
             sentences.append(f"Trial {', '.join(lost)} could be written nowhere and is lost.")

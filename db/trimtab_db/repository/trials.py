@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import joinedload, selectinload
-from trimtab_trials.measurement import Measurement, SizeClassCounts
+from trimtab_trials.measurement import CURVE, Measurement, SizeClassCounts
 from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_db import models, records
@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Select
     from sqlalchemy.orm.interfaces import ORMOption
-
-CURVE = (
-    "number",
-    "rate_rps",
-    "goodput_mbps",
-    "reply_rate_rps",
-    "requests",
-    "reply_latency",
-    "generator_limited",
-    "held",
-    "duration_s",
-)
-"""What curves and tables show of a measurement."""
 
 LINE = tuple(
     name.name
