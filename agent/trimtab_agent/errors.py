@@ -5,6 +5,7 @@ TrimtabError                     exit code 1
 ├── RunConflict                  exit code 3   another run is running on this machine (HTTP 409)
 ├── RunNotRunning                exit code 3   a run cannot be stopped, because it is not running (HTTP 409)
 ├── RunNotResumable              exit code 3   a run cannot be resumed, because it is finished (HTTP 409)
+├── RunGoingOn                   exit code 3   a run cannot be deleted, because it is running (HTTP 409)
 ├── RunChanged                   exit code 3   a run would go on under other conditions (HTTP 409)
 ├── BinaryMissing                exit code 1   a program that must be built or installed is not there
 ├── FileSetError                 exit code 1   the workload's files cannot be written, or are gone
@@ -79,6 +80,17 @@ class RunNotResumable(TrimtabError):
         super().__init__(
             f"run {run_id} is {state}; only stopped, failed and interrupted runs can be resumed",
         )
+        self.run_id = run_id
+
+
+class RunGoingOn(TrimtabError):
+    """A run was to be deleted which is going on."""
+
+    exit_code = 3
+    code = "run-going-on"
+
+    def __init__(self, run_id: int) -> None:
+        super().__init__(f"run {run_id} is running; stop it before you delete it")
         self.run_id = run_id
 
 

@@ -1,7 +1,10 @@
 """The routes about runs, on records of a run that has finished; `test_tuning.py` has one that is going on."""
 
+import csv
+import io
 import os
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -289,3 +292,56 @@ def test_run_that_keeps_its_default_claims_no_gain(daemon, recorded_run):
     daemon.repository.set_run_outcome(recorded_run.id, {**outcome, "best": outcome["default"]})
     run = daemon.client.get(path).json()
     assert (run["keeps_default"], run["gain"]) == (True, None)
+
+
+def test_tables_of_a_run_come_as_csv(daemon, recorded_run):
+    """A line for each trial, or for each rate, with a column for each knob."""
+
+    def read(table):
+        reply = daemon.client.get(f"/api/v1/runs/{recorded_run.id}/{table}.csv")
+        assert reply.headers["content-type"].startswith("text/csv")
+        assert reply.headers["content-disposition"].endswith(f'-{table}.csv"')
+        return list(csv.DictReader(io.StringIO(reply.text)))
+
+    trials = read("trials")
+    assert [(line["trial"], line["knob:workers"], line["score_mbps"]) for line in trials] == [
+        ("1", "1", "91.0"),
+        ("2", "4", "92.0"),
+    ]
+    first, _ = read("measurements")
+    assert (first["trial"], first["rate_rps"], first["requests_replied"]) == ("1", "1000.0", "1990")
+    assert (first["reply_p99_us"], first["knob:max_connections"]) == ("2100.0", "1024")
+    assert daemon.client.get(f"/api/v1/runs/{recorded_run.id}/knobs.csv").status_code == 422
+    assert daemon.client.get("/api/v1/runs/99/trials.csv").status_code == 404
+
+
+def test_deleted_run_leaves_neither_records_nor_files(daemon, record_run):
+    """Another run, and what belongs to the machine, stay."""
+    gone, stays = record_run(), record_run()
+    var = daemon.context.service.paths
+    for run in (gone, stays):
+        for directory in (var.exports(run.id), var.log(run.id)):
+            directory.mkdir(parents=True)
+            (directory / "file").write_text("x")
+    taken_at = gone.started_at - timedelta(hours=1)  # long before the daemon's own
+    sample = CounterSample(
+        host_id=gone.host_id, taken_at=taken_at, run_id=gone.id, trial_number=1, values={"x": 1}
+    )
+    daemon.repository.add_counter_samples([sample])
+    assert daemon.client.delete(f"/api/v1/runs/{gone.id}").status_code == 204
+    assert daemon.client.get(f"/api/v1/runs/{gone.id}").status_code == 404
+    assert daemon.client.get("/api/v1/runs").json()["total"] == 1
+    assert [t["number"] for t in daemon.client.get(f"/api/v1/runs/{stays.id}/trials").json()] == [1, 2]
+    assert not var.exports(gone.id).exists()
+    assert not var.log(gone.id).exists()
+    assert var.exports(stays.id).exists()
+    (kept,) = daemon.repository.counter_samples(gone.host_id, taken_at, taken_at)
+    assert kept.run_id is None, "samples are the machine's"
+
+
+def test_run_that_is_going_on_is_not_deleted(daemon, recorded_run):
+    """It would go on without records."""
+    daemon.repository.set_run_state(recorded_run.id, RunState.RUNNING)
+    reply = daemon.client.delete(f"/api/v1/runs/{recorded_run.id}")
+    assert (reply.status_code, reply.json()["error"]["code"]) == (409, "run-going-on")
+    assert daemon.repository.run(recorded_run.id).id == recorded_run.id

@@ -188,3 +188,31 @@ def test_window_is_refused_a_step_for_which_too_much_would_be_read(daemon):
         assert f"expected at least {least}" in refused.json()["error"]["message"]
     as_taken = daemon.client.get("/api/v1/counters", params={"seconds": 3600, "step_s": 0})
     assert as_taken.status_code == 422
+
+
+def test_metrics_count_the_runs_by_state(daemon, recorded_run):
+    """As Prometheus reads them; of a run that is not going on there is nothing more."""
+    reply = daemon.client.get("/api/v1/metrics")
+    assert reply.headers["content-type"].startswith("text/plain")
+    assert 'trimtab_runs{state="finished"} 1.0' in reply.text
+    assert 'trimtab_runs{state="running"} 0.0' in reply.text
+    assert "trimtab_run_progress_ratio" not in reply.text
+
+
+def test_metrics_tell_how_far_the_run_has_come(daemon, monkeypatch):
+    """With the run's number as a label; what is not known yet is left out."""
+    progress = {
+        "run_id": 7,
+        "fraction": 0.25,
+        "eta_s": 90.0,
+        "elapsed_s": 30.0,
+        "trial": 3,
+        "rate_rps": None,
+        "load": {"reply_rate_rps": 950.5},
+        "best": None,
+    }
+    monkeypatch.setattr(daemon.context.service, "progress", lambda: progress)
+    lines = daemon.client.get("/api/v1/metrics").text.splitlines()
+    assert 'trimtab_run_progress_ratio{run="7"} 0.25' in lines
+    assert 'trimtab_run_replies_per_second{run="7"} 950.5' in lines
+    assert not [line for line in lines if "offered" in line or "best_score" in line]

@@ -192,7 +192,7 @@ def test_compare_of_an_unknown_run_ends_with_2(trimtab_here):
 def test_two_forms_of_a_report_are_refused(trimtab_here):
     """Neither is left out without a word."""
     code, _, errors = trimtab_here("show", "1", "--json", "--markdown")
-    assert (code, "expected one of the two" in errors) == (2, True)
+    assert (code, "--json and --markdown: expected one of them" in errors) == (2, True)
 
 
 @pytest.mark.parametrize("options", [("show",), ("tune", "--resume")])
@@ -278,6 +278,13 @@ def test_run_is_shown_and_exported_from_the_database(trimtab_here, tmp_path):
     assert (code, "trimtab-httpd.ini: accepted" in output) == (0, True)
     (export,) = [e for e in document["exports"] if e["format"] == "trimtab-httpd"]
     assert (tmp_path / "trimtab-httpd.ini").read_text() == export["text"]
+    headings, first, *_ = trimtab_here("show", "1", "--csv", "trials")[1].splitlines()
+    assert headings.startswith("run,trial,purpose,")
+    assert first.startswith("1,1,calibration,")
+    code, output, _ = trimtab_here("delete", "1")  # nobody is there to say yes
+    assert (code, "Delete run 1 (core, " in output) == (1, True)
+    assert trimtab_here("delete", "1", "--yes")[0] == 0
+    assert trimtab_here("show", "1")[0] == 2
 
 
 def test_disk_without_room_for_the_file_set_is_told_so(settings):

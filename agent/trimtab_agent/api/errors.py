@@ -23,6 +23,7 @@ STATUS_OF_AGENT_ERROR: Mapping[type[agent.TrimtabError], int] = {
     agent.RunConflict: 409,
     agent.RunNotRunning: 409,
     agent.RunNotResumable: 409,
+    agent.RunGoingOn: 409,
     agent.RunChanged: 409,
     agent.TrialNotRepeatable: 409,
     agent.BinaryMissing: 503,

@@ -57,7 +57,8 @@ RESUMABLE = (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED)
 class RunService:
     """Starts, stops and resumes runs on this machine; all methods may be called from any thread.
 
-    `host_id` is the machine's record; `make_station` makes its station for a run, by whoever holds its lock.
+    `paths` is where runs leave what; `host_id` is the machine's record; `make_station` makes its station for
+    a run, by whoever holds its lock.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class RunService:
         self._make_station = make_station
         self._host_id = host_id
         self._layout = layout
-        self._paths = VarPaths(settings.var)
+        self.paths = VarPaths(settings.var)
         self._guard = threading.Lock()  # over the three below
         self._study: Study | None = None
         self._run_id: int | None = None
@@ -128,11 +129,6 @@ class RunService:
                     self._repository.add_event(run_id, "warning", f"Resumed all the same: {changes}.")
                 self._launch(run_id, lock)
         return run_id
-
-    @property
-    def own_workloads(self) -> Path:
-        """The folder of the user's own workload definitions."""
-        return self._paths.workloads
 
     def stop(self, run_id: int) -> None:
         """Asks a run to stop, and returns at once; its state changes when its children have ended.
@@ -190,7 +186,7 @@ class RunService:
         return self._checked(spec).estimate()
 
     def _checked(self, spec: RunSpec) -> Plan:
-        return check(spec, self.own_workloads, cpus=len(self._layout.server))
+        return check(spec, self.paths.workloads, cpus=len(self._layout.server))
 
     def close(self) -> None:
         """Stops the run that is going on, and waits until its children have ended."""
@@ -202,10 +198,10 @@ class RunService:
     @contextmanager
     def _alone(self) -> Iterator[MachineLock]:
         """The machine's lock, given back if what is started under it does not start; raises RunConflict."""
-        lock = MachineLock(self._settings.machine_lock, self._paths.var.resolve())
+        lock = MachineLock(self._settings.machine_lock, self.paths.var.resolve())
         try:
             # Nobody measures here but us: whatever seems to go on is dead.
-            interrupt_dead_runs(self._repository, self._host_id, self._paths.unwritten)
+            interrupt_dead_runs(self._repository, self._host_id, self.paths.unwritten)
             yield lock
         except BaseException:
             lock.release()
@@ -242,7 +238,7 @@ class RunService:
         The thread gives the lock back at its end. A run that cannot be started does not count as running.
         """
         lock.tell(run_id=run_id)
-        if taken := take_in(self._repository, self._repository.run(run_id), self._paths.unwritten):
+        if taken := take_in(self._repository, self._repository.run(run_id), self.paths.unwritten):
             log.info("run %d: recorded the trials %s that had waited for the database", run_id, taken)
         station = self._make_station(run_id)
         try:

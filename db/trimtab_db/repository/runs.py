@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 from trimtab_trials.host import Host
 from trimtab_trials.trial import Trial, TrialPurpose
@@ -123,6 +123,12 @@ class RunRepository(RepositoryPart):
         with self.database.reading() as session:
             return session.scalar(select(func.count(models.Run.id))) or 0
 
+    def count_runs_by_state(self) -> dict[RunState, int]:
+        """How many runs are recorded in each state; no entry for a state that none is in."""
+        query = select(models.Run.state, func.count()).group_by(models.Run.state)
+        with self.database.reading() as session:
+            return dict(session.execute(query).tuples().all())
+
     def is_any_running(self) -> bool:
         """Whether a run is recorded as going on, on whichever host."""
         with self.database.reading() as session:
@@ -207,6 +213,24 @@ class RunRepository(RepositoryPart):
                 row.error = "The agent ended while this run was going on."
                 row.finished_at = now()
             return tuple(row.id for row in rows)
+
+    def delete_run(self, run_id: int) -> None:
+        """Forget a run with its trials, events and exports; raises `RecordNotFoundError`.
+
+        Samples and changes of settings are the machine's: they stay, and belong to no run any more.
+        """
+        trials = select(models.Trial.id).filter_by(run_id=run_id)
+        measurements = select(models.Measurement.id).where(models.Measurement.trial_id.in_(trials))
+        with self.database.writing() as session:
+            _run_row(session, run_id)
+            sizes = delete(models.SizeClassResult)
+            session.execute(sizes.where(models.SizeClassResult.measurement_id.in_(measurements)))
+            session.execute(delete(models.Measurement).where(models.Measurement.trial_id.in_(trials)))
+            for of_run in (models.Proposal, models.Trial, models.Event, models.Export):
+                session.execute(delete(of_run).where(of_run.run_id == run_id))
+            for of_machine in (models.CounterSample, models.OsChange):
+                session.execute(update(of_machine).where(of_machine.run_id == run_id).values(run_id=None))
+            session.execute(delete(models.Run).where(models.Run.id == run_id))
 
     def add_event(
         self, run_id: int, level: str, message: str, data: records.JsonObject | None = None

@@ -73,14 +73,14 @@ def get_workloads(context: ContextDep) -> list[WorkloadReply]:
             file_set_bytes=definition.size()[1],
             definition=definition,
         )
-        for definition, path in all_definitions(context.service.own_workloads)
+        for definition, path in all_definitions(context.service.paths.workloads)
     ]
 
 
 @router.get("/workloads/{name}/facts", response_model=WorkloadFacts)
 def get_workload_facts(name: str, context: ContextDep) -> object:
     """Figures of one workload: sizes asked for, sessions, pauses."""
-    own = context.service.own_workloads
+    own = context.service.paths.workloads
     if name not in {definition.name for definition, _ in all_definitions(own)}:
         raise HTTPException(404)
     return workload_facts(make_workload(parameters(find_definition(name, own), 1.0), own))

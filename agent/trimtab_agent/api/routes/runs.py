@@ -4,6 +4,7 @@ from pathlib import Path as FilePath
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
 from trimtab_db import records
 from trimtab_tuner.presets import Estimate
 from trimtab_tuner.understanding.analysis import Analysis
@@ -14,9 +15,13 @@ from trimtab_agent.api.local import is_local
 from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary
 from trimtab_agent.api.trial_schemas import TrialSummary, as_summaries
 from trimtab_agent.errors import SpecError
+from trimtab_agent.results import deleting
+from trimtab_agent.results.csv_tables import Table, csv_lines
 from trimtab_agent.study.specification import RunSpec
 
 router = APIRouter(prefix="/runs", tags=["runs"])
+
+CSV = {"text/csv": {"schema": {"type": "string"}}}
 
 # Numbers beyond 64 bits cannot be asked of any database.
 RunId = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -99,6 +104,12 @@ def pause_run(run_id: RunId, context: ContextDep) -> RunDetail:
     return _detail(context, run_id)
 
 
+@router.delete("/{run_id}", status_code=204)
+def delete_run(run_id: RunId, context: ContextDep) -> None:
+    """Deletes a run with its trials, logs and exported files for good; 409 while it is going on."""
+    deleting.delete_run(context.repository, run_id, context.service.paths)
+
+
 @router.patch("/{run_id}")
 def note_run(run_id: RunId, body: RunNotes, context: ContextDep) -> RunDetail:
     """Replaces the notes and tags that its user has given a run."""
@@ -116,6 +127,17 @@ def list_trials(
     """The recorded trials by number, each with its measurements."""
     context.repository.run(run_id)
     return as_summaries(context.repository.trials_with_curves(run_id, after=after, limit=limit))
+
+
+@router.get("/{run_id}/{table}.csv", response_class=StreamingResponse, responses={200: {"content": CSV}})
+def download_table(run_id: RunId, table: Table, context: ContextDep) -> StreamingResponse:
+    """All trials of a run, or all their measurements, as CSV with a line of headings."""
+    name = f"trimtab-run-{run_id}-{table.value}.csv"
+    return StreamingResponse(
+        csv_lines(context.repository, run_id, table),
+        media_type="text/csv",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
 
 
 @router.get("/{run_id}/analysis")

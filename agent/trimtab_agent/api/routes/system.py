@@ -10,11 +10,13 @@ from trimtab_agent import __version__
 from trimtab_agent.api.access import COOKIE
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.counter_schemas import CounterSampleReply
+from trimtab_agent.api.metrics import CONTENT_TYPE, exposition
 from trimtab_agent.api.samples import as_means, as_stored
 from trimtab_agent.api.schemas import Health, HostReply, SessionRequest
 from trimtab_agent.errors import SpecError
 
 router = APIRouter(tags=["system"])
+METRICS = {"text/plain": {"schema": {"type": "string"}}}
 LONGEST_WINDOW_S = 30 * 24 * 3600
 MOST_SAMPLES = 3600
 LONGEST_AS_TAKEN_S = 600
@@ -26,6 +28,12 @@ def get_health(context: ContextDep) -> Health:
     """Answers once the daemon is ready; 503 when its database cannot be read. Needs no token."""
     context.repository.count_runs()
     return Health(status="ok", version=__version__, token_required=context.access.token_required)
+
+
+@router.get("/metrics", response_class=Response, responses={200: {"content": METRICS}})
+def get_metrics(context: ContextDep) -> Response:
+    """The runs, and how far the one that is going on has come, in Prometheus' text format."""
+    return Response(exposition(context), media_type=CONTENT_TYPE)
 
 
 @router.post("/session", status_code=204)

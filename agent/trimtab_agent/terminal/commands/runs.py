@@ -1,13 +1,16 @@
-"""`trimtab runs | show | export`: what runs have left behind."""
+"""`trimtab runs | show | export | delete`: what runs have left behind."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.paths import VarPaths
+from trimtab_agent.results.csv_tables import Table, csv_lines
+from trimtab_agent.results.deleting import delete_run
 from trimtab_agent.results.exporting import export_run, verdict, was_refused
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.station.file_set import root_of
@@ -44,17 +47,24 @@ def show(
     run_id: RunId,
     as_json: Json = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a document in Markdown.")] = False,
+    table: Annotated[
+        Table | None, typer.Option("--csv", help="Print all trials, or all their measurements, as CSV.")
+    ] = None,
     var: Var = None,
 ) -> None:
     """Show a run: its ranked table, its outcome, its exported files."""
-    if as_json and markdown:
-        raise SpecError("markdown", "--json and --markdown: expected one of the two")
+    given = [name for name, there in (("json", as_json), ("markdown", markdown), ("csv", table)) if there]
+    if len(given) > 1:
+        raise SpecError(given[-1], f"--{' and --'.join(given)}: expected one of them")
     settings = settings_of(var=var)
     with open_repository(settings) as repository:
         if as_json:
             print_json(run_document(repository, run_id))
         elif markdown:
             typer.echo(run_markdown(repository, run_id), nl=False)
+        elif table is not None:
+            for lines in csv_lines(repository, run_id, table):
+                typer.echo(lines, nl=False)
         else:
             print_run(console_for(), repository, run_id, VarPaths(settings.var).exports(run_id))
 
@@ -106,6 +116,21 @@ def export(
             print(f"{line['file']}: {verdict(exported, run)}")
     if any(was_refused(e) for e in written):
         raise typer.Exit(EXIT_FAILED)
+
+
+def delete(
+    run_id: RunId,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    var: Var = None,
+) -> None:
+    """Delete a run: its trials, logs and exported files. There is no way back."""
+    settings = settings_of(var=var)
+    with open_repository(settings) as repository:
+        summary = repository.run_summary(run_id)
+        if not yes:
+            what = f"run {run_id} ({summary.run.target}, {counted(summary.trials, 'trial')})"
+            typer.confirm(f"Delete {what} for good?", abort=True)
+        delete_run(repository, run_id, VarPaths(settings.var))
 
 
 def _write_copies(directory: Path, texts: dict[str, str]) -> None:
