@@ -102,7 +102,7 @@ def main() -> None:
 def climb(seen: Outside, text: str, start_rps: float) -> float:
     """The highest rate that the server follows with this file."""
     with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o777)  # noqa: S103 - the server writes its logs there as the user it becomes
+        Path(folder).chmod(0o777)  # the server writes its logs there as the user it becomes
         server = started(seen, text, Path(folder))
         try:
             return highest(seen, start_rps)
