@@ -68,6 +68,9 @@ class AgentSettings(BaseSettings):
     counters_mib: int = Field(
         default=1024, ge=16, description="What recorded counter samples may take up, in MiB."
     )
+    webhook: SecretStr | None = Field(
+        default=None, description="URL that is sent a JSON document when a run has ended."
+    )
     webui: Path = Field(default=CHECKOUT / "webui/dist", description="Directory of the built web UI.")
 
     @field_validator("extra_hosts", mode="before")

@@ -3,11 +3,14 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic, sleep
 
 import psutil
 import pytest
@@ -27,6 +30,7 @@ from trimtab_agent.station.server.target_server import (
 from trimtab_agent.station.warming import warm
 from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.targets import TARGETS, php
+from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.workloads.dynamic import PAGE_PATH, PAGE_SCRIPT
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
@@ -85,6 +89,44 @@ def test_server_serves_the_workload_and_leaves_nothing_behind(
         "trial-1.conf",
         "trial-1.log",
     ]
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_server_starts_with_a_file_that_is_named_without_its_path(name, settings, file_set):
+    """As the comment in an exported file says, in the directory where it lies."""
+    target = TARGETS[name]
+    program = server_program(target, settings.httpd_path)
+    with tempfile.TemporaryDirectory() as folder, socket.create_server((ADDRESS, 0)) as free:
+        Path(folder).chmod(0o777)  # the server writes its logs there as the user it becomes
+        port = free.getsockname()[1]
+        free.close()
+        context = RenderContext(
+            root=str(file_set.root),
+            listen=(f"{ADDRESS}:{port}",),
+            server_cpus=CPUS[:1],
+            prefix=folder,
+            error_log=f"{folder}/error.log",
+        )
+        (Path(folder) / target.file_name).write_text(target.render(target.space().default(), context))
+        command = target.start_command(target.file_name, str(program))
+        server = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, process_group=0)
+        try:
+            wait_for_port(port, server)
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
+            server.communicate(timeout=20)
+
+
+def wait_for_port(port, server):
+    """Until something listens there; fails with what the server says if it ends before."""
+    deadline_s = monotonic() + 20
+    while True:
+        with socket.socket() as probe:
+            if probe.connect_ex((ADDRESS, port)) == 0:
+                return
+        assert server.poll() is None, server.communicate()[1].decode()
+        assert monotonic() < deadline_s
+        sleep(0.02)
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].serves_php])

@@ -22,7 +22,7 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ from trimtab_agent.study.specification import Plan, RunSpec, check
 from trimtab_agent.study.study import RunEnd, Study, found_so_far
 from trimtab_agent.study.unchanged import require_unchanged
 from trimtab_agent.study.unwritten import take_ends_in, take_in
+from trimtab_agent.study.webhook import tell_webhook
 
 log = logging.getLogger(__name__)
 
@@ -277,13 +278,21 @@ class RunService:
     def _carry_through(self, study: Study, repeated: Trial | None, lock: MachineLock) -> None:
         """What the thread of a run does."""
         try:
-            self.last_end = study.execute() if repeated is None else study.repeat(repeated)
-            if not self.last_end.recorded:
+            self.last_end = end = study.execute() if repeated is None else study.repeat(repeated)
+            if not end.recorded:
                 self._recorder.when_writable(self._settle)
         finally:
             with self._guard:
                 self._study = self._run_id = None
                 lock.release()
+        if repeated is None and self._settings.webhook is not None:
+            self._tell_webhook(self._settings.webhook.get_secret_value(), end)
+
+    def _tell_webhook(self, url: str, end: RunEnd) -> None:
+        with suppress(DatabaseError):  # then the end is not recorded either, and is told when it is
+            failure = tell_webhook(url, self._repository.run(end.run_id))
+            if failure:
+                self._repository.add_event(end.run_id, "warning", failure)
 
     def _settle(self) -> None:
         """Records how the last run ended, once the database takes records again, and tells it."""

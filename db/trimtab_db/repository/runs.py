@@ -127,7 +127,7 @@ class RunRepository(RepositoryPart):
         """How many runs are recorded in each state; no entry for a state that none is in."""
         query = select(models.Run.state, func.count()).group_by(models.Run.state)
         with self.database.reading() as session:
-            return dict(session.execute(query).tuples().all())
+            return dict(session.execute(query).all())
 
     def is_any_running(self) -> bool:
         """Whether a run is recorded as going on, on whichever host."""

@@ -113,8 +113,9 @@ class ApacheTarget:
         return (binary or "apache2", "-v")
 
     def start_command(self, file: str, binary: str | None = None) -> tuple[str, ...]:
-        """Apache in the foreground."""
-        return (binary or "apache2", "-D", "FOREGROUND", "-f", file)
+        """Apache in the foreground; it looks for a file without a path in its root, which is elsewhere."""
+        here = () if file.startswith("/") else ("-d", ".")
+        return (binary or "apache2", "-D", "FOREGROUND", *here, "-f", file)
 
     def parse_status(self, text: str) -> dict[str, float]:
         """The plain page of mod_status."""
