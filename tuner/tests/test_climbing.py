@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trimtab_trials.measurement import Measurement
-from trimtab_tuner.climbing import Capacity, Climbing, capacity_of
+from trimtab_trials.measurement import Latency, Measurement
+from trimtab_tuner.climbing import Capacity, Climbing, capacity_of, next_rung
 from trimtab_tuner.ladder import RUNG_RISE, grown, rungs_to_search
 from trimtab_tuner.score import on_ladder, score
 
@@ -126,8 +126,37 @@ def test_ladder_does_not_grow_where_a_rule_broke_or_the_generator_gave_out():
 
 def test_trials_of_the_search_leave_out_what_every_contender_follows():
     """They keep the lowest rung, where tails are read, and the highest."""
-    assert rungs_to_search(LADDER, 4) == LADDER
-    assert rungs_to_search((*LADDER, 3250, 4062), 4) == (1000, 2600, 3250, 4062)
+    assert rungs_to_search(LADDER, 4, ["peak"]) == LADDER
+    assert rungs_to_search((*LADDER, 3250, 4062), 4, ["peak", "rss"]) == (1000, 2600, 3250, 4062)
+
+
+@pytest.mark.parametrize("objectives", [["mat: p999 <= 4ms"], ["condensed-area", "mat"]])
+def test_under_mat_configurations_that_break_the_limit_at_different_rates_score_differently(objectives):
+    """Driven at the lowest and the highest alone, all would score what they have at the lowest."""
+    ladder = (5000.0, 8000.0, 10_000.0, 13_000.0, 16_250.0, 20_313.0)
+    scores = []
+    for holds_rps in (8000, 10_000, 13_000):
+        tails = {rate: 1e3 if rate <= holds_rps else 9e3 for rate in ladder}
+        trial = [
+            measured(rate, 1e5, reply_latency=Latency(p999_us=tails[rate]))
+            for rate in rungs_to_search(ladder, 4, objectives)
+        ]
+        scores.append(score("mat: p999 <= 4ms", trial, ladder=ladder))
+    assert scores == [80, 100, 130]
+
+
+@pytest.mark.parametrize(("rate_rps", "rise", "above_rps"), [
+    (10, 1.04, 11), (2, 1.25, 3), (1, 1.25, 2), (1.4, 1.05, 2), (0.5, 1.25, 0.625), (0.9, 1.25, 1),
+])  # fmt: skip
+def test_next_rung_is_a_higher_one_however_it_is_rounded(rate_rps, rise, above_rps):
+    """Whole requests per second are a wide step for a slow server; below one there are parts of them."""
+    assert next_rung(rate_rps, rise) == above_rps
+
+
+def test_climb_and_ladder_go_on_at_rates_whose_rise_rounds_to_nothing():
+    """By one request per second then."""
+    assert driven(Climbing((10.0,), rise=1.04), 12) == [10, 11, 12, 13]
+    assert grown((1.0, 2.0), [measured(3, 10), measured(4, 3)]) == (1, 2, 3, 4)
 
 
 def test_rungs_that_were_not_driven_count_with_what_the_others_show():

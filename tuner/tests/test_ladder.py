@@ -158,3 +158,57 @@ def test_server_too_slow_for_a_ladder_is_told_in_a_sentence():
     calibration.tell(Measurement(rate_rps=1, goodput_mbps=1, reply_rate_rps=0.4, generator_limited=True))
     with pytest.raises(CalibrationError, match="is too low for a ladder of 4 rates"):
         calibration.ladder(4)
+
+
+def measured(rate_rps, capacity_rps, cpu_share=0.5):
+    """What a server of that capacity answers, and what share of a CPU the generator used."""
+    return Measurement(
+        rate_rps=rate_rps,
+        goodput_mbps=1,
+        reply_rate_rps=min(rate_rps, capacity_rps),
+        health={"cpu_share": cpu_share},
+    )
+
+
+@given(st.floats(2000, 500_000), st.integers(1, 8))
+def test_every_halving_that_is_asked_for_is_made(capacity, halvings):
+    """However many rates it takes to come so far up: the knee lies within one of so many parts of a step."""
+    calibration = Calibration(refinements=halvings)
+    rates = calibrate(calibration, lambda rate: min(rate, capacity))
+    followed = max(rate for rate in rates if 0.95 * rate <= capacity)
+    lost = min(rate for rate in rates if 0.95 * rate > capacity)
+    assert lost <= followed * 1.6 ** (1 / 2**halvings) + 2
+
+
+def test_calibration_ends_where_the_server_follows_everything():
+    """The rates do not rise for ever."""
+    calibration = Calibration()
+    assert len(calibrate(calibration, lambda rate: rate)) < 30
+    assert not calibration.saturated
+
+
+def test_full_generator_ends_the_way_up():
+    """It has delivered, and would not deliver 1.6 times as much."""
+    calibration = Calibration(start_rate_rps=1000)
+    calibration.tell(measured(1000, 9000))
+    calibration.tell(measured(1600, 9000, cpu_share=0.96))
+    assert calibration.next_rate() is None
+    assert calibration.generator_limited
+
+
+def test_what_a_full_generator_delivered_counts_between_what_was_followed_and_what_was_not():
+    """8,290 of 9,000 are followed: the knee is looked for above them, not below."""
+    calibration = Calibration(start_rate_rps=1000)
+    rates = []
+    while (rate := calibration.next_rate()) is not None:
+        rates.append(rate)
+        calibration.tell(measured(rate, 9000, cpu_share=0.96 if rate == 8290 else 0.5))
+    assert rates[-2:] == [8290, 9324]
+
+
+def test_rate_in_doubt_that_is_followed_with_a_full_generator_is_followed():
+    """The first time something else was in the way."""
+    calibration = Calibration(start_rate_rps=1000)
+    calibration.tell(measured(1000, 500))
+    calibration.tell(measured(1000, 9000, cpu_share=0.96))
+    assert calibration.next_rate() == 1600

@@ -66,6 +66,11 @@ class Climbing:
         """The lowest rate above that which was not; infinite while there is none."""
         return min((rate for rate in self._bad if rate > self.followed_rps), default=math.inf)
 
+    @property
+    def rising(self) -> bool:
+        """Whether every rate so far was good, so that the next one, if any, is a higher one."""
+        return self._doubted is None and math.isinf(self.lost_rps)
+
     def next_rate(self) -> float | None:
         """The rate to drive next, or None when the climb is over."""
         if self.limited:
@@ -87,10 +92,10 @@ class Climbing:
 
     def tell(self, rate_rps: float, *, good: bool, limited: bool = False) -> None:
         """Take in what became of the rate given last; `limited` where the generator gave out."""
-        if limited and self._doubted is None and math.isinf(self.lost_rps):
+        if limited and self.rising:
             self.limited = True
             return
-        if not good and self._sure and self._doubted is None and math.isinf(self.lost_rps):
+        if not good and self._sure and self.rising:
             self._doubted = rate_rps
             return
         self._doubted = None
@@ -118,7 +123,7 @@ class Climbing:
     def _rung(self, number: int) -> float:
         """The rung of that number above the last of the first rates."""
         while len(self._rungs) <= number:
-            self._rungs.append(whole(self._rungs[-1] * (self._rise or 1.0)))
+            self._rungs.append(next_rung(self._rungs[-1], self._rise or 1.0))
         return self._rungs[number]
 
     @property
@@ -159,3 +164,11 @@ def capacity_of(measurements: Iterable[Measurement]) -> Capacity | None:
 def whole(rate_rps: float) -> float:
     """A rate in whole requests per second, as far as it has any."""
     return float(round(rate_rps)) if rate_rps >= 1 else rate_rps
+
+
+def next_rung(rate_rps: float, rise: float) -> float:
+    """The rung above a rate, in requests per second: by the factor `rise`, and by one where that rounds to
+    nothing more.
+    """
+    risen = whole(rate_rps * rise)
+    return risen if risen > rate_rps else whole(rate_rps + 1)

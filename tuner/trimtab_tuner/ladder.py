@@ -4,9 +4,15 @@ grows.
 The calibration raises the offered rate geometrically until the replies no longer follow it, then narrows the
 knee down (climbing.py). The first rate that is not followed is driven once more before it counts: a host that
 was busy with something else for a second would otherwise set the ladder of the whole run, far below the knee.
-A generator that gives out where the server has already been seen not to follow says nothing new; nor does a
-generator that is full, whether it has fallen behind already or not. It is a state machine without clock or
-network: the caller drives each `next_rate()` for a second or two and tells what was measured.
+A generator that gives out where the server has already been seen not to follow says nothing new. It is a
+state machine without clock or network: the caller drives each `next_rate()` for a second or two and tells
+what was measured.
+
+On its way up a calibration also ends at a generator that is full, though that has not fallen behind yet: what
+the generator has just managed cannot be asked of it in every trial, let alone 1.3 times as much, so it needs
+more CPUs or the ladder has to end below. Nothing else minds a full generator, neither a trial's climb nor
+`capacity_of` nor a calibration between what was followed and what was not: what it delivered it has
+delivered, and says of itself when it did not.
 
     calibration = Calibration()
     while (rate_rps := calibration.next_rate()) is not None:
@@ -16,16 +22,18 @@ network: the caller drives each `next_rate()` for a second or two and tells what
 The ladder that comes of it says what the default can do. What the search finds can do more: a trial that
 follows the highest rung climbs on (`RUNG_RISE`), and the rungs that it passes are added for all. Trials of
 the search are then driven at the lowest rung and the highest few: what lies between every contender follows.
+Only `mat` needs every rung.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from trimtab_trials.measurement import Measurement
 
-from trimtab_tuner.climbing import Climbing, whole
+from trimtab_tuner.climbing import Climbing, next_rung
+from trimtab_tuner.second_objective import is_mat
 
 RISE = 1.6  # about five steps per decade: the knee is met within 60 %, and two refinements bring that to 15 %
 RUNG_RISE = 1.25  # from rung to rung where the ladder grows
@@ -42,12 +50,11 @@ class CalibrationError(Exception):
 class Calibration:
     """The search for the saturation rate; rates in requests per second.
 
-    `steps` counts the measurements told, of which there are `max_steps` at most. With `capacity` only a rate
-    at which all rules held counts as followed: what comes out is the capacity, not the saturation alone.
+    `steps` counts the measurements told. With `capacity` only a rate at which all rules held counts as
+    followed: what comes out is the capacity, not the saturation alone.
     """
 
     start_rate_rps: float = 2000.0
-    max_steps: int = 14
     refinements: int = REFINEMENTS
     capacity: bool = False
     steps: int = 0
@@ -73,7 +80,7 @@ class Calibration:
 
     def next_rate(self) -> float | None:
         """The rate to drive next, or None when the calibration is over."""
-        return self._climbing.next_rate() if self.steps < self.max_steps else None
+        return self._climbing.next_rate()
 
     def tell(self, measurement: Measurement) -> None:
         """Take in what was measured at the rate given last.
@@ -81,7 +88,7 @@ class Calibration:
         Raises CalibrationError if the server answers nothing although it has not yet answered at any rate.
         """
         rate, replies = measurement.rate_rps, measurement.reply_rate_rps
-        full = (measurement.generator_cpu_share or 0.0) >= GENERATOR_FULL
+        full = self._climbing.rising and (measurement.generator_cpu_share or 0.0) >= GENERATOR_FULL
         if replies == 0 and not self._reply_rates:
             raise CalibrationError(
                 f"the server answered no request at {rate:.0f} requests per second; "
@@ -119,7 +126,7 @@ class Calibration:
         if self.next_rate() is None:
             return self.steps
         known = self.steps + self._climbing.steps_left
-        return min(known if self.saturated else max(7 + self.refinements, known + 1), self.max_steps)
+        return known if self.saturated else max(7 + self.refinements, known + 1)
 
 
 def make_ladder(saturation_rps: float, points: int) -> tuple[float, ...]:
@@ -154,7 +161,7 @@ def grown(ladder: Sequence[float], measurements: Sequence[Measurement]) -> tuple
     rungs = list(ladder)
     rung, highest = ladder[-1], max((m.rate_rps for m in measurements), default=0.0)
     measured = {m.rate_rps: m for m in measurements if not m.generator_limited}
-    while (rung := whole(rung * RUNG_RISE)) <= highest:
+    while (rung := next_rung(rung, RUNG_RISE)) <= highest:
         here = measured.get(rung)
         if here is None:
             continue
@@ -165,10 +172,13 @@ def grown(ladder: Sequence[float], measurements: Sequence[Measurement]) -> tuple
     return tuple(rungs)
 
 
-def rungs_to_search(ladder: Sequence[float], points: int) -> tuple[float, ...]:
-    """The rungs that a trial of the search is driven at, no more than the `points` that the ladder began
-    with.
+def rungs_to_search(ladder: Sequence[float], points: int, objectives: Iterable[str]) -> tuple[float, ...]:
+    """The rungs that a trial of the search is driven at, by the texts of the run's objectives.
 
-    Of a ladder that has grown these are the lowest and the highest.
+    No more than the `points` that the ladder began with; of a ladder that has grown these are the lowest and
+    the highest. Under `mat` it is every rung: a latency limit may be broken first at any of them, and what
+    was measured at others does not say where.
     """
-    return tuple(ladder) if len(ladder) <= points else (ladder[0], *ladder[len(ladder) - points + 1 :])
+    if len(ladder) <= points or any(map(is_mat, objectives)):
+        return tuple(ladder)
+    return ladder[0], *ladder[len(ladder) - points + 1 :]

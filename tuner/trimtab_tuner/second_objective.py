@@ -54,9 +54,14 @@ def _meaning(text: str) -> tuple[Objective, str, float]:
     return (objective, "", 0.0) if limit is None else (objective, limit.statistic, limit.bound)
 
 
+def is_mat(text: str) -> bool:
+    """Whether an objective, or a cost, is `mat`, with or without a limit of its own."""
+    return not axis(text).minimised and parse_objective(text)[0] is Objective.MAT
+
+
 def needs_limit(text: str) -> bool:
     """Whether an objective is `mat` without a limit of its own, so that a calibration must give it one."""
-    return not axis(text).minimised and parse_objective(text) == (Objective.MAT, None)
+    return is_mat(text) and parse_objective(text)[1] is None
 
 
 def second_score(

@@ -91,14 +91,16 @@ class OneTrialAtATime:
     def __init__(self, history, trials):
         self._history, self._left = history, trials
         self.in_flight = 0
+        self.rungs = []
 
     @property
     def free(self):
         """Whether it takes another order."""
         return self._left > 0 and not self.in_flight
 
-    def order(self, _purpose, configuration, _rungs, *, proposal_number=None, **_further):
+    def order(self, _purpose, configuration, rungs, *, proposal_number=None, **_further):
         """What is asked for."""
+        self.rungs.append(tuple(rungs))
         return configuration, proposal_number
 
     def start(self, order):
@@ -128,6 +130,17 @@ def test_search_knows_the_trial_that_made_the_ladder_grow_by_its_score_on_it_alo
     (trial,) = history.trials
     assert history.ladder == BEYOND
     assert best.score == trial.score
+
+
+@pytest.mark.parametrize(
+    ("objective", "rungs"), [("peak", (LADDER[0], BEYOND[-1])), ("mat: p999 <= 4ms", BEYOND)]
+)
+def test_search_drives_the_whole_of_a_grown_ladder_under_mat_alone(history, objective, rungs):
+    """Its limit may be broken first at any rung; otherwise as many are driven as there were at first."""
+    run = replace(history._repository.run(1), objective=objective)
+    stations = OneTrialAtATime(history, 2)
+    Search(history._repository, run, PLAN.settings, PLAN.space, history).carry_out(stations, Mock(), Mock())
+    assert stations.rungs == [LADDER, rungs]
 
 
 def test_run_that_was_killed_before_its_ladder_had_grown_goes_on_with_the_longer_one(history):

@@ -90,7 +90,8 @@ class Search:
     def _rungs(self) -> Sequence[float]:
         """What the next trial is driven at."""
         ladder, points = self._history.ladder, self._settings.ladder_points
-        return rungs_to_search(ladder, points) if self._grows else ladder
+        objectives = filter(None, (self._run.objective, self._run.second_objective))
+        return rungs_to_search(ladder, points, objectives) if self._grows else ladder
 
     def _grow(self, trial: Trial, dispatcher: Dispatcher, announcer: Announcer) -> bool:
         """Has the ladder follow what a trial followed; whether it has grown."""
