@@ -83,23 +83,24 @@ def costing(**cpu_s):
         configuration_hash(workers(int(name[1:]))): Cost(
             cpu_s_per_1000_requests={1000.0: tuple(value * step for step in (1, 1.01, 0.99, 1))},
             memory_bytes={},
+            level_unit="requests/s",
         )
         for name, value in cpu_s.items()
     }
 
 
-LEAST_CPU = "it used the least CPU time: {} s for 1000 requests, the next {} s."
+LEAST_CPU = "it used the least CPU time: {} ms for 1,000 requests at 1,000 requests/s, the next {} ms."
 SHARP = "those that lose more than 2 % a step away were passed over"
 
 
 @pytest.mark.parametrize(
     ("results", "recommended", "why"),
     [
-        ((), 300, f"Of 3 that cannot be told apart {LEAST_CPU.format(0.2, 0.3)}"),
-        (neighbourhood(w600=1.0), 300, LEAST_CPU.format(0.2, 0.3)),
-        (neighbourhood(w300=0.8, w900=1.0), 600, f"{SHARP}; of the rest {LEAST_CPU.format(0.3, 0.4)}"),
+        ((), 300, f"Of 3 that cannot be told apart {LEAST_CPU.format(200, 300)}"),
+        (neighbourhood(w600=1.0), 300, LEAST_CPU.format(200, 300)),
+        (neighbourhood(w300=0.8, w900=1.0), 600, f"{SHARP}; of the rest {LEAST_CPU.format(300, 400)}"),
         (neighbourhood(w300=0.8, w600=0.8), 900, f"{SHARP}."),
-        (neighbourhood(w300=0.8, w600=0.8, w900=0.8), 300, LEAST_CPU.format(0.2, 0.3)),
+        (neighbourhood(w300=0.8, w600=0.8, w900=0.8), 300, LEAST_CPU.format(200, 300)),
     ],
 )
 def test_least_cost_decides_unless_the_optimum_is_sharp(results, recommended, why):
@@ -107,6 +108,16 @@ def test_least_cost_decides_unless_the_optimum_is_sharp(results, recommended, wh
     outcome = conclude(WIDE, LEVEL, LEVEL_SCORES, results, costs=costing(w300=0.2, w600=0.3, w900=0.4))
     assert outcome.recommended == workers(recommended)
     assert outcome.sentence.endswith(why)
+
+
+def test_the_only_one_that_is_not_sharp_is_the_cheapest_if_it_was_measured_to_be():
+    """It is the farthest from the default, and was compared with those that it would have been passed over
+    for.
+    """
+    sharp = neighbourhood(w300=0.8, w600=0.8)
+    outcome = conclude(WIDE, LEVEL, LEVEL_SCORES, sharp, costs=costing(w300=0.4, w600=0.3, w900=0.2))
+    assert outcome.recommended == workers(900)
+    assert outcome.sentence.endswith(f"Of 3 that cannot be told apart {LEAST_CPU.format(200, 300)}")
 
 
 def test_default_as_best_is_the_only_finalist():
@@ -170,7 +181,7 @@ def test_of_indistinguishable_leaders_without_measured_costs_the_nearest_to_the_
     outcome = conclude(SPACE, (workers(1), workers(8), workers(2)), scores)
     assert workers(2) == outcome.recommended
     assert workers(8) == outcome.challengers[0].configuration
-    why = "it is nearest to the default; what they cost cannot be told apart either."
+    why = "it is nearest to the default; what they cost could not be compared."
     assert outcome.sentence.endswith(f" Of 2 that cannot be told apart {why}")
 
 

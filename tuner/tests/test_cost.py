@@ -1,5 +1,7 @@
 """What configurations cost, and which is the cheapest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from trimtab_trials.configuration import configuration_hash
@@ -7,6 +9,7 @@ from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.cost import Cost, cheapest, cost_of
 from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.workloads.clients import Clients
 
 SPACE = Space(
     knobs=(
@@ -17,12 +20,18 @@ SPACE = Space(
 )
 NEAR, FAR = {**SPACE.default(), "workers": 3}, {**SPACE.default(), "workers": 40}
 RATE = 1000.0
+OPEN, CLOSED = Clients(), Clients(loop="closed", connections=(1, 64))
+
+
+def cost(cpu_s, memory_bytes):
+    """The cost of a configuration in an open loop, by rate."""
+    return Cost(cpu_s_per_1000_requests=cpu_s, memory_bytes=memory_bytes, level_unit="requests/s")
 
 
 def costs(cpu, memory):
     """Costs by hash, from rows of figures by configuration."""
     return {
-        configuration_hash(one): Cost(cpu_s_per_1000_requests={RATE: tuple(a)}, memory_bytes={RATE: tuple(b)})
+        configuration_hash(one): cost({RATE: tuple(a)}, {RATE: tuple(b)})
         for one, a, b in zip((NEAR, FAR), cpu, memory, strict=True)
     }
 
@@ -35,11 +44,11 @@ LESS_MEMORY = (20e6, 21e6, 20e6, 20e6)
     ("cpu", "memory", "chosen", "why"),
     [
         ((LEVEL, LESS), (LESS_MEMORY, MORE), FAR,
-         "used the least CPU time: 0.15 s for 1000 requests, the next 0.2 s"),
+         "used the least CPU time: 150 ms for 1,000 requests at 1,000 requests/s, the next 200 ms"),
         ((LEVEL, (0.21, 0.19, 0.20, 0.19)), (MORE, LESS_MEMORY), FAR,
-         "needed the least memory: 20.25 MB, the next 40.25 MB"),
+         "needed the least memory: 20.25 MB at 1,000 requests/s, the next 40.25 MB"),
         (((None,) * 4, LESS), (MORE, LESS_MEMORY), FAR,
-         "needed the least memory: 20.25 MB, the next 40.25 MB"),
+         "needed the least memory: 20.25 MB at 1,000 requests/s, the next 40.25 MB"),
         ((LEVEL, LEVEL), (MORE, (41e6, 40e6, 40e6, 39e6)), NEAR,
          "is nearest to the default; what they cost cannot be told apart either"),
     ],
@@ -57,11 +66,19 @@ def test_nearness_counts_changed_knobs_and_then_their_distance():
     assert cheapest(SPACE, (two, other_mode), {})[0] == other_mode
 
 
+@pytest.mark.parametrize("known", [{}, costs((LESS, LEVEL), (MORE, MORE))])
+def test_what_was_not_compared_is_not_said_to_cost_the_same(known):
+    """Nothing was measured, or not of every one of them."""
+    two = {**SPACE.default(), "workers": 2}
+    why = "is nearest to the default; what they cost could not be compared"
+    assert cheapest(SPACE, (two, FAR), known) == (two, why)
+
+
 def test_costs_compare_at_the_highest_rate_that_all_followed():
     """The second follows the lower rate only, where it is the cheaper one."""
     both = {
-        configuration_hash(NEAR): Cost(cpu_s_per_1000_requests={500.0: LEVEL, RATE: LESS}, memory_bytes={}),
-        configuration_hash(FAR): Cost(cpu_s_per_1000_requests={500.0: LESS}, memory_bytes={}),
+        configuration_hash(NEAR): cost({500.0: LEVEL, RATE: LESS}, {}),
+        configuration_hash(FAR): cost({500.0: LESS}, {}),
     }
     assert cheapest(SPACE, (NEAR, FAR), both)[0] == FAR
 
@@ -102,9 +119,27 @@ def test_cost_is_told_at_the_rates_that_were_followed_in_every_verified_block():
         measured(2, (1000.0, 1000.0), (2000.0, 1500.0)),
         measured(3, (1000.0, 1.0), verdict=Verdict.FAILED_VERIFICATION),
     ]
-    assert cost_of(trials, (1, 2, 3), "open").cpu_s_per_1000_requests == {1000.0: (0.5, 0.5, None)}
-    assert cost_of(trials[:2], (1, 2), "closed").cpu_s_per_1000_requests[2000.0] == (
-        0.25,
-        pytest.approx(1 / 3),
-    )
-    assert cost_of((), (1,), "open").memory_bytes == {}
+    assert cost_of(trials, (1, 2, 3), OPEN).cpu_s_per_1000_requests == {1000.0: (0.5, 0.5, None)}
+    closed = cost_of(trials[:2], (1, 2), CLOSED)
+    assert closed.cpu_s_per_1000_requests[2000.0] == (0.25, pytest.approx(1 / 3))
+    assert cost_of((), (1,), OPEN).memory_bytes == {}
+
+
+def test_block_in_which_the_generator_gave_out_counts_but_for_the_rates_at_which_it_did():
+    """The confirmation counts it too, with what the configuration did at least."""
+    whole = measured(1, (1000.0, 1000.0), (2000.0, 2000.0))
+    cut_off = measured(2, (1000.0, 1000.0), (2000.0, 2000.0), verdict=Verdict.GENERATOR_LIMITED)
+    rates = (cut_off.measurements[0], replace(cut_off.measurements[1], generator_limited=True))
+    cut_off = replace(cut_off, estimated_score=90.0, measurements=rates)
+    assert cost_of((whole, cut_off), (1, 2), OPEN).cpu_s_per_1000_requests == {1000.0: (0.5, 0.5)}
+
+
+def test_cost_in_a_closed_loop_is_told_at_a_number_of_connections():
+    """There are no rates."""
+    found = {
+        configuration_hash(one): Cost(
+            cpu_s_per_1000_requests={64.0: row}, memory_bytes={}, level_unit=CLOSED.level_unit
+        )
+        for one, row in ((NEAR, LEVEL), (FAR, LESS))
+    }
+    assert "150 ms for 1,000 requests at 64 connections" in cheapest(SPACE, (NEAR, FAR), found)[1]

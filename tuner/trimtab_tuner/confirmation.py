@@ -122,8 +122,9 @@ def conclude(
     was verified in none, the best such challenger is recommended although no percentage can be stated.
 
     Among challengers that are significantly better than the default and share the best one's rank, those
-    whose neighbourhood is known to be sharp are passed over if there are others; of the rest the least
-    resource-intensive is recommended, and of equals the one with more neighbours within 2 %.
+    whose neighbourhood is known to be sharp are passed over if there are others. Of the rest the one that
+    was measured to use the least CPU time is recommended, of equals the one with the least memory, and of
+    equals in both the nearest to the default (`cost.py`).
     """
     if not finalists:
         return ConfirmationResult(
@@ -243,13 +244,15 @@ def _recommended(
     if len(level) < 2:
         return level[0], ""
     kept = [c for c in level if kinds[_digest(c)] != "sharp"] or level
-    configuration, what = cheapest(space, [c.configuration for c in kept], costs)
-    why = f" Of {len(level)} that cannot be told apart it {what}"
-    if cheapest(space, [c.configuration for c in level], costs)[0] != configuration:
-        passed_over = "those that lose more than 2 % a step away were passed over"
-        why = f" Of {len(level)} that cannot be told apart {passed_over}"
-        why += f"; of the rest it {what}" if len(kept) > 1 else ""
-    return next(c for c in kept if c.configuration == configuration), why + "."
+    configuration, what_of_kept = cheapest(space, [c.configuration for c in kept], costs)
+    of_all, what_of_all = cheapest(space, [c.configuration for c in level], costs)
+    if of_all == configuration:
+        why = f"it {what_of_all}"
+    else:
+        why = "those that lose more than 2 % a step away were passed over"
+        why += f"; of the rest it {what_of_kept}" if len(kept) > 1 else ""
+    chosen = next(c for c in kept if c.configuration == configuration)
+    return chosen, f" Of {len(level)} that cannot be told apart {why}."
 
 
 def _challenger(

@@ -124,7 +124,8 @@ def test_of_two_that_cannot_be_told_apart_the_one_that_used_less_cpu_time_is_rec
     ]
     outcome = concluded((DEFAULT, one, other), trials)
     assert outcome.best == other
-    assert "used the least CPU time: 0.505 s for 1000 requests, the next 0.605 s." in outcome.sentence
+    least = "used the least CPU time: 505 ms for 1,000 requests at 1,000 requests/s, the next 605 ms."
+    assert least in outcome.sentence
 
 
 def test_clear_winner_is_recommended_with_its_gain():

@@ -68,9 +68,9 @@ def confirmed_outcome(
     by_hash: dict[str, list[Trial]] = {}
     for trial in history.whole(slot.number for slot in slots):
         by_hash.setdefault(trial.configuration_hash, []).append(trial)
-    loop = clients_of(run.workload_parameters).loop
-    costs = {digest: cost_of(own, blocks.whole, loop) for digest, own in by_hash.items()}
-    done = _performances(finalists, by_hash, history.ladder) if loop == "open" else {}
+    clients = clients_of(run.workload_parameters)
+    costs = {digest: cost_of(own, blocks.whole, clients) for digest, own in by_hash.items()}
+    done = _performances(finalists, by_hash, history.ladder) if clients.loop == "open" else {}
     concluded = conclude(
         space,
         finalists,

@@ -13,11 +13,20 @@ clients read slowly (`slow_share`), as docs/load-generator.md defines them.
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
+from trimtab_trials.measurement import Measurement
 
 from trimtab_tuner.frozen import Frozen
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Loop = Literal["open", "closed"]
+
+
+def follows(measurement: Measurement, loop: Loop) -> bool:
+    """Whether the replies followed what was offered.
+
+    A closed loop offers no more than is answered: there every number of connections counts as followed.
+    """
+    return loop == "closed" or measurement.followed
 
 
 class Clients(Frozen):
