@@ -70,6 +70,43 @@ def test_capacity_that_was_only_bounded_has_no_upper_bound():
     assert (own.capacity_gain.low, own.capacity_gain.high) == (pytest.approx(0.5), None)
 
 
+def test_default_that_was_only_bounded_makes_no_gain():
+    """It may follow more than the other in every block."""
+    bounded = climb(9000)
+    for default in ({1: bounded, 2: bounded}, {1: climb(1500), 2: bounded}):
+        found = performances(
+            {"default": default, "other": {1: climb(9000), 2: climb(9000)}}, "default", LADDER
+        )
+        assert found["other"].capacity_gain is None
+        assert found["other"].capacity_rps.mean == 3000
+
+
+def test_of_a_rate_that_was_doubted_the_second_measurement_counts():
+    """A calibration drives it again; memory is the most of both."""
+
+    def server(latency_us, memory_bytes):
+        """What a rate has that is followed with that median reply time."""
+        return Measurement(
+            rate_rps=1000,
+            goodput_mbps=10,
+            reply_rate_rps=1000,
+            reply_latency=Latency(p50_us=latency_us),
+            counters={"server_processes": {"peak_memory_bytes": memory_bytes}},
+        )
+
+    disturbed = replace(server(9000.0, 5e6), reply_rate_rps=100)
+    own = performances({"default": {1: [disturbed, server(100.0, 4e6)]}}, "default", (1000.0,))["default"]
+    assert (own.load_rps, own.p50_us.mean, own.p50_us.low) == (1000, 100, None)
+    assert own.memory_bytes.mean == 5e6
+
+
+def test_rate_that_was_not_followed_stays_lost_where_the_generator_gives_out_the_second_time():
+    """It could offer it the first time."""
+    again = replace(climb(1500)[1], generator_limited=True)
+    own = performances({"default": {1: [*climb(1500)[:2], again]}}, "default", LADDER)["default"]
+    assert not own.at_least
+
+
 def test_default_that_breaks_the_rules_everywhere_has_no_capacity_and_gives_no_gain():
     """There is nothing to divide by."""
     found = performances(

@@ -31,7 +31,7 @@ def in_words(name: str, own: Performance, default: Performance | None = None) ->
             else ("at least " if default.at_least else "") + _rates(default.capacity_rps)
         )
         if own.capacity_gain is not None:
-            sentence += f": {_gain(own.capacity_gain, least)}"
+            sentence += f": {_gain(own.capacity_gain, at_least=own.at_least)}"
     sentence += "."
     costs = [text for text in (_cost(*each) for each in _costs(own, default)) if text]
     if costs and own.load_rps is not None:
@@ -47,11 +47,12 @@ def _rates(rate: Figure) -> str:
     return f"{rate.mean:,.0f} requests/s ({rate.low:,.0f} to {rate.high:,.0f})"
 
 
-def _gain(gain: Gain, least: str) -> str:
+def _gain(gain: Gain, *, at_least: bool) -> str:
+    """A gain in capacity; `at_least` where it may be more, and a loss therefore less."""
     if gain.gain > MANY_TIMES:
-        return f"{least}{1 + gain.gain:,.0f} times as much"
-    sign = "more" if gain.gain >= 0 else "less"
-    percent = f"{least}{abs(gain.gain):.0%} {sign}"
+        return f"{'at least ' * at_least}{1 + gain.gain:,.0f} times as much"
+    bound, sign = ("at least ", "more") if gain.gain >= 0 else ("at most ", "less")
+    percent = f"{bound * at_least}{abs(gain.gain):.0%} {sign}"
     if gain.low is None or gain.high is None:
         return percent
     return f"{percent} ({gain.confidence:.0%} interval {gain.low:+.0%} to {gain.high:+.0%})"

@@ -42,7 +42,7 @@ class Performance(Frozen):
     `capacity_rps` and `capacity_mbps` are None where it followed no rate in any block. `at_least` says that
     in some block nothing was met that it did not follow: then there is no upper bound. `load_rps` is the load
     of the latencies and of `cpu_s_per_1000_requests`, None where there is none that all followed.
-    `capacity_gain` is over the default.
+    `capacity_gain` is over the default, None where the default is only bounded.
     """
 
     capacity_rps: Figure | None = None
@@ -62,13 +62,17 @@ def performances(
     measured: Mapping[str, OfBlocks], default: str, ladder: Sequence[float]
 ) -> dict[str, Performance]:
     """The performance of each configuration, by its hash; `default` is the hash that gains are over."""
-    load_rps = common_load(measured, ladder)
-    capacities = {
-        digest: {block: capacity_of(rates) for block, rates in blocks.items()}
+    counting = {
+        digest: {block: _counting(rates) for block, rates in blocks.items()}
         for digest, blocks in measured.items()
     }
+    load_rps = common_load(counting, ladder)
+    capacities = {
+        digest: {block: capacity_of(rates) for block, rates in blocks.items()}
+        for digest, blocks in counting.items()
+    }
     found = {}
-    for digest, blocks in measured.items():
+    for digest, blocks in counting.items():
         own = list(capacities[digest].values())
         known = [capacity for capacity in own if capacity is not None]
         found[digest] = Performance(
@@ -83,7 +87,9 @@ def performances(
             p99_us=_at(load_rps, blocks, lambda m: m.reply_latency.p99_us),
             p999_us=_at(load_rps, blocks, lambda m: m.reply_latency.p999_us),
             cpu_s_per_1000_requests=_at(load_rps, blocks, lambda m: m.cpu_s_per_1000_requests),
-            memory_bytes=figure([most for rates in blocks.values() if (most := _most_memory(rates))]),
+            memory_bytes=figure(
+                [most for rates in measured[digest].values() if (most := _most_memory(rates))]
+            ),
             blocks=len(blocks),
         )
     return found
@@ -110,22 +116,30 @@ def figure(values: Sequence[float]) -> Figure | None:
 def capacity_gain(
     default: Mapping[Block, Capacity | None], other: Mapping[Block, Capacity | None]
 ) -> Gain | None:
-    """How much more `other` takes than the default, paired by block; None where no block has both.
+    """How much more `other` takes than the default, paired by block; None where no block has both, or where
+    the default is only bounded in one of them: no gain over what may be more can be stated.
 
     The lower bound compares what the other followed with what the default did not, the upper one the other
-    way round. Without an upper bound of either there is none of the gain: it is at least what it says.
+    way round. Without an upper bound of the other there is none of the gain: it is at least what it says.
     """
     blocks = sorted(default.keys() & other.keys())
     pairs = [(a, b) for block in blocks if (a := default[block]) and (b := other[block])]
     middle = paired_gain([a.rate_rps for a, _ in pairs], [b.rate_rps for _, b in pairs])
     lowest = paired_gain([a.lost_rps for a, _ in pairs], [b.rate_rps for _, b in pairs])
     highest = paired_gain([a.rate_rps for a, _ in pairs], [b.lost_rps for _, b in pairs])
-    if middle is None:
+    if middle is None or lowest is None or lowest.blocks < len(pairs):
         return None
-    low = None if lowest is None or lowest.blocks < len(pairs) else lowest.low
+    low = lowest.low
     high = None if highest is None or highest.blocks < len(pairs) else highest.high
     significant = (low is not None and low > 0) or (high is not None and high < 0)
     return middle.model_copy(update={"low": low, "high": high, "significant": significant})
+
+
+def _counting(rates: Sequence[Measurement]) -> list[Measurement]:
+    """What was measured last at each rate, a calibration driving the one that it doubts twice; without what
+    the generator could not offer, which says nothing of the server.
+    """
+    return list({m.rate_rps: m for m in rates if not m.generator_limited}.values())
 
 
 def _between(capacities: Sequence[Capacity]) -> Figure | None:
