@@ -126,6 +126,22 @@ def test_nothing_is_stopped_without_a_leader_rates_left_or_a_common_ladder():
     assert stop_early("peak", curve((1.0,)), (2500.0,), leader) is None
 
 
+def test_rung_that_is_not_driven_is_granted_what_others_have_shown_there():
+    """With the lowest rung and the highest alone, the curve between may be the leader's all the same."""
+    leader = leader_of([climbed(BEST)], 0.0)
+    assert stop_early("condensed-area", curve((10.0,)), LADDER[3:], leader, ladder=LADDER) is None
+    hopeless = stop_early("condensed-area", curve((1.0,)), LADDER[3:], leader, ladder=LADDER)
+    assert hopeless.bound_mbps == pytest.approx((10.5 + 25 + 29) / 3)
+
+
+def test_number_of_connections_is_no_rate_that_replies_could_fail_to_follow():
+    """1,000 connections with 50 replies a second have not given way."""
+    leader = leader_of([climbed((10.0, 20.0, 30.0, 40.0), "peak")], 0.0)
+    slow = [replace(m, reply_rate_rps=50.0) for m in curve((10.0, 15.0))]
+    assert stop_early("peak", slow, LADDER[2:], leader) is not None
+    assert stop_early("peak", slow, LADDER[2:], leader, loop="closed") is None
+
+
 def test_leader_is_the_best_mean_and_not_the_luckiest_trial():
     """A configuration measured at 20 and 30 Mbps does not set a bar of 30."""
     climbs = [climbed((20.0,) * 4, name="a"), climbed((30.0,) * 4, name="a"), climbed((26.0,) * 4, name="b")]

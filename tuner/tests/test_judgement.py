@@ -9,6 +9,7 @@ from trimtab_tuner.early_stop import Leader
 from trimtab_tuner.job import EarlyEnd, TrialJob
 from trimtab_tuner.judgement import holds, judge, judge_early, scores
 from trimtab_tuner.workloads import WORKLOADS
+from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.parameters import parameters
 
 LADDER = (100.0, 200.0, 300.0)
@@ -168,3 +169,21 @@ def test_measurement_without_size_classes_is_not_taken_for_a_fair_one():
     """Read from a list of curves it has none; then nothing can be said of it."""
     with pytest.raises(ValueError, match="expected what became of each file size"):
         judge(make_job(), (replace(GOOD[0], size_classes=()),))
+
+
+def test_in_a_closed_loop_a_generator_that_gave_out_is_never_excused_by_replies_that_do_not_follow():
+    """Replies per second are no share of connections: 50 of 100 connections a second are not too few."""
+    clients = Clients(loop="closed", connections=(100, 200, 300))
+    definition = WORKLOADS["one-packet"].model_copy(update={"clients": clients})
+    job = make_job(workload=parameters(definition, 1.0))
+    slow = [replace(GOOD[0], reply_rate_rps=50.0), replace(GOOD[1], reply_rate_rps=60.0)]
+    judged = judge(job, (*slow, measured(300.0, 10.0, limited=True)))
+    assert judged.verdict is Verdict.GENERATOR_LIMITED
+    assert judge(make_job(), (*slow, measured(300.0, 10.0, limited=True))).verdict is Verdict.VERIFIED
+
+
+def test_rung_that_was_driven_is_not_still_to_come_while_lower_rates_are():
+    """The top broke a rule; what is driven below it only finds the capacity."""
+    job = make_job(refinements=1, end_early=EarlyEnd(objective="peak", leader=LEADER))
+    top = replace(measured(300.0, 90.0, late=900), held=False)
+    assert judge_early(job, (*GOOD[:2], top, measured(245.0, 90.0))) is None

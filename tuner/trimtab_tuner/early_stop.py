@@ -2,7 +2,7 @@
 
 What a trial has to reach is the *leader*: the configuration with the highest score so far (the mean of its
 trials, so that one lucky trial does not set the bar, and drift taken out). After each rate the trial is
-granted the most that the rest of the ladder could still bring:
+granted the most that the rest of the ladder could still bring, at rungs that are not driven too:
 
 - at each rate left, the highest goodput that any verified trial has shown there (the leader's or a better),
   or its own at its last rate if that is higher still;
@@ -29,6 +29,7 @@ from trimtab_tuner.limits import Limit
 from trimtab_tuner.noise import Noise, without_drift
 from trimtab_tuner.score import Objective, achievable, parse_objective, score
 from trimtab_tuner.standing import standings
+from trimtab_tuner.workloads.clients import Loop, follows
 
 COLLAPSE = 0.2
 MARGIN = 2.0
@@ -102,21 +103,25 @@ def stop_early(
     leader: Leader | None,
     limit: Limit | None = None,
     ladder: Sequence[float] = (),
+    *,
+    loop: Loop = "open",
 ) -> EarlyStop | None:
     """Whether a trial need not be driven at `rates_left`; None if it may still reach the leader.
 
     `driven` are its measurements so far, all of which are verified; `limit` is that of `mat` where the text
-    of the objective has none. The leader's score is that on `ladder`; without one, on the rates driven and
-    left.
+    of the objective has none. The leader's score is that on `ladder`, which may have rungs between the rates
+    that are left; without one, on the rates driven and left.
     """
     if leader is None or not driven or not rates_left:
         return None
-    if any(rate not in leader.highest_mbps for rate in (*rates_left, driven[-1].rate_rps)):
+    last = driven[-1]
+    open_rungs = sorted({*rates_left, *(rung for rung in ladder if rung > last.rate_rps)})
+    if any(rate not in leader.highest_mbps for rate in (*open_rungs, last.rate_rps)):
         return None
-    cap = _cap(driven)
-    shown = [max(leader.highest_mbps[rate], driven[-1].goodput_mbps) for rate in rates_left]
+    cap = _cap(driven, loop)
+    shown = [max(leader.highest_mbps[rate], last.goodput_mbps) for rate in open_rungs]
     most = shown if cap is None else [min(goodput, cap) for goodput in shown]
-    bound = (1 + MARGIN * leader.noise) * _reached(objective, driven, rates_left, most, limit, ladder)
+    bound = (1 + MARGIN * leader.noise) * _reached(objective, driven, open_rungs, most, limit, ladder)
     if bound >= leader.score_mbps:
         return None
     return EarlyStop(
@@ -124,10 +129,10 @@ def stop_early(
     )
 
 
-def _cap(driven: Sequence[Measurement]) -> float | None:
+def _cap(driven: Sequence[Measurement], loop: Loop) -> float | None:
     """The most goodput that the trial can still have at any rate; None while nothing says so."""
     collapsed = _collapsed_to(driven)
-    if collapsed is None and not driven[-1].followed:
+    if collapsed is None and not follows(driven[-1], loop):
         return max(measurement.goodput_mbps for measurement in driven)
     return collapsed
 
@@ -147,7 +152,7 @@ def _reached(
     limit: Limit | None,
     ladder: Sequence[float],
 ) -> float:
-    """The score of what was driven with those goodputs at the rates left."""
+    """The score of what was driven with those goodputs at the rates above."""
     kind, own_limit = parse_objective(objective)
     granted = [
         Measurement(rate_rps=rate, goodput_mbps=goodput, reply_rate_rps=rate)

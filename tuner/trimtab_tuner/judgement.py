@@ -18,6 +18,7 @@ from trimtab_tuner.limits import Limit, broken_limit, parse_limit
 from trimtab_tuner.score import score
 from trimtab_tuner.second_objective import second_score
 from trimtab_tuner.verification import verify
+from trimtab_tuner.workloads.clients import Loop, follows
 
 SCORED = (Verdict.VERIFIED, Verdict.STOPPED_EARLY, Verdict.GENERATOR_LIMITED)
 
@@ -47,7 +48,7 @@ def judge(job: TrialJob, measurements: Sequence[Measurement]) -> Judgement:
     nor does a generator that gave out where the server had already been seen not to follow.
     """
     rungs = [m for m in measurements if job.calibrates or m.rate_rps in job.ladder]
-    given_way = min((m.rate_rps for m in rungs if gave_way(m)), default=math.inf)
+    given_way = min((m.rate_rps for m in rungs if gave_way(m, job.clients.loop)), default=math.inf)
     limited = [m for m in rungs if m.generator_limited]
     for measurement in limited:
         if measurement.rate_rps < given_way:
@@ -67,9 +68,9 @@ def judge(job: TrialJob, measurements: Sequence[Measurement]) -> Judgement:
     return Judgement(Verdict.VERIFIED, verification.sentence(job.clients))
 
 
-def gave_way(measurement: Measurement) -> bool:
+def gave_way(measurement: Measurement, loop: Loop) -> bool:
     """Whether the server was asked for more than it can do: the replies did not follow, or a rule broke."""
-    return not measurement.generator_limited and not (measurement.followed and measurement.held)
+    return not measurement.generator_limited and not (follows(measurement, loop) and measurement.held)
 
 
 def holds(job: TrialJob, measurement: Measurement) -> bool:
@@ -93,8 +94,8 @@ def judge_early(job: TrialJob, measurements: Sequence[Measurement]) -> Judgement
 
     Every rule and every constraint must hold at every rate, so that one broken now stays broken.
     """
-    last_rps = measurements[-1].rate_rps
-    rates_left = [rate for rate in job.ladder if rate > last_rps]
+    driven = {measurement.rate_rps for measurement in measurements}
+    rates_left = [rate for rate in job.ladder if rate not in driven]
     if job.end_early is None or not rates_left:
         return None
     at = job.clients.level(measurements[-1].rate_rps)
@@ -105,7 +106,13 @@ def judge_early(job: TrialJob, measurements: Sequence[Measurement]) -> Judgement
         )
     end = job.end_early
     stop = stop_early(
-        end.objective, measurements, rates_left, end.leader, end.limit, end.ladder or job.ladder
+        end.objective,
+        measurements,
+        rates_left,
+        end.leader,
+        end.limit,
+        end.ladder or job.ladder,
+        loop=job.clients.loop,
     )
     return None if stop is None else Judgement(Verdict.STOPPED_EARLY, stop.sentence(at))
 

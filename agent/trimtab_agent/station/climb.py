@@ -19,6 +19,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import plan_of
 from trimtab_tuner.targets.placement import placement_of, replicas_of
 from trimtab_tuner.wording import counted as in_words
+from trimtab_tuner.workloads.clients import follows
 
 from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.host.cpu_layout import CpuLayout
@@ -110,7 +111,8 @@ class Climb:
         while (rate_rps := climbing.next_rate()) is not None:
             yield rate_rps
             last = self.measurements[-1]
-            climbing.tell(rate_rps, good=last.followed and last.held, limited=last.generator_limited)
+            good = follows(last, job.clients.loop) and last.held
+            climbing.tell(rate_rps, good=good, limited=last.generator_limited)
 
     def _calibration(self, start_rps: float) -> Iterator[float]:
         calibration = Calibration(start_rps, refinements=self._job.refinements, capacity=self._job.capacity)
