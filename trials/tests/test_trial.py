@@ -30,6 +30,12 @@ def test_known_score_is_the_estimate_only_where_there_is_no_score():
     assert Trial(configuration={}, verdict=Verdict.CRASHED).known_score is None
 
 
+def test_score_that_is_only_bounded_from_below_is_not_known():
+    """The load generator gave out: it is the least that it can be."""
+    limited = Trial(configuration={}, verdict=Verdict.GENERATOR_LIMITED, estimated_score=7.0)
+    assert (limited.known_score, limited.least_score) == (None, 7.0)
+
+
 def test_no_verdict_blames_both_the_configuration_and_something_else():
     """What failed counts against a configuration, what was spoilt does not; some verdicts are neither."""
     failed = {verdict for verdict in Verdict if verdict.failed}

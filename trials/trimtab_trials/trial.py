@@ -96,8 +96,10 @@ class Trial:
 
     @property
     def known_score(self) -> float | None:
-        """The score, else the estimate of a trial that was stopped early."""
-        return self.estimated_score if self.score is None else self.score
+        """The score, else the estimate of a trial that was stopped early; None of one at which the load
+        generator gave out, of which only a lower bound is known (`least_score`).
+        """
+        return self.estimated_score if self.verdict is Verdict.STOPPED_EARLY else self.score
 
     @property
     def least_score(self) -> float | None:

@@ -338,3 +338,19 @@ def test_unknown_strategy_is_refused():
     """The error lists those that exist."""
     with pytest.raises(ValueError, match="strategy 'magic': expected one of surrogate-race, coarse-to-fine"):
         make_strategy("magic", SPACE, seed=1, budget_trials=5)
+
+
+def test_bound_is_better_told_to_tpe_than_dropped():
+    """Where the load generator gave out is where the best are; it knows no bounds, and looks there."""
+    space = Space(knobs=(Knob(name="n", kind="integer", low=1, high=1000, default=200, help="", unit=""),))
+
+    def asks_beyond_half(bounds):
+        strategy = make_strategy("tpe", space, seed=1, budget_trials=60)
+        for n in range(20, 401, 20):
+            strategy.tell(result({"n": n}, score=100.0 + n / 10))
+        for n in (820, 860, 900, 940):
+            if bounds:
+                strategy.tell(limited({"n": n}, 500.0))
+        return sum(strategy.ask().configuration["n"] > 700 for _ in range(8))
+
+    assert asks_beyond_half(bounds=True) > asks_beyond_half(bounds=False)

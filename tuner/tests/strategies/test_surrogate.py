@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.strategies.kernel import fitted
+from trimtab_tuner.strategies.past_runs import PastRun
 from trimtab_tuner.strategies.pool import Pool
 from trimtab_tuner.strategies.surrogate import Observations, Surrogate
 
@@ -54,3 +56,23 @@ def test_score_that_is_only_bounded_raises_the_expectation_and_never_lowers_it()
     assert with_bound(6.0) == pytest.approx(without, abs=0.02)
     assert with_bound(6.0) >= without - 1e-3
     assert with_bound(6.8) > without + 0.1
+
+
+def test_what_the_generator_cut_off_in_an_earlier_run_teaches_nothing():
+    """A bound of 300 for what scores 900 would say that the best is where others are."""
+    exact = [
+        Trial(configuration={**SPACE.default(), "k0": n}, verdict=Verdict.VERIFIED, score=100.0 + n)
+        for n in (0, 200, 400, 600)
+    ]
+    cut_off = Trial(
+        configuration={**SPACE.default(), "k0": 800}, verdict=Verdict.GENERATOR_LIMITED, estimated_score=300.0
+    )
+    there = np.full((1, KNOBS), 0.5)
+    there[0, 0] = 0.8
+
+    def expected(results):
+        past = PastRun(space=SPACE, features={}, results=results)
+        model = Surrogate(SPACE, Pool(SPACE, 1), noise=0.02, experience=[past], weights=[1.0])
+        return model.predict(observed(np.zeros((0, KNOBS)), []), there).mean[0]
+
+    assert expected([*exact, cut_off]) == expected(exact)

@@ -55,6 +55,18 @@ def test_importance_ranks_knobs_by_what_they_explain():
     assert found.r_squared > 0.8
 
 
+def test_what_the_generator_cut_off_does_not_count():
+    """A lower bound is no score: beyond what can be offered nothing would seem to matter any more."""
+    exact = [trial for trial in trials(additive) if trial.score < 150]
+    cut_off = [
+        replace(trial, verdict=Verdict.GENERATOR_LIMITED, score=None, estimated_score=150.0)
+        for trial in trials(additive)
+        if trial.score >= 150
+    ]
+    assert cut_off
+    assert importance(SPACE, [*exact, *cut_off]) == importance(SPACE, exact)
+
+
 def test_curve_of_a_knob_follows_the_score():
     """It rises with the knob, at the values that were measured."""
     curve = importance(SPACE, trials(additive)).knobs[0].curve

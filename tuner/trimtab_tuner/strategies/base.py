@@ -129,6 +129,9 @@ class Tally:
     def known(self) -> float | None:
         """The mean of its verified scores, else the bound, else the estimate; None if it failed or nothing is
         known at all.
+
+        A model that has no notion of a bound takes it for the score: it says too little of the configuration,
+        but more than nothing.
         """
         if self.failures:
             return None

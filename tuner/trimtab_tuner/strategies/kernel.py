@@ -28,7 +28,7 @@ AMPLITUDE_SPREAD = 0.5
 ROUGH_SPREAD = 1.0
 ROUGH_START = 2.0
 STEPS = 15
-JITTER = 1e-6
+JITTER = 1e-6  # on the diagonal, so that rounding leaves a matrix positive definite
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,12 @@ from threadpoolctl import ThreadpoolController
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.space import Knob, Space
-from trimtab_tuner.strategies.kernel import LEVEL_VARIANCE, Fit, fitted, matern
+from trimtab_tuner.strategies.kernel import JITTER, LEVEL_VARIANCE, Fit, distances, fitted, matern
 from trimtab_tuner.strategies.past_runs import PastRun
 from trimtab_tuner.strategies.pool import Points, Pool
 
 Vector = NDArray[np.float64]
 
-JITTER = 1e-6
 VERIFICATION_NOISE = 0.1
 VERIFICATION_SPREAD = 0.3
 EXPECTED_VERIFIED = 0.5
@@ -255,7 +254,10 @@ class Surrogate:
 
 
 class _Past:
-    """A past run on the scales of the present space, its scores as logarithms of shares of its best."""
+    """A past run on the scales of the present space, its scores as logarithms of shares of its best.
+
+    What the load generator has cut off is left out: it would say that nothing beyond is any better.
+    """
 
     def __init__(self, space: Space, pool: Pool, run: PastRun, weight: float) -> None:
         self.weight = weight
@@ -275,8 +277,7 @@ class _Past:
         """Log score and verification (-1 to 1) of this run, smoothed onto the points."""
         near = self._pool.coordinates(points, self._bandwidth)
         own = self._pool.coordinates(self._points, self._bandwidth)
-        squared = (near**2).sum(1)[:, None] + (own**2).sum(1)[None, :] - 2 * near @ own.T
-        weights = np.exp(-0.5 * squared) + 1e-12
+        weights = np.exp(-0.5 * distances(near, own) ** 2) + 1e-12
         verified = weights[:, self._ok]
         return (
             (verified @ self._log_scores) / verified.sum(axis=1),

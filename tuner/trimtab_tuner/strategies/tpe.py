@@ -2,6 +2,8 @@
 
 Bergstra and others, Algorithms for Hyper-Parameter Optimization, NIPS 2011. Every knob is a number on its own
 scale; a failed trial is told as one with half the worst verified score, as Optuna leaves failed trials out.
+A score that is only bounded from below (the load generator gave out) is told as the bound: left out, the best
+configurations would be those of which the estimator knows nothing.
 The sampler is seeded anew for every proposal, from the seed and the number of trials, so that a search told
 the recorded trials goes on as if it had never stopped.
 """
@@ -43,12 +45,11 @@ class Tpe(BaseStrategy):
     def tell(self, result: Trial) -> None:
         """Take in a finished trial, asked for or not."""
         super().tell(result)
-        if result.known_score is not None:
-            score = result.known_score
-        elif result.verdict.failed:
+        score = result.least_score if result.known_score is None else result.known_score
+        if score is None:
+            if not result.verdict.failed:
+                return
             score = min(self._scores, default=0.0) / 2
-        else:
-            return
         if result.score is not None:
             self._scores.append(score)
         configuration = {**self.default, **result.configuration}

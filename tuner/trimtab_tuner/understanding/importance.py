@@ -83,7 +83,8 @@ class Importance(Frozen):
 def importance(space: Space, results: Sequence[Trial], *, seed: int = 0) -> Importance | None:
     """The importance of the free knobs; None with too few verified trials or when all score alike.
 
-    Trials that were stopped early count with their estimates.
+    Trials that were stopped early count with their estimates. Those at which the load generator gave out do
+    not count: it would look as if nothing mattered any more beyond what the generator can offer.
     """
     verified = _drawn([r for r in results if r.known_score is not None], seed)
     scores = np.array([r.known_score for r in verified], dtype=float)
