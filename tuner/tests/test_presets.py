@@ -176,3 +176,14 @@ def test_length_of_a_run_is_documented_as_it_is_estimated(name):
         if run.duration_s > 1.5 * unit[1]
     )
     assert row.endswith(f"| {run.trials} trials, {run.duration_s / unit_s:.0f} {unit} |")
+
+
+def test_nothing_is_estimated_beyond_a_ladder_that_is_not_left():
+    """Neither growth nor halvings, whether the ladder is the user's or the numbers of a closed loop."""
+    space = QUICK.apply_ranges(SPACE)
+    own, finer = (override(QUICK, {"ladder": [1, 2, 3], "capacity_halvings": n}) for n in (0, 9))
+    assert estimate(own, space) == estimate(finer, space)
+    closed = estimate(QUICK, space, connections=(1, 2, 3))
+    assert closed == estimate(own, space)
+    assert {phase.phase: phase.duration_s for phase in closed.breakdown}["calibrating"] < 1
+    assert estimate(QUICK, space, connections=(1, 2)).duration_s < closed.duration_s

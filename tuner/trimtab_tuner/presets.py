@@ -4,7 +4,7 @@
 one set of them; `Preset.settings` can be overridden field by field with `override`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -173,13 +173,20 @@ def override(settings: RunSettings, changes: Mapping[str, object]) -> RunSetting
 
 
 def estimate(
-    settings: RunSettings, space: Space, file_set_bytes: float | None = None, *, two_objectives: bool = False
+    settings: RunSettings,
+    space: Space,
+    file_set_bytes: float | None = None,
+    *,
+    connections: Sequence[int] = (),
+    two_objectives: bool = False,
 ) -> Estimate:
     """What a run takes: an upper estimate in which no rate is saved by stopping early.
 
-    Every trial drains for the whole timeout at `OVERLOADED` rungs, and the ladder grows by `USUAL_GROWTH`.
+    Every trial drains for the whole timeout at `OVERLOADED` rungs, and the ladder grows by `USUAL_GROWTH`
+    unless it is one of the user's own or that of a closed loop, beyond which nothing is driven either.
 
-    `file_set_bytes` is the size of the workload's file set; that of `directories` if not given. With
+    `file_set_bytes` is the size of the workload's file set; that of `directories` if not given.
+    `connections` are the numbers of a closed loop, which are its ladder. With
     `two_objectives` two more finalists are confirmed: the other end of the front, and its knee.
 
     Raises SpaceError if the space has no free knob.
@@ -188,8 +195,9 @@ def estimate(
         raise SpaceError(space.knobs[0].name, "every knob is fixed: expected at least one free knob to tune")
     drain_s = SESSION_S * settings.time_scale
     rate_s = settings.rate_duration_s + drain_s + settings.gap_s
-    points = len(settings.ladder) or settings.ladder_points
-    growth = 0 if settings.ladder else USUAL_GROWTH
+    fixed = len(settings.ladder) or len(connections)
+    points = fixed or settings.ladder_points
+    growth = 0 if fixed else USUAL_GROWTH
     starts = points if settings.restart_between_rates else 1
     if file_set_bytes is None:
         file_set_bytes = settings.directories * DIRECTORY_BYTES
@@ -197,8 +205,9 @@ def estimate(
     trial_s = points * rate_s + OVERLOADED * settings.timeout_s + starts * PROCESS_START_S + warm_s
     rung_s = rate_s + (starts > 1) * PROCESS_START_S
     exported_s = trial_s + growth * rung_s
-    climb_s = exported_s + settings.capacity_halvings * rung_s + settings.timeout_s
-    calibration_steps = 0 if settings.ladder else 7 + settings.calibration_halvings
+    beyond_s = 0.0 if fixed else settings.capacity_halvings * rung_s + settings.timeout_s
+    climb_s = exported_s + beyond_s
+    calibration_steps = 0 if fixed else 7 + settings.calibration_halvings
     step_s = settings.calibration_step_s + drain_s
     finalists = 2 + settings.runners_up + settings.expert_baseline + 2 * two_objectives
     confirmations = finalists * settings.confirmation_repeats

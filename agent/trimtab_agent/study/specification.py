@@ -93,6 +93,7 @@ class Plan:
             self.settings,
             self.space,
             self.workload.total_bytes(),
+            connections=self.parameters.definition.clients.connections,
             two_objectives=self.spec.second_objective is not None,
         )
 

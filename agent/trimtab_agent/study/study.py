@@ -104,6 +104,7 @@ class Study:
                 self._settings,
                 self._space,
                 self._workload.total_bytes(),
+                connections=self._clients.connections,
                 two_objectives=run.second_objective is not None,
             ),
             self._history.trials,
