@@ -23,7 +23,7 @@ static void discard(struct connection *c)
     errno = error;
 }
 
-/* More than end before others begin, unless the rate changes. */
+/* More sockets than this wait only while the rate falls. */
 #define IDLE_MAX 64
 
 /* Ends the connection of a session that has had all its replies, and keeps its socket for another session.

@@ -1,20 +1,27 @@
 /*
- * One open session each: a connection, the request that it is at, and its timers.
+ * Connections, each with the session that it serves, the request that it is at, and its timers.
  *
- * DESIGN. A connection is in one of four states:
+ * DESIGN. A connection is in one of five states:
  *
  *     CONNECTING --established--> ASKING --head complete--> READING_BODY --complete--> next request or end
- *                                   ^  \------------- reply without body ------------/        |
- *                                   \------- THINKING <------------ think time ---------------/
+ *       ^                           ^  \------------- reply without body ------------/    |          |
+ *       |                           \------- THINKING <------------ think time -----------/         |
+ *       \--- next session ---- IDLE <-------- session went well, with RST as the end ---------------/
  *
- * and always in one of two queues of timeouts: that of connects, then that of sessions. (In the closed loop,
- * where a session may last as long as the run, the second one is of requests: each starts it anew.) Sockets
- * are edge-triggered and registered once. With RST as the end of connections, a socket whose session went
- * well becomes IDLE, and serves the next session from the same source address: to make, bind, register and
- * close one takes half as long as to connect it. When the server, or the way of asking, ends a connection
- * with a reply and the session goes on, the next request goes back to CONNECTING, on a new socket. When the
- * client has had all its replies, or a timeout is over, it closes, as a browser does: with FIN, and with RST
- * when the kernel still holds data nobody has read.
+ * In the first four it has a session, and is in one of two queues of timeouts: that of connects, then that of
+ * sessions. (In the closed loop, where a session may last as long as the run, the second one is of requests:
+ * each starts it anew.) An IDLE one has no session and is in neither. It is a socket whose session went well,
+ * kept where connections end with RST, and serves the next session from the same source address: to make,
+ * bind, register and close one takes half as long as to connect it.
+ *
+ * Sockets are edge-triggered and stay registered as long as they are open. Each is watched for what it is to
+ * receive; for room to send only from when a connect or a request has had to wait for it. On the loopback
+ * neither does, and a session of a kept socket makes no epoll_ctl(2) at all.
+ *
+ * When the server, or the way of asking, ends a connection with a reply and the session goes on, the next
+ * request goes back to CONNECTING, on a new socket. When the client has had all its replies, or a timeout is
+ * over, it closes, as a browser does: with FIN, and with RST when the kernel still holds data nobody has
+ * read.
  *
  * This file has the life of a session; exchange.h has a request and its reply.
  */
