@@ -8,6 +8,8 @@ from time import monotonic, sleep
 
 import pytest
 
+from .conftest import read_until_progress
+
 RUN = ("--rate", "50", "--duration", "60", "--processes", "3")
 
 
@@ -23,11 +25,6 @@ def children_of(pid):
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def wait_for_progress(child):
-    """Reads what a running trimtab-load writes, up to its first progress line."""
-    next(line for line in iter(child.stdout.readline, "") if '"progress"' in line)
-
-
 def wait_until_gone(pids):
     """Waits until none of the processes is there any more, for twenty seconds at most."""
     deadline_s = monotonic() + 20
@@ -40,7 +37,7 @@ def wait_until_gone(pids):
 def begun(begin, serve):
     """A run of three workers that has written its first progress line, and their process numbers."""
     child = begin(serve(always_replies).url, *RUN)
-    wait_for_progress(child)
+    read_until_progress(child)
     workers = children_of(child.pid)
     assert len(workers) == 3
     return child, workers
@@ -138,6 +135,6 @@ def test_cpus_are_pinned_in_turn(begin, serve):
     if len(cpus) < 2:
         pytest.skip("only one CPU may be used here")
     child = begin(serve(always_replies).url, *RUN, "--cpus", f"{cpus[0]},{cpus[1]}")
-    wait_for_progress(child)
+    read_until_progress(child)
     pinned = [os.sched_getaffinity(worker) for worker in children_of(child.pid)]
     assert pinned == [{cpus[0]}, {cpus[1]}, {cpus[0]}]
