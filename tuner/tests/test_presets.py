@@ -54,10 +54,11 @@ def test_small_space_needs_no_more_trials_than_it_has_configurations():
 
 
 def test_estimate_without_a_free_knob_is_refused():
-    """There would be nothing to tune."""
+    """There would be nothing to tune; a climb needs none."""
     space = SPACE.fix("workers", 1).fix("max_connections", 64).fix("sendfile", "blocking")
     with pytest.raises(SpaceError, match="every knob is fixed"):
         estimate(QUICK, space)
+    assert estimate(PRESETS["capacity"].settings, space).trials == 0
 
 
 @pytest.mark.parametrize(

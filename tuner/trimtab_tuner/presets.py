@@ -189,9 +189,9 @@ def estimate(
     `connections` are the numbers of a closed loop, which are its ladder. With
     `two_objectives` two more finalists are confirmed: the other end of the front, and its knee.
 
-    Raises SpaceError if the space has no free knob.
+    Raises SpaceError if the space has no free knob for a search.
     """
-    if not space.free:
+    if not space.free and not settings.capacity_only:
         raise SpaceError(space.knobs[0].name, "every knob is fixed: expected at least one free knob to tune")
     drain_s = SESSION_S * settings.time_scale
     rate_s = settings.rate_duration_s + drain_s + settings.gap_s

@@ -131,6 +131,15 @@ def test_what_makes_no_sense_is_refused_by_field(fields, field, sentence):
     assert sentence in refusal.value.sentence
 
 
+def test_capacity_of_a_fully_given_configuration_may_be_asked_for():
+    """A climb looks for nothing better, so no knob needs to be free."""
+    knobs = {"workers": 1, "sendfile": "blocking", "max_connections": 9}
+    given = {name: KnobSpec(fixed=value) for name, value in knobs.items()}
+    plan = check(RunSpec(preset="capacity", knobs=given))
+    assert not plan.space.free
+    assert plan.estimate().duration_s > 0
+
+
 def test_closed_loop_needs_the_limit_that_a_calibration_would_give():
     """Else its first trial could not be scored."""
     loop = {"loop": "closed", "connections": [1, 2]}

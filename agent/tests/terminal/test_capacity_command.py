@@ -51,9 +51,10 @@ def test_own_nginx_is_climbed_and_its_capacity_drawn(command, own_file):
     assert shown["exports"] == []
 
 
-def test_document_is_that_of_the_run_with_what_limits(command):
-    """Standard output has one JSON document; what is shown on the way goes to standard error."""
-    code, output, errors = command("capacity", "--json", "--knob=max_connections=16", *CLIMB)
+def test_fully_given_configuration_is_climbed_and_told_as_a_document_with_what_limits(command):
+    """No knob is free. Standard output has one JSON document; what is shown on the way goes to the other."""
+    given = ("--knob=max_connections=16", "--knob=workers=1", "--knob=sendfile=blocking")
+    code, output, errors = command("capacity", "--json", *given, *CLIMB)
     document = json.loads(output)
     assert (code, "The configuration follows" in errors) == (0, True)
     assert document["run"]["outcome"]["capacity"]["capacity_rps"]["mean"] > 0

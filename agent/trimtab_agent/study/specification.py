@@ -144,7 +144,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None, *, cpus: int = 1) ->
         except SpaceError as error:
             raise SpecError(f"knobs.{error.knob}", str(error)) from error
         space = space.without_idle_constraints()
-    if why := space.nothing_to_try():
+    if not settings.capacity_only and (why := space.nothing_to_try()):
         raise SpecError("knobs", why)
     definition = with_conditions(
         definition.sized(settings.directories), memory=spec.memory, start=spec.start, link=spec.link

@@ -92,7 +92,7 @@ class Study:
         self._settings = RunSettings.model_validate(run.settings)
         self._space = Space.model_validate(run.space)
         self._history = History(repository, run_id)
-        self._search = Search(repository, run, self._settings, self._space, self._history)
+        self._search = _search_of(repository, run, self._settings, self._space, self._history)
         self._announcer = Announcer(repository, broadcaster, run_id)
         parameters = recorded_parameters(run.workload_parameters)
         self._workload = make_workload(parameters, self._paths.workloads)
@@ -218,7 +218,7 @@ class Study:
     def _record_end(self, state: RunState, error: str) -> None:
         if state is not RunState.FINISHED:
             run = self._repository.run(self._run.id)  # in the phase that it has come to
-            outcome = early_outcome(run, self._settings, self._space, self._history, self._search.best())
+            outcome = early_outcome(run, self._settings, self._space, self._history, self._search)
             self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
         if error:
             self._announcer.note("error", error)
@@ -228,7 +228,7 @@ class Study:
         self._enter(RunPhase.PREPARING)
         self._prepare()
         self._enter(RunPhase.CALIBRATING)
-        if self._settings.capacity_only:
+        if self._search is None:
             self._climb_alone()
             return
         if not self._history.ladder:
@@ -357,12 +357,20 @@ class Study:
         return ladder
 
 
+def _search_of(
+    repository: Repository, run: records.Run, settings: RunSettings, space: Space, history: History
+) -> Search | None:
+    """The search of a run; None where only the capacity is asked for, which needs no free knob either."""
+    return None if settings.capacity_only else Search(repository, run, settings, space, history)
+
+
 def early_outcome(
-    run: records.Run, settings: RunSettings, space: Space, history: History, best: Trial | None
+    run: records.Run, settings: RunSettings, space: Space, history: History, search: Search | None
 ) -> Outcome:
-    """The outcome of a run that did not come to its end; `best` is what its strategy recommends."""
+    """The outcome of a run that did not come to its end: what its search recommends so far, if it has one."""
     if run.outcome and run.phase in (RunPhase.EXPORTING, RunPhase.DONE):
         return Outcome.model_validate(run.outcome)  # it had been concluded
+    best = None if search is None else search.best()
     if any(trial.in_block for trial in history.finished(TrialPurpose.CONFIRMATION)):
         outcome = Confirmation(run, settings, space, history, best).so_far()
         if outcome is not None:
@@ -374,5 +382,5 @@ def found_so_far(repository: Repository, run_id: int) -> Outcome:
     """The outcome of a recorded run as far as it has come, whoever carried it out."""
     run, history = repository.run(run_id), History(repository, run_id)
     settings, space = RunSettings.model_validate(run.settings), Space.model_validate(run.space)
-    best = Search(repository, run, settings, space, history).best()
-    return early_outcome(run, settings, space, history, best)
+    search = _search_of(repository, run, settings, space, history)
+    return early_outcome(run, settings, space, history, search)
