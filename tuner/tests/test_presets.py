@@ -61,6 +61,16 @@ def test_estimate_without_a_free_knob_is_refused():
     assert estimate(PRESETS["capacity"].settings, space).trials == 0
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_only_the_preset_decides_whether_there_is_a_search(name):
+    """Its name is what lists of runs go by."""
+    settings = PRESETS[name].settings
+    assert settings == override(settings, {"capacity_only": settings.capacity_only})
+    with pytest.raises(SettingsError, match="expected the preset 'capacity' for a run without") as error:
+        override(settings, {"capacity_only": not settings.capacity_only})
+    assert error.value.setting == "capacity_only"
+
+
 @pytest.mark.parametrize(
     ("changes", "setting", "sentence"),
     [

@@ -58,6 +58,7 @@ class RunSettings(Frozen):
     of different days compare on it. `capacity_halvings` is how often the confirmation halves what lies
     between the highest rate that is followed and the next (`climbing.py`), `calibration_halvings` how often
     the calibration does. `capacity_only` leaves the search away: one climb of the default is all.
+    The preset alone decides that, so that its name tells whether a run searches.
     """
 
     directories: Annotated[int, Field(ge=1, le=10_000)]
@@ -154,9 +155,12 @@ class Estimate(Frozen):
 
 
 def override(settings: RunSettings, changes: Mapping[str, object]) -> RunSettings:
-    """The settings with some fields replaced; SettingsError names the first bad field, its value and why."""
+    """The settings with some fields replaced; SettingsError names the first bad field, its value and why.
+
+    Whether there is a search stays as it is.
+    """
     try:
-        return RunSettings.model_validate({**settings.model_dump(), **changes})
+        changed = RunSettings.model_validate({**settings.model_dump(), **changes})
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
@@ -170,6 +174,13 @@ def override(settings: RunSettings, changes: Mapping[str, object]) -> RunSetting
             raise SettingsError(field, f"{field}: {first['ctx']['error']}") from error
         reason = first["msg"].removeprefix("Input ").replace("should be", "expected to be")
         raise SettingsError(field, f"{field} = {first['input']!r}: {reason}") from error
+    if changed.capacity_only != settings.capacity_only:
+        raise SettingsError(
+            "capacity_only",
+            "capacity_only: the preset alone decides it; expected the preset 'capacity' for a run without a "
+            "search, and any other for one with it",
+        )
+    return changed
 
 
 def estimate(

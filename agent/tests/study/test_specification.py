@@ -121,6 +121,11 @@ def test_architecture_decides_which_knobs_are_free():
             "knobs",
             "at least one knob",
         ),
+        (
+            {"settings": {"capacity_only": True}},
+            "settings.capacity_only",
+            "the preset alone decides it; expected the preset 'capacity'",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_field(fields, field, sentence):

@@ -3,7 +3,7 @@
 import { Table } from '@mantine/core';
 import type { RunSummary } from '../api/generated';
 import { formatCount, formatDuration, formatMbps, formatTime } from '../maths/format';
-import { CAPACITY } from '../maths/presets';
+import { isCapacityOnly } from '../maths/presets';
 import { GainText } from './GainText';
 import { TextLink } from './links';
 import { RunStateMark } from './RunState';
@@ -14,8 +14,9 @@ function durationOf(run: RunSummary): string {
   return formatDuration((Date.parse(run.finished_at) - Date.parse(run.started_at)) / 1000);
 }
 
-function GainCell({ run: { preset, keeps_default, gain, state } }: { run: RunSummary }) {
-  if (preset === CAPACITY) return 'no search';
+function GainCell({ run }: { run: RunSummary }) {
+  const { keeps_default, gain, state } = run;
+  if (isCapacityOnly(run)) return 'no search';
   if (keeps_default) return 'default kept';
   return gain === null && state === 'finished' ? 'cannot be told' : <GainText gain={gain} />;
 }

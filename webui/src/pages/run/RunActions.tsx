@@ -11,7 +11,7 @@ import { ApiError } from '../../api/call';
 import type { Progress, RunDetail } from '../../api/generated';
 import { LinkButton } from '../../components/links';
 import { usePauseRun, useResumeRun, useStopRun } from '../../hooks/useRunActions';
-import { isCapacityOnly } from './facts';
+import { isCapacityOnly } from '../../maths/presets';
 import classes from './RunActions.module.css';
 
 const RESUMABLE: readonly RunDetail['state'][] = ['stopped', 'failed', 'interrupted'];
@@ -28,7 +28,7 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
   const error = run.state === 'running' ? (stop.error ?? pause.error) : resume.error;
   const stopping = stop.isPending || (stop.isSuccess && run.state === 'running');
   const navigate = useNavigate();
-  const found = !isCapacityOnly(run);
+  const searches = !isCapacityOnly(run);
   useActions([
     ...(run.state === 'running' && !paused
       ? [{ title: `Pause run ${run.id}`, keys: 'p', run: () => pause.mutate(run.id) }]
@@ -37,7 +37,7 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
     ...(paused || RESUMABLE.includes(run.state)
       ? [{ title: `Resume run ${run.id}`, keys: 'p', run: () => resume.mutate({ id: run.id }) }]
       : []),
-    ...(found
+    ...(searches
       ? [
           {
             title: `Exports of run ${run.id}`,
@@ -88,7 +88,7 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
           Resume
         </Button>
       )}
-      {found && (
+      {searches && (
         <LinkButton
           to="/runs/$id/export"
           params={{ id: run.id }}

@@ -14,12 +14,13 @@ import { useRun } from '../../hooks/useRun';
 import { useTrials } from '../../hooks/useTrials';
 import { formatTime } from '../../maths/format';
 import { numbersIn } from '../../maths/numberList';
+import { isCapacityOnly } from '../../maths/presets';
 import { rungsOf } from '../../maths/rungs';
 import { CapacityPanel } from './CapacityPanel';
 import { CurvesPanel } from './CurvesPanel';
 import { EventsPanel } from './EventsPanel';
 import { FrontPanel } from './FrontPanel';
-import { freeKnobs, isCapacityOnly, keyTrials, toggled } from './facts';
+import { freeKnobs, keyTrials, toggled } from './facts';
 import { HeatMapPanel, type MapLook } from './HeatMapPanel';
 import { NotesPanel } from './NotesPanel';
 import { OutcomePanel } from './OutcomePanel';
@@ -167,6 +168,6 @@ function descriptionOf(run: RunDetail): string {
   const how = isCapacityOnly(run)
     ? ''
     : `, ${strategy} by ${objective}${second === null ? '' : ` and ${second}`}`;
-  const cpus = run.layout.reason && ` Of its CPUs ${run.layout.reason}.`;
+  const cpus = run.layout.reason && ` CPUs: ${run.layout.reason}.`;
   return `${target} ${target_version} under ${workload}, ${preset} preset${how}; on ${run.host}, started ${formatTime(run.started_at)}.${cpus}`;
 }

@@ -1,6 +1,6 @@
 // What the Run page derives from a run and its trials. Pure.
 
-import type { Outcome, Role, RunDetail, Space, TrialSummary, Verdict } from '../../api/generated';
+import type { Outcome, Role, Space, TrialSummary, Verdict } from '../../api/generated';
 import { formatMbps, formatNumber } from '../../maths/format';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { sameConfiguration } from '../../maths/knobDiff';
@@ -39,10 +39,6 @@ export function keyTrials(trials: readonly TrialSummary[], space: Space, outcome
   const best = outcome ? outcome.best && of(outcome.best) : highest;
   return { standard, best: !best || best === standard ? undefined : best };
 }
-
-/** Whether a run only measures what its configuration can do: no search, no confirmation, no files. */
-export const isCapacityOnly = ({ settings }: Pick<RunDetail, 'settings'>): boolean =>
-  settings.capacity_only === true;
 
 interface Climbed {
   rate_rps: number;
