@@ -33,13 +33,17 @@ interface EstimatePanelProps {
   settled: boolean;
 }
 
+/** Whether the daemon has said that such a run makes no sense; that it could not be asked is another matter. */
+const isRefused = ({ error }: UseQueryResult<Estimate>): boolean =>
+  error instanceof ApiError && error.status === 422;
+
 export function EstimatePanel(props: EstimatePanelProps) {
   const { spec, capacity, commands, inTerminal, impossible, estimate, climb, settled } = props;
   const start = useStartAndWatch();
   const current = settled && !estimate.isPlaceholderData && !estimate.isFetching;
-  const refused = estimate.error instanceof ApiError && estimate.error.status === 422;
+  const refused = isRefused(estimate);
   const startable = !refused && impossible === null && !inTerminal;
-  const measurable = climb.error === null && impossible === null && !inTerminal;
+  const measurable = !isRefused(climb) && impossible === null && !inTerminal;
   useActions([
     ...(startable ? [{ title: 'Start the run', run: () => start.begin(spec) }] : []),
     ...(measurable ? [{ title: 'Measure capacity', run: () => start.begin(capacity) }] : []),

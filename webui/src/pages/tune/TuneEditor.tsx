@@ -47,11 +47,14 @@ export function TuneEditor({
   onTarget,
   onChange,
 }: TuneEditorProps) {
-  const spec = useMemo(() => runSpec(form, preset, space), [form, preset, space]);
-  const [settled] = useDebouncedValue(spec, TYPING_PAUSE_MS);
-  const estimate = useEstimate(settled);
-  const capacity = capacitySpec(spec);
-  const climb = useEstimate(capacitySpec(settled));
+  const asked = useMemo(() => {
+    const spec = runSpec(form, preset, space);
+    return { spec, capacity: capacitySpec(spec, preset) };
+  }, [form, preset, space]);
+  const { spec, capacity } = asked;
+  const [settled] = useDebouncedValue(asked, TYPING_PAUSE_MS);
+  const estimate = useEstimate(settled.spec);
+  const climb = useEstimate(settled.capacity);
   const refusal = estimate.error instanceof ApiError ? estimate.error : null;
   const errorOf = (control: string) => (concerns(refusal?.field, control) ? refusal?.message : undefined);
   const searched = space.knobs.filter(({ name }) => !(name in (space.fixed ?? {})));
@@ -161,7 +164,7 @@ export function TuneEditor({
         impossible={refusedCondition(catalogue.conditions, form.conditions)}
         estimate={estimate}
         climb={climb}
-        settled={settled === spec}
+        settled={settled === asked}
       />
     </div>
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ConditionsReply } from '../../api/generated';
+import type { ConditionsReply, Preset } from '../../api/generated';
 import { preset, space } from '../../test/records';
 import {
   AS_THE_WORKLOAD,
@@ -83,6 +83,13 @@ it('sends a ladder as numbers, and what is no number as it is, so that the daemo
 });
 
 it('measures the capacity of the same server under the same clients, with nothing of the search', () => {
+  const clients = { directories: 200, time_scale: 1, timeout_s: 10 };
+  const limits = { all_files_limit: 0.1, size_limit: 0.02, size_over_mean_limit: 0.02, confidence: null };
+  const thorough: Preset = {
+    ...preset,
+    name: 'thorough',
+    settings: { ...preset.settings, ...clients, rate_duration_s: 40, thresholds: limits },
+  };
   const form: TuneForm = {
     ...withKnob('workers', { mode: 'fixed', value: 4 }),
     conditions: { ...AS_THE_WORKLOAD, memory: 'heavy-io' },
@@ -90,13 +97,13 @@ it('measures the capacity of the same server under the same clients, with nothin
     constraints: ['p99 <= 5ms'],
     ladder: '5000,10000',
   };
-  expect(capacitySpec(runSpec(form, preset, space))).toEqual({
+  expect(capacitySpec(runSpec({ ...form, preset: 'thorough' }, thorough, space), thorough)).toEqual({
     preset: 'capacity',
     target: 'core',
     workload: 'specweb99',
     memory: 'heavy-io',
     knobs: { workers: { fixed: 4 } },
-    settings: { timeout_s: 3, constraints: ['p99 <= 5ms'] },
+    settings: { ...clients, timeout_s: 3, thresholds: limits, constraints: ['p99 <= 5ms'] },
   });
 });
 

@@ -1,7 +1,8 @@
 // The state of the Tune form, and what of it goes into the body of POST /runs. Pure, so that it can be tested.
 //
 // The body holds only what differs from the preset and the target's space: a run's specification then says what
-// its user decided, and a daemon with better defaults uses them.
+// its user decided, and a daemon with better defaults uses them. Only the climb for the capacity, whose preset is
+// another one than the form shows, says all that it has to share with it.
 
 import type { ConditionsReply, Knob, KnobSpec, Preset, RunSpec, Space } from '../../api/generated';
 import type { KnobValue } from '../../maths/knobDiff';
@@ -186,7 +187,10 @@ export function runSpec(form: TuneForm, preset: Preset, space: Space): RunSpec {
   };
 }
 
-/** What of the settings shapes the climb as well. */
+/** What of a preset makes the files, the clients and the rules: a climb has them from the preset that is shown. */
+const MEASURED_ALIKE = ['directories', 'time_scale', 'timeout_s', 'thresholds'] as const;
+
+/** What of the changed settings shapes the climb as well. */
 const CLIMBING: readonly string[] = [
   'directories',
   'time_scale',
@@ -197,11 +201,13 @@ const CLIMBING: readonly string[] = [
   'thresholds',
 ];
 
-/** The body of POST /runs that measures the capacity of what another one would tune. */
-export function capacitySpec({ settings = {}, ...spec }: RunSpec): RunSpec {
+/** The body of POST /runs that measures the capacity of what another one, with `preset`, would tune. */
+export function capacitySpec({ settings = {}, ...spec }: RunSpec, preset: Preset): RunSpec {
   const { objective, second_objective, strategy, budget_trials, seed, ...measured } = spec;
-  const shaping = Object.entries(settings).filter(([name]) => CLIMBING.includes(name));
-  return { ...measured, preset: CAPACITY, settings: Object.fromEntries(shaping) };
+  const shown = MEASURED_ALIKE.map((name) => [name, preset.settings[name]] as const);
+  const changed = Object.entries(settings).filter(([name]) => CLIMBING.includes(name));
+  const known = [...shown, ...changed].filter(([, value]) => value !== undefined);
+  return { ...measured, preset: CAPACITY, settings: Object.fromEntries(known) };
 }
 
 /** Why this machine cannot make one of the conditions chosen; null when it can make them all. */
