@@ -90,17 +90,16 @@ function withShare(count: number, { requests }: Measurement): string {
     : `${formatCount(count)} (${formatPercent(count / Math.max(1, requests.offered), 1)})`;
 }
 
+/** A rate may have been driven twice, while a violation names the rate alone: whether the rules held goes first. */
 function verification(trial: TrialDetail, measurement: Measurement) {
   if (measurement.generator_limited) return 'generator-limited';
+  if (measurement.held) return 'all rules hold';
   const rules = new Set(
     trial.violations.filter(({ rate_rps }) => rate_rps === measurement.rate_rps).map(({ rule }) => rule),
   );
-  if (rules.size === 0) {
-    return measurement.held ? (
-      'all rules hold'
-    ) : (
-      <span className={classes.violated}>a constraint broken</span>
-    );
-  }
-  return <span className={classes.violated}>broken: {[...rules].join(', ')}</span>;
+  return (
+    <span className={classes.violated}>
+      {rules.size === 0 ? 'a constraint broken' : `broken: ${[...rules].join(', ')}`}
+    </span>
+  );
 }
