@@ -2,6 +2,7 @@
 
 import type { ChartData, ChartOptions, Plugin } from 'chart.js';
 import { Bar } from 'react-chartjs-2';
+import { BAR_FONT, barScales } from './bars';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, seriesColour, useChartTheme } from './chartTheme';
 
@@ -36,7 +37,7 @@ const barTexts: Plugin<'bar'> = {
     const drawn = chart.data.datasets[0] as unknown as Texts;
     const { ctx: context } = chart;
     context.save();
-    context.font = "600 12px 'Inter Variable', system-ui, sans-serif";
+    context.font = BAR_FONT;
     context.textBaseline = 'middle';
     chart.getDatasetMeta(0).data.forEach(({ x, y }, index) => {
       const text = drawn.texts[index] ?? '';
@@ -93,21 +94,6 @@ function barOptions(theme: ChartTheme, max: number, format: (value: number) => s
   return {
     indexAxis: 'y',
     plugins: { tooltip: { callbacks: { label: ({ parsed }) => format(parsed.x ?? Number.NaN) } } },
-    scales: {
-      x: {
-        type: 'linear',
-        min: 0,
-        max,
-        grid: { color: theme.grid },
-        border: { display: false },
-        ticks: { display: false },
-      },
-      y: {
-        type: 'category',
-        grid: { display: false },
-        border: { color: theme.grid },
-        ticks: { color: theme.text },
-      },
-    },
+    scales: barScales(theme, max),
   };
 }

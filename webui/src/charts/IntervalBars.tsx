@@ -2,6 +2,8 @@
 
 import type { ChartData, ChartOptions, Plugin } from 'chart.js';
 import { Bar } from 'react-chartjs-2';
+import { intervalText, leastText } from '../maths/intervals';
+import { BAR_FONT, barScales } from './bars';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, seriesColour, useChartTheme } from './chartTheme';
 
@@ -48,7 +50,7 @@ const whiskers: Plugin<'bar'> = {
     context.strokeStyle = colour;
     context.fillStyle = colour;
     context.lineWidth = 1.5;
-    context.font = "600 12px 'Inter Variable', system-ui, sans-serif";
+    context.font = BAR_FONT;
     context.textBaseline = 'middle';
     chart.getDatasetMeta(0).data.forEach(({ y }, index) => {
       const bar = bars[index];
@@ -97,7 +99,7 @@ export function IntervalBars({ label, nameOf, bars, format }: IntervalBarsProps)
       },
     ],
   };
-  const inWords = bars.map((bar) => `${bar.name} ${valueText(bar, format)}${intervalText(bar, format)}`);
+  const inWords = bars.map((bar) => `${bar.name} ${barText(bar, format)}`);
   return (
     <ChartFigure
       label={`${label}: ${inWords.join(', ')}.`}
@@ -128,10 +130,13 @@ export function IntervalBars({ label, nameOf, bars, format }: IntervalBarsProps)
 type Format = (value: number) => string;
 
 const valueText = ({ value, atLeast }: IntervalBar, format: Format): string =>
-  `${atLeast ? 'at least ' : ''}${format(value)}`;
+  leastText(atLeast) + format(value);
 
-const intervalText = ({ low, high }: IntervalBar, format: Format): string =>
-  low === null || high === null ? '' : ` (${format(low)} to ${format(high)})`;
+/** The value with its interval, if it has one. */
+function barText(bar: IntervalBar, format: Format): string {
+  const interval = intervalText(bar, format);
+  return valueText(bar, format) + (interval && ` (${interval})`);
+}
 
 function options(theme: ChartTheme, bars: readonly IntervalBar[], format: Format): ChartOptions<'bar'> {
   return {
@@ -142,26 +147,11 @@ function options(theme: ChartTheme, bars: readonly IntervalBar[], format: Format
         callbacks: {
           label: ({ dataIndex }) => {
             const bar = bars[dataIndex];
-            return bar === undefined ? '' : valueText(bar, format) + intervalText(bar, format);
+            return bar === undefined ? '' : barText(bar, format);
           },
         },
       },
     },
-    scales: {
-      x: {
-        type: 'linear',
-        min: 0,
-        max: Math.max(...bars.map(({ value, high }) => Math.max(value, high ?? 0))),
-        grid: { color: theme.grid },
-        border: { display: false },
-        ticks: { display: false },
-      },
-      y: {
-        type: 'category',
-        grid: { display: false },
-        border: { color: theme.grid },
-        ticks: { color: theme.text },
-      },
-    },
+    scales: barScales(theme, Math.max(...bars.map(({ value, high }) => Math.max(value, high ?? 0)))),
   };
 }

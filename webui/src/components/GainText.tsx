@@ -1,5 +1,6 @@
 import type { Gain } from '../api/generated';
 import { formatConfidence, formatGain } from '../maths/format';
+import { intervalText, leastText } from '../maths/intervals';
 import classes from './GainText.module.css';
 
 /** What an interval says where nothing else is said of it. */
@@ -11,25 +12,20 @@ const USUAL_CONFIDENCE = 0.95;
  */
 export function GainText({ gain, atLeast = false }: { gain: Gain | null; atLeast?: boolean }) {
   if (gain === null) return <>–</>;
+  const { confidence = USUAL_CONFIDENCE } = gain;
   const known = gain.low !== null || gain.high !== null;
   return (
     <span className={classes.gain}>
       <strong>
-        {atLeast && 'at least '}
+        {leastText(atLeast)}
         {formatGain(gain.gain)}
       </strong>
       <span className={classes.interval}>
-        {known ? intervalText(gain) : 'too few repeats for an interval'}
+        {known
+          ? `${formatConfidence(confidence)} interval ${intervalText(gain, formatGain)}`
+          : 'too few repeats for an interval'}
         {known && !gain.significant && ', could be chance'}
       </span>
     </span>
   );
-}
-
-function intervalText({ low, high, confidence = USUAL_CONFIDENCE }: Gain): string {
-  const interval = `${formatConfidence(confidence)} interval`;
-  if (high === null) return `${interval} from ${formatGain(low)}`;
-  return low === null
-    ? `${interval} up to ${formatGain(high)}`
-    : `${interval} ${formatGain(low)} to ${formatGain(high)}`;
 }

@@ -20,7 +20,9 @@ export function changedKnobs(
 }
 
 /** `workers=4 max_connections=4096`: a configuration in one line, in the order given. */
-export function describeConfiguration(configuration: Readonly<Record<string, KnobValue>>): string {
+export function describeConfiguration(
+  configuration: Readonly<Record<string, KnobValue | undefined>>,
+): string {
   return Object.entries(configuration)
     .map(([knob, value]) => `${knob}=${value}`)
     .join(' ');

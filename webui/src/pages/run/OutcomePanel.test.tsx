@@ -73,6 +73,9 @@ it('says `at least` where nothing was met that it does not follow', async () => 
   );
   expect(screen.getAllByText('at least +77.0 %')).toHaveLength(2);
   expect(screen.getAllByText('95 % interval from +70.0 %')).toHaveLength(2);
+  expect(await screen.findByRole('img')).toHaveAccessibleName(
+    /recommended at least 9\s200\sreq\/s \(from 9\s000\sreq\/s\)/,
+  );
 });
 
 it('says so when a gain could be chance or was not confirmed', async () => {

@@ -6,7 +6,8 @@ import { IntervalBars } from '../../charts/IntervalBars';
 import { Figure } from '../../components/Figure';
 import { GainText } from '../../components/GainText';
 import { formatMbps, formatMicroseconds, formatRate } from '../../maths/format';
-import { type Finalist, formatCpu, formatMegabytes, leastText, TOLD, type Told } from './finalists';
+import { intervalText, leastText } from '../../maths/intervals';
+import { type Finalist, formatCpu, formatMegabytes, TOLD, type Told } from './finalists';
 import classes from './Run.module.css';
 
 interface HeadlineProps {
@@ -38,7 +39,9 @@ export function Headline({ own, standard }: HeadlineProps) {
       <Figure
         label="Follows"
         value={
-          own.capacity_rps ? leastText(own) + formatRate(own.capacity_rps.mean) : 'none of the rates driven'
+          own.capacity_rps
+            ? leastText(own.at_least) + formatRate(own.capacity_rps.mean)
+            : 'none of the rates driven'
         }
         detail={
           standard
@@ -161,14 +164,9 @@ function ToldCell({
   if (!value) return <>–</>;
   return (
     <>
-      {bounded && leastText(performance)}
+      {bounded && leastText(performance.at_least)}
       {format(value.mean)}
       <span className={classes.interval}>{intervalText(value, format)}</span>
     </>
   );
-}
-
-function intervalText({ low, high }: Interval, format: (value: number) => string): string {
-  if (low == null) return '';
-  return high == null ? `from ${format(low)}` : `${format(low)} to ${format(high)}`;
 }

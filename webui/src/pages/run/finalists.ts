@@ -3,7 +3,7 @@
 
 import type { Figure, Outcome, Performance, RankedConfiguration } from '../../api/generated';
 import { formatMbps, formatMicroseconds, formatNumber, formatRate } from '../../maths/format';
-import { changedKnobs, sameConfiguration } from '../../maths/knobDiff';
+import { changedKnobs, describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
 
 export interface Finalist {
   name: string;
@@ -22,9 +22,8 @@ export function finalists(outcome: Outcome): Finalist[] {
     const { performance, configuration } = ranked;
     if (performance === null) return [];
     const isBest = sameConfiguration(configuration, outcome.best);
-    const differs = changedKnobs(outcome.default, configuration)
-      .map(({ knob, to }) => `${knob}=${to}`)
-      .join(' ');
+    const changes = changedKnobs(outcome.default, configuration).map(({ knob, to }) => [knob, to] as const);
+    const differs = describeConfiguration(Object.fromEntries(changes));
     return [{ name: nameOf(ranked, isBest), differs, ranked, performance, isBest }];
   });
   return found
@@ -46,9 +45,6 @@ function numbered(one: Omit<Finalist, 'style'>, all: readonly Omit<Finalist, 'st
   const namesakes = all.filter(({ name }) => name === one.name);
   return namesakes.length === 1 ? one.name : `${one.name} ${namesakes.indexOf(one) + 1}`;
 }
-
-/** Whether nothing was met that it did not follow. */
-export const leastText = ({ at_least }: Performance): string => (at_least ? 'at least ' : '');
 
 export const formatCpu = (seconds: number | null | undefined): string =>
   formatMicroseconds(seconds == null ? null : 1e6 * seconds);
