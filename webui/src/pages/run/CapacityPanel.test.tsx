@@ -17,7 +17,7 @@ const climb = trial(1, {
 const sentence = 'The configuration follows 2,000 requests/s.';
 const measured = run({
   state: 'finished',
-  settings: { capacity_only: true },
+  preset: 'capacity',
   outcome: outcome({ sentence, ranking: [], gain: null, capacity: performance(2000) }),
 });
 
@@ -46,9 +46,38 @@ it('draws the climb while it goes on', async () => {
     generator_limited: false,
   } as const;
   const underWay = { run_id: 7, trial: 1, measurements: [line] };
-  await renderInApp(
-    <CapacityPanel run={run({ settings: { capacity_only: true } })} trials={[]} underWay={underWay} />,
-  );
+  await renderInApp(<CapacityPanel run={run({ preset: 'capacity' })} trials={[]} underWay={underWay} />);
   const [replies] = await screen.findAllByRole('img');
   expect(replies).toHaveAccessibleName(/replies at most 490\sreq\/s/);
+});
+
+it('says `at least` on the line in the charts too', async () => {
+  const least = outcome({ ranking: [], gain: null, capacity: performance(2000, { at_least: true }) });
+  await renderInApp(<CapacityPanel run={run({ outcome: least })} trials={[climb]} underWay={null} />);
+  for (const chart of await screen.findAllByRole('img'))
+    expect(chart).toHaveAccessibleName(/; follows at least 2\s000\sreq\/s/);
+});
+
+it('shows what the user has fixed, as it is what was measured', async () => {
+  const fixed = { ...measured.space.fixed, workers: 4 };
+  await renderInApp(
+    <CapacityPanel
+      run={{ ...measured, space: { ...measured.space, fixed } }}
+      trials={[climb]}
+      underWay={null}
+    />,
+  );
+  expect(screen.getByText('workers=4')).toBeVisible();
+  expect(screen.getByText('max_connections=1024')).toBeVisible();
+});
+
+it('draws no curve of what is offered where all of it is far above the replies', async () => {
+  const lost = trial(1, {
+    purpose: 'calibration',
+    measurements: [{ ...measurement(4000, 100), reply_rate_rps: 500, held: false }],
+  });
+  await renderInApp(<CapacityPanel run={measured} trials={[lost]} underWay={null} />);
+  const [replies] = await screen.findAllByRole('img');
+  expect(replies).toHaveAccessibleName(/replies at most 500\sreq\/s; follows/);
+  expect(screen.queryByText('all that is offered')).toBeNull();
 });

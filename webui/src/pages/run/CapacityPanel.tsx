@@ -9,7 +9,8 @@ import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import type { LadderSoFar } from '../../live/applyEvent';
 import { formatMbps, formatRate } from '../../maths/format';
-import { climbOf, defaultConfiguration, freePart, RULE_BROKEN } from './facts';
+import { leastText } from '../../maths/intervals';
+import { climbOf, defaultConfiguration, RULE_BROKEN } from './facts';
 import { Headline } from './People';
 import classes from './Run.module.css';
 
@@ -27,7 +28,9 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
   const capacity = run.outcome?.capacity;
   const followed = capacity?.capacity_rps?.mean;
   const mark =
-    followed === undefined ? undefined : { label: `follows ${formatRate(followed)}`, value: followed };
+    followed === undefined
+      ? undefined
+      : { label: `follows ${leastText(capacity?.at_least)}${formatRate(followed)}`, value: followed };
   const points = (y: (one: (typeof climb)[number]) => number) =>
     climb.map((one) => ({ x: one.rate_rps, y: y(one), crossed: !one.held }));
   // A climb overshoots; drawn to its end, what is offered would leave the replies no height.
@@ -42,10 +45,7 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
       {capacity && (
         <FigureList>
           <Headline own={capacity} />
-          <Figure
-            label="Configuration"
-            value={<KnobChips of={freePart(defaultConfiguration(run.space), run.space)} />}
-          />
+          <Figure label="Configuration" value={<KnobChips of={defaultConfiguration(run.space)} />} />
         </FigureList>
       )}
       {climb.length === 0 ? (
@@ -59,11 +59,7 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
               xName="Rate"
               curves={[
                 { label: 'replies', style: 0, points: points(({ reply_rate_rps }) => reply_rate_rps) },
-                {
-                  label: 'all that is offered',
-                  style: 2,
-                  points: offered,
-                },
+                ...(offered.length > 0 ? [{ label: 'all that is offered', style: 2, points: offered }] : []),
               ]}
               formatX={formatRate}
               formatY={formatRate}
