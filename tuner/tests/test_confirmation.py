@@ -9,6 +9,7 @@ from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.confirmation import choose_finalists, conclude, confirmation_schedule
 from trimtab_tuner.cost import Cost
 from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.statistics import Gain
 
 SPACE = Space(
     knobs=(
@@ -295,3 +296,33 @@ def test_default_for_which_the_generator_gave_out_makes_no_gain():
     result = conclude(SPACE, (DEFAULT, workers(4)), trials)
     assert result.is_default
     assert result.gain is None
+
+
+def test_more_capacity_outweighs_a_rule_that_broke_once_high_on_the_ladder():
+    """Lighttpd took 47 % more load in all four blocks, and for 5 late replies in one it was called no
+    gain.
+    """
+    trials = confirmed(w1=(100, 101, 99, 100), w4=(120, 121, 119, None))
+    more = Gain(gain=0.47, low=0.3, high=0.6, significant=True, blocks=4)
+    digest = configuration_hash(workers(4))
+    without = conclude(SPACE, (workers(1), workers(4)), trials)
+    assert without.is_default
+    outcome = conclude(SPACE, (workers(1), workers(4)), trials, capacity_gains={digest: more})
+    assert outcome.recommended == workers(4)
+    assert "In 1 of 4 blocks it broke a rule of verification" in outcome.sentence
+
+
+@pytest.mark.parametrize("change", [{"blocks": 3}, {"significant": False}, {"gain": -0.47}])
+def test_capacity_that_is_not_surely_more_in_every_block_outweighs_nothing(change):
+    """The configuration fails where the default does not."""
+    trials = confirmed(w1=(100, 101, 99, 100), w4=(120, 121, 119, None))
+    gain = Gain(gain=0.47, low=0.3, high=0.6, significant=True, blocks=4).model_copy(update=change)
+    gains = {configuration_hash(workers(4)): gain}
+    assert conclude(SPACE, (workers(1), workers(4)), trials, capacity_gains=gains).is_default
+
+
+def test_configuration_that_fails_in_half_of_the_blocks_is_not_recommended_for_its_capacity():
+    """Whatever it takes when it holds."""
+    trials = confirmed(w1=(100, 101, 99, 100), w4=(120, 121, None, None))
+    gains = {configuration_hash(workers(4)): Gain(gain=0.47, low=0.3, high=0.6, significant=True, blocks=4)}
+    assert conclude(SPACE, (workers(1), workers(4)), trials, capacity_gains=gains).is_default

@@ -104,6 +104,7 @@ def conclude(
     confidence: float = 0.95,
     best: Configuration | None = None,
     costs: Mapping[str, Cost] | None = None,
+    capacity_gains: Mapping[str, Gain] | None = None,
     noise: float = USUAL_NOISE,
 ) -> ConfirmationResult:
     """The outcome of a confirmation of finalists in the order of `choose_finalists`, the default first.
@@ -118,7 +119,10 @@ def conclude(
 
     With k challengers each interval has the confidence 1 - (1 - confidence) / k (Bonferroni), so that all
     hold together with `confidence` and having several attempts makes no claim easier. A challenger must also
-    have been verified in at least as many blocks as the default, and in more than half of all. If the default
+    have been verified in more than half of all blocks, and in at least as many as the default, unless it
+    takes significantly more load by the capacities of all blocks (`capacity_gains`, by hash): the ladder ends
+    above what the best can do, and a rule that breaks up there by chance says nothing against a configuration
+    that follows more than the default where all rules hold. If the default
     was verified in none, the best such challenger is recommended although no percentage can be stated.
 
     Among challengers that are significantly better than the default and share the best one's rank, those
@@ -186,7 +190,17 @@ def conclude(
     }
     kinds = {digest: judged.kind for digest, judged in stable.items()}
     default_blocks = sum(score is not None for score in default_row)
-    sound = [c for c in challengers if c.verified_blocks >= max(default_blocks, len(blocks) // 2 + 1)]
+    takes_more = {
+        digest
+        for digest, gain in (capacity_gains or {}).items()
+        if gain.significant and gain.gain > 0 and gain.blocks == len(blocks)
+    }
+    sound = [
+        c
+        for c in challengers
+        if c.verified_blocks > len(blocks) // 2
+        and (c.verified_blocks >= default_blocks or _digest(c) in takes_more)
+    ]
     better = [c for c in sound if c.gain and c.gain.significant and c.gain.gain > 0]
     if default_blocks == 0:
         better = sound
@@ -206,6 +220,12 @@ def conclude(
         sentence = (
             f"{name} passed verification in {chosen.verified_blocks} of {counted(len(blocks), 'block')} "
             "and the default in none, so that no gain in score can be stated."
+        )
+    if chosen.verified_blocks < default_blocks:
+        broken = len(blocks) - chosen.verified_blocks
+        sentence += (
+            f" In {broken} of {counted(len(blocks), 'block')} it broke a rule of verification somewhere on "
+            "the ladder; its capacity is of rates at which all rules hold."
         )
     sentence += why
     return ConfirmationResult(

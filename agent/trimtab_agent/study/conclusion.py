@@ -78,6 +78,7 @@ def confirmed_outcome(
         history.without_drift(),
         best=recommended,
         costs=costs,
+        capacity_gains={d: own.capacity_gain for d, own in done.items() if own.capacity_gain is not None},
         noise=history.noise().share,
     )
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
