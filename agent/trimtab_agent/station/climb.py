@@ -89,7 +89,11 @@ class Climb:
                 measurement, disturbance = self._measure_calmly(server, rate_rps)
                 if disturbance:
                     self.disturbances.append(f"At {job.clients.level(rate_rps)} {disturbance}.")
-                    if not job.calibrates and rate_rps not in job.ladder and gave_way(measurement):
+                    if (
+                        not job.calibrates
+                        and rate_rps not in job.ladder
+                        and gave_way(measurement, job.clients.loop)
+                    ):
                         break  # nobody knows whether the server or the disturbance is why it was not followed
                 self.measurements.append(measurement)
                 self._listener.measured(measurement)
