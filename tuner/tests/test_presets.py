@@ -80,7 +80,7 @@ def test_only_the_preset_decides_whether_there_is_a_search(name):
             "budget_trials = 0: expected to be greater than or equal to 1",
         ),
         ({"speed": 1}, "speed", "speed: no such setting; expected one of directories"),
-        ({"warmup_s": 5}, "warmup_s", "warmup_s = 5.0: expected less than rate_duration_s = 1.5"),
+        ({"warmup_s": 5}, "warmup_s", "warmup_s = 5.0: expected less than rate_duration_s = 1.3"),
         ({"coarse_grid": {"workers": 0}}, "coarse_grid.workers", "coarse_grid.workers = 0: expected"),
         (
             {"thresholds": {"mean_limit": 0.1}},

@@ -22,7 +22,7 @@ from trimtab_tuner.workloads.file_sets import FILE_SIZES
 PROCESS_START_S = 0.5  # render, check, start and stop a server: measured well under this on two cores
 WARM_BYTES_PER_S = 400e6  # reading the file set once through the server
 WRITE_BYTES_PER_S = 150e6  # writing it, on a slow disk
-USUAL_GROWTH = 2  # rungs by which a ladder grows: the best often follows 1.6 times what the default does
+USUAL_GROWTH = 4  # rungs by which a ladder grows: the best often follows twice what the default does
 OVERLOADED = 1  # rungs of a trial at which clients give up, so that they drain for their whole timeout
 SESSION_S = 5.0  # how long the sessions that have begun go on after a rate, with unscaled pauses
 DIRECTORY_BYTES = sum(FILE_SIZES)
