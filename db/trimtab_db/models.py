@@ -242,6 +242,7 @@ class Measurement(Base):
     elapsed_s: Mapped[float]
     goodput_mbps: Mapped[float]
     reply_rate_rps: Mapped[float]
+    due_rate_rps: Mapped[float | None]
     bytes_received: Mapped[int] = mapped_column(BigInteger)
     sessions: Mapped[SessionCounts] = composite(
         mapped_column("sessions_offered", BigInteger),

@@ -74,6 +74,7 @@ void account_merge(struct account *to, const struct account *from)
     to->bytes_received += from->bytes_received;
     to->window_bytes += from->window_bytes;
     to->window_replies += from->window_replies;
+    to->window_due += from->window_due;
     to->late_arrivals += from->late_arrivals;
     to->replied_bytes += from->replied_bytes;
     for (unsigned i = 0; i < HISTOGRAM_COUNT; i++)
@@ -124,12 +125,22 @@ void account_first_byte(struct account *account, uint64_t intended_ns, uint64_t 
     record_latency(account, account->first_byte_us, intended_ns, now_ns);
 }
 
+static bool in_window(const struct account *account, uint64_t moment_ns)
+{
+    return moment_ns >= account->warmup_end_ns && moment_ns < account->window_end_ns;
+}
+
+void account_due(struct account *account, uint64_t due_ns)
+{
+    account->window_due += in_window(account, due_ns);
+}
+
 void account_reply(struct account *account, uint64_t intended_ns, uint64_t now_ns, uint64_t bytes,
                    uint64_t size_bytes)
 {
     account_outcome(account, OUTCOME_REPLIED, size_bytes);
     record_latency(account, account->reply_us, intended_ns, now_ns);
-    if (now_ns >= account->warmup_end_ns && now_ns < account->window_end_ns) {
+    if (in_window(account, now_ns)) {
         account->window_replies++;
         account->window_bytes += bytes;
     }

@@ -86,6 +86,7 @@ struct account {
     uint64_t bytes_received;       /* everything, also of replies that were never completed */
     uint64_t window_bytes;         /* heads and bodies of the replies inside the window */
     uint64_t window_replies;
+    uint64_t window_due;             /* requests whose moment lies inside the window */
     uint64_t late_arrivals;          /* started more than HEALTH_LATE_US after their moment */
     struct histogram *lateness_us;   /* of all arrivals */
     struct histogram *connect_us;    /* from the intended start of the session */
@@ -110,6 +111,9 @@ void account_merge(struct account *to, const struct account *from);
 
 /* A session of `requests` requests has arrived; it is then either dropped or started. */
 void account_arrival(struct account *account, uint32_t requests);
+
+/* A request would be made at `due_ns` if all replies before it in its session came at once. */
+void account_due(struct account *account, uint64_t due_ns);
 
 /* A session that goes on for as long as the run does has come to a further request. */
 void account_offer(struct account *account);

@@ -54,6 +54,18 @@ static bool starting_over(const struct load_loop *loop, const struct pass_state 
     return next_ns >= state->end_ns;
 }
 
+/* Counts when the requests of a session that begins at `moment_ns` are due: what a server that keeps nobody
+ * waiting would be asked. Pauses that are drawn, and not in the log, count as none. */
+static void count_due(const struct connections *all, uint32_t session, uint64_t moment_ns)
+{
+    const struct planned_request *planned = all->plan->requests + session_first(all->plan, session);
+
+    for (uint32_t i = 0; i < session_length(all->plan, session); i++) {
+        account_due(all->account, moment_ns);
+        moment_ns += planned[i].think_us * NS_PER_US;
+    }
+}
+
 /* The open loop: starts sessions whose moment has come. */
 static void start_arrivals(const struct load_loop *loop, struct pass_state *state, uint64_t now_ns)
 {
@@ -63,7 +75,9 @@ static void start_arrivals(const struct load_loop *loop, struct pass_state *stat
         uint64_t intended_ns = next_arrival_ns(loop, state);
         if (intended_ns > now_ns || intended_ns >= state->end_ns)
             return;
-        connections_start(loop->all, (uint32_t)(state->arrivals.index % session_count), intended_ns);
+        uint32_t session = (uint32_t)(state->arrivals.index % session_count);
+        count_due(loop->all, session, intended_ns);
+        connections_start(loop->all, session, intended_ns);
         for (unsigned i = 0; i < loop->workers; i++)
             arrivals_advance(&state->arrivals);
     }

@@ -192,6 +192,7 @@ static void write_window(struct json_writer *json, const struct result *result)
     json_member_number(json, "seconds", result->window_s);
     json_member_unsigned(json, "replies", result->account->window_replies);
     json_member_unsigned(json, "bytes", result->account->window_bytes);
+    json_member_unsigned(json, "due", result->account->window_due);
     json_close_object(json);
 }
 

@@ -201,6 +201,7 @@ static const char *read_result(struct loaded_result *loaded, json_t *result)
     loaded->window_s = number_of(&reader, window, "seconds");
     account->window_replies = count_of(&reader, window, "replies");
     account->window_bytes = count_of(&reader, window, "bytes");
+    account->window_due = count_of(&reader, window, "due");
     read_size_classes(&reader, result, &account->size_classes);
     read_latency(&reader, result, "connect", account->connect_us);
     read_latency(&reader, result, "first_byte", account->first_byte_us);

@@ -98,3 +98,15 @@ def test_replies_that_stay_behind_by_chance_still_follow():
         short, requests=RequestCounts(offered=141, replied=140, timed_out_after_read=1)
     ).followed
     assert not replace(short, reply_latency=Latency()).followed, "without latencies nobody knows"
+
+
+def test_replies_follow_what_was_due_where_that_is_known():
+    """Long sessions had begun, or few: the rate that was asked for is another than that of the window."""
+    measured = Measurement(rate_rps=1000.0, reply_rate_rps=930.0, goodput_mbps=1.0, due_rate_rps=960.0)
+    assert measured.followed
+    assert not replace(measured, due_rate_rps=1000.0).followed
+    late = RequestCounts(offered=1000, replied=1000)
+    quick = Latency(p99_us=1.0)
+    assert not replace(
+        measured, due_rate_rps=1000.0, requests=late, reply_latency=quick, duration_s=1.0
+    ).followed, "sessions that were kept waiting ask later, and nothing of that is seen in what was asked"

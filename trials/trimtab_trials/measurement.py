@@ -13,6 +13,7 @@ CURVE = (
     "rate_rps",
     "goodput_mbps",
     "reply_rate_rps",
+    "due_rate_rps",
     "requests",
     "reply_latency",
     "generator_limited",
@@ -86,9 +87,12 @@ class Latency:
 class Measurement:
     """One rate driven for one configuration.
 
-    `number` counts from 1 in the order of driving. In a closed loop the number of connections takes the place
-    of `rate_rps`. `held` says whether the rules of verification and the run's constraints held at it. The
-    database reads whole runs with the fields of `CURVE` alone, and then the others are empty.
+    `number` counts from 1 in the order of driving. `due_rate_rps` is what the sessions of this rate ask for
+    in the window, where `reply_rate_rps` is counted, if nothing keeps them waiting: `rate_rps` but for how
+    many sessions have begun by then, and how long those are. It is None in a closed loop, and in measurements
+    older than it. In a closed loop the number of connections takes the place of `rate_rps`. `held` says
+    whether the rules of verification and the run's constraints held at it. The database reads whole runs with
+    the fields of `CURVE` alone, and then the others are empty.
 
     `health` is what the generator says of itself, `server_stats` what the server counted during the rate,
     `counters` the averages of the host's counters by source, over the window from the end of the warm-up to
@@ -98,6 +102,7 @@ class Measurement:
     rate_rps: float
     goodput_mbps: float
     reply_rate_rps: float
+    due_rate_rps: float | None = None
     number: int = 1
     requests: RequestCounts = RequestCounts()
     reply_latency: Latency = Latency()
@@ -122,12 +127,14 @@ class Measurement:
 
     @property
     def followed(self) -> bool:
-        """Whether the replies followed the offered rate.
+        """Whether the replies followed what was asked.
 
-        Sessions come and go by chance: in a short window fewer requests than usual may have been asked. So
-        replies that stay behind count only where something was left over: requests that nobody waited for
-        any more, or replies that waited behind others.
+        Where that is not known, sessions come and go by chance: in a short window fewer requests than usual
+        may have been asked. So replies that stay behind count only where something was left over: requests
+        that nobody waited for any more, or replies that waited behind others.
         """
+        if self.due_rate_rps is not None:
+            return self.reply_rate_rps >= FOLLOWS * self.due_rate_rps
         if self.reply_rate_rps >= FOLLOWS * self.rate_rps:
             return True
         p99_us, lost = self.reply_latency.p99_us, self.requests.offered - self.requests.replied

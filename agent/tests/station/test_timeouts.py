@@ -51,6 +51,7 @@ def result(*, replied=0, before=0, after=0, failures=None, timed_out_connect=0):
         bytes_received=0,
         goodput_mbps=0,
         reply_rate_rps=0,
+        window={"seconds": 1, "due": offered},
         size_classes=(),
         latency_us={"connect": LATENCY, "first_byte": LATENCY, "reply": LATENCY},
         health={"verdict": "ok", "reasons": ()},

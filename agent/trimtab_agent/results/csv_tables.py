@@ -92,6 +92,7 @@ def _measured(measurement: Measurement) -> dict[str, Any]:
         "number": measurement.number,
         "rate_rps": measurement.rate_rps,
         "duration_s": measurement.duration_s,
+        "due_rate_rps": measurement.due_rate_rps,
         "reply_rate_rps": measurement.reply_rate_rps,
         "goodput_mbps": measurement.goodput_mbps,
         **{f"requests_{name}": count for name, count in asdict(measurement.requests).items()},

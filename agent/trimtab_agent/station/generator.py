@@ -56,6 +56,16 @@ class Health(_FromGenerator):
     reasons: tuple[str, ...]
 
 
+class Window(_FromGenerator):
+    """What the generator counted between the end of the warm-up and the end of the load.
+
+    `due` are requests that were to be made in it if every reply came at once; 0 in a closed loop.
+    """
+
+    seconds: float
+    due: int
+
+
 class LoadResult(_FromGenerator):
     """The generator's last line."""
 
@@ -71,9 +81,15 @@ class LoadResult(_FromGenerator):
     bytes_received: int
     goodput_mbps: float
     reply_rate_rps: float
+    window: Window
     size_classes: tuple[SizeClassCounts, ...]
     latency_us: Latencies
     health: Health
+
+    @property
+    def due_rate_rps(self) -> float | None:
+        """Requests that were due per second; None in a closed loop, which waits for every reply."""
+        return self.window.due / self.window.seconds if self.window.due and self.window.seconds else None
 
     @property
     def generator_limited(self) -> bool:

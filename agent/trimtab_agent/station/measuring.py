@@ -104,6 +104,7 @@ def measurement_of(
         elapsed_s=result.elapsed_s,
         goodput_mbps=result.goodput_mbps,
         reply_rate_rps=result.reply_rate_rps,
+        due_rate_rps=result.due_rate_rps,
         bytes_received=result.bytes_received,
         sessions=result.sessions,
         requests=result.requests,

@@ -60,7 +60,8 @@ def test_counts_histograms_and_rates_add_up(merge, two_results):
         assert latency["sum"] == one["latency_us"][name]["sum"] + other["latency_us"][name]["sum"]
         assert latency["max"] == max(one["latency_us"][name]["max"], other["latency_us"][name]["max"])
     window = merged["window"]
-    assert window["bytes"] == one["window"]["bytes"] + other["window"]["bytes"]
+    for name in ("bytes", "replies", "due"):
+        assert window[name] == one["window"][name] + other["window"][name]
     assert merged["goodput_mbps"] == pytest.approx(window["bytes"] * 8 / 1e6 / window["seconds"])
 
 

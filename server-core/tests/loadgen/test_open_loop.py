@@ -40,6 +40,17 @@ def test_the_window_ends_before_the_drain(load, serve):
     assert outcome.window[1]["elapsed_s"] < outcome.result["elapsed_s"] - 0.5
 
 
+def test_requests_are_due_when_their_pauses_say_whatever_the_server_does(load, serve, write_log):
+    """A session begins every 0.2 s, and asks again after 0.7 s: of each row two fall into the half second."""
+    log = write_log("/a think=0.7\n/b\n")
+    for script in (always_replies, lambda connection: connection.stall()):
+        outcome = load(
+            serve(script).url,
+            *("--rate", "10", "--duration", "1", "--warmup", "0.5", "--timeout", "1", "--sessions", log),
+        )
+        assert outcome.result["window"]["due"] == 4
+
+
 def test_interrupted_run_tells_no_edge_that_did_not_come(begin, serve):
     """The window of a run that was ended early has no end."""
     child = begin(serve(always_replies).url, "--rate", "50", "--duration", "60", "--warmup", "30")
