@@ -40,7 +40,7 @@ help: ## list the goals
 
 # --- set-up ---------------------------------------------------------------------------------
 
-setup: .build/packages-run .build/venv build ## packages, C build, virtual environment, web UI, database
+setup: .build/packages-run .build/venv build ## packages, C build, virtual environment, database
 	@$(BIN)/trimtab db upgrade
 
 # Packages are installed only where dpkg knows of none yet. A freshly installed server package
@@ -84,13 +84,13 @@ endef
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e trials -e tuner -e db -e agent
 	@touch $@
 
-build: .build/packages-run .build/venv .build/webui ## compile the server and the load generator, build the web UI
+build: .build/packages-run .build/venv ## compile the server and the load generator
 	@[ -f $(CORE)/build.ninja ] || $(BIN)/meson setup $(CORE) server-core >/dev/null
 	@$(BIN)/ninja -C $(CORE) --quiet
 
 .build/npm: webui/package.json webui/package-lock.json
 	@mkdir -p .build
-	@command -v npm >/dev/null || { echo "make: npm was not found; the web UI needs Node.js 20.19 or newer" >&2; exit 1; }
+	@command -v npm >/dev/null || { echo "make: npm was not found; the web UI needs Node.js 20.19 or newer. What needs no web UI: make tune, .venv/bin/trimtab" >&2; exit 1; }
 	@echo "installing the web UI's packages"
 	@cd webui && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -105,7 +105,7 @@ build: .build/packages-run .build/venv .build/webui ## compile the server and th
 tune: setup ## the main job in the terminal: tune the server on the quick preset
 	@$(BIN)/trimtab tune --preset quick
 
-up: setup ## start the daemon and the web UI on http://127.0.0.1:8080
+up: setup .build/webui ## build the web UI, start the daemon with it on http://127.0.0.1:8080
 	@$(BIN)/trimtab up
 
 # --- look and test --------------------------------------------------------------------------
@@ -132,16 +132,16 @@ test-core: .build/packages-test setup
 	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd $(BIN)/pytest -q -n 2 server-core/tests/http -k "$(THREADED)"
 
 test-python: .build/packages-test setup
-	@$(BIN)/pytest -q -n 2 trials/tests tuner/tests db/tests
+	@$(BIN)/pytest -q -n 2 trials/tests tuner/tests db/tests packaging/tests
 	@$(BIN)/pytest -q agent/tests # one after the other: they measure
 
 test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
 	@TRIMTAB_KILLS=50 $(BIN)/pytest -q agent/tests/study/test_kill.py
 
-test-webui: setup
+test-webui: .build/npm
 	@cd webui && npm run --silent test
 
-test-browser: .build/packages-test setup
+test-browser: .build/packages-test setup .build/webui
 	@cd webui && npm run --silent e2e
 
 SECONDS := 60
@@ -153,7 +153,7 @@ fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up
 	  $(CORE_FUZZ)/tests/fuzz/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=.build/fuzz/$$target- .build/fuzz/$$target server-core/tests/fuzz/corpus/$$target; done
 
-bench: setup .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; writes docs/benchmarks.md
+bench: setup .build/webui .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; writes docs/benchmarks.md
 	@$(BIN)/ninja -C $(CORE) --quiet bench/do-nothing
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
 	@mv .build/benchmarks.md docs/benchmarks.md

@@ -50,6 +50,6 @@ def test_page_says_how_to_build_the_ui_when_it_is_not_built(daemon):
     """The API works all the same."""
     response = daemon.client.get("/runs/7")
     assert response.status_code == 503
-    assert "make build" in response.text
+    assert "make up" in response.text
     assert daemon.client.get("/api/v1/health").status_code == 200
     assert daemon.client.post("/").status_code == 405

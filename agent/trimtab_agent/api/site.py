@@ -13,7 +13,7 @@ NOT_BUILT = """<!doctype html>
 <body>
 <h1>The web UI has not been built</h1>
 <p>The daemon is running and its API answers under <a href="/api/v1/health">/api/v1</a>.
-<code>make build</code> in the checkout builds the web UI; then start the daemon again.</p>
+<code>make up</code> in the checkout builds the web UI and starts the daemon with it.</p>
 </body>
 </html>
 """
