@@ -19,12 +19,12 @@ static void print_usage(FILE *out)
     fputs("Usage: trimtab-httpd [-t] [-c FILE] [--set KEY=VALUE]...\n"
           "Serves static files over HTTP/1.1.\n"
           "\n"
-          "  -c FILE          configuration file, with one section [server]\n"
-          "      --set KEY=VALUE  sets a key, over what the file says\n"
-          "  -t               checks the configuration and prints what is effective\n"
-          "  -V               prints the version, the architectures and the event mechanisms\n"
-          "      --json       with -V: as JSON, with every combination of them that is allowed\n"
-          "  -h               prints this help\n"
+          "  -c FILE            configuration file, with one section [server]\n"
+          "  --set KEY=VALUE    sets a key, over what the file says\n"
+          "  -t                 checks the configuration and prints what is effective\n"
+          "  -V, --version      prints the version, the architectures and the event mechanisms\n"
+          "  --json             with -V: as JSON, with every combination of them that is allowed\n"
+          "  -h, --help         prints this help\n"
           "\n"
           "Keys:\n",
           out);

@@ -133,7 +133,8 @@ static void print_help(void)
                                             : "",
                rows[i].help);
     }
-    puts("  --help, --version");
+    puts("  --help                        prints this help\n"
+         "  --version                     prints the version");
 }
 
 static bool parse_number(const struct row *row, const char *text, double *number)

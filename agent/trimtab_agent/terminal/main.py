@@ -51,7 +51,7 @@ app = Commands(
     help="Finds the configuration at which a web server performs best on this machine.",
     epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 conflict with another run, 130 stopped.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
 )
 database_app = Commands(name="db", help="The database.", no_args_is_help=True)
