@@ -1,0 +1,33 @@
+"""The systemd units are valid, and name what the package installs."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+UNITS = sorted((Path(__file__).resolve().parents[1] / "systemd").glob("*.service"))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_unit_is_valid(unit, tmp_path):
+    """systemd has nothing to complain of but that nothing is installed, which `true` stands in for."""
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("systemd-analyze is not installed")
+    copy = tmp_path / unit.name
+    copy.write_text(re.sub(r"/usr/bin/trimtab\S*", "/bin/true", unit.read_text()))
+    done = subprocess.run(
+        [analyze, "verify", "--man=no", copy], capture_output=True, text=True, check=False, timeout=60
+    )
+    said = [line for line in done.stderr.splitlines() if unit.name in line]
+    assert (done.returncode, said) == (0, [])
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
+def test_unit_gives_its_program_few_rights(unit):
+    """Not root, nothing to write to but what is named."""
+    lines = unit.read_text().splitlines()
+    assert {"NoNewPrivileges=yes", "ProtectSystem=strict"} <= set(lines)
+    assert "User=trimtab" in lines or "DynamicUser=yes" in lines
