@@ -30,9 +30,10 @@ PACKAGES_RUN := gcc iproute2 libc6-dev libinih-dev libjansson-dev liburing-dev n
 PACKAGES_TARGETS := apache2-bin h2o lighttpd nginx-light
 PACKAGES_TEST := linux-perf irqbalance libcmocka-dev wrk httperf chromium fonts-dejavu-core php-fpm $(PACKAGES_TARGETS)
 PACKAGES_FUZZ := clang libclang-rt-14-dev
+PACKAGES_DEB := dpkg-dev
 PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
 
-.PHONY: help setup build up tune test check bench bench-live behaviours fuzz clean lock packages-test packages-bench \
+.PHONY: help setup build up tune test check deb test-deb bench bench-live behaviours fuzz clean lock packages-test packages-bench \
         test-core test-python test-kill test-webui test-browser
 
 help: ## list the goals
@@ -73,6 +74,8 @@ endef
 .build/bench-peers: tuner/bench/requirements.lock .build/venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r tuner/bench/requirements.lock
 	@touch $@
+.build/packages-deb: Makefile
+	$(call install_packages,$(PACKAGES_DEB))
 .build/packages-bench: Makefile
 	$(call install_packages,$(PACKAGES_BENCH))
 
@@ -116,6 +119,7 @@ check: .build/venv .build/npm ## formatting, linters, types, import rules
 	@$(BIN)/mypy -p trimtab_trials -p trimtab_tuner -p trimtab_db -p trimtab_agent
 	@MYPYPATH=server-core/bench $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
 	@$(BIN)/mypy $(wildcard webui/bench/*.py)
+	@$(BIN)/mypy packaging/man_pages.py
 	@$(BIN)/lint-imports
 	@find server-core -path 'server-core/build*' -prune -o \( -name '*.[ch]' -print \) | xargs $(BIN)/clang-format --dry-run -Werror
 	@cd webui && npm run --silent check
@@ -165,6 +169,18 @@ bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick agai
 behaviours: setup ## measure the testable statements of the literature; writes docs/behaviours.md
 	@$(BIN)/python server-core/bench/behaviours.py > .build/behaviours.md
 	@mv .build/behaviours.md docs/behaviours.md
+
+# --- hand over ------------------------------------------------------------------------------
+
+DEB = .build/trimtab_$(shell cat VERSION)_$(shell dpkg --print-architecture).deb
+
+deb: .build/packages-deb .build/venv .build/webui ## make the Debian package
+	@PATH="$(CURDIR)/$(BIN):$$PATH" packaging/stage .build/stage webui/dist
+	@packaging/deb/build .build/stage $(DEB)
+	@ls -sh $(DEB)
+
+test-deb: deb ## install the Debian package in a clean container, use it, remove it; wants a Docker engine
+	@packaging/deb/test $(DEB)
 
 # --- keep -----------------------------------------------------------------------------------
 
