@@ -1,13 +1,5 @@
-# Trimtab in one image: the daemon with its API and web UI, the server core and the load generator.
-# docker-compose.yml says how it is run.
-
-# --- the server and the load generator -------------------------------------------------------
-FROM debian:bookworm-slim AS server-core
-RUN apt-get update \
- && apt-get install -y --no-install-recommends gcc libc6-dev libinih-dev libjansson-dev liburing-dev meson ninja-build pkg-config \
- && rm -rf /var/lib/apt/lists/*
-COPY server-core /src
-RUN meson setup /build /src -Dtests=disabled && ninja -C /build
+# Trimtab in one image: the daemon with its API and web UI, the server core and the load generator, laid out as
+# the Debian package lays them out. docker-compose.yml says how it is run.
 
 # --- the web UI ------------------------------------------------------------------------------
 FROM node:22-slim AS webui
@@ -17,36 +9,40 @@ RUN npm ci --no-audit --no-fund
 COPY webui ./
 RUN npm run build
 
-# --- the Python packages ---------------------------------------------------------------------
-FROM python:3.11-slim AS python
-RUN python -m venv /opt/trimtab/venv
-COPY requirements.lock /src/
-RUN /opt/trimtab/venv/bin/pip install --no-cache-dir --require-hashes -r /src/requirements.lock
-COPY trials /src/trials
-COPY tuner /src/tuner
-COPY db /src/db
-COPY agent /src/agent
-RUN /opt/trimtab/venv/bin/pip install --no-cache-dir --no-deps /src/trials /src/tuner /src/db /src/agent
+# --- everything, as it will lie in the image --------------------------------------------------
+FROM debian:bookworm-slim AS build
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends gcc libc6-dev libinih-dev libjansson-dev liburing-dev meson ninja-build \
+    pkg-config python3-hatchling python3-pip python3-venv \
+ && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+# Fetched before the sources come, so that a change of those fetches nothing.
+COPY requirements.lock ./
+RUN pip download --quiet --no-cache-dir --require-hashes -d /wheels -r requirements.lock
+COPY LICENSE README.md CHANGELOG.md ./
+COPY server-core ./server-core
+COPY trials ./trials
+COPY tuner ./tuner
+COPY db ./db
+COPY agent ./agent
+COPY packaging ./packaging
+COPY --from=webui /src/dist /webui
+RUN PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels packaging/stage /stage /webui
 
 # --- what runs -------------------------------------------------------------------------------
-FROM python:3.11-slim
+FROM debian:bookworm-slim
 # The servers that can be tuned besides trimtab-httpd, and PHP for dynamic requests; none is started by its
 # package.
 # libinih reads trimtab-httpd's configuration, libjansson trimtab-load's results; setpriv (util-linux) ties
 # children to the daemon's life. An id of the machine in the image would be that of every machine that runs it.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends apache2-bin h2o iproute2 libinih1 libjansson4 lighttpd liburing2 nginx-light php-fpm util-linux \
+ && apt-get install -y --no-install-recommends apache2-bin h2o iproute2 libinih1 libjansson4 libstdc++6 lighttpd liburing2 \
+    nginx-light php-fpm python3 util-linux \
  && rm -rf /var/lib/apt/lists/* \
  && rm -f /etc/machine-id \
  && useradd --system --uid 10001 --home-dir /var/lib/trimtab --create-home trimtab
-COPY --from=server-core /build/httpd/trimtab-httpd /build/loadgen/trimtab-load /opt/trimtab/bin/
-COPY --from=webui /src/dist /opt/trimtab/webui
-COPY --from=python /opt/trimtab/venv /opt/trimtab/venv
-ENV PATH=/opt/trimtab/venv/bin:/opt/trimtab/bin:$PATH \
-    TRIMTAB_HTTPD_PATH=/opt/trimtab/bin/trimtab-httpd \
-    TRIMTAB_LOAD_PATH=/opt/trimtab/bin/trimtab-load \
-    TRIMTAB_WEBUI=/opt/trimtab/webui \
-    TRIMTAB_VAR=/var/lib/trimtab
+COPY --from=build /stage /
+ENV TRIMTAB_VAR=/var/lib/trimtab
 USER trimtab
 WORKDIR /var/lib/trimtab
 VOLUME /var/lib/trimtab

@@ -116,7 +116,7 @@ def test_web_ui_is_served(stack: httpx.Client) -> None:
 def test_daemon_is_unprivileged_and_its_root_is_read_only(stack: httpx.Client) -> None:
     """Inside the container the daemon is no root and can write nowhere but in its volume and /tmp."""
     assert compose("exec", "-T", "trimtab", "id", "-u").strip() == "10001"
-    write = "touch /opt/trimtab/x 2>/dev/null && echo writable || echo read-only"
+    write = "touch /usr/lib/trimtab/x 2>/dev/null && echo writable || echo read-only"
     assert compose("exec", "-T", "trimtab", "sh", "-c", write).strip() == "read-only"
 
 
