@@ -85,6 +85,43 @@ describe('LiveStore', () => {
     expect(store.points('runQueue', 112, 3600).map(({ y }) => y)).toEqual([2, 2]);
   });
 
+  it('keeps the whole hour when samples come ten times a second, of each second the mean', () => {
+    const store = new LiveStore(100);
+    for (let tenth = 0; tenth < 900; tenth++) {
+      const sample = at(1000 + tenth / 10, { interval_s: 0.1 });
+      if (sample.cpu) sample.cpu.run_queue = tenth % 10;
+      store.addSample(sample);
+    }
+    const points = store.points('runQueue', store.now, 90);
+    expect(points).toHaveLength(90);
+    expect(points.map(({ y }) => y).every((mean) => Math.abs(mean - 4.5) < 1e-9)).toBe(true);
+  });
+
+  it('does not mix two trials or rates that share a second', () => {
+    const store = new LiveStore();
+    for (const [tenth, rate] of [
+      [0, 1000],
+      [1, 1000],
+      [2, 2000],
+    ] as const) {
+      store.addSample({ ...loaded(100 + tenth / 10, 1, rate), interval_s: 0.1 });
+    }
+    expect(store.marks(store.now, 60).map(({ rate }) => rate)).toEqual([1000, 2000]);
+  });
+
+  it('a frozen copy stays as it was when it was taken', () => {
+    const store = new LiveStore();
+    store.addSample(at(100, { server_workers: { workers: [] } }));
+    store.addSample(at(101));
+    const frozen = store.frozen();
+    const before = frozen.points('runQueue', frozen.now, 60);
+    store.addSample(at(102, { missing: { memory: 'gone' } }));
+    store.addHistory([at(50), at(51)]);
+    expect(frozen.now).toBe(101);
+    expect(frozen.points('runQueue', frozen.now, 60)).toEqual(before);
+    expect(frozen.missing).toEqual({});
+  });
+
   it('sums replies by the hundred of their status', () => {
     const store = new LiveStore();
     store.addHistory([

@@ -12,8 +12,8 @@ import { columnNames, sampleRow } from './columns';
 const LONGEST_WINDOW_S = 3600;
 /** A chart shows at most so many points. */
 export const MAX_POINTS = 300;
-/** Samples of the stream that are kept to follow a history which arrives after them. */
-const RECENT = 120;
+/** For so many seconds samples of the stream are kept, to follow a history which arrives after them. */
+const RECENT_S = 120;
 /** After so many intervals without a sample a curve has a gap instead of a line across it. */
 const PAUSE_INTERVALS = 3.5;
 
@@ -35,7 +35,7 @@ export class LiveStore {
   histories = 0;
   private columns = new Map<string, number>();
   private samples: RingBuffer | null = null;
-  private readonly recent: CounterValues[] = [];
+  private recent: CounterValues[] = [];
   private readonly listeners = new Set<() => void>();
 
   constructor(private readonly capacity = LONGEST_WINDOW_S + 60) {}
@@ -59,7 +59,7 @@ export class LiveStore {
 
   /** The newest sample; one that is not newer than the last is ignored. */
   addSample(sample: CounterValues): void {
-    if (this.recent.length >= RECENT) this.recent.shift();
+    this.recent = this.recent.filter(({ time }) => time > sample.time - RECENT_S);
     this.recent.push(sample);
     if (!this.push(sample)) return;
     this.workers = sample.server_workers?.workers ?? [];
@@ -76,6 +76,17 @@ export class LiveStore {
     this.changed();
   }
 
+  /** What this store holds now, for charts that stand still while it goes on. */
+  frozen(): LiveStore {
+    const copy = new LiveStore(this.capacity);
+    copy.cpus = this.cpus;
+    copy.missing = this.missing;
+    copy.workers = this.workers;
+    copy.columns = this.columns;
+    copy.samples = this.samples?.copy() ?? null;
+    return copy;
+  }
+
   points(column: string, now: number, windowSeconds: number): Point[] {
     const index = this.columns.get(column);
     if (this.samples === null || index === undefined) return [];
@@ -87,7 +98,7 @@ export class LiveStore {
   marks(now: number, windowSeconds: number): Mark[] {
     const { samples } = this;
     if (samples === null) return [];
-    const [trialColumn, rateColumn] = [this.columns.get('trial') ?? 0, this.columns.get('rate') ?? 0];
+    const [trialColumn, rateColumn] = this.markColumns();
     const marks: Mark[] = [];
     let [lastTrial, lastRate] = [Number.NaN, Number.NaN];
     for (let i = samples.firstSince(now - windowSeconds); i < samples.length; i++) {
@@ -112,9 +123,30 @@ export class LiveStore {
     const pause = this.samples.length > 0 ? sample.time - this.samples.lastTime : 0;
     const interval = Math.max(1, sample.interval_s);
     if (pause > PAUSE_INTERVALS * interval) this.samples.push(sample.time - interval, []);
-    if (!this.samples.push(sample.time, sampleRow(sample, cpus))) return false;
-    this.missing = sample.missing;
-    return true;
+    const row = sampleRow(sample, cpus);
+    const taken = this.continues(sample.time, row)
+      ? this.samples.merge(sample.time, row)
+      : this.samples.push(sample.time, row);
+    if (taken) this.missing = sample.missing;
+    return taken;
+  }
+
+  /**
+   * Whether a row belongs into the last one: the same second, trial and rate. Ten samples a second would fill the ring
+   * in six minutes, and no chart draws more than one.
+   */
+  private continues(time: number, row: readonly number[]): boolean {
+    const { samples } = this;
+    if (samples === null || samples.length === 0) return false;
+    const last = samples.length - 1;
+    return (
+      Math.floor(samples.time(last)) === Math.floor(time) &&
+      this.markColumns().every((column) => Object.is(samples.value(last, column), row[column]))
+    );
+  }
+
+  private markColumns(): [number, number] {
+    return [this.columns.get('trial') ?? 0, this.columns.get('rate') ?? 0];
   }
 
   private changed(): void {

@@ -25,6 +25,10 @@ describe('windowPoints', () => {
     ]);
   });
 
+  it('ends at now, whatever has come since', () => {
+    expect(windowPoints(filled([1, 2, 3, 4]), 0, 101, 60, 1).map(({ y }) => y)).toEqual([1, 2]);
+  });
+
   it('averages groups counted on the clock', () => {
     const points = windowPoints(filled([1, 3, 5, 7]), 0, 103, 60, 2);
     expect(points.map((point) => point.y)).toEqual([2, 6]);

@@ -34,6 +34,7 @@ export function windowPoints(
   };
   for (let i = buffer.firstSince(now - windowSeconds); i < buffer.length; i++) {
     const time = buffer.time(i);
+    if (time > now) break;
     const own = Math.floor(time / groupSize);
     if (own !== group) {
       flush();

@@ -6,6 +6,8 @@ export class RingBuffer {
   private readonly values: Float64Array;
   private next = 0;
   private filled = 0;
+  /** How many rows the last one is the mean of, for each column. */
+  private readonly merged: Uint32Array;
 
   constructor(
     readonly capacity: number,
@@ -14,6 +16,7 @@ export class RingBuffer {
     if (!(capacity >= 1) || !(columns >= 1)) throw new RangeError('a ring buffer has rows and columns');
     this.times = new Float64Array(capacity);
     this.values = new Float64Array(capacity * columns);
+    this.merged = new Uint32Array(columns);
   }
 
   get length(): number {
@@ -29,11 +32,41 @@ export class RingBuffer {
     if (!(time > this.lastTime)) return false;
     this.times[this.next] = time;
     for (let column = 0; column < this.columns; column++) {
-      this.values[this.next * this.columns + column] = row[column] ?? Number.NaN;
+      const value = row[column] ?? Number.NaN;
+      this.values[this.next * this.columns + column] = value;
+      this.merged[column] = Number.isNaN(value) ? 0 : 1;
     }
     this.next = (this.next + 1) % this.capacity;
     this.filled = Math.min(this.filled + 1, this.capacity);
     return true;
+  }
+
+  /** Makes the last row the mean of those merged into it, at the time of the newest; false for one not later. */
+  merge(time: number, row: ArrayLike<number>): boolean {
+    if (this.filled === 0 || !(time > this.lastTime)) return false;
+    const last = this.slot(this.filled - 1);
+    this.times[last] = time;
+    for (let column = 0; column < this.columns; column++) {
+      const value = row[column] ?? Number.NaN;
+      if (Number.isNaN(value)) continue;
+      const place = last * this.columns + column;
+      const before = this.merged[column] as number;
+      const mean = before === 0 ? 0 : (this.values[place] as number);
+      this.values[place] = mean + (value - mean) / (before + 1);
+      this.merged[column] = before + 1;
+    }
+    return true;
+  }
+
+  /** The same rows once more, which stay as they are when this one goes on. */
+  copy(): RingBuffer {
+    const copy = new RingBuffer(this.capacity, this.columns);
+    copy.times.set(this.times);
+    copy.values.set(this.values);
+    copy.merged.set(this.merged);
+    copy.next = this.next;
+    copy.filled = this.filled;
+    return copy;
   }
 
   /** Time of row `index`, 0 being the oldest. */

@@ -10,6 +10,7 @@ import { Page } from '../../components/Page';
 import { useHost } from '../../hooks/useHost';
 import { useProgress } from '../../hooks/useProgress';
 import { useStoredSamples } from '../../hooks/useStoredSamples';
+import type { LiveStore } from '../../live/liveStore';
 import { useLiveView, usePause } from '../../live/useLiveView';
 import { CpuPanels } from '../../panels/CpuPanels';
 import { HostPanels } from '../../panels/HostPanels';
@@ -23,10 +24,10 @@ const DEFAULT_WINDOW: LiveWindow = 300;
 export function LivePage() {
   const { window = DEFAULT_WINDOW } = route.useSearch();
   const navigate = route.useNavigate();
-  const stored = useStoredSamples(window);
   const progress = useProgress();
-  const { frozenAt, setPaused } = usePause();
-  const paused = frozenAt !== null;
+  const { frozen, setPaused } = usePause();
+  const paused = frozen !== null;
+  const stored = useStoredSamples(window, !paused);
   const show = (seconds: LiveWindow) =>
     navigate({ search: { window: seconds }, replace: true, resetScroll: false });
   useActions([
@@ -76,16 +77,16 @@ export function LivePage() {
           {stored.error.message}
         </Message>
       )}
-      <Charts window={window} frozenAt={frozenAt} running={progress !== null} />
+      <Charts window={window} frozen={frozen} running={progress !== null} />
     </Page>
   );
 }
 
 /** What moves: apart from the head of the page, which does not. */
-function Charts(props: { window: LiveWindow; frozenAt: number | null; running: boolean }) {
-  const { window, frozenAt, running } = props;
+function Charts(props: { window: LiveWindow; frozen: LiveStore | null; running: boolean }) {
+  const { window, frozen, running } = props;
   const host = useHost();
-  const view = useLiveView(window, frozenAt);
+  const view = useLiveView(window, frozen);
   return (
     <>
       {Object.entries(view.store.missing).map(([source, reason]) => (
