@@ -3,10 +3,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
 import { keys } from '../api/keys';
+import { hostQuery } from '../hooks/useHost';
 import { forgetTrials } from '../hooks/useTrials';
 import { applyEvent } from './applyEvent';
 import { type ConnectionState, LiveConnection } from './liveConnection';
 import { LiveStore } from './liveStore';
+import { whileSeen } from './whileSeen';
 
 interface Live {
   state: ConnectionState;
@@ -36,9 +38,15 @@ export function LiveProvider({ children }: { children: ReactNode }) {
         forgetTrials(client);
         client.invalidateQueries();
       },
+      // Whoever catches the errors of queries learns from this one whether the daemon asks for its token.
+      refused: () => void client.fetchQuery({ ...hostQuery, retry: false, staleTime: 0 }).catch(() => {}),
     });
     connection.open();
-    return () => connection.close();
+    const end = whileSeen({ rest: () => connection.rest(), wake: () => connection.open() });
+    return () => {
+      end();
+      connection.close();
+    };
   }, [client, store]);
 
   const live = useMemo(() => ({ state, store }), [state, store]);

@@ -1,8 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FakeEventSource } from '../test/fakeEventSource';
-import { LiveConnection } from './liveConnection';
+import { LiveConnection, SILENCE_MS } from './liveConnection';
 
-const handlers = () => ({ event: vi.fn(), state: vi.fn(), resumed: vi.fn() });
+const handlers = () => ({ event: vi.fn(), state: vi.fn(), resumed: vi.fn(), refused: vi.fn() });
+const SAMPLE = { time: 1 };
+
+/** A stream that tells something. */
+const comesUp = () => {
+  FakeEventSource.last.opened();
+  FakeEventSource.last.emit('sample', SAMPLE);
+};
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -27,11 +34,62 @@ describe('LiveConnection', () => {
   it('says when it is lost, and when it is back asks for what was missed', () => {
     const got = handlers();
     new LiveConnection('/live', got).open();
-    FakeEventSource.last.opened();
+    comesUp();
     expect(got.resumed).not.toHaveBeenCalled();
     FakeEventSource.last.failed(EventSource.CONNECTING);
     expect(got.state).toHaveBeenLastCalledWith({ status: 'lost', since: Date.now() });
+    comesUp();
+    expect(got.state).toHaveBeenLastCalledWith({ status: 'open' });
+    expect(got.resumed).toHaveBeenCalledOnce();
+  });
+
+  it('is lost when the stream is up but silent, and open again only once something comes', () => {
+    const got = handlers();
+    new LiveConnection('/live', got).open();
+    comesUp();
+    const first = FakeEventSource.last;
+    vi.advanceTimersByTime(SILENCE_MS - 1000);
+    first.emit('sample', SAMPLE);
+    vi.advanceTimersByTime(SILENCE_MS - 1000);
+    expect(got.state).toHaveBeenLastCalledWith({ status: 'open' });
+    vi.advanceTimersByTime(1000);
+    expect(got.state).toHaveBeenLastCalledWith({ status: 'lost', since: Date.now() });
+    expect(first.readyState).toBe(EventSource.CLOSED);
     FakeEventSource.last.opened();
+    expect(got.state).toHaveBeenLastCalledWith(expect.objectContaining({ status: 'lost' }));
+    FakeEventSource.last.emit('sample', SAMPLE);
+    expect(got.state).toHaveBeenLastCalledWith({ status: 'open' });
+    expect(got.resumed).toHaveBeenCalledOnce();
+  });
+
+  it('leaves a browser that tries again by itself to do so, which tells the number of the last event', () => {
+    new LiveConnection('/live', handlers()).open();
+    comesUp();
+    const first = FakeEventSource.last;
+    first.failed(EventSource.CONNECTING);
+    vi.advanceTimersByTime(60_000);
+    expect(FakeEventSource.last).toBe(first);
+  });
+
+  it('says that it was refused, which a missing token may be the reason of', () => {
+    const got = handlers();
+    new LiveConnection('/live', got).open();
+    FakeEventSource.last.failed(EventSource.CONNECTING);
+    expect(got.refused).not.toHaveBeenCalled();
+    FakeEventSource.last.failed(EventSource.CLOSED);
+    expect(got.refused).toHaveBeenCalledOnce();
+  });
+
+  it('rests without a word of loss, and asks for what was missed when it is opened again', () => {
+    const got = handlers();
+    const connection = new LiveConnection('/live', got);
+    connection.open();
+    comesUp();
+    connection.rest();
+    expect(FakeEventSource.last.readyState).toBe(EventSource.CLOSED);
+    expect(got.state).toHaveBeenLastCalledWith({ status: 'connecting' });
+    connection.open();
+    comesUp();
     expect(got.state).toHaveBeenLastCalledWith({ status: 'open' });
     expect(got.resumed).toHaveBeenCalledOnce();
   });

@@ -1,7 +1,9 @@
 // The one live stream of a tab: /api/v1/live, reconnecting for as long as the page is open.
 //
 // The browser's EventSource reconnects by itself, with Last-Event-ID, after a broken connection. It gives up when
-// the daemon answers with an error (restarting, token missing); then this class opens a new one after a pause.
+// the daemon answers with an error (restarting, token missing); then this class opens a new one after a pause. A
+// stream counts as open from its first event on, and as lost when none has come for a while: the daemon sends a
+// sample every second, and a connection that is up but silent shows what has been.
 
 import { EVENT_NAMES, type LiveEvent } from './events';
 
@@ -12,18 +14,27 @@ export type ConnectionState =
   | { status: 'lost'; since: number };
 
 const RETRY_MS = 2000;
+/** As long as ten samples take to come. */
+export const SILENCE_MS = 10_000;
 
 export interface LiveHandlers {
   event(event: LiveEvent): void;
   state(state: ConnectionState): void;
-  /** The stream is back after a loss: what happened meanwhile may have been missed. */
+  /** The stream is back: what happened meanwhile may have been missed. */
   resumed(): void;
+  /** The daemon has answered with an error, which the browser does not tell; perhaps it asks for its token. */
+  refused(): void;
 }
 
 export class LiveConnection {
   private source: EventSource | null = null;
   private retry: ReturnType<typeof setTimeout> | undefined;
+  private watchdog: ReturnType<typeof setTimeout> | undefined;
   private lostSince: number | null = null;
+  /** No event has come since it was opened, lost or laid to rest. */
+  private waiting = true;
+  /** There was a stream before this one. */
+  private behind = false;
 
   constructor(
     private readonly url: string,
@@ -34,21 +45,19 @@ export class LiveConnection {
     this.close();
     const source = new EventSource(this.url);
     this.source = source;
-    source.onopen = () => {
-      this.handlers.state({ status: 'open' });
-      if (this.lostSince !== null) this.handlers.resumed();
-      this.lostSince = null;
-    };
+    source.onopen = () => this.watch();
     source.onerror = () => {
-      this.lostSince ??= Date.now();
-      this.handlers.state({ status: 'lost', since: this.lostSince });
-      if (source.readyState === EventSource.CLOSED) {
-        clearTimeout(this.retry);
-        this.retry = setTimeout(() => this.open(), RETRY_MS);
-      }
+      // From here on the browser tries again by itself, with the number of the last event.
+      clearTimeout(this.watchdog);
+      this.lost();
+      if (source.readyState !== EventSource.CLOSED) return;
+      this.handlers.refused();
+      clearTimeout(this.retry);
+      this.retry = setTimeout(() => this.open(), RETRY_MS);
     };
     for (const name of EVENT_NAMES) {
       source.addEventListener(name, (message) => {
+        this.arrived();
         this.handlers.event({
           event: name,
           data: JSON.parse((message as MessageEvent<string>).data),
@@ -59,7 +68,42 @@ export class LiveConnection {
 
   close(): void {
     clearTimeout(this.retry);
+    clearTimeout(this.watchdog);
     this.source?.close();
     this.source = null;
+    this.waiting = true;
+  }
+
+  /** Closes the stream until it is opened again; that is no loss to tell anybody of. */
+  rest(): void {
+    this.close();
+    this.lostSince = null;
+    this.behind = true;
+    this.handlers.state({ status: 'connecting' });
+  }
+
+  private arrived(): void {
+    this.watch();
+    if (!this.waiting) return;
+    this.waiting = false;
+    this.lostSince = null;
+    this.handlers.state({ status: 'open' });
+    if (this.behind) this.handlers.resumed();
+    this.behind = false;
+  }
+
+  private lost(): void {
+    this.waiting = true;
+    this.behind = true;
+    this.lostSince ??= Date.now();
+    this.handlers.state({ status: 'lost', since: this.lostSince });
+  }
+
+  private watch(): void {
+    clearTimeout(this.watchdog);
+    this.watchdog = setTimeout(() => {
+      this.lost();
+      this.open();
+    }, SILENCE_MS);
   }
 }
