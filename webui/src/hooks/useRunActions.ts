@@ -1,12 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useRef } from 'react';
+import { useEffect, useRef } from 'react';
 import { call } from '../api/call';
 import {
   noteRun,
   pauseRun,
   type RunDetail,
-  type RunNotes,
   type RunSpec,
   repeatTrial,
   resumeRun,
@@ -14,6 +13,7 @@ import {
   stopRun,
 } from '../api/generated';
 import { keys } from '../api/keys';
+import { runQuery } from './useRun';
 
 function useRunMutation<Input>(request: (input: Input) => Promise<RunDetail>) {
   const client = useQueryClient();
@@ -55,19 +55,20 @@ export function useStartAndWatch() {
   return { begin, isPending: start.isPending, error: start.error };
 }
 
-/** Asks a run to stop; it says `stopped` a moment later. */
-export function useStopRun() {
-  return useRunMutation((id: number) => call(stopRun({ path: { run_id: id } })));
-}
+/** What a user has written about a run. */
+export type Written = Pick<RunDetail, 'notes' | 'tags'>;
 
-/** Asks a run to pause; it does when its present trial has finished. */
-export function usePauseRun() {
-  return useRunMutation((id: number) => call(pauseRun({ path: { run_id: id } })));
-}
+export const sameWords = (a: Written, b: Written): boolean =>
+  a.notes === b.notes && a.tags.join('\n') === b.tags.join('\n');
 
-/** Replaces the notes or the tags of a run. */
+/** Replaces the notes and tags of a run; fails when they are no longer `known`, and has what they are read. */
 export function useNoteRun(id: number) {
-  return useRunMutation((body: RunNotes) => call(noteRun({ path: { run_id: id }, body })));
+  const client = useQueryClient();
+  return useRunMutation(async ({ known, ...body }: Written & { known: Written }) => {
+    const { notes, tags } = await client.fetchQuery({ ...runQuery(id), staleTime: 0 });
+    if (!sameWords({ notes, tags }, known)) throw new Error('The notes have been changed meanwhile.');
+    return call(noteRun({ path: { run_id: id }, body }));
+  });
 }
 
 /** Measures a trial's configuration once more; fails with status 409 while a run is going on. */
@@ -77,9 +78,43 @@ export function useRepeatTrial(id: number) {
   });
 }
 
-/** Goes on with a stopped, failed, interrupted or paused run; `evenIfChanged` also on another host or server. */
-export function useResumeRun() {
-  return useRunMutation(({ id, evenIfChanged = false }: { id: number; evenIfChanged?: boolean }) =>
+/**
+ * Pauses, stops and resumes a run. What was asked for, and what became of it, holds until the run is in another state,
+ * whoever has brought it there, or until something else is asked for.
+ */
+export function useRunControl({ id, state }: Pick<RunDetail, 'id' | 'state'>, paused: boolean) {
+  // It pauses when its present trial has finished; it says `stopped` a moment after it was asked to stop.
+  const pause = useRunMutation(() => call(pauseRun({ path: { run_id: id } })));
+  const stop = useRunMutation(() => call(stopRun({ path: { run_id: id } })));
+  const resume = useRunMutation((evenIfChanged: boolean) =>
     call(resumeRun({ path: { run_id: id }, query: { even_if_changed: evenIfChanged } })),
   );
+  const [forgetPause, forgetStop, forgetResume] = [pause.reset, stop.reset, resume.reset];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the state says when
+  useEffect(() => forgetStop(), [state, forgetStop]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these two say when
+  useEffect(() => {
+    forgetPause();
+    forgetResume();
+  }, [state, paused, forgetPause, forgetResume]);
+  const forget = () => {
+    forgetPause();
+    forgetStop();
+    forgetResume();
+  };
+  const asking = (request: () => void) => () => {
+    forget();
+    request();
+  };
+  return {
+    pause: { ask: asking(() => pause.mutate(undefined)), isPending: pause.isPending },
+    stop: { ask: asking(() => stop.mutate(undefined)) },
+    resume: {
+      /** `evenIfChanged`: also on another host or server. */
+      ask: (evenIfChanged = false) => asking(() => resume.mutate(evenIfChanged))(),
+      isPending: resume.isPending,
+    },
+    stopping: stop.isPending || (stop.isSuccess && state === 'running'),
+    error: stop.error ?? pause.error ?? resume.error,
+  };
 }

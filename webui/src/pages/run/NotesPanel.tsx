@@ -1,31 +1,45 @@
-// What its user has written about a run: a text, and words to find it again.
+// What its user has written about a run: a text, and words to find it again. Where somebody else has written meanwhile,
+// nothing is overwritten before its user has seen that.
 
 import { Button, TagsInput, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import type { RunDetail } from '../../api/generated';
+import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
-import { useNoteRun } from '../../hooks/useRunActions';
+import { sameWords, useNoteRun, type Written } from '../../hooks/useRunActions';
 import classes from './Run.module.css';
 
-export function NotesPanel({ run }: { run: RunDetail }) {
-  const [notes, setNotes] = useState(run.notes);
-  const [tags, setTags] = useState(run.tags);
-  const save = useNoteRun(run.id);
-  const changed = notes !== run.notes || tags.join('\n') !== run.tags.join('\n');
+export function NotesPanel({ run: { id, notes, tags } }: { run: RunDetail }) {
+  const stored: Written = { notes, tags };
+  /** What the form began with. */
+  const [known, setKnown] = useState(stored);
+  const [form, setForm] = useState(stored);
+  const save = useNoteRun(id);
+  const changed = !sameWords(form, known);
+  const take = (form: Written) => {
+    setKnown(stored);
+    setForm(form);
+    save.reset();
+  };
+  const behind = !sameWords(stored, known);
+  if (behind && (!changed || sameWords(form, stored))) {
+    setKnown(stored);
+    setForm(stored);
+  }
   return (
     <Panel title="Notes">
       <form
         className={classes.notes}
         onSubmit={(event) => {
           event.preventDefault();
-          save.mutate({ notes, tags });
+          save.mutate({ ...form, known });
         }}
       >
         <TagsInput
           label="Tags"
-          placeholder={tags.length === 0 ? 'Write a word and press Enter' : ''}
-          value={tags}
-          onChange={setTags}
+          placeholder={form.tags.length === 0 ? 'Write a word and press Enter' : ''}
+          value={form.tags}
+          onChange={(tags) => setForm({ ...form, tags })}
           maxTags={20}
           maxLength={40}
         />
@@ -34,11 +48,18 @@ export function NotesPanel({ run }: { run: RunDetail }) {
           rows={2}
           classNames={{ input: classes.growing }}
           maxLength={10_000}
-          value={notes}
-          onChange={(event) => setNotes(event.currentTarget.value)}
+          value={form.notes}
+          onChange={(event) => setForm({ ...form, notes: event.currentTarget.value })}
         />
+        {behind && <Newer stored={stored} onTheirs={() => take(stored)} onMine={() => take(form)} />}
         <div className={classes.notesActions}>
-          <Button type="submit" size="xs" variant="default" disabled={!changed} loading={save.isPending}>
+          <Button
+            type="submit"
+            size="xs"
+            variant="default"
+            disabled={!changed || behind}
+            loading={save.isPending}
+          >
             Save
           </Button>
           {save.isSuccess && !changed && (
@@ -46,7 +67,7 @@ export function NotesPanel({ run }: { run: RunDetail }) {
               Saved.
             </span>
           )}
-          {save.error && (
+          {save.error && !behind && (
             <span role="alert" className={classes.failed}>
               {save.error.message}
             </span>
@@ -54,5 +75,27 @@ export function NotesPanel({ run }: { run: RunDetail }) {
         </div>
       </form>
     </Panel>
+  );
+}
+
+function Newer(props: { stored: Written; onTheirs: () => void; onMine: () => void }) {
+  const { notes, tags } = props.stored;
+  return (
+    <Message
+      tone="bad"
+      title="These notes have been changed meanwhile, in another tab or by somebody else."
+      action={
+        <Button.Group>
+          <Button size="xs" variant="default" onClick={props.onTheirs}>
+            Take the newer ones
+          </Button>
+          <Button size="xs" variant="default" onClick={props.onMine}>
+            Keep mine
+          </Button>
+        </Button.Group>
+      }
+    >
+      {[tags.join(', '), notes].filter(Boolean).join(': ') || 'They are empty now.'}
+    </Message>
   );
 }

@@ -1,7 +1,9 @@
-import { cleanup, screen, waitFor } from '@testing-library/react';
+import { act, cleanup, screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
+import { useState } from 'react';
 import { expect, it } from 'vitest';
+import type { RunDetail } from '../../api/generated';
 import { progress, run } from '../../test/records';
 import { api, renderInApp, url } from '../../test/render';
 import { RunActions } from './RunActions';
@@ -79,4 +81,40 @@ it('pauses a running run, and offers to go on once that is asked for', async () 
   await renderInApp(<RunActions run={run()} progress={progress({ pause: 'requested' })} />);
   expect(screen.queryByRole('button', { name: 'Pause' })).toBeNull();
   expect(screen.getByRole('button', { name: 'Resume' })).toBeEnabled();
+});
+
+/** The actions of a run whose state a test changes, as the live stream does. */
+function follow() {
+  let change = (_: Partial<RunDetail>) => {};
+  function Followed() {
+    const [record, setRecord] = useState(run());
+    change = (changed) => setRecord({ ...record, ...changed });
+    return <RunActions run={record} progress={null} />;
+  }
+  return { page: <Followed />, change: (changed: Partial<RunDetail>) => act(() => change(changed)) };
+}
+
+it('can be stopped again once somebody else has resumed what was stopped here', async () => {
+  api.use(http.post(url('/runs/7/stop'), () => HttpResponse.json(run(), { status: 202 })));
+  const { page, change } = follow();
+  await renderInApp(page);
+  await userEvent.click(screen.getByRole('button', { name: 'Stop' }));
+  await screen.findByRole('button', { name: 'Stopping' });
+  change({ state: 'stopped' });
+  change({ state: 'running' });
+  expect(await screen.findByRole('button', { name: 'Stop' })).toBeEnabled();
+});
+
+it('says why a paused run does not go on', async () => {
+  api.use(
+    http.post(url('/runs/7/resume'), () =>
+      HttpResponse.json(
+        { error: { code: 'database-read-only', message: 'the database takes no record', field: null } },
+        { status: 503 },
+      ),
+    ),
+  );
+  await renderInApp(<RunActions run={run()} progress={progress({ pause: 'yes' })} />);
+  await userEvent.click(screen.getByRole('button', { name: 'Resume' }));
+  expect(await screen.findByRole('alert')).toHaveTextContent('the database takes no record');
 });

@@ -4,13 +4,14 @@ import {
   IconPlayerPauseFilled,
   IconPlayerPlayFilled,
   IconPlayerStopFilled,
+  IconRepeat,
 } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import { useActions } from '../../actions/ActionsProvider';
 import { ApiError } from '../../api/call';
 import type { Progress, RunDetail } from '../../api/generated';
 import { LinkButton } from '../../components/links';
-import { usePauseRun, useResumeRun, useStopRun } from '../../hooks/useRunActions';
+import { useRunControl } from '../../hooks/useRunActions';
 import { isCapacityOnly } from '../../maths/presets';
 import classes from './RunActions.module.css';
 
@@ -21,22 +22,25 @@ const CHANGED = 'run-changed';
 
 /** Pause and stop while it runs, resume when it can be, and the way to the exports. */
 export function RunActions({ run, progress }: { run: RunDetail; progress: Progress | null }) {
-  const stop = useStopRun();
-  const pause = usePauseRun();
-  const resume = useResumeRun();
   const paused = run.state === 'running' && progress !== null && progress.pause !== 'no';
-  const error = run.state === 'running' ? (stop.error ?? pause.error) : resume.error;
-  const stopping = stop.isPending || (stop.isSuccess && run.state === 'running');
+  const { state } = run;
+  const { pause, stop, resume, stopping, error } = useRunControl(run, paused);
   const navigate = useNavigate();
   const searches = !isCapacityOnly(run);
   useActions([
-    ...(run.state === 'running' && !paused
-      ? [{ title: `Pause run ${run.id}`, keys: 'p', run: () => pause.mutate(run.id) }]
+    ...(state === 'running' && !paused ? [{ title: `Pause run ${run.id}`, keys: 'p', run: pause.ask }] : []),
+    ...(state === 'running' ? [{ title: `Stop run ${run.id}`, run: stop.ask }] : []),
+    ...(paused || RESUMABLE.includes(state)
+      ? [{ title: `Resume run ${run.id}`, keys: 'p', run: () => resume.ask() }]
       : []),
-    ...(run.state === 'running' ? [{ title: `Stop run ${run.id}`, run: () => stop.mutate(run.id) }] : []),
-    ...(paused || RESUMABLE.includes(run.state)
-      ? [{ title: `Resume run ${run.id}`, keys: 'p', run: () => resume.mutate({ id: run.id }) }]
-      : []),
+    ...(state === 'running'
+      ? []
+      : [
+          {
+            title: `Tune again as in run ${run.id}`,
+            run: () => void navigate({ to: '/tune', search: { like: run.id } }),
+          },
+        ]),
     ...(searches
       ? [
           {
@@ -54,45 +58,52 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
   ]);
   return (
     <>
-      {run.state === 'running' && !paused && (
+      {state === 'running' && !paused && (
         <Button
           variant="default"
           leftSection={<IconPlayerPauseFilled size={15} aria-hidden />}
           disabled={stopping}
           loading={pause.isPending}
-          onClick={() => pause.mutate(run.id)}
+          onClick={pause.ask}
         >
           Pause
         </Button>
       )}
-      {run.state === 'running' && (
+      {state === 'running' && (
         <Button
           variant="default"
           leftSection={<IconPlayerStopFilled size={15} aria-hidden />}
           disabled={stopping}
-          onClick={() => stop.mutate(run.id)}
+          onClick={stop.ask}
         >
           {stopping ? 'Stopping' : 'Stop'}
         </Button>
       )}
-      {(paused || RESUMABLE.includes(run.state)) && (
+      {(paused || RESUMABLE.includes(state)) && (
         <Button
           variant="default"
           leftSection={<IconPlayerPlayFilled size={15} aria-hidden />}
           loading={resume.isPending}
-          onClick={() => {
-            stop.reset();
-            resume.mutate({ id: run.id });
-          }}
+          onClick={() => resume.ask()}
         >
           Resume
         </Button>
+      )}
+      {state !== 'running' && (
+        <LinkButton
+          to="/tune"
+          search={{ like: run.id }}
+          variant="default"
+          leftSection={<IconRepeat size={16} aria-hidden />}
+        >
+          Tune again
+        </LinkButton>
       )}
       {searches && (
         <LinkButton
           to="/runs/$id/export"
           params={{ id: run.id }}
-          variant={run.state === 'finished' ? 'filled' : 'default'}
+          variant={state === 'finished' ? 'filled' : 'default'}
           leftSection={<IconFileExport size={16} aria-hidden />}
         >
           Exports
@@ -104,11 +115,7 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
         </p>
       )}
       {error instanceof ApiError && error.code === CHANGED && (
-        <Button
-          variant="default"
-          loading={resume.isPending}
-          onClick={() => resume.mutate({ id: run.id, evenIfChanged: true })}
-        >
+        <Button variant="default" loading={resume.isPending} onClick={() => resume.ask(true)}>
           Resume anyway
         </Button>
       )}
