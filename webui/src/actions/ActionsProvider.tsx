@@ -13,6 +13,7 @@ import {
   useRef,
   useState,
 } from 'react';
+import { readStored, writeStored } from '../browser/stored';
 import { type Action, isWriting, KeySequence } from './actions';
 
 interface Actions {
@@ -28,7 +29,7 @@ const STORED = 'trimtab-keys';
 
 export function ActionsProvider({ children }: { children: ReactNode }) {
   const registered = useRef(new Map<string, readonly Action[]>());
-  const [keysOn, setOn] = useState(() => localStorage.getItem(STORED) !== 'off');
+  const [keysOn, setOn] = useState(() => readStored(STORED) !== 'off');
   const actions = useMemo(
     (): Actions => ({
       // What the page offers comes before what the frame offers.
@@ -37,7 +38,7 @@ export function ActionsProvider({ children }: { children: ReactNode }) {
       remove: (id) => registered.current.delete(id),
       keysOn,
       setKeysOn: (on) => {
-        localStorage.setItem(STORED, on ? 'on' : 'off');
+        writeStored(STORED, on ? 'on' : 'off');
         setOn(on);
       },
     }),

@@ -154,23 +154,27 @@ function DataTable({ caption, table }: { caption: string; table: ChartTable }) {
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {table.columns.map((column) => (
-              <th key={column} scope="col">
+            {table.columns.map((column, place) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: two columns may have the same name
+              <th key={place} scope="col">
                 {column}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {table.rows.map((row) => (
-            <tr key={row.join('|')}>
+          {table.rows.map((row, place) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: two rows may say the same
+            <tr key={place}>
               {row.map((cell, column) =>
                 column === 0 ? (
-                  <th key={table.columns[column]} scope="row">
+                  // biome-ignore lint/suspicious/noArrayIndexKey: as above
+                  <th key={column} scope="row">
                     {cell}
                   </th>
                 ) : (
-                  <td key={table.columns[column]}>{cell}</td>
+                  // biome-ignore lint/suspicious/noArrayIndexKey: as above
+                  <td key={column}>{cell}</td>
                 ),
               )}
             </tr>
