@@ -10,10 +10,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import httpx
 import pytest
 from fastapi import routing
+from trimtab_agent.study.announcer import Announcer
+from trimtab_trials.trial import TrialPurpose
 
 COMMAND = [sys.executable, "-c", "from trimtab_agent.terminal.main import main; main()"]
 
@@ -94,6 +97,27 @@ def test_present_progress_never_comes_before_an_older_one(daemon, monkeypatch):
         daemon.context.broadcaster.publish("log", {"message": "after"})
         told = [json.loads(event["data"]) for event in itertools.takewhile(_is_progress, events)]
     assert told == steps
+
+
+def test_whoever_comes_in_the_middle_of_a_trial_gets_what_it_has_measured(daemon, recorded_run, monkeypatch):
+    """A page that is reloaded draws the curve from its first rate on; recorded trials are read elsewhere."""
+    announcer = Announcer(daemon.repository, daemon.context.broadcaster, recorded_run.id)
+    recorded = daemon.repository.trial(recorded_run.id, 1)
+
+    def measure(trial: int, number: int) -> None:
+        measured = replace(recorded.measurements[0], number=number)
+        announcer.measured(trial, TrialPurpose.SEARCH, recorded.configuration, measured)
+
+    # The fourth trial was cut short, and has begun anew.
+    for trial, number in [(3, 1), (3, 2), (4, 1), (4, 2), (4, 1), (4, 2)]:
+        measure(trial, number)
+    announcer.recorded(replace(recorded, number=3))
+    monkeypatch.setattr(daemon.context.service, "under_way", lambda: announcer.under_way)
+    with live(daemon.client) as events:
+        await_listeners(daemon, 1)
+        measure(4, 3)
+        lines = [json.loads(next(events)["data"]) for _ in range(3)]
+    assert [(line["trial"], line["number"]) for line in lines] == [(4, 1), (4, 2), (4, 3)]
 
 
 @pytest.mark.parametrize("nonsense", ["x1", "-1", "9" * 5000])

@@ -18,10 +18,11 @@ class RunChange(Reply):
 
 
 class MeasurementLine(Reply):
-    """One rate has just been measured."""
+    """One rate has just been measured; `number` counts those of the trial, from 1."""
 
     run_id: int
     trial: int
+    number: int
     purpose: TrialPurpose
     configuration: Configuration
     rate_rps: float

@@ -1,6 +1,7 @@
 """Tells listeners and the database what happens in a run."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from trimtab_db import Repository
 from trimtab_db.records import RunPhase, RunState
@@ -19,6 +20,7 @@ class Announcer:
         self._broadcaster = broadcaster
         self._run_id = run_id
         self._phase = repository.run(run_id).phase
+        self._under_way: dict[int, tuple[dict[str, Any], ...]] = {}  # by the trial's number
 
     def phase(self, phase: RunPhase) -> None:
         """The run has entered a phase."""
@@ -54,23 +56,30 @@ class Announcer:
         self, trial: int, purpose: TrialPurpose, configuration: Configuration, measured: Measurement
     ) -> None:
         """A rate of the trial of that number has been measured."""
-        self._broadcaster.publish(
-            "measurement",
-            {
-                "run_id": self._run_id,
-                "trial": trial,
-                "purpose": purpose.value,
-                "configuration": configuration,
-                "rate_rps": measured.rate_rps,
-                "goodput_mbps": measured.goodput_mbps,
-                "reply_rate_rps": measured.reply_rate_rps,
-                "timed_out": measured.requests.timed_out,
-                "generator_limited": measured.generator_limited,
-            },
-        )
+        line = {
+            "run_id": self._run_id,
+            "trial": trial,
+            "number": measured.number,
+            "purpose": purpose.value,
+            "configuration": configuration,
+            "rate_rps": measured.rate_rps,
+            "goodput_mbps": measured.goodput_mbps,
+            "reply_rate_rps": measured.reply_rate_rps,
+            "timed_out": measured.requests.timed_out,
+            "generator_limited": measured.generator_limited,
+        }
+        before = () if measured.number == 1 else self._under_way.get(trial, ())
+        self._under_way[trial] = (*before, line)
+        self._broadcaster.publish("measurement", line)
+
+    @property
+    def under_way(self) -> list[dict[str, Any]]:
+        """The data of the `measurement` events of the trials that are not recorded yet."""
+        return [line for lines in list(self._under_way.values()) for line in lines]
 
     def recorded(self, trial: Trial) -> None:
         """A trial is in the database."""
+        self._under_way.pop(trial.number, None)
         self._broadcaster.publish(
             "trial",
             {

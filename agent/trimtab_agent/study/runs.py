@@ -9,7 +9,7 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
                   "rate_index", "rates", "best": {"configuration", "score"} | None, "elapsed_s", "eta_s",
                   "fraction", "pause": "no" | "requested" | "yes",
                   "load": trimtab-load's last progress line | None}
-    measurement  {"run_id", "trial", "purpose", "configuration", "rate_rps", "goodput_mbps",
+    measurement  {"run_id", "trial", "number", "purpose", "configuration", "rate_rps", "goodput_mbps",
                   "reply_rate_rps", "timed_out", "generator_limited"}
     trial        the recorded trial, as `GET runs/{id}/trials` has it, without its measurements
     run          {"run_id", "state", "phase"}
@@ -181,6 +181,11 @@ class RunService:
         """The data of the last `progress` event; None when no run is going on in this process."""
         study = self._study
         return None if study is None else study.progress.data
+
+    def under_way(self) -> list[dict[str, Any]]:
+        """The data of the `measurement` events so far of the trials that are going on in this process."""
+        study = self._study
+        return [] if study is None else study.under_way
 
     def estimate(self, spec: RunSpec) -> Estimate:
         """How many trials such a run would take, and how long; raises SpecError."""

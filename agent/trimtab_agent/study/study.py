@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from trimtab_db import Repository, records
 from trimtab_db.errors import DatabaseError
@@ -121,6 +122,11 @@ class Study:
             sampler=sampler,
             unwritten=self._paths.unwritten,
         )
+
+    @property
+    def under_way(self) -> list[dict[str, Any]]:
+        """The data of the `measurement` events of the trials that are going on; for any thread."""
+        return self._announcer.under_way
 
     def stop(self) -> None:
         """Asks for the end, from any thread; returns at once."""

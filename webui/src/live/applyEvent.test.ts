@@ -66,12 +66,13 @@ describe('applyEvent', () => {
   });
 
   it('collects the rates of the trial under way and starts over with the next trial', () => {
-    const measured = (trialNumber: number, rate_rps: number) =>
+    const measured = (trialNumber: number, rate_rps: number, number = rate_rps / 1000) =>
       applyEvent(client, store, {
         event: 'measurement',
         data: {
           run_id: 7,
           trial: trialNumber,
+          number,
           purpose: 'search',
           configuration: defaultConfiguration,
           rate_rps,
@@ -83,7 +84,21 @@ describe('applyEvent', () => {
       });
     measured(3, 1000);
     measured(3, 2000);
-    expect(client.getQueryData<LadderSoFar>(keys.ladderSoFar)?.measurements).toHaveLength(2);
+    const rates = () =>
+      client
+        .getQueryData<LadderSoFar>(keys.ladderSoFar)
+        ?.measurements.map(({ number, rate_rps }) => [number, rate_rps]);
+    const both = [
+      [1, 1000],
+      [2, 2000],
+    ];
+    expect(rates()).toEqual(both);
+    // Told once more to whoever comes back; and a rate may be driven twice.
+    measured(3, 1000);
+    measured(3, 2000);
+    expect(rates()).toEqual(both);
+    measured(3, 2000, 3);
+    expect(rates()).toEqual([...both, [3, 2000]]);
     measured(4, 1000);
     expect(client.getQueryData<LadderSoFar>(keys.ladderSoFar)).toMatchObject({
       trial: 4,

@@ -28,7 +28,7 @@ export function applyEvent(client: QueryClient, store: LiveStore, { event, data 
         trial: data.trial,
         measurements:
           known?.run_id === data.run_id && known.trial === data.trial
-            ? [...known.measurements, data]
+            ? [...known.measurements.filter(({ number }) => number < data.number), data]
             : [data],
       }));
       break;

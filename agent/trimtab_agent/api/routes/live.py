@@ -60,18 +60,21 @@ async def follow_live(
     `event:`.
 
     `data:` holds, in this order, CounterValues, Progress, TrialLine, MeasurementLine, RunChange,
-    LadderChange, LogLine, Lost. Everyone gets the present progress at once, if a run goes on; a listener that
-    comes back with `Last-Event-ID` also what it missed, as far as that is still kept.
+    LadderChange, LogLine, Lost. Everyone gets the present progress at once, if a run goes on, and what the
+    trial under way has measured so far; a listener that comes back with `Last-Event-ID` also what it missed,
+    as far as that is still kept.
     """
     subscription, arrived = listener.subscription, listener.arrived
     # Asked for before what has arrived is taken, so that nothing older than it comes after it.
-    progress = context.service.progress()
+    progress, under_way = context.service.progress(), context.service.under_way()
     closing = asyncio.create_task(context.closing.wait())
     lost = 0
     try:
         missed = subscription.drain()
         if progress is not None and not any(event.name == "progress" for event in missed):
             yield _event("progress", progress)
+        for line in under_way:
+            yield _event("measurement", line)
         for event in missed:
             yield _event(event.name, event.data, event.id)
         while not context.closing.is_set():

@@ -37,6 +37,7 @@ it('draws the climb while it goes on', async () => {
   const line = {
     run_id: 7,
     trial: 1,
+    number: 1,
     purpose: 'calibration',
     configuration: {},
     rate_rps: 500,
