@@ -2,6 +2,7 @@
 
 import { IconPlugConnectedX } from '@tabler/icons-react';
 import type { ConnectionState } from '../live/liveConnection';
+import { formatTime } from '../maths/format';
 import classes from './Connection.module.css';
 
 const WORDS = { connecting: 'Connecting', open: 'Live', lost: 'Disconnected' } as const;
@@ -17,11 +18,11 @@ export function ConnectionMark({ state }: { state: ConnectionState }) {
 
 export function DisconnectedBanner({ state }: { state: ConnectionState }) {
   if (state.status !== 'lost') return null;
-  const since = new Date(state.since).toLocaleTimeString('en-GB');
   return (
     <div className={classes.banner} role="alert">
       <IconPlugConnectedX size={18} stroke={1.75} aria-hidden />
-      The connection to the daemon was lost at {since}. What you see may be out of date; trying again.
+      The connection to the daemon was lost at {formatTime(state.since)}. What you see may be out of date;
+      trying again.
     </div>
   );
 }

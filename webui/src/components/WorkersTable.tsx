@@ -2,7 +2,7 @@
 
 import { Table } from '@mantine/core';
 import type { WorkerCounters } from '../api/generated';
-import { formatBytes, formatCount, formatNumber, formatSi } from '../maths/format';
+import { formatBytes, formatCount, formatPercent, formatPerSecond } from '../maths/format';
 import { ScrollTable } from './ScrollTable';
 import { ShareBar } from './ShareBar';
 
@@ -28,13 +28,13 @@ export function WorkersTable({ workers }: { workers: readonly WorkerCounters[] }
             <Table.Td ta="right">{worker.worker}</Table.Td>
             <Table.Td ta="right">{worker.pid}</Table.Td>
             <Table.Td ta="right">{formatCount(worker.connections_open)}</Table.Td>
-            <Table.Td ta="right">{formatSi(worker.connections_accepted_per_s, '/s')}</Table.Td>
-            <Table.Td ta="right">{formatSi(worker.requests_per_s, '/s')}</Table.Td>
+            <Table.Td ta="right">{formatPerSecond(worker.connections_accepted_per_s)}</Table.Td>
+            <Table.Td ta="right">{formatPerSecond(worker.requests_per_s)}</Table.Td>
             <Table.Td>
               <ShareBar share={(worker.requests_per_s ?? 0) / (most || 1)} />
             </Table.Td>
             <Table.Td ta="right">{`${formatBytes(worker.bytes_sent_per_s)}/s`}</Table.Td>
-            <Table.Td ta="right">{worker.cpu == null ? '–' : `${formatNumber(worker.cpu, 2)} %`}</Table.Td>
+            <Table.Td ta="right">{formatPercent(worker.cpu == null ? null : worker.cpu / 100, 1)}</Table.Td>
           </Table.Tr>
         ))}
       </Table.Tbody>

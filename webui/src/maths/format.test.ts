@@ -12,6 +12,7 @@ import {
   formatRate,
   formatSi,
   formatTime,
+  formatUnit,
 } from './format';
 
 describe('formatNumber', () => {
@@ -53,6 +54,8 @@ it('goodput and rates carry their units, and a missing value carries none', () =
 
 it.each([
   [512, '512\u00a0B'],
+  [1023, '1\u202f023\u00a0B'],
+  [2 ** 20 - 1, '1.00\u00a0MiB'],
   [5_123_580, '4.89\u00a0MiB'],
   [3 * 2 ** 30, '3.00\u00a0GiB'],
 ])('%s bytes are %s', (value, text) => {
@@ -61,13 +64,18 @@ it.each([
 
 it.each([
   [300, '300\u00a0µs'],
+  [999.6, '1.00\u00a0ms'],
   [2100, '2.10\u00a0ms'],
+  [999_900, '1.00\u00a0s'],
   [1_500_000, '1.50\u00a0s'],
 ])('%s microseconds are %s', (value, text) => {
   expect(formatMicroseconds(value)).toBe(text);
 });
 
 it.each([
+  [0, '0\u00a0s'],
+  [0.4, '0.4\u00a0s'],
+  [0.97, '1\u00a0s'],
   [4.4, '4\u00a0s'],
   [303, '5\u00a0min\u00a003\u00a0s'],
   [7800, '2\u00a0h\u00a010\u00a0min'],
@@ -90,9 +98,38 @@ it('a share is written in per cent', () => {
   expect(formatPercent(0.1234, 1)).toBe('12.3\u00a0%');
 });
 
+it.each([
+  [0, '0'],
+  [0.4, '0.4'],
+  [5, '5'],
+  [9.96, '10'],
+  [12.4, '12'],
+  [1321.4, '1\u202f321'],
+])('a rate of %s is %s requests per second, and never none', (rate, text) => {
+  expect(formatRate(rate)).toBe(`${text}\u00a0req/s`);
+});
+
+it('goodput keeps its unit, so that figures compare digit by digit', () => {
+  expect(formatMbps(4000)).toBe('4\u202f000\u00a0Mbps');
+  expect(formatUnit(4000, 'Mbps')).toBe(formatMbps(4000));
+});
+
+it.each([
+  [12.34, '%', '12.3\u00a0%'],
+  [1, 'connections', '1\u00a0connection'],
+  [2100, 'us', '2.10\u00a0ms'],
+  [2048, 'By', '2.00\u00a0KiB'],
+  [0.4, 'requests/s', '0.4\u00a0req/s'],
+  [3, 'tasks', '3.00\u00a0tasks'],
+  [3, '', '3.00'],
+])('%s with the unit %s is %s', (value, unit, text) => {
+  expect(formatUnit(value, unit)).toBe(text);
+});
+
 it('a time that cannot be read is shown as missing', () => {
   expect(formatTime('not a time')).toBe('–');
-  expect(formatTime('2026-11-21T12:00:00Z')).toContain('2026');
+  expect(formatTime('2026-11-21T12:00:00Z')).toMatch(/^2[12] Nov 2026, \d\d:\d\d:\d\d [A-Z]/);
+  expect(formatTime(0)).toContain('19');
 });
 
 it('says how sure an interval is without digits that say nothing', () => {

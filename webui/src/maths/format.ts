@@ -1,5 +1,10 @@
 // Numbers as people read them: with a unit, three significant digits, and the same digits everywhere. No line ends
-// between a number and its unit.
+// between a number and its unit. Nothing else in the web UI makes texts of numbers or times.
+//
+// Goodput is told in Mbps and rates in requests per second however large they are: figures beside each other then
+// compare digit by digit. What is counted for the sake of an impression has a prefix (`12.3 k/s`).
+
+import { tickText } from './ticks';
 
 const NONE = '–';
 const SI = [
@@ -14,6 +19,10 @@ const BINARY = [
   { factor: 2 ** 20, unit: 'MiB' },
   { factor: 2 ** 10, unit: 'KiB' },
 ] as const;
+
+/** From here on a value is written with the next unit: `1 024 KiB` is `1.00 MiB`, and `1 000 µs` is `1.00 ms`. */
+const BINARY_EDGE = 1023.5 / 1024;
+const DECIMAL_EDGE = 0.9995;
 
 /** Thousands set apart by a narrow no-break space. */
 function group(digits: string): string {
@@ -31,6 +40,16 @@ export function formatNumber(value: number | null | undefined, significant = 3):
   return group(value.toFixed(decimals)).replace('-', '−');
 }
 
+/** A figure of a target or a rule, with the unit that came with it. */
+export function formatUnit(value: number, unit: string): string {
+  if (unit === 'Mbps') return formatMbps(value);
+  if (unit === 'B' || unit === 'By') return formatBytes(value);
+  if (unit === 'us' || unit === 'µs') return formatMicroseconds(value);
+  if (unit === 'requests/s') return formatRate(value);
+  if (unit === 'connections') return formatConnections(value);
+  return `${formatNumber(value)}\u00a0${unit}`.trimEnd();
+}
+
 /** A count: always whole. */
 export function formatCount(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
@@ -40,12 +59,23 @@ export function formatCount(value: number | null | undefined): string {
 /** `12.3 k`-style with an SI prefix before the unit, e.g. `formatSi(12_300, 'req/s')` = `12.3 kreq/s`. */
 export function formatSi(value: number | null | undefined, unit = ''): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
-  const { factor, prefix } = SI.find((step) => Math.abs(value) >= step.factor * 0.9995) ?? {
+  const { factor, prefix } = SI.find((step) => Math.abs(value) >= step.factor * DECIMAL_EDGE) ?? {
     factor: 1,
     prefix: '',
   };
   return `${formatNumber(value / factor)}\u00a0${prefix}${unit}`.trimEnd();
 }
+
+/** A count for the sake of an impression: whole below a thousand, else with a prefix, `12.3 k`. */
+export function formatMany(value: number | null | undefined): string {
+  return value !== null && value !== undefined && value < 1000 ? formatCount(value) : formatSi(value);
+}
+
+export const formatConnections = (count: number | null | undefined): string =>
+  `${formatCount(count)}\u00a0${count === 1 ? 'connection' : 'connections'}`;
+
+/** What happens so many times a second: `12.3 k/s`. */
+export const formatPerSecond = (value: number | null | undefined): string => formatSi(value, '/s');
 
 /** Goodput, given in 10^6 bit/s. */
 export function formatMbps(value: number | null | undefined): string {
@@ -54,26 +84,40 @@ export function formatMbps(value: number | null | undefined): string {
     : `${formatNumber(value)}\u00a0Mbps`;
 }
 
+/** Requests per second: whole, but for the few that would be none then (`0.4 req/s`). */
 export function formatRate(rps: number | null | undefined): string {
-  return rps === null || rps === undefined || !Number.isFinite(rps) ? NONE : `${formatCount(rps)}\u00a0req/s`;
+  if (rps === null || rps === undefined || !Number.isFinite(rps)) return NONE;
+  const text = Math.abs(rps) < 10 ? tickText(formatNumber(rps, 2)) : formatCount(rps);
+  return `${text}\u00a0req/s`;
 }
 
 export function formatBytes(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined || !Number.isFinite(bytes)) return NONE;
-  const step = BINARY.find(({ factor }) => Math.abs(bytes) >= factor);
+  const step = BINARY.find(({ factor }) => Math.abs(bytes) >= factor * BINARY_EDGE);
   return step ? `${formatNumber(bytes / step.factor)}\u00a0${step.unit}` : `${formatCount(bytes)}\u00a0B`;
 }
 
 /** A latency, given in microseconds. */
 export function formatMicroseconds(us: number | null | undefined): string {
   if (us === null || us === undefined || !Number.isFinite(us)) return NONE;
-  if (Math.abs(us) < 1000) return `${formatNumber(us)}\u00a0µs`;
-  return Math.abs(us) < 1e6 ? `${formatNumber(us / 1e3)}\u00a0ms` : `${formatNumber(us / 1e6)}\u00a0s`;
+  if (Math.abs(us) < 1e3 * DECIMAL_EDGE) return `${formatNumber(us)}\u00a0µs`;
+  return Math.abs(us) < 1e6 * DECIMAL_EDGE
+    ? `${formatNumber(us / 1e3)}\u00a0ms`
+    : `${formatNumber(us / 1e6)}\u00a0s`;
 }
+
+/** CPU time, given in seconds: of a thousand requests it is a matter of milliseconds. */
+export const formatCpu = (seconds: number | null | undefined): string =>
+  formatMicroseconds(seconds === null || seconds === undefined ? null : 1e6 * seconds);
+
+/** Memory of a server, given in bytes: in MB, as its limits are written and the outcome tells it. */
+export const formatMegabytes = (bytes: number | null | undefined): string =>
+  bytes === null || bytes === undefined ? NONE : `${formatNumber(bytes / 1e6)}\u00a0MB`;
 
 /** A duration in words short enough for a table: `42 s`, `5 min 03 s`, `2 h 10 min`, `3 d 4 h`. */
 export function formatDuration(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return NONE;
+  if (seconds > 0 && seconds < 0.95) return `${formatNumber(seconds, 1)}\u00a0s`;
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 60) return `${whole}\u00a0s`;
   const two = (n: number) => n.toString().padStart(2, '0');
@@ -98,10 +142,13 @@ export function formatPercent(share: number | null | undefined, decimals = 0): s
   return `${(share * 100).toFixed(decimals)}\u00a0%`;
 }
 
-/** A point in time in the reader's own zone, to the second: `21 Nov 2026, 14:03:22`. */
-export function formatTime(iso: string | null | undefined): string {
-  if (!iso) return NONE;
-  const date = new Date(iso);
+/**
+ * A point in time, as a text or in ms since the epoch, in the reader's own zone, which is named, to the second:
+ * `21 Nov 2026, 14:03:22 CET`.
+ */
+export function formatTime(at: string | number | null | undefined): string {
+  if (at === null || at === undefined || at === '') return NONE;
+  const date = new Date(at);
   if (Number.isNaN(date.getTime())) return NONE;
   return date.toLocaleString('en-GB', {
     day: 'numeric',
@@ -110,5 +157,6 @@ export function formatTime(iso: string | null | undefined): string {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
+    timeZoneName: 'short',
   });
 }

@@ -2,7 +2,7 @@
 // take the place of the rates in everything the API tells.
 
 import type { RunDetail } from '../api/generated';
-import { formatCount, formatRate } from './format';
+import { formatConnections, formatCount, formatRate } from './format';
 
 export interface Rungs {
   /** The name of one, for an axis or the head of a column. */
@@ -17,7 +17,7 @@ const OPEN: Rungs = { name: 'Rate', over: 'offered rate', format: formatRate };
 const CLOSED: Rungs = {
   name: 'Connections',
   over: 'connections',
-  format: (rung) => `${formatCount(rung)}\u00a0${rung === 1 ? 'connection' : 'connections'}`,
+  format: formatConnections,
 };
 
 const EITHER: Rungs = {

@@ -3,10 +3,10 @@ import type { CpuLayout } from '../api/generated';
 import { TimeChart } from '../charts/TimeChart';
 import { Panel } from '../components/Panel';
 import { CPU_STATES, cpuColumn } from '../live/columns';
-import { formatNumber } from '../maths/format';
+import { formatPercent } from '../maths/format';
 import type { View } from './view';
 
-const percent = (value: number) => `${formatNumber(value, 2)} %`;
+const percent = (value: number) => formatPercent(value / 100, 1);
 
 /** What a CPU is there for while a run goes on. */
 function roleOf(cpu: number, layout: CpuLayout | undefined): string {

@@ -1,11 +1,9 @@
 import { TimeChart } from '../charts/TimeChart';
 import { Panel } from '../components/Panel';
 import type { ScalarColumn } from '../live/columns';
-import { formatBytes, formatCount, formatNumber, formatSi } from '../maths/format';
+import { formatBytes, formatMany, formatNumber, formatPerSecond } from '../maths/format';
 import type { View } from './view';
 
-const count = (value: number) => (value < 1000 ? formatCount(value) : formatSi(value));
-const perSecond = (value: number) => formatSi(value, '/s');
 const bytesPerSecond = (value: number) => `${formatBytes(value)}/s`;
 const tasks = (value: number) => formatNumber(value, 2);
 
@@ -26,7 +24,7 @@ const PANELS: readonly PanelSpec[] = [
     title: 'Connections',
     description: 'By the server’s own count, while one runs.',
     label: 'Open connections of the server',
-    format: count,
+    format: formatMany,
     series: [{ column: 'connections', label: 'open' }],
     empty: NO_SERVER,
   },
@@ -34,7 +32,7 @@ const PANELS: readonly PanelSpec[] = [
     title: 'Requests by status',
     description: 'Replies the server has sent, by the hundred of their status.',
     label: 'Replies per second by status',
-    format: perSecond,
+    format: formatPerSecond,
     series: [
       { column: 'replies2xx', label: '2xx' },
       { column: 'replies3xx', label: '3xx' },
@@ -47,7 +45,7 @@ const PANELS: readonly PanelSpec[] = [
     title: 'Accepts',
     description: 'Connections taken from the accept queue.',
     label: 'Connections accepted per second',
-    format: perSecond,
+    format: formatPerSecond,
     series: [{ column: 'accepts', label: 'accepted' }],
     empty: NO_SERVER,
   },
@@ -63,7 +61,7 @@ const PANELS: readonly PanelSpec[] = [
     title: 'Queue drops',
     description: 'Connections and packets that met a full queue.',
     label: 'Drops per second by queue',
-    format: perSecond,
+    format: formatPerSecond,
     series: [
       { column: 'listenOverflows', label: 'accept queue' },
       { column: 'synDrops', label: 'SYN queue' },
@@ -74,14 +72,14 @@ const PANELS: readonly PanelSpec[] = [
     title: 'Retransmits',
     description: 'TCP segments sent again, of the whole host.',
     label: 'Retransmitted segments per second',
-    format: perSecond,
+    format: formatPerSecond,
     series: [{ column: 'retransmits', label: 'segments' }],
   },
   {
     title: 'Context switches and interrupts',
     description: 'Of the whole host.',
     label: 'Context switches and interrupts per second',
-    format: perSecond,
+    format: formatPerSecond,
     series: [
       { column: 'contextSwitches', label: 'switches' },
       { column: 'interrupts', label: 'interrupts' },
@@ -123,7 +121,7 @@ const PANELS: readonly PanelSpec[] = [
     title: 'Refaults',
     description: 'File pages read again soon after they were dropped: the cache is too small.',
     label: 'Page cache refaults and major faults per second',
-    format: perSecond,
+    format: formatPerSecond,
     series: [
       { column: 'refaults', label: 'refaults' },
       { column: 'majorFaults', label: 'major faults' },

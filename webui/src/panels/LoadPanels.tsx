@@ -1,12 +1,8 @@
 import { TimeChart, type TimeSeries } from '../charts/TimeChart';
 import { Message } from '../components/Message';
 import { Panel } from '../components/Panel';
-import { formatMicroseconds, formatSi } from '../maths/format';
+import { formatMbps, formatMicroseconds, formatRate } from '../maths/format';
 import type { View } from './view';
-
-const mbps = (value: number) => formatSi(value * 1e6, 'bps');
-const perSecond = (value: number) => formatSi(value, 'req/s');
-const microseconds = (value: number) => formatMicroseconds(value);
 
 const GOODPUT: readonly TimeSeries[] = [{ label: 'goodput', column: 'goodput' }];
 const REPLIES: readonly TimeSeries[] = [
@@ -39,18 +35,18 @@ export function LoadPanels({ view, running }: { view: View; running: boolean }) 
   return (
     <>
       <Panel title="Goodput" description="Replies completed in time, as the load generator sees them.">
-        <TimeChart view={view} label="Goodput in bits per second" series={GOODPUT} format={mbps} />
+        <TimeChart view={view} label="Goodput in Mbps" series={GOODPUT} format={formatMbps} />
       </Panel>
       <Panel title="Reply rate" description="What is offered, and replies of any kind.">
         <TimeChart
           view={view}
           label="Requests offered and replies per second"
           series={REPLIES}
-          format={perSecond}
+          format={formatRate}
         />
       </Panel>
       <Panel title="Latency" description="Of whole replies, from the intended start of the request.">
-        <TimeChart view={view} label="Latency of replies" series={LATENCIES} format={microseconds} />
+        <TimeChart view={view} label="Latency of replies" series={LATENCIES} format={formatMicroseconds} />
       </Panel>
     </>
   );

@@ -6,7 +6,7 @@ import type { Interrupt, Topology } from '../../api/generated';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { cssColour, sequentialColour, textColourOn } from '../../maths/colourScale';
-import { formatCount, formatSi } from '../../maths/format';
+import { formatMany } from '../../maths/format';
 import { cpuRanges } from './cpus';
 
 const total = ({ counts }: Interrupt) => Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -68,7 +68,7 @@ function Count({ count, of }: { count: number; of: number }) {
   const colour = sequentialColour(count / of);
   return (
     <Table.Td ta="right" style={{ background: cssColour(colour), color: textColourOn(colour) }}>
-      {count < 1000 ? formatCount(count) : formatSi(count)}
+      {formatMany(count)}
     </Table.Td>
   );
 }

@@ -37,7 +37,7 @@ it('shows what a rule fired on, with its threshold, as a chart and as a table', 
   await renderInApp(<DiagnosisPanel run={{ id: 7, loop: 'open' }} findings={[starving]} />);
   expect(
     await screen.findByLabelText(
-      /requests timed out over rate: .*at most 8\.00 %; the rule fires above 2\.00 %/,
+      /requests timed out over rate: .*at most 8\.00\s%; the rule fires above 2\.00\s%/,
     ),
   ).toBeInTheDocument();
   await userEvent.click(screen.getByRole('button', { name: /of requests timed out over rate/ }));

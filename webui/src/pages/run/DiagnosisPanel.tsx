@@ -5,7 +5,7 @@ import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { ShareBar } from '../../components/ShareBar';
-import { formatBytes, formatCount, formatMbps, formatMicroseconds, formatNumber } from '../../maths/format';
+import { formatCount, formatUnit } from '../../maths/format';
 import { type Rungs, rungsOf } from '../../maths/rungs';
 import classes from './Run.module.css';
 
@@ -46,7 +46,7 @@ export function DiagnosisPanel({ run, findings }: DiagnosisPanelProps) {
                   <div key={fact.name}>
                     <dt>{fact.name}</dt>
                     <dd>
-                      {valueText(fact.value, fact.unit ?? '')}
+                      {formatUnit(fact.value, fact.unit ?? '')}
                       {isShare(fact) && <ShareBar share={fact.value / 100} />}
                     </dd>
                   </div>
@@ -75,7 +75,7 @@ export function DiagnosisPanel({ run, findings }: DiagnosisPanelProps) {
 /** What the rule looked at, with the bound at which it fires. */
 function Evidence({ chart, rungs }: { chart: EvidenceChart; rungs: Rungs }) {
   const { x_name, y_name, y_unit, series, threshold, fires } = chart;
-  const inUnit = (value: number) => valueText(value, y_unit);
+  const inUnit = (value: number) => formatUnit(value, y_unit);
   return (
     <CurveChart
       label={`${y_name} over ${x_name}`}
@@ -90,12 +90,3 @@ function Evidence({ chart, rungs }: { chart: EvidenceChart; rungs: Rungs }) {
 }
 
 const isShare = ({ unit, value }: Fact) => unit === '%' && value >= 0 && value <= 100;
-
-function valueText(value: number, unit: string): string {
-  if (unit === 'Mbps') return formatMbps(value);
-  if (unit === 'B' || unit === 'By') return formatBytes(value);
-  if (unit === 'us' || unit === 'µs') return formatMicroseconds(value);
-  if (unit === 'requests/s') return rungsOf('open').format(value);
-  if (unit === 'connections') return rungsOf('closed').format(value);
-  return `${formatNumber(value)} ${unit}`.trimEnd();
-}

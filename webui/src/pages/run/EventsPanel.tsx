@@ -2,6 +2,7 @@ import { Loadable } from '../../components/Loadable';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { useEvents } from '../../hooks/useEvents';
+import { formatTime } from '../../maths/format';
 import classes from './Run.module.css';
 
 /** What happened in the run, the newest first. */
@@ -18,7 +19,7 @@ export function EventsPanel({ runId }: { runId: number }) {
             <ol className={classes.log} tabIndex={0} aria-label="Log, newest first">
               {rows.toReversed().map((event) => (
                 <li key={`${event.at} ${event.message}`} data-level={event.level}>
-                  <time dateTime={event.at}>{new Date(event.at).toLocaleTimeString('en-GB')}</time>
+                  <time dateTime={event.at}>{formatTime(event.at)}</time>
                   <span>{event.level}</span>
                   <span>{event.message}</span>
                 </li>

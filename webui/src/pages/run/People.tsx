@@ -5,9 +5,9 @@ import type { Figure as Interval, Performance } from '../../api/generated';
 import { IntervalBars } from '../../charts/IntervalBars';
 import { Figure } from '../../components/Figure';
 import { GainText } from '../../components/GainText';
-import { formatMbps, formatMicroseconds, formatRate } from '../../maths/format';
+import { formatCpu, formatMbps, formatMegabytes, formatMicroseconds, formatRate } from '../../maths/format';
 import { intervalText, leastText } from '../../maths/intervals';
-import { type Finalist, formatCpu, formatMegabytes, TOLD, type Told } from './finalists';
+import { type Finalist, TOLD, type Told } from './finalists';
 import classes from './Run.module.css';
 
 interface HeadlineProps {

@@ -1,7 +1,7 @@
 // What the Run page derives from a run and its trials. Pure.
 
 import type { Outcome, Role, Space, TrialSummary, Verdict } from '../../api/generated';
-import { formatMbps, formatNumber } from '../../maths/format';
+import { formatMbps, formatMegabytes, formatMicroseconds } from '../../maths/format';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { sameConfiguration } from '../../maths/knobDiff';
 import { type NumberListText, textOf } from '../../maths/numberList';
@@ -69,18 +69,22 @@ export function gainOver(score: number | null | undefined, base: number | null |
   return score == null || !base ? null : score / base - 1;
 }
 
-const COST_UNITS: Readonly<Record<string, string>> = { rss: 'MB', p999: 'ms' };
+/** Costs come in MB and in ms. */
+const COSTS: Readonly<Record<string, (value: number) => string>> = {
+  rss: (megabytes) => formatMegabytes(1e6 * megabytes),
+  p999: (milliseconds) => formatMicroseconds(1e3 * milliseconds),
+};
 
 /** A second objective as an axis or a column names it. */
 export const secondName = (objective: string): string =>
   objective === 'rss' ? 'rss: memory (PSS) at its peak' : objective;
 
 /** Whether less of a second objective is better. */
-export const isCost = (objective: string): boolean => objective in COST_UNITS;
+export const isCost = (objective: string): boolean => objective in COSTS;
 
 /** A figure of a second objective with its unit. */
 export const formatSecond = (objective: string, value: number | null | undefined): string =>
-  isCost(objective) && value != null ? `${formatNumber(value)} ${COST_UNITS[objective]}` : formatMbps(value);
+  value == null ? formatMbps(null) : (COSTS[objective] ?? formatMbps)(value);
 
 /** How many trials got each verdict, the most frequent first. */
 export function verdictCounts(trials: readonly TrialSummary[]): [Verdict, number][] {

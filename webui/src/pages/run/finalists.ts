@@ -2,7 +2,7 @@
 // and what each does, in words. Pure.
 
 import type { Figure, Outcome, Performance, RankedConfiguration } from '../../api/generated';
-import { formatMbps, formatMicroseconds, formatNumber, formatRate } from '../../maths/format';
+import { formatCpu, formatMbps, formatMegabytes, formatMicroseconds, formatRate } from '../../maths/format';
 import { changedKnobs, describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
 
 export interface Finalist {
@@ -46,12 +46,6 @@ function numbered(one: Omit<Finalist, 'style'>, all: readonly Omit<Finalist, 'st
   return namesakes.length === 1 ? one.name : `${one.name} ${namesakes.indexOf(one) + 1}`;
 }
 
-export const formatCpu = (seconds: number | null | undefined): string =>
-  formatMicroseconds(seconds == null ? null : 1e6 * seconds);
-
-/** Memory as the sentence of the outcome tells it. */
-export const formatMegabytes = (bytes: number | null | undefined): string =>
-  bytes == null ? formatNumber(null) : `${formatNumber(bytes / 1e6)}\u00a0MB`;
 
 /** A row of the table: what is told, of whom, how. */
 export interface Told {

@@ -6,7 +6,7 @@ import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { ShareBar } from '../../components/ShareBar';
 import { WorkersTable } from '../../components/WorkersTable';
-import { formatNumber } from '../../maths/format';
+import { formatPercent } from '../../maths/format';
 import type { Rungs } from '../../maths/rungs';
 import { flatCounters } from './flatCounters';
 import classes from './Trial.module.css';
@@ -42,7 +42,7 @@ export function RatePanels({ measurement, rungs }: { measurement: Measurement; r
                   </Table.Td>
                   {STATES.map((state) => (
                     <Table.Td key={state} ta="right">
-                      {formatNumber(cpu[state], 2)}
+                      {formatPercent(cpu[state] == null ? null : cpu[state] / 100, 1)}
                     </Table.Td>
                   ))}
                 </Table.Tr>

@@ -26,7 +26,7 @@ describe('flatCounters', () => {
   it('names what lies deep by its path', () => {
     expect(flatCounters({ softnet: [{ cpu: 0, dropped: 2 }], verdict: 'ok', none: null })).toEqual([
       ['softnet.0.cpu', '0'],
-      ['softnet.0.dropped', '2.000'],
+      ['softnet.0.dropped', '2.00'],
       ['verdict', 'ok'],
     ]);
   });
