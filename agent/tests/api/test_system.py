@@ -216,3 +216,17 @@ def test_metrics_tell_how_far_the_run_has_come(daemon, monkeypatch):
     assert 'trimtab_run_progress_ratio{run="7"} 0.25' in lines
     assert 'trimtab_run_replies_per_second{run="7"} 950.5' in lines
     assert not [line for line in lines if "offered" in line or "best_score" in line]
+
+
+def test_values_of_a_pasted_file_are_read_and_nothing_of_the_host(daemon, tmp_path):
+    """What it includes stays closed: who may start runs in the browser may not read the host's files."""
+    hidden = tmp_path / "hidden.conf"
+    hidden.write_text("worker_processes 7;\n")
+    text = f"include {hidden};\nevents {{ worker_connections 321; }}\nhttp {{ keepalive_timeout 5s; }}\n"
+    reply = daemon.client.post("/api/v1/targets/nginx/values", json={"text": text})
+    assert reply.status_code == 200, reply.text
+    values = reply.json()["values"]
+    assert values["worker_connections"] == 321
+    assert "worker_processes" not in values
+    wrong = daemon.client.post("/api/v1/targets/nginx/values", json={"text": "events {"})
+    assert (wrong.status_code, wrong.json()["error"]["field"]) == (422, "text")

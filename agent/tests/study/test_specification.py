@@ -179,6 +179,30 @@ def test_users_own_file_is_taken_as_it_is(tmp_path):
     assert plan.space.default()["MaxRequestWorkers"] == 400
 
 
+def test_run_begins_with_the_values_that_its_user_has_now():
+    """The gain is over what is in force; the rest of the file is not needed for that."""
+    plan = check(RunSpec(defaults={"architecture": "mp", "workers": 7, "backlog": 99}))
+    assert plan.space.default().items() >= {"architecture": "mp", "workers": 7, "backlog": 99}.items()
+    assert plan.space.fixed["backlog"] == 99
+    assert "workers" not in plan.space.fixed
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"defaults": {"workers": 0}}, "defaults.workers"),
+        ({"defaults": {"wrokers": 1}}, "defaults.wrokers"),
+        ({"defaults": {"architecture": "best"}}, "knobs.architecture"),
+        ({"defaults": {"workers": 2}, "base": "/etc/own.conf"}, "defaults"),
+    ],
+)
+def test_defaults_that_no_knob_can_have_are_refused(fields, field):
+    """Each by the field that a form shows it beside."""
+    with pytest.raises(SpecError) as refused:
+        check(RunSpec(**fields))
+    assert refused.value.field == field
+
+
 def test_defaults_are_those_of_the_servers_cpus():
     """Not of the CPUs that this process happens to be allowed."""
     assert check(RunSpec(target="h2o"), cpus=4).space.default()["num-threads"] == 4

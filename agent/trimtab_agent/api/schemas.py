@@ -84,6 +84,20 @@ class Named(Reply):
     help: str
 
 
+class ConfigurationText(BaseModel):
+    """The text of a configuration file."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+
+
+class ConfigurationValues(Reply):
+    """The knobs that a configuration file sets; those it leaves to the server are left out."""
+
+    values: Configuration
+
+
 class Condition(Named):
     """A condition of a run; `refusal` says why this machine cannot make it, None when it can."""
 
@@ -216,8 +230,10 @@ class RunDetail(RunSummary):
     """A run with everything but its trials. `ladder` is empty until the calibration has fixed it.
 
     Where `loop` is `closed`, numbers of connections take the place of rates in it and in all measurements.
+    `base` is where the user's own configuration file lies that the run began with, if it did with one.
     """
 
+    base: str | None
     workload_parameters: dict[str, Any]
     loop: Loop
     space: Space

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.presets import PRESETS, Estimate, RunSettings, SettingsError, estimate, override
 from trimtab_tuner.score import Objective, parse_objective
 from trimtab_tuner.second_objective import check_pair, needs_limit
@@ -52,8 +53,9 @@ class RunSpec(BaseModel):
     makes the run look for the configurations that no other beats in both.
     `settings` overrides single fields of the preset's settings, by name.  `base` is the path of the user's
     own configuration file of the server, whose values are the run's defaults.  `definition` is a workload
-    that has no name here; it goes before `workload`.  `memory`, `start` and `link` go before the
-    definition's own conditions.
+    that has no name here; it goes before `workload`.  `defaults` are the values that knobs have now, where
+    they are not the target's own: the run measures its gain over them.  `memory`, `start` and `link` go
+    before the definition's own conditions.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -61,6 +63,7 @@ class RunSpec(BaseModel):
     preset: str = "quick"
     target: str = "core"
     base: str | None = None
+    defaults: Configuration = Field(default_factory=dict)
     workload: str = "specweb99"
     definition: Definition | None = None
     memory: Memory | None = None
@@ -125,9 +128,11 @@ def check(spec: RunSpec, own_workloads: Path | None = None, *, cpus: int = 1) ->
     _check_ladder(spec, settings, definition)
     try:
         # The architecture decides which knobs are free, so it is looked at before the others.
-        space = space_of(target, {name: knob.fixed for name, knob in spec.knobs.items()}, cpus)
+        fixed = {name: knob.fixed for name, knob in spec.knobs.items() if knob.fixed is not None}
+        space = space_of(target, {**spec.defaults, **fixed}, cpus)
     except RenderError as error:
         raise SpecError("knobs.architecture", str(error)) from error
+    space = _with_defaults(space, spec)
     base = None if spec.base is None else read_base(target, Path(spec.base))
     if base is not None:
         space = _begun_with(space, target, base, cpus)
@@ -205,6 +210,25 @@ def _check_ladder(spec: RunSpec, settings: RunSettings, definition: Definition) 
             "objective = 'mat': with a ladder of its own a run has no calibration to derive the limit from; "
             "expected one, for instance 'mat: p999 <= 4ms'",
         )
+
+
+def _with_defaults(space: Space, spec: RunSpec) -> Space:
+    """The space with the defaults that the specification gives; refuses values that the knobs cannot have."""
+    if spec.defaults and spec.base is not None:
+        raise SpecError(
+            "defaults", "defaults: a run with a file of its own has its values; expected one of both"
+        )
+    for name, value in spec.defaults.items():
+        try:
+            space.knob(name).check(value)
+        except SpaceError as error:
+            raise SpecError(f"defaults.{name}", f"defaults: {error}") from error
+    knobs = tuple(
+        knob.model_copy(update={"default": spec.defaults.get(knob.name, knob.default)})
+        for knob in space.knobs
+    )
+    fixed = {name: spec.defaults.get(name, value) for name, value in space.fixed.items()}
+    return space.model_copy(update={"knobs": knobs, "fixed": fixed})
 
 
 def _begun_with(space: Space, target: Target, base: BaseFile, cpus: int) -> Space:

@@ -45,6 +45,10 @@ const liveRoute = createRoute({
 const tuneRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/tune',
+  // The run whose settings the form begins with.
+  validateSearch: (search: Record<string, unknown>): { like?: number | undefined } => ({
+    like: wholeFrom(1, search.like),
+  }),
   component: lazyRouteComponent(() => import('../pages/tune/TunePage'), 'TunePage'),
 });
 

@@ -293,6 +293,7 @@ export function run(change: Partial<RunDetail> = {}): RunDetail {
     loop: 'open',
     space,
     settings: {},
+    base: null,
     layout: { server: [0], generator: [1], reason: 'the generator has 1 of 2 cores' },
     ladder: [1000, 2000],
     outcome: null,

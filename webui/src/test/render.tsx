@@ -18,10 +18,11 @@ export const api = setupServer();
 
 export const url = (path: string) => `${window.location.origin}/api/v1${path}`;
 
-/** Renders and waits for the router's first draw; other addresses show their path. */
+/** Renders and waits for the router's first draw; other addresses show which page they are of, or `TrialPage`. */
 export async function renderInApp(
   ui: ReactNode,
   client = new QueryClient({ defaultOptions: { queries: { retry: false } } }),
+  TrialPage: () => ReactNode = () => <p>trial page</p>,
 ) {
   const root = createRootRoute();
   const here = createRoute({
@@ -37,10 +38,15 @@ export async function renderInApp(
   const trial = createRoute({
     getParentRoute: () => root,
     path: '/runs/$id/trials/$number',
-    component: () => <p>trial page</p>,
+    component: TrialPage,
+  });
+  const tune = createRoute({
+    getParentRoute: () => root,
+    path: '/tune',
+    component: () => <p>tune page</p>,
   });
   const router = createRouter({
-    routeTree: root.addChildren([here, elsewhere, trial]),
+    routeTree: root.addChildren([here, elsewhere, trial, tune]),
     history: createMemoryHistory({ initialEntries: ['/'] }),
   });
   render(

@@ -11,13 +11,21 @@ from trimtab_tuner.second_objective import P999, RSS
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderError
 from trimtab_tuner.workloads.conditions import MEMORY_HELP, START_HELP, Conditions
 from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.parameters import parameters
 
 from trimtab_agent.api.context import ContextDep
-from trimtab_agent.api.schemas import Condition, ConditionsReply, Named, WorkloadReply
-from trimtab_agent.errors import HostError
+from trimtab_agent.api.schemas import (
+    Condition,
+    ConditionsReply,
+    ConfigurationText,
+    ConfigurationValues,
+    Named,
+    WorkloadReply,
+)
+from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.station.site import require_conditions
 from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload
 from trimtab_agent.workloads.facts import WorkloadFacts, workload_facts
@@ -58,6 +66,22 @@ def get_space(name: str, context: ContextDep) -> Space:
     if name not in TARGETS:
         raise HTTPException(404)
     return TARGETS[name].space(cpus=len(context.layout.server))
+
+
+@router.post("/targets/{name}/values")
+def read_values(name: str, body: ConfigurationText, context: ContextDep) -> ConfigurationValues:
+    """What a configuration file of the target sets: the values of its knobs, for the `defaults` of a run.
+
+    The text is read and nothing else: nothing that it includes or names is opened, and no server sees it.
+    422 where it cannot be understood.
+    """
+    if name not in TARGETS:
+        raise HTTPException(404)
+    try:
+        values = TARGETS[name].parse(body.text, len(context.layout.server))
+    except RenderError as error:
+        raise SpecError("text", str(error)) from error
+    return ConfigurationValues(values=values)
 
 
 @router.get("/workloads")

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Path
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, Response
-from trimtab_tuner.exports import format_help
+from trimtab_tuner.exports import format_help, place_of
 
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.routes.runs import RunId
@@ -29,7 +29,8 @@ def list_exports(run_id: RunId, context: ContextDep) -> list[Export]:
     """The best configuration in every format: text, the server's own check, diffs."""
     run = context.repository.run(run_id)
     replies = []
-    for export in context.repository.exports(run_id):
+    exports = context.repository.exports(run_id)
+    for export in sorted(exports, key=lambda export: place_of(export.format, run.target)):
         against_default, against_base = diffs(run, export)
         replies.append(
             Export(

@@ -172,6 +172,7 @@ def _detail(context: Context, run_id: int) -> RunDetail:
         {
             **_summary(summary),
             "loop": clients_of(summary.run.workload_parameters).loop,
+            "base": summary.run.base.get("path"),
             "progress": progress if going_on else None,
         }
     )

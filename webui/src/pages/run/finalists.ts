@@ -46,7 +46,6 @@ function numbered(one: Omit<Finalist, 'style'>, all: readonly Omit<Finalist, 'st
   return namesakes.length === 1 ? one.name : `${one.name} ${namesakes.indexOf(one) + 1}`;
 }
 
-
 /** A row of the table: what is told, of whom, how. */
 export interface Told {
   name: string;

@@ -4,11 +4,13 @@ import { Select, TagsInput, TextInput } from '@mantine/core';
 import type { Condition, Named } from '../../api/generated';
 import { Panel } from '../../components/Panel';
 import type { Catalogue } from '../../hooks/useCatalogue';
+import { OwnFile } from './OwnFile';
 import classes from './Tune.module.css';
 import {
   type ConditionName,
   type Conditions,
   type ObjectiveForm,
+  type OwnValues,
   type TuneForm,
   WRAPPER_ORDER,
 } from './tuneForm';
@@ -19,6 +21,7 @@ interface MeasuredFieldsProps {
   /** What is wrong with a field of the request's body. */
   errorOf: (field: string) => string | undefined;
   onTarget: (target: string) => void;
+  onOwn: (own: OwnValues) => void;
   onChange: (change: Partial<TuneForm>) => void;
 }
 
@@ -30,7 +33,8 @@ const NO_SECOND = {
 };
 const LIMIT_EXAMPLES = ['p99 <= 5ms', 'p999 <= 20ms', 'rss <= 500MB'];
 
-export function MeasuredFields({ catalogue, form, errorOf, onTarget, onChange }: MeasuredFieldsProps) {
+export function MeasuredFields(props: MeasuredFieldsProps) {
+  const { catalogue, form, errorOf, onTarget, onOwn, onChange } = props;
   return (
     <>
       <Panel title="What is measured">
@@ -50,9 +54,9 @@ export function MeasuredFields({ catalogue, form, errorOf, onTarget, onChange }:
             onChange={(workload) => onChange({ workload })}
           />
           <TextInput
-            label="Your own configuration file"
+            label="Path of your own configuration file"
             inputWrapperOrder={WRAPPER_ORDER}
-            description="Its values become the defaults. A browser may not name files of this host, so such a run is started by the command on this page."
+            description="The whole file is measured and handed back. A browser may not name files of this host, so such a run is started by the command on this page."
             placeholder="/etc/nginx/nginx.conf"
             value={form.base}
             onChange={(event) => onChange({ base: event.currentTarget.value })}
@@ -70,6 +74,7 @@ export function MeasuredFields({ catalogue, form, errorOf, onTarget, onChange }:
             />
           ))}
         </div>
+        <OwnFile target={form.target} own={form.own} error={errorOf('defaults')} onOwn={onOwn} />
       </Panel>
       <Panel title="What is best">
         <div className={classes.fields}>

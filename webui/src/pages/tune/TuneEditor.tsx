@@ -1,10 +1,11 @@
 // The form of the Tune page. It shows a TuneForm and reports changes; what they mean is in tuneForm.ts.
 
-import { Accordion, SegmentedControl, TextInput } from '@mantine/core';
+import { Accordion, Button, SegmentedControl, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMemo } from 'react';
 import { ApiError } from '../../api/call';
 import type { Preset, Space } from '../../api/generated';
+import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import type { Catalogue } from '../../hooks/useCatalogue';
 import { useEstimate } from '../../hooks/useEstimate';
@@ -20,6 +21,7 @@ import {
   capacitySpec,
   concerns,
   type KnobForm,
+  type OwnValues,
   refusedCondition,
   runSpec,
   type TuneForm,
@@ -31,8 +33,13 @@ interface TuneEditorProps {
   space: Space;
   preset: Preset;
   form: TuneForm;
+  /** A preset that would discard what has been changed; null while none is asked for. */
+  wanted: Preset | null;
   onPreset: (preset: Preset) => void;
+  /** The answer to `wanted`: that preset, or null to keep what there is. */
+  onDiscard: (preset: Preset | null) => void;
   onTarget: (target: string) => void;
+  onOwn: (own: OwnValues) => void;
   onChange: (change: Partial<TuneForm>) => void;
 }
 
@@ -43,8 +50,11 @@ export function TuneEditor({
   space,
   preset,
   form,
+  wanted,
   onPreset,
+  onDiscard,
   onTarget,
+  onOwn,
   onChange,
 }: TuneEditorProps) {
   const asked = useMemo(() => {
@@ -81,12 +91,14 @@ export function TuneEditor({
             data={catalogue.presets.map(({ name }) => name).filter((name) => name !== CAPACITY)}
             onChange={(name) => onPreset(catalogue.presets.find((one) => one.name === name) as Preset)}
           />
+          {wanted && <Discard wanted={wanted.name} onAnswer={(yes) => onDiscard(yes ? wanted : null)} />}
         </Panel>
         <MeasuredFields
           catalogue={catalogue}
           form={form}
           errorOf={errorOf}
           onTarget={onTarget}
+          onOwn={onOwn}
           onChange={onChange}
         />
         <Panel
@@ -157,8 +169,8 @@ export function TuneEditor({
         spec={spec}
         capacity={capacity}
         commands={{
-          tune: commandLine('tune', spec, space, form.base),
-          capacity: commandLine('capacity', capacity, space, form.base),
+          tune: commandLine('tune', spec, space, baseOf(form)),
+          capacity: commandLine('capacity', capacity, space, baseOf(form)),
         }}
         inTerminal={form.base.trim() !== ''}
         impossible={refusedCondition(catalogue.conditions, form.conditions)}
@@ -166,6 +178,33 @@ export function TuneEditor({
         climb={climb}
         settled={settled === asked}
       />
+    </div>
+  );
+}
+
+/** The file that a command begins with: the one that is named, or the one whose values were taken here. */
+const baseOf = ({ base, own }: TuneForm): string =>
+  base.trim() || Object.keys(own.values).length === 0 ? base : own.file || 'FILE';
+
+function Discard({ wanted, onAnswer }: { wanted: string; onAnswer: (discard: boolean) => void }) {
+  return (
+    <div className={classes.question} role="alert">
+      <Message
+        tone="warn"
+        title={`The preset ${wanted} discards what you have changed.`}
+        action={
+          <Button.Group>
+            <Button size="xs" variant="default" onClick={() => onAnswer(true)}>
+              Discard my changes
+            </Button>
+            <Button size="xs" variant="default" onClick={() => onAnswer(false)}>
+              Keep them
+            </Button>
+          </Button.Group>
+        }
+      >
+        Knobs, search and settings; what is measured and what is best stay as they are.
+      </Message>
     </div>
   );
 }

@@ -1,15 +1,30 @@
 // Sets up a run: what is tuned, under what, how; and says before starting how long it will take.
 
-import { useState } from 'react';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useEffect, useMemo, useState } from 'react';
 import type { Preset, Space } from '../../api/generated';
 import { Loadable } from '../../components/Loadable';
 import { Page } from '../../components/Page';
 import { type Catalogue, useCatalogue } from '../../hooks/useCatalogue';
+import { useRun } from '../../hooks/useRun';
 import { useSpace } from '../../hooks/useSpace';
+import { CAPACITY } from '../../maths/presets';
+import { fitted, formOfRun, isChanged, keepForm, keptForm } from './keptForm';
 import { TuneEditor } from './TuneEditor';
-import { AS_THE_WORKLOAD, type Chosen, presetForm, type TuneForm } from './tuneForm';
+import {
+  AS_THE_WORKLOAD,
+  type Chosen,
+  NO_OWN_VALUES,
+  presetForm,
+  type TuneForm,
+  withDefaults,
+  withOwnValues,
+} from './tuneForm';
+
+const route = getRouteApi('/tune');
 
 export function TunePage() {
+  const { like } = route.useSearch();
   const catalogue = useCatalogue();
   return (
     <Page
@@ -17,7 +32,9 @@ export function TunePage() {
       description="Choose how long to look, and which knobs to leave to the search. A preset fills in everything."
     >
       <Loadable query={catalogue} what="What can be chosen" height={420}>
-        {(data) => <Prepared catalogue={data} />}
+        {(data) =>
+          like === undefined ? <Prepared catalogue={data} /> : <Again catalogue={data} like={like} />
+        }
       </Loadable>
     </Page>
   );
@@ -27,6 +44,7 @@ export function TunePage() {
 const opening = (catalogue: Catalogue): Chosen => ({
   target: catalogue.targets[0]?.name ?? '',
   base: '',
+  own: NO_OWN_VALUES,
   workload: catalogue.workloads[0]?.name ?? '',
   objective: { name: catalogue.objectives[0]?.name ?? '', limit: '' },
   second: { name: '', limit: '' },
@@ -36,17 +54,20 @@ const opening = (catalogue: Catalogue): Chosen => ({
 });
 
 function Prepared({ catalogue }: { catalogue: Catalogue }) {
-  const [chosen, setChosen] = useState<Chosen & { preset?: string }>(() => opening(catalogue));
-  const space = useSpace(chosen.target);
+  const [kept, setKept] = useState(keptForm);
+  const known = catalogue.targets.some(({ name }) => name === kept?.target);
+  const target = known ? String(kept?.target) : opening(catalogue).target;
+  const space = useSpace(target);
   return (
     <Loadable query={space} what="The knobs of the target" height={420}>
       {(data) => (
         <WithSpace
-          key={chosen.target}
+          key={target}
           catalogue={catalogue}
           space={data}
-          chosen={chosen}
-          onTarget={(target, form) => setChosen({ ...form, target, base: '' })}
+          target={target}
+          kept={known ? kept : null}
+          onTarget={(form) => setKept({ ...form })}
         />
       )}
     </Loadable>
@@ -56,24 +77,61 @@ function Prepared({ catalogue }: { catalogue: Catalogue }) {
 interface WithSpaceProps {
   catalogue: Catalogue;
   space: Space;
-  chosen: Chosen & { preset?: string };
+  target: string;
+  /** What was changed before; null when nothing was. */
+  kept: ReturnType<typeof keptForm>;
   /** Another target: its knobs are others, the rest of the form stays. */
-  onTarget: (target: string, form: TuneForm) => void;
+  onTarget: (form: TuneForm) => void;
 }
 
-function WithSpace({ catalogue, space, chosen, onTarget }: WithSpaceProps) {
-  const presetOf = (name: string | undefined) =>
+function WithSpace({ catalogue, space: bare, target, kept, onTarget }: WithSpaceProps) {
+  const presetOf = (name: unknown) =>
     (catalogue.presets.find((one) => one.name === name) ?? catalogue.presets[0]) as Preset;
-  const [form, setForm] = useState<TuneForm>(() => presetForm(presetOf(chosen.preset), space, chosen));
+  const [form, setForm] = useState<TuneForm>(() => {
+    const fresh = presetForm(presetOf(kept?.preset), bare, { ...opening(catalogue), target });
+    return kept === null ? fresh : fitted(kept, fresh);
+  });
+  /** A preset that would discard what has been changed, while its user is asked. */
+  const [wanted, setWanted] = useState<Preset | null>(null);
+  const preset = presetOf(form.preset);
+  const space = useMemo(() => withDefaults(bare, form.own.values), [bare, form.own.values]);
+  useEffect(() => keepForm(form), [form]);
+  const apply = (next: Preset) => {
+    setForm(presetForm(next, space, form));
+    setWanted(null);
+  };
   return (
     <TuneEditor
       catalogue={catalogue}
       space={space}
-      preset={presetOf(form.preset)}
+      preset={preset}
       form={form}
-      onPreset={(preset) => setForm(presetForm(preset, space, form))}
-      onTarget={(target) => onTarget(target, form)}
+      wanted={wanted}
+      onPreset={(next) => (isChanged(form, preset, space) ? setWanted(next) : apply(next))}
+      onOwn={(own) => setForm(withOwnValues(form, own, preset, space, withDefaults(bare, own.values)))}
+      onDiscard={(next) => (next === null ? setWanted(null) : apply(next))}
+      onTarget={(other) => onTarget({ ...form, target: other, base: '', own: NO_OWN_VALUES, knobs: {} })}
       onChange={(change) => setForm((known) => ({ ...known, ...change }))}
     />
+  );
+}
+
+/** Fills the form with the settings of a run, and goes on as if its user had written them. */
+function Again({ catalogue, like }: { catalogue: Catalogue; like: number }) {
+  const run = useRun(like);
+  const space = useSpace(run.data?.target ?? catalogue.targets[0]?.name ?? '');
+  const navigate = useNavigate();
+  useEffect(() => {
+    if (!run.data || !space.data) return;
+    const names = run.data.preset === CAPACITY ? undefined : run.data.preset;
+    const preset = catalogue.presets.find(({ name }) => name === names) ?? catalogue.presets[0];
+    if (preset === undefined) return;
+    keepForm(formOfRun(run.data, preset, space.data));
+    void navigate({ to: '/tune', search: {}, replace: true });
+  }, [run.data, space.data, catalogue, navigate]);
+  return (
+    <Loadable query={{ ...run, data: undefined }} what={`Run ${like}`} height={420}>
+      {() => null}
+    </Loadable>
   );
 }

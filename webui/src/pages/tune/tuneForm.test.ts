@@ -6,16 +6,20 @@ import {
   capacitySpec,
   concerns,
   type KnobForm,
+  NO_OWN_VALUES,
   presetForm,
   refusedCondition,
   runSpec,
   type TuneForm,
+  withDefaults,
+  withOwnValues,
 } from './tuneForm';
 
 const chosen = {
   target: 'core',
   workload: 'specweb99',
   base: '',
+  own: NO_OWN_VALUES,
   objective: { name: 'condensed-area', limit: '' },
   second: { name: '', limit: '' },
   conditions: AS_THE_WORKLOAD,
@@ -152,4 +156,19 @@ it('names the first condition that this machine cannot make', () => {
   };
   expect(refusedCondition(known, { ...AS_THE_WORKLOAD, memory: 'heavy-io' })).toBeNull();
   expect(refusedCondition(known, { ...AS_THE_WORKLOAD, link: 'gigabit' })).toBe('There is no ip command.');
+});
+
+it('what a file sets are the defaults, also of knobs that stay fixed; what was changed stays so', () => {
+  const own = { file: 'own.conf', values: { backlog: 99, workers: 3 } };
+  const after = withDefaults(space, own.values);
+  const form = withOwnValues(withKnob('workers', { high: 8 }), own, preset, space, after);
+  expect(form.knobs.backlog).toMatchObject({ mode: 'fixed', value: 99 });
+  expect(form.knobs.workers).toMatchObject({ mode: 'search', high: 8 });
+  expect(runSpec(form, preset, after)).toMatchObject({
+    defaults: own.values,
+    knobs: { workers: { low: 1, high: 8 } },
+  });
+  expect(withOwnValues(form, NO_OWN_VALUES, preset, after, space).knobs.backlog).toMatchObject({
+    value: 1024,
+  });
 });

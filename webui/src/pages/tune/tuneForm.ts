@@ -40,11 +40,22 @@ export interface ObjectiveForm {
   limit: string;
 }
 
+/** What a user's own configuration file sets, which the gain is then measured over. */
+export interface OwnValues {
+  /** The file's name; empty when its text was pasted. */
+  file: string;
+  /** By the knobs' names. */
+  values: Record<string, KnobValue>;
+}
+
+export const NO_OWN_VALUES: OwnValues = { file: '', values: {} };
+
 export interface TuneForm {
   preset: string;
   target: string;
   /** Path of the user's own configuration file; only the command line may name one. */
   base: string;
+  own: OwnValues;
   workload: string;
   objective: ObjectiveForm;
   /** Without a name: none. */
@@ -68,7 +79,7 @@ export interface TuneForm {
 /** What a user has chosen that no preset decides. */
 export type Chosen = Pick<
   TuneForm,
-  'target' | 'base' | 'workload' | 'objective' | 'second' | 'conditions' | 'constraints' | 'ladder'
+  'target' | 'base' | 'own' | 'workload' | 'objective' | 'second' | 'conditions' | 'constraints' | 'ladder'
 >;
 
 export type ConditionName = 'memory' | 'start' | 'link';
@@ -92,15 +103,43 @@ export function knobForm(knob: Knob, space: Space, preset: Preset): KnobForm {
   };
 }
 
+/** The space with these values as its defaults, as the daemon will have it. */
+export function withDefaults(space: Space, values: Readonly<Record<string, KnobValue>>): Space {
+  const fixed = Object.entries(space.fixed ?? {}).map(([name, value]) => [name, values[name] ?? value]);
+  return {
+    ...space,
+    knobs: space.knobs.map((knob) => ({ ...knob, default: values[knob.name] ?? knob.default })),
+    fixed: Object.fromEntries(fixed),
+  };
+}
+
+/** The form with other defaults: `before` and `after` are the spaces. What has been changed stays so. */
+export function withOwnValues(
+  form: TuneForm,
+  own: OwnValues,
+  preset: Preset,
+  before: Space,
+  after: Space,
+): TuneForm {
+  const knobs = after.knobs.map((knob) => {
+    const [was, is] = [form.knobs[knob.name], knobForm(knob, after, preset)];
+    const old = before.knobs.find(({ name }) => name === knob.name);
+    const touched = was && old && JSON.stringify(was) !== JSON.stringify(knobForm(old, before, preset));
+    return [knob.name, touched ? was : is];
+  });
+  return { ...form, own, knobs: Object.fromEntries(knobs) };
+}
+
 /** The form as a preset fills it, for the target and workload chosen. */
 export function presetForm(
   preset: Preset,
   space: Space,
-  { target, base, workload, objective, second, conditions, constraints, ladder }: Chosen,
+  { target, base, own, workload, objective, second, conditions, constraints, ladder }: Chosen,
 ): TuneForm {
   return {
     target,
     base,
+    own,
     workload,
     objective,
     second,
@@ -175,6 +214,7 @@ export function runSpec(form: TuneForm, preset: Preset, space: Space): RunSpec {
   return {
     preset: form.preset,
     target: form.target,
+    ...(Object.keys(form.own.values).length === 0 ? {} : { defaults: form.own.values }),
     workload: form.workload,
     objective: objectiveText(form.objective),
     ...(form.second.name === '' ? {} : { second_objective: objectiveText(form.second) }),
@@ -191,7 +231,7 @@ export function runSpec(form: TuneForm, preset: Preset, space: Space): RunSpec {
 const MEASURED_ALIKE = ['directories', 'time_scale', 'timeout_s', 'thresholds'] as const;
 
 /** What of the changed settings shapes the climb as well. */
-const CLIMBING: readonly string[] = [
+export const CLIMBING: readonly string[] = [
   'directories',
   'time_scale',
   'timeout_s',
