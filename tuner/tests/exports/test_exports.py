@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from trimtab_tuner.exports import ExportOrder, export_files, format_help
+from trimtab_tuner.exports import ExportOrder, export_files, format_help, place_of
 from trimtab_tuner.exports.translation import translate
 from trimtab_tuner.people import Compared
 from trimtab_tuner.performance import Figure, Performance
@@ -430,3 +430,15 @@ def test_every_replica_has_the_pool_that_its_file_names():
     for number, suffix in ((1, ""), (2, "-2")):
         assert f"listen = /var/own/replica-{number}/php.sock" in files[f"php-fpm{suffix}"].text
         assert f"/var/own/replica-{number}/php.sock" in files[f"nginx{suffix}"].text
+
+
+def test_list_begins_with_the_servers_own_file_and_ends_with_the_script_for_the_cpus():
+    """Also where replicas have a file each."""
+    names = ["affinity", "nginx", "readme", "trimtab-httpd", "trimtab-httpd-2"]
+    assert sorted(names, key=lambda name: place_of(name, "core")) == [
+        "trimtab-httpd",
+        "trimtab-httpd-2",
+        "nginx",
+        "readme",
+        "affinity",
+    ]

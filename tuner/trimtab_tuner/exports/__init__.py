@@ -7,7 +7,7 @@ from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.targets.placement import replicas_of
 
-__all__ = ["Check", "ExportFile", "ExportOrder", "export_files", "format_help"]
+__all__ = ["Check", "ExportFile", "ExportOrder", "export_files", "format_help", "place_of"]
 
 _HELP = {
     "systemd": "For systemd: descriptors, CPUs.",
@@ -17,6 +17,15 @@ _HELP = {
     "php-fpm": "The pool of PHP processes behind the server.",
     "readme": "The evidence: every setting, its measured effect, how to see it live.",
 }
+
+
+def place_of(name: str, target: str) -> int:
+    """Where a format stands in a list, 0 to 2, for a run that tuned `target`: the server's own file first,
+    the script for the CPUs, which few need, last.
+    """
+    if replicas.format_of_first(name) == TARGETS[target].program:
+        return 0
+    return 2 if name == "affinity" else 1
 
 
 def format_help(name: str, target: str) -> str:

@@ -107,7 +107,7 @@ function Compared({ comparison, all, onAll }: ComparedProps) {
         </Message>
       )}
       <div className={classes.columns}>
-        <ScoresPanel runs={comparison.runs} />
+        <ScoresPanel runs={comparison.runs} comparable={comparison.differences.length === 0} />
         <Panel
           title={`Goodput over ${rungs.over}`}
           description="Of each run’s winner, the mean of its trials."

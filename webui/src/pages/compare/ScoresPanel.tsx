@@ -7,16 +7,30 @@ import { ScrollTable } from '../../components/ScrollTable';
 import { formatCount, formatMbps } from '../../maths/format';
 import classes from './Compare.module.css';
 
+/** The highest point of the winner's curve; null without one. */
+const peakOf = ({ curve }: ComparedRun) =>
+  curve.length === 0 ? null : Math.max(...curve.map(({ goodput_mbps }) => goodput_mbps));
+
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Each run's winner: its rank, its scores as dots on a common scale, its gain over its own default. */
-export function ScoresPanel({ runs }: { runs: readonly ComparedRun[] }) {
+interface ScoresPanelProps {
+  runs: readonly ComparedRun[];
+  /** Whether a score of one run says anything beside one of another. */
+  comparable: boolean;
+}
+
+/** Each run's winner: its rank, its scores, on a common scale where they compare, its peak, its gain over its own default. */
+export function ScoresPanel({ runs, comparable }: ScoresPanelProps) {
   const scores = runs.flatMap(({ scores_mbps }) => scores_mbps);
   const range = { low: Math.min(...scores), high: Math.max(...scores) };
   return (
     <Panel
       title="Winners"
-      description="Each dot is a verified trial of the winner, the line their mean; all runs on one scale."
+      description={
+        comparable
+          ? 'Each dot is a verified trial of the winner, the line their mean; all runs on one scale.'
+          : 'Scores of different ladders, workloads or hosts have no common scale; peak goodput is the same figure everywhere.'
+      }
     >
       <ScrollTable label="Winners of the runs">
         <Table.Thead>
@@ -25,7 +39,8 @@ export function ScoresPanel({ runs }: { runs: readonly ComparedRun[] }) {
             <Table.Th ta="right">Rank</Table.Th>
             <Table.Th ta="right">Mean score</Table.Th>
             <Table.Th ta="right">Trials</Table.Th>
-            <Table.Th>Distribution</Table.Th>
+            {comparable && <Table.Th>Distribution</Table.Th>}
+            <Table.Th ta="right">Peak goodput</Table.Th>
             <Table.Th ta="right">Gain over default</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -42,9 +57,12 @@ export function ScoresPanel({ runs }: { runs: readonly ComparedRun[] }) {
                 {run.scores_mbps.length === 0 ? '–' : formatMbps(mean(run.scores_mbps))}
               </Table.Td>
               <Table.Td ta="right">{formatCount(run.scores_mbps.length)}</Table.Td>
-              <Table.Td>
-                <DotStrip values={run.scores_mbps} range={range} />
-              </Table.Td>
+              {comparable && (
+                <Table.Td>
+                  <DotStrip values={run.scores_mbps} range={range} />
+                </Table.Td>
+              )}
+              <Table.Td ta="right">{formatMbps(peakOf(run))}</Table.Td>
               <Table.Td ta="right">{run.confirmed ? <GainText gain={run.gain} /> : 'not confirmed'}</Table.Td>
             </Table.Tr>
           ))}

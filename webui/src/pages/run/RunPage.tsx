@@ -104,7 +104,7 @@ function Loaded({ run }: { run: RunDetail }) {
       title={`Run ${run.id}`}
       mark={<RunStateMark state={run.state} />}
       description={descriptionOf(run)}
-      actions={<RunActions run={run} progress={progress} />}
+      actions={<RunActions key={run.id} run={run} progress={progress} />}
     >
       <TroubleMessage run={run} />
       {progress && <ProgressPanel progress={progress} rungs={rungs} />}

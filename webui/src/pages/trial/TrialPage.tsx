@@ -19,6 +19,7 @@ import { rungsOf } from '../../maths/rungs';
 import { formatSecond, levelName } from '../run/facts';
 import { ConfigurationPanel } from './ConfigurationPanel';
 import { CountersOverTime } from './CountersOverTime';
+import { GoodputPanel } from './GoodputPanel';
 import { LatencyPanel } from './LatencyPanel';
 import { MeasurementsPanel } from './MeasurementsPanel';
 import { RatePanels } from './RatePanels';
@@ -76,7 +77,7 @@ function Loaded({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
       title={`Trial ${trial.number} of run ${run.id}`}
       mark={<VerdictMark verdict={trial.verdict} />}
       description={`${run.target} under ${run.workload}; ${purposeOf(trial, run.strategy)}; ${formatTime(trial.started_at)}, took ${formatDuration(took)}${scoresOf(run, trial)}.`}
-      actions={<Actions run={run} trial={trial} />}
+      actions={<Actions key={`${run.id} ${trial.number}`} run={run} trial={trial} />}
     >
       {trial.verdict !== 'verified' && (
         <Message tone="warn" title={trial.reason || 'It was not verified.'}>
@@ -91,6 +92,7 @@ function Loaded({ run, trial }: { run: RunDetail; trial: TrialDetail }) {
         </Message>
       ) : (
         <>
+          {trial.measurements.length > 1 && <GoodputPanel rungs={rungs} measurements={trial.measurements} />}
           <MeasurementsPanel
             rungs={rungs}
             trial={trial}
