@@ -29,6 +29,7 @@ from trimtab_tuner.limits import Limit
 from trimtab_tuner.noise import Noise, without_drift
 from trimtab_tuner.score import Objective, achievable, parse_objective, score
 from trimtab_tuner.standing import standings
+from trimtab_tuner.wording import in_mbps
 from trimtab_tuner.workloads.clients import Loop, follows
 
 COLLAPSE = 0.2
@@ -58,8 +59,8 @@ class EarlyStop(Frozen):
         """Why the trial was stopped after the rate `at`, which is in words."""
         tail = ", as its goodput has collapsed" if self.collapsed else ""
         return (
-            f"Stopped at {at}: it could have reached at most {self.bound_mbps:.1f} Mbps{tail}; "
-            f"the leader has {self.leader_mbps:.1f} Mbps."
+            f"Stopped at {at}: it could have reached at most {in_mbps(self.bound_mbps)}{tail}; "
+            f"the leader has {in_mbps(self.leader_mbps)}."
         )
 
 

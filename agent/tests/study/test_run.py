@@ -16,6 +16,7 @@ from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.workloads.choice import make_workload
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.trial import TrialPurpose
+from trimtab_tuner.wording import in_mbps
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
 
@@ -169,7 +170,7 @@ def test_exported_file_itself_is_measured_and_the_readme_says_so(finished):
     assert (driven.configuration, driven.score) == (run.outcome["best"], again.score_mbps)
     settings = [line for line in own.text.splitlines() if not line.startswith(("root", "listen", "stats_"))]
     assert set(settings) <= set(driven.server_config.splitlines())
-    assert f"Re-measured from the exported file: {driven.score:.1f} Mbps" in again.sentence
+    assert f"Re-measured from the exported file: {in_mbps(driven.score)}" in again.sentence
     assert again.sentence in exports["readme"].text
     assert again.sentence in verdict(own, run)
     changed = replace(own, text=own.text + "#", check_ok=True)

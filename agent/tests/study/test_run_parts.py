@@ -248,7 +248,7 @@ def test_unfinished_run_tells_its_best_and_how_much_there_is_to_it():
     outcome = unfinished_outcome(recorded_run(), best, history_of(trials))
     assert (outcome.best, outcome.confirmed, outcome.gain) == (best.configuration, False, None)
     assert outcome.sentence == (
-        "Best so far is workers=4 with 120.0 Mbps, the default measured 100.0 Mbps; single trials differ by "
+        "Best so far is workers=4 with 120 Mbps, the default measured 100 Mbps; single trials differ by "
         "2.5% (standard deviation, by 3 of the default), and the best of several is also the luckiest. "
         "Not confirmed."
     )
@@ -437,7 +437,7 @@ def test_tail_is_compared_over_the_trials_of_the_gain_alone():
 @pytest.mark.parametrize(
     ("score", "verdict", "agrees", "said"),
     [
-        (99.0, "verified", True, "99.0 Mbps (trial 10), within the confirmed interval of 97.1 to 102.9 Mbps"),
+        (99.0, "verified", True, "(trial 10), within the confirmed interval of 97.1 Mbps to 103 Mbps"),
         (80.0, "verified", False, "80.0 Mbps (trial 10), outside the confirmed interval"),
         (None, "crashed", False, "crashed in trial 10: it fell. So it is not called the best."),
         (None, "disturbed", None, "disturbed (trial 10), which says nothing about the file."),
@@ -463,7 +463,7 @@ def test_exported_file_within_a_percent_agrees_however_close_the_blocks_lie():
     trials = confirmation([(80, 100.0), (81, 100.01), (80, 99.99), (79, 100.0)], other)
     driven = trial(10, TrialPurpose.CONFIRMATION, other, 99.5)
     again = judged(concluded((DEFAULT, other), trials), other, SimpleNamespace(text=""), driven)
-    assert (again.agrees, "within 1% of the confirmed 100.0 Mbps" in again.sentence) == (True, True)
+    assert (again.agrees, "within 1% of the confirmed 100 Mbps" in again.sentence) == (True, True)
 
 
 @pytest.mark.parametrize(

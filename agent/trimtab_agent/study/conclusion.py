@@ -21,7 +21,7 @@ from trimtab_tuner.score import parse_objective
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.standing import standings
 from trimtab_tuner.statistics import Gain
-from trimtab_tuner.wording import counted
+from trimtab_tuner.wording import counted, in_mbps
 from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.results.front import run_front
@@ -220,10 +220,10 @@ def _unfinished_sentence(run: records.Run, best: Trial | None, history: History,
     if best is None or best.score is None:
         return f"Nothing has been verified so far. {explain_no_verified(run, history)}".strip()
     default = Space.model_validate(run.space).default()
-    sentence = f"Best so far is {describe(best.configuration, default)} with {best.score:.1f} Mbps"
+    sentence = f"Best so far is {describe(best.configuration, default)} with {in_mbps(best.score)}"
     of_default = [t.score for t in searched if t.configuration == default and t.score is not None]
     if best.configuration != default and of_default:
-        sentence += f", the default measured {of_default[0]:.1f} Mbps"
+        sentence += f", the default measured {in_mbps(of_default[0])}"
     known = f"by {noise.measured} of the default" if noise.measured >= 2 else "assumed"
     return (
         f"{sentence}; single trials differ by {noise.share:.1%} (standard deviation, {known}), and the "

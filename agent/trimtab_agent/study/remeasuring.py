@@ -18,6 +18,7 @@ from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.statistics import prediction_interval
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.wording import in_mbps
 
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.exporting import Driven, text_digest
@@ -132,15 +133,15 @@ def _sentence(trial: Trial, interval: tuple[float, float] | None) -> tuple[str, 
     if trial.score is None:
         reason = f"{trial.verdict} in trial {trial.number}: {trial.reason}"
         return f"Re-measured from the exported file: {reason} So {NOT_THE_BEST}.", False
-    score = f"Re-measured from the exported file: {trial.score:.1f} Mbps (trial {trial.number})"
+    score = f"Re-measured from the exported file: {in_mbps(trial.score)} (trial {trial.number})"
     if interval is None:
         return f"{score}; too few confirmed trials for an interval to compare it with.", None
-    bounds = f"{interval[0]:.1f} to {interval[1]:.1f} Mbps, where 95 % of such trials are expected"
+    bounds = f"{in_mbps(interval[0])} to {in_mbps(interval[1])}, where 95 % of such trials are expected"
     if interval[0] <= trial.score <= interval[1]:
         return f"{score}, within the confirmed interval of {bounds}.", True
     middle = math.sqrt(interval[0] * interval[1])
     if _as_good(trial.score, middle):
-        return f"{score}, within {AS_GOOD:.0%} of the confirmed {middle:.1f} Mbps.", True
+        return f"{score}, within {AS_GOOD:.0%} of the confirmed {in_mbps(middle)}.", True
     return f"{score}, outside the confirmed interval of {bounds}: {NOT_THE_BEST}.", False
 
 
@@ -152,12 +153,12 @@ def _sentence_beside(
     trial: Trial, beside: Trial, interval: tuple[float, float] | None
 ) -> tuple[str, bool | None]:
     """The same for a file that was outside the interval, with the configuration measured right after it."""
+    score, other = trial.score or 0.0, beside.score or 0.0
     said = (
-        f"Re-measured from the exported file: {trial.score:.1f} Mbps (trial {trial.number}), outside the "
-        f"confirmed interval; the configuration right after it: {beside.score:.1f} Mbps "
+        f"Re-measured from the exported file: {in_mbps(score)} (trial {trial.number}), outside the "
+        f"confirmed interval; the configuration right after it: {in_mbps(other)} "
         f"(trial {beside.number})"
     )
-    score, other = trial.score or 0.0, beside.score or 0.0
     within = interval is not None and interval[0] <= score <= interval[1]
     if within or _as_good(score, other):
         return f"{said}. The two agree: the machine has changed since the confirmation, not the file.", True
