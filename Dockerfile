@@ -12,7 +12,7 @@ RUN npm run build
 # --- everything, as it will lie in the image --------------------------------------------------
 FROM debian:bookworm-slim AS build
 RUN apt-get update \
- && apt-get install -y --no-install-recommends gcc libc6-dev libinih-dev libjansson-dev liburing-dev meson ninja-build \
+ && apt-get install -y --no-install-recommends gcc libc6-dev libjansson-dev liburing-dev meson ninja-build \
     pkg-config python3-hatchling python3-pip python3-venv \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
@@ -36,7 +36,7 @@ FROM debian:bookworm-slim
 # libinih reads trimtab-httpd's configuration, libjansson trimtab-load's results; setpriv (util-linux) ties
 # children to the daemon's life. An id of the machine in the image would be that of every machine that runs it.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends apache2-bin h2o iproute2 libinih1 libjansson4 libstdc++6 lighttpd liburing2 \
+ && apt-get install -y --no-install-recommends apache2-bin h2o iproute2 libjansson4 libstdc++6 lighttpd liburing2 \
     nginx-light php-fpm python3 util-linux \
  && rm -rf /var/lib/apt/lists/* \
  && rm -f /etc/machine-id \

@@ -25,7 +25,7 @@ BENCHMARKS := server-core/bench/report.py server-core/bench/peers.py server-core
 THREADED := (test_every_mode and (mt- or pipeline- or knot- or nm-)) or test_user_threads or test_pipeline.py or (test_thread_per_connection and mt)
 
 # Debian packages, by what they are for.
-PACKAGES_RUN := gcc iproute2 libc6-dev libinih-dev libjansson-dev liburing-dev nginx-light pkg-config python3-venv
+PACKAGES_RUN := gcc iproute2 libc6-dev libjansson-dev liburing-dev nginx-light pkg-config python3-venv
 # The other servers that can be tuned; who tunes only one of them needs only that one.
 PACKAGES_TARGETS := apache2-bin h2o lighttpd nginx-light
 PACKAGES_TEST := linux-perf irqbalance libcmocka-dev wrk httperf chromium fonts-dejavu-core php-fpm $(PACKAGES_TARGETS)

@@ -57,7 +57,7 @@ bool config_set(struct config *config, const char *name, const char *text, const
     }
     if (!knob_parse(&KNOBS[id], text, &config->values[id])) {
         knob_expected(&KNOBS[id], expected, sizeof(expected));
-        log_line("%s: %s = %s: expected %s", origin, name, text, expected);
+        log_line("%s: %s = %.200s: expected %s", origin, name, text, expected);
         return false;
     }
     config->values[id].given = true;

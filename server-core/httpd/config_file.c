@@ -1,162 +1,138 @@
 /*
- * Reads the configuration file with libinih.
- *
- * DESIGN. libinih as Debian builds it gives its handler no line numbers and reads into a buffer of 200 bytes
- * that cannot be changed. Both are mended by the reader function it lets us supply: the reader counts the
- * lines, and feeds a longer line in pieces, each but the first beginning with a space. To libinih such a
- * piece is a continuation line, for which it calls the handler again with the same name; the handler then
- * appends. White space that the user put before a key is taken away, so that indenting never makes a
- * continuation.
+ * Reads the configuration file: INI with the one section [server], of lines `key = value` or `key: value`.
+ * White space round a line, a key and a value does not count. A line that begins with ; or # is a comment,
+ * and so is what follows a ; with white space before it. A line is as long as it likes.
  */
 #include "httpd/config.h"
 #include "httpd/log.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <ini.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECTION "server"
+#define SECTION         "[server]"
+#define BYTE_ORDER_MARK "\xEF\xBB\xBF"
 
 struct reading {
     struct config *config;
     const char *path;
-    FILE *file;
-    char *line; /* the line being fed, from getline(3) */
-    size_t line_size;
-    char *rest; /* what is still to be fed of it; NULL: read the next line */
-    bool continues;
     unsigned line_number;
+    bool in_section;
     unsigned lines_seen[KNOB_COUNT]; /* where a key stood, 0 = not yet */
-    char *name, *value;              /* the pair being put together */
-    unsigned pair_line;
     bool ok;
 };
 
-static void complain(struct reading *reading, unsigned line_number, const char *what, const char *sentence)
+static void complain(struct reading *reading, const char *what, const char *sentence)
 {
-    log_line("%s:%u: %s: %s", reading->path, line_number, what, sentence);
+    log_line("%s:%u: %.80s: %s", reading->path, reading->line_number, what, sentence);
     reading->ok = false;
 }
 
-/* Hands the pair that is complete to the configuration. */
-static void finish_pair(struct reading *reading)
+/* Returns the text without the white space at its ends; what stood at its end is overwritten. */
+static char *strip(char *text)
 {
-    char origin[4096];
-    char sentence[64];
-    enum knob_id id;
+    size_t length;
 
-    if (!reading->name)
-        return;
-    id = knob_find(reading->name);
-    if (id < KNOB_COUNT && reading->lines_seen[id]) {
-        snprintf(sentence, sizeof(sentence), "given already in line %u", reading->lines_seen[id]);
-        complain(reading, reading->pair_line, reading->name, sentence);
-    } else {
-        if (id < KNOB_COUNT)
-            reading->lines_seen[id] = reading->pair_line;
-        snprintf(origin, sizeof(origin), "%s:%u", reading->path, reading->pair_line);
-        if (!config_set(reading->config, reading->name, reading->value, origin))
-            reading->ok = false;
-    }
-    free(reading->name);
-    free(reading->value);
-    reading->name = reading->value = NULL;
+    while (isspace((unsigned char)*text))
+        text++;
+    length = strlen(text);
+    while (length > 0 && isspace((unsigned char)text[length - 1]))
+        text[--length] = '\0';
+    return text;
 }
 
-/* libinih's handler: one pair, or a further piece of the value of the last one. */
-static int take_pair(void *user, const char *section, const char *name, const char *value)
+/* Cuts off a comment behind white space. */
+static void cut_comment(char *text)
 {
-    struct reading *reading = user;
-
-    if (reading->continues && reading->name) {
-        char *joined = NULL;
-
-        if (asprintf(&joined, "%s%s", reading->value, value) < 0)
-            return 0;
-        free(reading->value);
-        reading->value = joined;
-        return 1;
-    }
-    finish_pair(reading);
-    if (strcmp(section, SECTION) != 0) {
-        complain(reading, reading->line_number, name, "expected in section [" SECTION "]");
-        return 1;
-    }
-    reading->pair_line = reading->line_number;
-    reading->name = strdup(name);
-    reading->value = strdup(value);
-    return reading->name && reading->value;
-}
-
-/* What libinih would refuse, said in our words: the line is neither empty, comment, section nor pair. */
-static void check_line(struct reading *reading)
-{
-    const char *line = reading->line + strspn(reading->line, " \t\r\n");
-    char quoted[80];
-
-    if (*line == '\0' || *line == ';' || *line == '#')
-        return;
-    snprintf(quoted, sizeof(quoted), "%.*s", (int)strcspn(line, "\r\n"), line);
-    if (*line == '[' && strncmp(line, "[" SECTION "]", strlen("[" SECTION "]")) != 0)
-        complain(reading, reading->line_number, quoted, "expected the section [" SECTION "]");
-    else if (*line != '[' && line[strcspn(line, "=:")] == '\0')
-        complain(reading, reading->line_number, quoted, "expected key = value");
-}
-
-/* libinih's reader, with the manners of fgets(3). */
-static char *feed(char *buffer, int size, void *stream)
-{
-    struct reading *reading = stream;
-    size_t length, room;
-
-    reading->continues = reading->rest != NULL;
-    if (!reading->rest) {
-        if (getline(&reading->line, &reading->line_size, reading->file) < 0)
-            return NULL;
-        reading->line_number++;
-        check_line(reading);
-        reading->rest = reading->line + strspn(reading->line, " \t");
-    }
-
-    room = (size_t)size - 3; /* a space before, a line feed and the NUL behind */
-    length = strlen(reading->rest);
-    if (length > room) {
-        /* Cut where no white space stands on either side: libinih would strip it. */
-        for (length = room; length > 1; length--) {
-            if (!isspace((unsigned char)reading->rest[length - 1]) &&
-                !isspace((unsigned char)reading->rest[length]))
-                break;
+    for (char *at = text; (at = strchr(at, ';')) != NULL; at++) {
+        if (at > text && isspace((unsigned char)at[-1])) {
+            *at = '\0';
+            return;
         }
     }
-    snprintf(buffer, (size_t)size, "%s%.*s\n", reading->continues ? " " : "", (int)length, reading->rest);
-    reading->rest = reading->rest[length] == '\0' ? NULL : reading->rest + length;
-    return buffer;
+}
+
+static void take_pair(struct reading *reading, const char *name, const char *value)
+{
+    const enum knob_id id = knob_find(name);
+    char origin[4096];
+    char sentence[64];
+
+    if (!reading->in_section) {
+        complain(reading, name, "expected in section " SECTION);
+        return;
+    }
+    if (id < KNOB_COUNT && reading->lines_seen[id]) {
+        snprintf(sentence, sizeof(sentence), "given already in line %u", reading->lines_seen[id]);
+        complain(reading, name, sentence);
+        return;
+    }
+    if (id < KNOB_COUNT)
+        reading->lines_seen[id] = reading->line_number;
+    snprintf(origin, sizeof(origin), "%s:%u", reading->path, reading->line_number);
+    reading->ok = config_set(reading->config, name, value, origin) && reading->ok;
+}
+
+static void take_line(struct reading *reading, char *line)
+{
+    char *text = strip(line);
+    char *joint;
+
+    if (*text == ';' || *text == '#')
+        return;
+    cut_comment(text);
+    text = strip(text);
+    if (*text == '\0')
+        return;
+    if (*text == '[') {
+        reading->in_section = strcmp(text, SECTION) == 0;
+        if (!reading->in_section)
+            complain(reading, text, "expected the section " SECTION);
+        return;
+    }
+    joint = strpbrk(text, "=:");
+    if (!joint) {
+        complain(reading, text, "expected key = value");
+        return;
+    }
+    *joint = '\0';
+    take_pair(reading, strip(text), strip(joint + 1));
+}
+
+/* Reads the lines of a file. */
+static void read_lines(struct reading *reading, FILE *file)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t length;
+
+    while ((length = getline(&line, &size, file)) >= 0) {
+        const bool marked = reading->line_number == 0 && strncmp(line, BYTE_ORDER_MARK, 3) == 0;
+
+        reading->line_number++;
+        if (strlen(line) < (size_t)length)
+            complain(reading, line, "expected text, there is a byte 0 in this line");
+        else
+            take_line(reading, line + (marked ? strlen(BYTE_ORDER_MARK) : 0));
+    }
+    if (ferror(file) || !feof(file)) {
+        log_line("%s: cannot be read: %s", reading->path, strerror(errno));
+        reading->ok = false;
+    }
+    free(line);
 }
 
 bool config_read_file(struct config *config, const char *path)
 {
     struct reading reading = {.config = config, .path = path, .ok = true};
-    int result;
+    FILE *file = fopen(path, "re");
 
-    reading.file = fopen(path, "re");
-    if (!reading.file) {
+    if (!file) {
         log_line("%s: cannot be read: %s", path, strerror(errno));
         return false;
     }
-    result = ini_parse_stream(feed, &reading, take_pair, &reading);
-    finish_pair(&reading);
-    if (result != 0 && reading.ok) { /* check_line() has not seen why */
-        log_line("%s: %s", path,
-                 result > 0 ? "not everything in it is understood" : "there is no memory to read it");
-        reading.ok = false;
-    }
-    if (ferror(reading.file)) {
-        log_line("%s: cannot be read: it is no text file or the disk fails", path);
-        reading.ok = false;
-    }
-    fclose(reading.file);
-    free(reading.line);
+    read_lines(&reading, file);
+    fclose(file);
     return reading.ok;
 }

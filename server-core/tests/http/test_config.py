@@ -83,6 +83,7 @@ BAD = {
         GOOD + f"stats_socket = {'s' * 108}\n",
         "expected a path of at most 107 bytes",
     ),
+    "byte-0": (GOOD + "access_log = /a\0b\n", "f.ini:4: access_log = /a: expected text, there is a byte 0"),
     "empty": ("", "root is not set"),
 }
 
@@ -135,6 +136,24 @@ def test_check_prints_a_configuration_that_is_taken_again(run: Any) -> None:
     assert "backlog = 1024\n" in first.stdout
     second = run(first.stdout, "-t")
     assert second.stdout == first.stdout
+
+
+@pytest.mark.parametrize("between", ["a", "a ", " ", "é", "#a", "a;"])
+@pytest.mark.parametrize("times", [70, 200, 1500])
+def test_long_value_is_taken_whole(run: Any, between: str, times: int) -> None:
+    """Whatever it is made of, and whatever stands before it."""
+    path = f"/var/{between * times}/log"
+    finished = run(f"{GOOD}access_log {' ' * 300}= {path} ; a comment\n", "-t")
+    assert finished.returncode == 0, finished.stderr
+    assert f"\naccess_log = {path}\n" in finished.stdout
+
+
+def test_comments_marks_and_white_space_do_not_count(run: Any) -> None:
+    """As editors of several systems leave them."""
+    text = "\ufeff; one\r\n [server] ; two\r\n\t# three\r\n  root:root\r\nlisten=[::1]:80 ;four\r\n"
+    finished = run(text, "-t")
+    assert finished.returncode == 0, finished.stderr
+    assert "\nroot = root\nlisten = [::1]:80\n" in finished.stdout
 
 
 def test_cache_is_capped_to_the_descriptors_that_are_left(run: Any) -> None:

@@ -15,7 +15,6 @@ from trimtab_tuner.targets import TARGETS, php
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.placement import REPLICA_KNOBS
-from trimtab_tuner.targets.servers.core import LINE_LIMIT
 
 GAIN = Gain(gain=0.234, low=0.201, high=0.268, significant=True, blocks=4)
 TAIL = Gain(gain=-0.31, low=-0.4, high=-0.2, significant=True, blocks=4)
@@ -115,13 +114,6 @@ def test_every_setting_is_commented_with_value_scope_and_effect(name):
         assert comment, knob.name
         changed = knob.name in TUNED[name]
         assert changed == ("+23.4 % (95 % interval +20.1 to +26.8 %)" in comment[0])
-
-
-def test_no_line_of_an_ini_file_is_longer_than_its_parser_reads():
-    """The parser would take the rest of a long comment for a setting."""
-    for name in TARGETS:
-        text = exported(order(name))["trimtab-httpd"].text
-        assert max(map(len, text.splitlines())) <= LINE_LIMIT
 
 
 @pytest.mark.parametrize("name", TARGETS)

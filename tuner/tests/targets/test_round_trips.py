@@ -16,7 +16,7 @@ from trimtab_tuner.targets.base import RenderContext, RenderError
 # A knob whose value is written as another one: Trimtab's own words, and what a newer server only knows.
 WRITTEN_AS = {"MaxRequestWorkers": None, "server.max-fds": None, "ListenCoresBucketsRatio": 0}
 UNKNOWN_TO_OLDER = {"tcp-reuseport": "OFF", "file.io_uring": "OFF"}
-# Without libinih's rules, trimtab-httpd's own tests check its file.
+# trimtab-httpd's own tests check its file.
 CHECKED_HERE = [name for name in TARGETS if name != "core"]
 
 

@@ -27,8 +27,6 @@ from trimtab_tuner.targets.editing import Edit, apply, single_lines
 from trimtab_tuner.targets.placement import Workers, replica_constraints, replica_knobs
 from trimtab_tuner.targets.servers.core.knobs import EQUIVALENTS, FREE, KNOBS, OWN_DEFAULTS, TAKEN, UNKNOWN
 
-LINE_LIMIT = 199  # the INI parser's default (libinih, INI_MAX_LINE 200) without the line's end
-
 
 class CoreTarget:
     """trimtab-httpd as a target."""
@@ -186,15 +184,10 @@ def settings(configuration: Configuration, context: RenderContext) -> Configurat
 
 
 def _line(name: str, value: Value) -> str:
-    line = f"{name} = {value}"
     text = str(value)
     if "\n" in text or " ;" in text or text != text.strip():
         raise RenderError(f"{name} = {value!r}: expected no line break, no ' ;' and no space at either end")
-    if len(line.encode()) > LINE_LIMIT:
-        raise RenderError(
-            f"{name}: {len(line.encode())} bytes long: expected at most {LINE_LIMIT} in one line"
-        )
-    return line + "\n"
+    return f"{name} = {text}\n"
 
 
 _SETTING = re.compile(
