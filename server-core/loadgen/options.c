@@ -156,8 +156,10 @@ static bool parse_integer(const struct row *row, const char *text, uint64_t *num
 static bool parse_pair(const struct row *row, const char *text, struct distribution *pair)
 {
     char first[32];
-    size_t length = strcspn(text, ",");
+    const size_t length = strcspn(text, ",");
 
+    if (length >= sizeof(first))
+        return false;
     snprintf(first, sizeof(first), "%.*s", (int)length, text);
     return text[length] == ',' && parse_number(row, first, &pair->shape) &&
            parse_number(row, text + length + 1, &pair->scale);
@@ -197,18 +199,18 @@ static bool take(struct options *options, const struct row *row, const char *val
     return false;
 }
 
-/* Puts what was expected instead of a refused value into `error`. */
+/* Puts what was expected instead of a refused value into `error`; of a long value its beginning. */
 static void explain(const struct row *row, const char *value, char *error, size_t error_size)
 {
-    int used = snprintf(error, error_size, "--%s %s: expected ", row->name, value);
+    char expected[160] = "";
 
-    if (row->kind != VALUE_CHOICE) {
-        snprintf(error + used, error_size - (size_t)used, "%s", row->expected);
-        return;
+    for (unsigned i = 0; row->kind == VALUE_CHOICE && i < CHOICES_MAX && row->choices[i] != NULL; i++) {
+        const size_t used = strlen(expected);
+
+        snprintf(expected + used, sizeof(expected) - used, "%s%s", i == 0 ? "" : " or ", row->choices[i]);
     }
-    for (unsigned i = 0; i < CHOICES_MAX && row->choices[i] != NULL && (size_t)used < error_size; i++)
-        used +=
-            snprintf(error + used, error_size - (size_t)used, "%s%s", i == 0 ? "" : " or ", row->choices[i]);
+    snprintf(error, error_size, "--%s %.100s: expected %s", row->name, value,
+             row->kind == VALUE_CHOICE ? expected : row->expected);
 }
 
 /* Returns what is wrong with the options together, NULL when nothing. */

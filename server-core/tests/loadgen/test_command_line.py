@@ -62,6 +62,12 @@ def always_replies(connection):
         (["--rate", "1", "--duration", "1", "--trace", "x"], "--trace: goes with --arrivals trace"),
         (["--duration", "1", "--arrivals", "trace", "--trace", "/no"], "--trace /no: cannot be opened"),
         (["--rate", "1", "--duration", "1", "--active-off", "1"], "--active-off 1: expected two numbers"),
+        (["--rate", "9" * 5000, "--duration", "1"], f"--rate {'9' * 100}: expected requests per second"),
+        (["--rate", "1", "--duration", "1", "--close", "x" * 491], f"--close {'x' * 100}: expected fin or"),
+        (
+            ["--rate", "1", "--duration", "1", "--burst", "1." + "0" * 40 + "e9,1"],
+            f"--burst 1.{'0' * 40}e9,1: expected two numbers",
+        ),
         (["--rate", "1", "--duration", "1", "--active-off", "1,0"], "--active-off 1,0: expected two numbers"),
         (["--rate", "1", "--duration", "1", "--slow-pace", "0"], "--slow-pace 0: expected bytes per second"),
         (["--rate", "1", "--duration", "1", "--http", "2"], "--http 2: expected 1.1 or 1.0"),
