@@ -11,7 +11,6 @@
 #include "httpd/log.h"
 #include "httpd/stats.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -140,33 +139,16 @@ static void show_config(struct master *master, char *arguments, struct json_writ
     json_close_object(json);
 }
 
-/* Says whether the architecture would have begun with this value of a knob. */
-static bool architecture_takes(const struct master *master, enum knob_id id, const struct knob_value *value)
-{
-    struct config config = *master->config; /* borrows what the values own */
-    bool takes;
-
-    if (!master->architecture->check)
-        return true;
-    config.values[id] = *value;
-    log_silence(true); /* the client is told */
-    takes = master->architecture->check(&config);
-    log_silence(false);
-    return takes;
-}
-
 /* Sets a live knob. The new value must pass what a value in the file has to pass. */
 static void set_knob(struct master *master, char *arguments, struct json_writer *json)
 {
     char *name = strsep(&arguments, " ");
-    const char *text = arguments ? arguments : "";
     const enum knob_id id = knob_find(name);
-    struct knob_value *value = id < KNOB_COUNT ? &master->config->values[id] : NULL;
-    int64_t workers = master->layout.serving;
-    char expected[256], message[768];
-    struct knob_value changed = {0};
+    struct config candidate = *master->config; /* borrows what the values own, but for the one that changes */
+    char message[1024];
+    bool taken;
 
-    if (!value) {
+    if (id == KNOB_COUNT) {
         snprintf(message, sizeof(message), "there is no knob called %.100s; show config lists them", name);
         write_error(json, "unknown-knob", message);
         return;
@@ -176,35 +158,18 @@ static void set_knob(struct master *master, char *arguments, struct json_writer 
         write_error(json, "not-live", message);
         return;
     }
-    if (!knob_parse(&KNOBS[id], text, &changed)) {
-        knob_expected(&KNOBS[id], expected, sizeof(expected));
-        snprintf(message, sizeof(message), "%s = %.200s: expected %s", name, text, expected);
+    candidate.values[id] = (struct knob_value){0};
+    log_divert(message, sizeof(message)); /* the client is told */
+    taken = config_set(&candidate, name, arguments ? arguments : "", "set") && config_check(&candidate) &&
+            config_check_host(&candidate);
+    log_divert(NULL, 0);
+    if (!taken) {
+        knob_release(&candidate.values[id]);
         write_error(json, "bad-value", message);
         return;
     }
-    if (id == KNOB_ACCEPT_LIMIT && changed.integer == KNOB_AUTO &&
-        !master->architecture->balances_accepting) {
-        snprintf(message, sizeof(message),
-                 "%s = %s: architecture %s has no turns to balance: expected a number "
-                 "or inf",
-                 name, text, master->architecture->name);
-        write_error(json, "bad-value", message);
-        return;
-    }
-    if (id == KNOB_MAX_CONNECTIONS && changed.integer < workers) {
-        snprintf(message, sizeof(message),
-                 "%s = %s: expected at least one for each of the %" PRId64 " workers", name, text, workers);
-        write_error(json, "bad-value", message);
-        return;
-    }
-    if (!architecture_takes(master, id, &changed)) {
-        snprintf(message, sizeof(message), "%s = %s: architecture %s does not take this value", name, text,
-                 master->architecture->name);
-        write_error(json, "bad-value", message);
-        return;
-    }
-    knob_release(value);
-    *value = changed;
+    knob_release(&master->config->values[id]);
+    master->config->values[id] = candidate.values[id];
     shared_apply(master->shared, master->config);
     listeners_set_send_timeout(master->listeners, master->listener_count,
                                config_seconds(master->config, KNOB_REQUEST_TIMEOUT));
@@ -212,7 +177,7 @@ static void set_knob(struct master *master, char *arguments, struct json_writer 
     json_open_object(json);
     json_member_string(json, "knob", name);
     json_key(json, "value");
-    write_knob_value(json, id, value);
+    write_knob_value(json, id, &master->config->values[id]);
     json_close_object(json);
 }
 

@@ -10,16 +10,33 @@
 #include <unistd.h>
 
 static const char *process_name;
-static bool silenced;
+static char *diverted_to;
+static size_t diverted_size;
 
 void log_set_process(const char *name)
 {
     process_name = name;
 }
 
-void log_silence(bool silent)
+void log_divert(char *text, size_t size)
 {
-    silenced = silent;
+    diverted_to = text;
+    diverted_size = size;
+    if (text)
+        *text = '\0';
+}
+
+static void divert(const char *format, va_list arguments, const char *reason)
+{
+    const size_t before = strlen(diverted_to);
+    const size_t start = before > 0 && before + 2 < diverted_size ? before + 2 : before;
+    char *text = diverted_to + start;
+    const size_t room = diverted_size - start;
+    int length = vsnprintf(text, room, format, arguments);
+
+    memcpy(diverted_to + before, "; ", start - before);
+    if (reason && (size_t)length < room)
+        snprintf(text + length, room - (size_t)length, ": %s", reason);
 }
 
 static void write_line(const char *format, va_list arguments, const char *reason)
@@ -28,8 +45,10 @@ static void write_line(const char *format, va_list arguments, const char *reason
     int length = snprintf(line, sizeof(line), "trimtab-httpd: %s%s", process_name ? process_name : "",
                           process_name ? ": " : "");
 
-    if (silenced)
+    if (diverted_to) {
+        divert(format, arguments, reason);
         return;
+    }
     length += vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
     if (reason && length < (int)sizeof(line))
         length += snprintf(line + length, sizeof(line) - (size_t)length, ": %s", reason);

@@ -5,13 +5,14 @@
 #ifndef TRIMTAB_HTTPD_LOG_H
 #define TRIMTAB_HTTPD_LOG_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
 /* Names the process in its messages; NULL for the master. `name` must stay valid. */
 void log_set_process(const char *name);
 
-/* Keeps quiet, for checks whose outcome alone matters, or speaks again. */
-void log_silence(bool silent);
+/* Puts messages into `text` from now on, with "; " between them and as far as they fit into `size` bytes,
+ * instead of writing them: for checks whose outcome somebody else is told. NULL: writes them again. */
+void log_divert(char *text, size_t size);
 
 /* Writes "trimtab-httpd: [process: ]message\n". */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import resource
+import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,19 +138,19 @@ def test_set_changes_a_live_knob(start: Callable[..., Any], knob: str, text: str
         (
             "set accept_limit 0",
             "bad-value",
-            "accept_limit = 0: expected an integer from 1 to 1000000, or inf, or auto",
+            "set: accept_limit = 0: expected an integer from 1 to 1000000, or inf, or auto",
         ),
         (
             "set accept_limit",
             "bad-value",
-            "accept_limit = : expected an integer from 1 to 1000000, or inf, or auto",
+            "set: accept_limit = : expected an integer from 1 to 1000000, or inf, or auto",
         ),
         (
             "set max_connections 2",
             "bad-value",
-            "max_connections = 2: expected at least one for each of the 3 workers",
+            "set: max_connections = 2: expected at least one for each of the 3 workers",
         ),
-        ("set sendfile on", "bad-value", "sendfile = on: expected one of nonblocking, blocking, off"),
+        ("set sendfile on", "bad-value", "set: sendfile = on: expected one of nonblocking, blocking, off"),
     ],
 )
 def test_bad_command_is_answered_by_code_and_sentence(
@@ -160,6 +161,31 @@ def test_bad_command_is_answered_by_code_and_sentence(
     before = server.command("show config")
     assert server.command(command) == {"error": {"code": code, "message": message}}
     assert server.command("show config") == before
+
+
+@pytest.mark.parametrize(
+    ("knobs", "setting"),
+    [
+        ({"architecture": "mp"}, "accept_limit 5"),
+        ({"architecture": "mp"}, "accept_limit auto"),
+        ({"architecture": "amped"}, "sendfile off"),
+        ({"architecture": "symped"}, "max_connections 1000000"),
+    ],
+)
+def test_set_refuses_what_a_file_is_refused(
+    start: Callable[..., Any], binary: str, knobs: dict[str, object], setting: str
+) -> None:
+    """In the same words, and nothing is changed."""
+    server = start(**knobs)
+    before = server.command("show config")
+    error = server.command(f"set {setting}")["error"]
+    assert error["code"] == "bad-value"
+    assert server.command("show config") == before
+    command = [binary, "-t", "-c", server.configuration, "--set", setting.replace(" ", "=")]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert refused.returncode in {1, 2}
+    sentences = [line.removeprefix("trimtab-httpd: --set: ") for line in refused.stderr.splitlines()]
+    assert error["message"] == "; ".join(f"set: {sentence}" for sentence in sentences)
 
 
 def test_clear_counters_starts_from_zero_and_keeps_the_gauges(start: Callable[..., Any]) -> None:
