@@ -124,6 +124,9 @@ struct worker *worker_new(const struct worker *like, unsigned row);
 /* Has the worker count in row `row`. */
 void worker_take_row(struct worker *worker, unsigned row);
 
+/* Returns the counters of row `row`; in a copy, of that row of the copy. */
+struct counters *worker_counters(const struct worker *worker, unsigned row);
+
 /* Pins the calling process or thread to the CPU that `affinity` has for the worker's row, if any. */
 void worker_pin(const struct worker *worker);
 

@@ -203,7 +203,7 @@ static bool set_up(struct knot *knot, struct worker *worker)
     user_threads_begin(&knot->scheduler, worker, fibre_adopt_thread());
     worker->sources[worker->source_count++] = (struct worker_source){.fd = knot->done_fd, .ready = jobs_done};
     return knot->threads && knot->workers && knot->done_fd >= 0 && knot->scheduler.fibre &&
-           queue_init(&knot->jobs, capacity, shared_counters(worker->shared, 1)) &&
+           queue_init(&knot->jobs, capacity, worker_counters(worker, 1)) &&
            queue_init(&knot->done, capacity, worker->counters) && start_workers(knot, worker);
 }
 
