@@ -21,6 +21,22 @@ static void lay_out(const struct config *config, struct layout *layout)
         layout->serving = (unsigned)connections;
 }
 
+/* With listeners of its own a process that may take no connection would leave those that come to them
+ * waiting. */
+static bool check(const struct config *config)
+{
+    char sentence[128];
+
+    if (config_integer(config, KNOB_REUSEPORT) == SWITCH_OFF ||
+        config_integer(config, KNOB_MAX_CONNECTIONS) >= config_integer(config, KNOB_WORKERS))
+        return true;
+    snprintf(
+        sentence, sizeof(sentence),
+        "expected at least one for each of the %u workers, as with reuseport each has listeners of its own",
+        (unsigned)config_integer(config, KNOB_WORKERS));
+    return config_refuse(config, KNOB_MAX_CONNECTIONS, sentence);
+}
+
 static int run(struct worker *worker)
 {
     return blocking_loop_run(worker, NULL);
@@ -33,6 +49,7 @@ const struct architecture architecture_mp = {
     .help = "a process for each connection, made beforehand",
     .knobs = UNDERSTOOD,
     .workers_default = 32, /* as many as Flash's MP had for each main process in the seeds' report 004 */
+    .check = check,
     .lay_out = lay_out,
     .run = run,
 };

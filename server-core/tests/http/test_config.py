@@ -79,6 +79,10 @@ BAD = {
         GOOD + "workers = 8\nmax_connections = 7\n",
         "f.ini:5: max_connections = 7: expected at least one for each of the 8 workers",
     ),
+    "fewer-places-than-listeners": (
+        GOOD + "architecture = mp\nworkers = 8\nreuseport = on\nmax_connections = 2\n",
+        "f.ini:7: max_connections = 2: expected at least one for each of the 8 workers, as with reuseport",
+    ),
     "long-socket-path": (
         GOOD + f"stats_socket = {'s' * 108}\n",
         "expected a path of at most 107 bytes",

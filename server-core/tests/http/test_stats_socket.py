@@ -168,6 +168,7 @@ def test_bad_command_is_answered_by_code_and_sentence(
     [
         ({"architecture": "mp"}, "accept_limit 5"),
         ({"architecture": "mp"}, "accept_limit auto"),
+        ({"architecture": "mp", "workers": 4, "reuseport": "on"}, "max_connections 3"),
         ({"architecture": "amped"}, "sendfile off"),
         ({"architecture": "symped"}, "max_connections 1000000"),
     ],
