@@ -189,8 +189,9 @@ static void link_file(struct file_table *table, struct cached_file *file)
     table->count++;
 }
 
-/* Takes an entry out of the table and gives back the table's reference. */
-static void remove_file(struct file_table *table, struct cached_file *file)
+/* Takes an entry out of the table. The table's reference is to be given back (release_all()) when the lock
+ * is: closing the last descriptor of a deleted file frees its blocks, which takes long if it was large. */
+static void take_out(struct file_table *table, struct cached_file *file, struct cached_file **taken)
 {
     struct cached_file **link = &table->buckets[file->hash & table->mask];
 
@@ -200,7 +201,19 @@ static void remove_file(struct file_table *table, struct cached_file *file)
     unlink_order(table, file);
     table->count--;
     file->listed = false;
-    file_table_release(file);
+    file->chain = *taken;
+    *taken = file;
+}
+
+/* Gives back the table's references to entries that were taken out. */
+static void release_all(struct cached_file *taken)
+{
+    while (taken) {
+        struct cached_file *next = taken->chain;
+
+        file_table_release(taken);
+        taken = next;
+    }
 }
 
 static struct cached_file *find(struct file_table *table, const char *path, uint32_t hash)
@@ -240,7 +253,8 @@ struct cached_file *file_table_find(struct file_table *table, const struct file_
     return file;
 }
 
-static void evict_one(struct file_table *table, const struct file_table_user *user)
+static void evict_one(struct file_table *table, const struct file_table_user *user,
+                      struct cached_file **taken)
 {
     /* Ends: each turn takes a mark away, and nobody can set one meanwhile. */
     while (atomic_exchange_explicit(&table->oldest->used, false, memory_order_relaxed)) {
@@ -249,7 +263,7 @@ static void evict_one(struct file_table *table, const struct file_table_user *us
         unlink_order(table, file);
         link_newest(table, file);
     }
-    remove_file(table, table->oldest);
+    take_out(table, table->oldest, taken);
     user->counters->cache_evictions++;
 }
 
@@ -272,13 +286,13 @@ static struct cached_file *allocate(struct file_table *table, size_t bytes)
 /* Makes an entry with one reference, of the table, and puts it in. */
 static struct cached_file *add_file(struct file_table *table, const struct file_table_user *user,
                                     const char *path, uint32_t hash, const struct cached_file *made_from,
-                                    const char *head)
+                                    const char *head, struct cached_file **taken)
 {
     const size_t path_bytes = strlen(path) + 1;
     struct cached_file *file;
 
     if (table->count == table->capacity)
-        evict_one(table, user);
+        evict_one(table, user, taken);
     file = allocate(table, sizeof(*file) + path_bytes + made_from->head_length);
     if (!file)
         return NULL;
@@ -298,30 +312,35 @@ struct cached_file *file_table_insert(struct file_table *table, const struct fil
                                       const char *path, const struct cached_file *file, const char *head)
 {
     const uint32_t hash = hash_path(path);
-    struct cached_file *entry;
+    struct cached_file *taken = NULL;
+    struct cached_file *found, *entry;
 
     lock_write(table, user);
-    entry = table->lock ? find(table, path, hash) : NULL;
-    if (entry)
-        close(file->fd);
-    else
-        entry = add_file(table, user, path, hash, file, head);
+    found = table->lock ? find(table, path, hash) : NULL;
+    entry = found ? found : add_file(table, user, path, hash, file, head, &taken);
     if (entry)
         atomic_fetch_add(&entry->references, 1);
     unlock_write(table, user);
+    if (found)
+        close(file->fd);
+    release_all(taken);
     return entry;
 }
 
 void file_table_remove(struct file_table *table, const struct file_table_user *user, struct cached_file *file)
 {
+    struct cached_file *taken = NULL;
+
     lock_write(table, user);
     if (file->listed)
-        remove_file(table, file);
+        take_out(table, file, &taken);
     unlock_write(table, user);
+    release_all(taken);
 }
 
 size_t file_table_shed(struct file_table *table, const struct file_table_user *user, size_t count)
 {
+    struct cached_file *taken = NULL;
     size_t shed = 0;
 
     lock_write(table, user);
@@ -329,20 +348,24 @@ size_t file_table_shed(struct file_table *table, const struct file_table_user *u
         struct cached_file *next = file->newer;
 
         if (atomic_load(&file->references) == 1) {
-            remove_file(table, file);
+            take_out(table, file, &taken);
             user->counters->cache_evictions++;
             shed++;
         }
         file = next;
     }
     unlock_write(table, user);
+    release_all(taken);
     return shed;
 }
 
 void file_table_destroy(struct file_table *table)
 {
+    struct cached_file *taken = NULL;
+
     while (table->oldest)
-        remove_file(table, table->oldest);
+        take_out(table, table->oldest, &taken);
+    release_all(taken);
     close(table->root);
     if (!table->pool) {
         free(table);

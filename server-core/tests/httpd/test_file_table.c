@@ -25,6 +25,22 @@ static const enum cache_lock KINDS[] = {CACHE_LOCK_MUTEX, CACHE_LOCK_RW};
 static struct file_table *table;
 static struct counters counters[HOLDERS];
 
+/* In the place of the C library's: with `watching`, somebody else looks something up while a file is closed.
+ */
+static bool watching;
+static unsigned watched;
+
+int close(int fd)
+{
+    if (watching) {
+        const struct file_table_user other = {1, &counters[1]};
+
+        watched++;
+        assert_null(file_table_find(table, &other, "nothing"));
+    }
+    return (int)syscall(SYS_close, fd);
+}
+
 static int open_descriptors(void)
 {
     int count = 0;
@@ -88,6 +104,32 @@ static void test_threads_find_what_others_inserted_and_leave_no_descriptor_open(
     }
 }
 
+static void test_others_look_up_while_a_file_is_closed(void **state)
+{
+    (void)state;
+    alarm(30); /* ends a look-up that waits for a lock which its own thread holds */
+    for (size_t k = 0; k < 2; k++) {
+        const struct file_table_user user = {0, &counters[0]};
+        const struct cached_file made = {
+            .fd = open("/dev/null", O_RDONLY | O_CLOEXEC), .size = 5, .head_length = 4};
+
+        table = file_table_create_shared("/", 2, KINDS[k], HOLDERS);
+        assert_non_null(table);
+        watched = 0;
+        watching = true;
+        use(0, 5); /* is removed */
+        use(0, 1);
+        use(0, 2);
+        use(0, 3);                                                                   /* evicts */
+        file_table_release(file_table_insert(table, &user, "file3", &made, "head")); /* is there already */
+        assert_int_equal(file_table_shed(table, &user, 1), 1);
+        watching = false;
+        assert_int_equal(watched, 4);
+        file_table_destroy(table);
+    }
+    alarm(0);
+}
+
 static void test_marked_entries_get_a_second_chance_under_the_rw_lock(void **state)
 {
     const struct file_table_user user = {0, &counters[0]};
@@ -138,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_find_what_others_inserted_and_leave_no_descriptor_open),
+        cmocka_unit_test(test_others_look_up_while_a_file_is_closed),
         cmocka_unit_test(test_marked_entries_get_a_second_chance_under_the_rw_lock),
         cmocka_unit_test(test_table_serves_on_after_users_were_killed_at_any_moment),
     };
