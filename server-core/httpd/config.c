@@ -20,6 +20,9 @@
  * event set, wake-up, root, one file being opened, and some reserve. */
 #define DESCRIPTORS_RESERVED 64
 
+/* Mappings of memory of a process that belong to neither: the program, its libraries, heaps and stacks. */
+#define MAPPINGS_RESERVED 2000
+
 void config_init(struct config *config)
 {
     *config = (struct config){0};
@@ -182,6 +185,41 @@ static bool fit_descriptors(struct config *config)
     return true;
 }
 
+/* Returns how many mappings of memory a process may have; UINT64_MAX if that is not known. */
+static uint64_t mappings_max(void)
+{
+    FILE *file = fopen("/proc/sys/vm/max_map_count", "re");
+    uint64_t most;
+
+    if (!file)
+        return UINT64_MAX;
+    if (fscanf(file, "%" SCNu64, &most) != 1)
+        most = UINT64_MAX;
+    fclose(file);
+    return most;
+}
+
+bool config_fit_mappings(struct config *config, uint64_t most)
+{
+    const struct layout layout = architecture_layout(config);
+    const uint64_t of_connections = connections_per_table(config) * layout.connection_mappings;
+    int64_t *cache_entries = &config->values[KNOB_CACHE_ENTRIES].integer;
+    char sentence[256];
+
+    if (of_connections + layout.file_mappings + MAPPINGS_RESERVED > most) {
+        snprintf(sentence, sizeof(sentence),
+                 "%" PRIu64 " connections a process take %" PRIu64
+                 " mappings of memory, which do not fit in %" PRIu64
+                 " (vm.max_map_count) less %d for other uses",
+                 connections_per_table(config), of_connections, most, MAPPINGS_RESERVED);
+        return config_refuse(config, KNOB_MAX_CONNECTIONS, sentence);
+    }
+    if (layout.file_mappings > 0 &&
+        (uint64_t)*cache_entries > (most - of_connections - MAPPINGS_RESERVED) / layout.file_mappings)
+        *cache_entries = (int64_t)((most - of_connections - MAPPINGS_RESERVED) / layout.file_mappings);
+    return true;
+}
+
 bool config_check_host(struct config *config)
 {
     const struct knob_value *cpus = &config->values[KNOB_AFFINITY];
@@ -206,7 +244,7 @@ bool config_check_host(struct config *config)
             ok = config_refuse(config, KNOB_AFFINITY, sentence);
         }
     }
-    return fit_descriptors(config) && ok;
+    return fit_descriptors(config) && config_fit_mappings(config, mappings_max()) && ok;
 }
 
 void config_print(const struct config *config, FILE *out)

@@ -49,10 +49,17 @@ bool config_check(const struct config *config);
 
 /*
  * Checks the configuration against this machine: the root is a directory, the CPUs are ours to use, and the
- * descriptors suffice; raises the soft limit of descriptors to the hard one, and lowers cache_entries to what
- * fits beside the connections. Logs every problem; returns false if there was any.
+ * descriptors and the mappings of memory suffice; raises the soft limit of descriptors to the hard one, and
+ * lowers cache_entries to what fits beside the connections. Logs every problem; returns false if there was
+ * any.
  */
 bool config_check_host(struct config *config);
+
+/*
+ * The part of that which concerns mappings of memory: a process may have `most` (vm.max_map_count). Lowers
+ * cache_entries to what fits beside the connections. Logs what does not fit and returns false.
+ */
+bool config_fit_mappings(struct config *config, uint64_t most);
 
 /* Descriptors that one process needs at most: connections, cached files and a few of its own. */
 uint64_t config_descriptors(const struct config *config);

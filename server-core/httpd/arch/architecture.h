@@ -28,7 +28,9 @@ struct layout {
     unsigned descriptor_tables;  /* that connections are divided over; fewer where processes share one */
     unsigned shared_descriptors; /* not 0: the processes share the master's descriptor table, and need so many
                                   * descriptors beside connections and files */
-    unsigned listener_sets;      /* how often each address is opened: more than once with `reuseport` only */
+    unsigned connection_mappings; /* of memory, that a process has for each connection and each cached file */
+    unsigned file_mappings;
+    unsigned listener_sets; /* how often each address is opened: more than once with `reuseport` only */
 };
 
 /* What a row of counters is for. */

@@ -62,6 +62,7 @@ static void lay_out(const struct config *config, struct layout *layout)
         .rows = 1 + (unsigned)config_integer(config, KNOB_WORKERS),
         .serving = 1,
         .descriptor_tables = 1,
+        .connection_mappings = USER_THREAD_MAPPINGS,
         .listener_sets = 1,
     };
 }

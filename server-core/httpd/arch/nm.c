@@ -43,6 +43,7 @@ static void lay_out(const struct config *config, struct layout *layout)
         .rows = workers,
         .serving = workers,
         .descriptor_tables = 1,
+        .connection_mappings = USER_THREAD_MAPPINGS,
         .listener_sets = 1,
     };
 }

@@ -378,6 +378,13 @@ static bool prepare(struct master *master)
     return true;
 }
 
+/* A cached file is mapped, and one that left the cache as long as it is being sent. */
+static void lay_out(const struct config *config, struct layout *layout)
+{
+    (void)config;
+    layout->file_mappings = layout->connection_mappings = 1;
+}
+
 static bool check(const struct config *config)
 {
     const char *missing = uring_unavailable();
@@ -400,6 +407,7 @@ const struct architecture architecture_uring = {
     .knobs = UNDERSTOOD,
     .balances_accepting = true,
     .check = check,
+    .lay_out = lay_out,
     .prepare = prepare,
     .run = run,
 };

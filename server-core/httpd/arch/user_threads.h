@@ -22,6 +22,8 @@
 
 struct user_scheduler;
 
+#define USER_THREAD_MAPPINGS 2 /* of memory: a stack and its guard page (arch/fibre.c) */
+
 struct user_thread {
     struct user_scheduler *scheduler;
     struct fibre *fibre;
