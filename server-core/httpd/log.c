@@ -3,11 +3,19 @@
  */
 #include "httpd/log.h"
 
+#include "common/clock.h"
+
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define LINES_PER_S 20 /* of a serving process */
 
 static const char *process_name;
 static char *diverted_to;
@@ -39,8 +47,26 @@ static void divert(const char *format, va_list arguments, const char *reason)
         snprintf(text + length, room - (size_t)length, ": %s", reason);
 }
 
+/* Says whether a line may be written now. The master's always may. One of who serves may not if it would have
+ * to wait, for whoever reads stderr reads no further, or if it is one of too many in this second. */
+static bool may_write(void)
+{
+    static _Atomic uint64_t second;
+    static atomic_uint lines;
+    struct pollfd polled = {.fd = STDERR_FILENO, .events = POLLOUT};
+    const uint64_t now = clock_now_ns() / NS_PER_S;
+
+    if (!process_name)
+        return true;
+    if (atomic_exchange(&second, now) != now)
+        atomic_store(&lines, 0);
+    return atomic_fetch_add(&lines, 1) < LINES_PER_S && poll(&polled, 1, 0) > 0 && polled.revents & POLLOUT;
+}
+
 static void write_line(const char *format, va_list arguments, const char *reason)
 {
+    static atomic_uint left_out;
+    unsigned unsaid;
     char line[2048];
     int length = snprintf(line, sizeof(line), "trimtab-httpd: %s%s", process_name ? process_name : "",
                           process_name ? ": " : "");
@@ -49,6 +75,13 @@ static void write_line(const char *format, va_list arguments, const char *reason
         divert(format, arguments, reason);
         return;
     }
+    if (!may_write()) {
+        atomic_fetch_add(&left_out, 1);
+        return;
+    }
+    unsaid = atomic_exchange(&left_out, 0);
+    if (unsaid > 0)
+        length += snprintf(line + length, sizeof(line) - (size_t)length, "(%u messages left out) ", unsaid);
     length += vsnprintf(line + length, sizeof(line) - (size_t)length, format, arguments);
     if (reason && length < (int)sizeof(line))
         length += snprintf(line + length, sizeof(line) - (size_t)length, ": %s", reason);

@@ -1,6 +1,7 @@
 /*
  * Messages for the person who runs the server: one line each on stderr, written by one write(2), so that
- * lines of several processes never mix.
+ * lines of several processes never mix. Whoever serves never waits for stderr and writes no more than some
+ * lines a second; the next line says how many were left out.
  */
 #ifndef TRIMTAB_HTTPD_LOG_H
 #define TRIMTAB_HTTPD_LOG_H

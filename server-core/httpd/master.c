@@ -98,6 +98,14 @@ static pid_t spawn(const struct master *master)
     return pid;
 }
 
+/* Gives back the event set that was made for a process that shares our descriptors. */
+static void drop_events(const struct master *master, struct worker_process *process)
+{
+    if (process->events)
+        configured_mechanism(master->config)->destroy(process->events);
+    process->events = NULL;
+}
+
 static void start_worker(struct master *master, unsigned index)
 {
     struct worker_process *process = &master->workers[index];
@@ -111,6 +119,7 @@ static void start_worker(struct master *master, unsigned index)
         become_worker(master, index, master_pid);
     if (pid < 0) {
         log_errno("cannot start worker %u", index);
+        drop_events(master, process);
         process->restart_ns = clock_now_ns() + RESTART_MAX_NS;
         return;
     }
@@ -125,9 +134,7 @@ static void worker_died(struct master *master, unsigned index, int status)
     const uint64_t now_ns = clock_now_ns();
 
     process->pid = 0;
-    if (process->events)
-        configured_mechanism(master->config)->destroy(process->events);
-    process->events = NULL;
+    drop_events(master, process);
     if (master->shutting_down)
         return;
     if (master->architecture->bury)

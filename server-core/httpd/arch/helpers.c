@@ -78,16 +78,30 @@ struct helpers *helpers_create(struct worker *worker, const struct helper_channe
 }
 
 /* Gives a job to a helper. Its channel holds no more than a job and its repetition, so sending never waits.
- */
-static void give(struct helpers *helpers, unsigned helper, struct job *job)
+ * Returns false when that fails all the same: then the helper is idle and the job still the caller's. */
+static bool give(struct helpers *helpers, unsigned helper, struct job *job)
 {
-    helpers->current[helper] = job;
-    if (send(helpers->channels->requests[helper][0], &job->message, job->length,
-             MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        log_errno("cannot ask helper %u", helper); /* the connection's timeout ends the wait */
+    const bool sent = send(helpers->channels->requests[helper][0], &job->message, job->length,
+                           MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
+
+    if (!sent)
+        log_errno("cannot ask helper %u", helper);
+    helpers->current[helper] = sent ? job : NULL;
+    return sent;
 }
 
-/* Gives waiting jobs to idle helpers. */
+/* Puts a job that no helper has before all others that wait. */
+static void put_back(struct helpers *helpers, struct job *job)
+{
+    job->next = helpers->first;
+    if (!helpers->first)
+        helpers->last = &job->next;
+    helpers->first = job;
+    helpers->worker->counters->queue_length++;
+}
+
+/* Gives waiting jobs to idle helpers. One that could not be given waits on, until there is a job more or a
+ * helper is done; if that takes too long, the connection's timeout ends its wait. */
 static void dispatch(struct helpers *helpers)
 {
     for (unsigned i = 0; helpers->first && i < helpers->channels->count; i++) {
@@ -99,7 +113,8 @@ static void dispatch(struct helpers *helpers)
         if (!helpers->first)
             helpers->last = &helpers->first;
         helpers->worker->counters->queue_length--;
-        give(helpers, i, job);
+        if (!give(helpers, i, job))
+            put_back(helpers, job);
     }
 }
 
@@ -146,7 +161,9 @@ void helpers_complete(struct helpers *helpers)
         struct job *job = helpers->current[message.helper];
 
         if (message.job == JOB_STARTED && job) {
-            give(helpers, message.helper, job);
+            if (!give(helpers, message.helper, job))
+                put_back(helpers, job);
+            dispatch(helpers);
         } else if (job && job->message.job == message.job) {
             helpers->current[message.helper] = NULL;
             dispatch(helpers);

@@ -1,0 +1,71 @@
+/*
+ * Helper processes, seen from the event loop: a job that could not be sent.
+ */
+#include "httpd/arch/helpers.h"
+#include "httpd/connection.h"
+#include "httpd/worker.h"
+#include "tests/unit.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static unsigned done_count;
+
+static void done(struct worker *worker, struct connection *connection, off_t to)
+{
+    (void)worker, (void)to;
+    connection->state = READING;
+    done_count++;
+}
+
+static void test_helper_is_asked_again_after_a_send_has_failed(void **state)
+{
+    static const struct event_mechanism edges = {.name = "edges"};
+    static struct worker worker = {.mechanism = &edges};
+    static struct counters counters;
+    int requests[1][2];
+    struct helper_channels channels = {.requests = requests};
+    struct connection connections[2] = {{.state = READING}, {.state = READING}};
+    char junk[256] = {0}, received[8192];
+    struct helpers *helpers;
+
+    (void)state;
+    worker.counters = &counters;
+    timers_init(&worker.timers, 0);
+    assert_true(helper_channels_open(&channels, 1));
+    while (send(requests[0][0], junk, sizeof(junk), MSG_DONTWAIT) > 0) {
+    }
+    helpers = helpers_create(&worker, &channels, done);
+    assert_non_null(helpers);
+    assert_true(helpers_ask(helpers, &connections[0], "first", 0, 10)); /* the channel is full */
+    while (recv(requests[0][1], received, sizeof(received), MSG_DONTWAIT) > 0) {
+    }
+    assert_true(helpers_ask(helpers, &connections[1], "second", 0, 10));
+    for (unsigned job = 0; job < 2; job++) {
+        struct {
+            uint64_t job;
+            unsigned helper;
+        } completion = {0};
+
+        assert_true(recv(requests[0][1], received, sizeof(received), MSG_DONTWAIT) > 0);
+        memcpy(&completion.job, received, sizeof(completion.job));
+        assert_int_equal(send(channels.completions[1], &completion, sizeof(completion), 0),
+                         sizeof(completion));
+        helpers_complete(helpers);
+        assert_int_equal(done_count, job + 1);
+        assert_int_equal(connections[job].state, READING);
+    }
+    assert_int_equal(counters.queue_length, 0);
+    helpers_destroy(helpers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_helper_is_asked_again_after_a_send_has_failed),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
