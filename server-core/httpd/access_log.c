@@ -1,74 +1,76 @@
 /*
- * See access_log.h.
+ * See access_log.h: the rings and the file.
  */
 #include "httpd/access_log.h"
 
-#include "httpd/connection.h"
-#include "httpd/http/range.h"
 #include "httpd/log.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <netinet/in.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
-#define RING_BYTES (256 * 1024) /* a power of two; some 2000 lines between two collections */
-#define FIELD_MAX  2048         /* bytes of a field; longer ones are cut off */
-#define LINE_MAX   (4 * FIELD_MAX)
+#define RING_BYTES (256 * 1024) /* a power of two; some 2000 lines */
 
 /* One writer and one reader: each moves its own end. */
 struct log_ring {
     _Alignas(64) _Atomic uint64_t written; /* bytes ever */
     _Alignas(64) _Atomic uint64_t collected;
+    atomic_bool told; /* the master has been told since it collected */
     char bytes[RING_BYTES];
 };
 
-/* A line without its outcome, which goes between the two parts. */
-struct log_entry {
-    uint64_t body_bytes;
-    uint32_t before_length, length;
-    char text[];
+struct log_rings {
+    struct log_rings *next;
+    unsigned count;
+    struct log_ring *all;
 };
 
-static struct log_ring *rings;
-static unsigned ring_count;
-static const char *log_path;
+static struct log_rings *first_rings; /* of all that are there */
+static char *log_path;
 static int log_fd = -1;
+static int wake_fd = -1;
 
-static int open_file(void)
+static int open_file(const char *path)
 {
-    const int fd = open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
 
     if (fd < 0)
-        log_errno("cannot open the access log %s", log_path);
+        log_errno("cannot open the access log %s", path);
     return fd;
 }
 
-bool access_log_open(const char *path, unsigned rows)
+/* Writes from now on to another file (-1: to none). */
+static void change_file(int fd)
 {
-    log_path = path;
-    log_fd = open_file();
-    if (log_fd < 0)
-        return false;
-    rings = mmap(NULL, rows * sizeof(*rings), PROT_READ | PROT_WRITE,
-                 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (rings == MAP_FAILED) {
-        rings = NULL;
-        log_errno("cannot make room for the access log");
+    if (log_fd >= 0) {
+        access_log_collect();
+        close(log_fd);
+    }
+    log_fd = fd;
+}
+
+bool access_log_open(const char *path)
+{
+    const int fd = open_file(path);
+    char *copy = fd >= 0 ? strdup(path) : NULL;
+
+    if (copy && wake_fd < 0)
+        wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (!copy || wake_fd < 0) {
+        if (fd >= 0)
+            close(fd);
+        free(copy);
         return false;
     }
-    ring_count = rows;
+    change_file(fd);
+    free(log_path);
+    log_path = copy;
     return true;
 }
 
@@ -77,24 +79,60 @@ bool access_log_is_open(void)
     return log_fd >= 0;
 }
 
-void access_log_reopen(void)
+struct log_rings *access_log_add_rings(unsigned rows)
 {
-    const int fd = open_file();
+    struct log_rings *rings = malloc(sizeof(*rings));
 
-    if (fd < 0)
-        return; /* better the old file than none */
-    access_log_collect();
-    close(log_fd);
-    log_fd = fd;
+    if (rings) {
+        *rings = (struct log_rings){.next = first_rings, .count = rows};
+        rings->all = mmap(NULL, rows * sizeof(*rings->all), PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
+    if (!rings || rings->all == MAP_FAILED) {
+        log_errno("cannot make room for the access log");
+        free(rings);
+        return NULL;
+    }
+    first_rings = rings;
+    return rings;
 }
 
-void access_log_close(void)
+static void close_all(void)
 {
-    if (!access_log_is_open())
+    change_file(-1);
+    close(wake_fd);
+    wake_fd = -1;
+    free(log_path);
+    log_path = NULL;
+}
+
+void access_log_remove_rings(struct log_rings *rings)
+{
+    struct log_rings **link = &first_rings;
+
+    if (!rings)
         return;
     access_log_collect();
-    close(log_fd);
-    log_fd = -1;
+    while (*link != rings)
+        link = &(*link)->next;
+    *link = rings->next;
+    munmap(rings->all, rings->count * sizeof(*rings->all));
+    free(rings);
+    if (!first_rings)
+        close_all();
+}
+
+int access_log_wake_fd(void)
+{
+    return wake_fd;
+}
+
+void access_log_reopen(void)
+{
+    const int fd = access_log_is_open() ? open_file(log_path) : -1;
+
+    if (fd >= 0) /* better the old file than none */
+        change_file(fd);
 }
 
 /* Writes the bytes of a ring from `from` to `to`, which may stand at its end and at its beginning. */
@@ -127,152 +165,27 @@ static void write_out(struct log_ring *ring, uint64_t from, uint64_t to)
 
 void access_log_collect(void)
 {
-    for (unsigned i = 0; i < ring_count; i++) {
-        const uint64_t from = atomic_load_explicit(&rings[i].collected, memory_order_relaxed);
-        const uint64_t to = atomic_load_explicit(&rings[i].written, memory_order_acquire);
+    eventfd_t value;
 
-        if (from == to)
-            continue;
-        write_out(&rings[i], from, to);
-        atomic_store_explicit(&rings[i].collected, to, memory_order_release);
+    eventfd_read(wake_fd, &value); /* it is empty if nobody has asked for this */
+    for (const struct log_rings *rings = first_rings; rings; rings = rings->next) {
+        for (unsigned i = 0; i < rings->count; i++) {
+            struct log_ring *ring = &rings->all[i];
+            const uint64_t from = atomic_load_explicit(&ring->collected, memory_order_relaxed);
+            const uint64_t to = atomic_load_explicit(&ring->written, memory_order_acquire);
+
+            if (from == to)
+                continue;
+            write_out(ring, from, to);
+            atomic_store_explicit(&ring->collected, to, memory_order_release);
+            atomic_store(&ring->told, false);
+        }
     }
 }
 
-struct log_ring *access_log_ring(unsigned row)
+struct log_ring *access_log_ring(struct log_rings *rings, unsigned row)
 {
-    return rings ? &rings[row] : NULL;
-}
-
-/* --- making lines --- */
-
-struct line {
-    size_t length;
-    char text[LINE_MAX];
-};
-
-static void append(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void append(struct line *line, const char *format, ...)
-{
-    va_list arguments;
-    int length;
-
-    va_start(arguments, format);
-    length = vsnprintf(line->text + line->length, LINE_MAX - line->length, format, arguments);
-    va_end(arguments);
-    line->length += (size_t)length < LINE_MAX - line->length ? (size_t)length : LINE_MAX - line->length - 1;
-}
-
-/* Appends a field in quotation marks: what could end it or deceive a terminal is escaped. "-" if empty. */
-static void append_quoted(struct line *line, const char *text, size_t length)
-{
-    size_t used = 0;
-
-    append(line, "\"%s", length == 0 ? "-" : "");
-    for (size_t i = 0; i < length && used < FIELD_MAX - 4; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        const bool plain = c >= ' ' && c < 0x7F && c != '"' && c != '\\';
-
-        append(line, plain ? "%c" : "\\x%02X", c);
-        used += plain ? 1 : 4;
-    }
-    append(line, "\"");
-}
-
-static void append_peer(struct line *line, int socket)
-{
-    struct sockaddr_storage address = {0};
-    socklen_t length = sizeof(address);
-    char text[INET6_ADDRSTRLEN] = "-";
-
-    if (getpeername(socket, (struct sockaddr *)&address, &length) == 0) {
-        if (address.ss_family == AF_INET)
-            inet_ntop(AF_INET, &((struct sockaddr_in *)&address)->sin_addr, text, sizeof(text));
-        else if (address.ss_family == AF_INET6)
-            inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&address)->sin6_addr, text, sizeof(text));
-    }
-    append(line, "%s", text);
-}
-
-/* "10/Oct/2000:13:55:36 +0000" */
-static void append_time(struct line *line, time_t second)
-{
-    static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    struct tm utc;
-
-    gmtime_r(&second, &utc);
-    append(line, "%02d/%s/%d:%02d:%02d:%02d +0000", utc.tm_mday, months[utc.tm_mon], utc.tm_year + 1900,
-           utc.tm_hour, utc.tm_min, utc.tm_sec);
-}
-
-/* The request line as it came; it may be no good one. */
-static void append_request_line(struct line *line, const struct request *request, const char *data)
-{
-    const char *end = data ? data + request->parsed : NULL;
-    const char *line_end;
-
-    while (data < end && (*data == '\r' || *data == '\n'))
-        data++;
-    line_end = data < end ? memchr(data, '\r', (size_t)(end - data)) : NULL;
-    append_quoted(line, data, line_end ? (size_t)(line_end - data) : 0);
-}
-
-static void append_header(struct line *line, const struct request *request, const char *data,
-                          const char *name)
-{
-    struct header header = {0};
-
-    if (data && request_find_header(request, data, name, &header))
-        append_quoted(line, header.value, header.value_length);
-    else
-        append_quoted(line, "", 0);
-}
-
-void access_log_begin(struct worker *worker, struct connection *connection, const struct request *request,
-                      const char *data, uint64_t body_bytes)
-{
-    struct line line;
-    struct log_entry *entry;
-    size_t before_length;
-
-    if (!worker->access_log)
-        return;
-    line.length = 0; /* not `= {0}` above: that would clear the whole text for every request */
-    append_peer(&line, connection->fd);
-    append(&line, " - - [");
-    append_time(&line, worker->date.second);
-    append(&line, "] ");
-    append_request_line(&line, request, data);
-    before_length = line.length;
-    append(&line, " ");
-    append_header(&line, request, data, "Referer");
-    append(&line, " ");
-    append_header(&line, request, data, "User-Agent");
-    append(&line, "\n");
-    free(connection->log_entry);
-    entry = connection->log_entry = malloc(sizeof(*entry) + line.length);
-    if (!entry) {
-        worker->counters->access_log_dropped++;
-        return;
-    }
-    entry->body_bytes = body_bytes;
-    entry->before_length = (uint32_t)before_length;
-    entry->length = (uint32_t)line.length;
-    memcpy(entry->text, line.text, line.length);
-}
-
-/* Returns the bytes of the body that have not been sent, as far as they come from the file. */
-static uint64_t unsent(const struct connection *connection)
-{
-    const struct multipart *multipart = connection->multipart;
-    uint64_t bytes = 0;
-
-    if (connection->offset < connection->end)
-        bytes = (uint64_t)(connection->end - connection->offset);
-    for (unsigned i = multipart ? multipart->next : 0; multipart && i < multipart->count; i++)
-        bytes += multipart->ranges[i].end - multipart->ranges[i].first;
-    return bytes;
+    return rings ? &rings->all[row] : NULL;
 }
 
 static void copy_in(struct log_ring *ring, uint64_t *at, const char *bytes, size_t length)
@@ -285,29 +198,22 @@ static void copy_in(struct log_ring *ring, uint64_t *at, const char *bytes, size
     *at += length;
 }
 
-void access_log_end(struct worker *worker, struct connection *connection)
+bool access_log_append(struct log_ring *ring, const struct log_part *parts, size_t count)
 {
-    struct log_entry *entry = connection->log_entry;
-    struct log_ring *ring = worker->access_log;
-    char outcome[48];
-    uint64_t at, left;
-    size_t length;
+    uint64_t at = atomic_load_explicit(&ring->written, memory_order_relaxed);
+    const uint64_t waiting = at - atomic_load_explicit(&ring->collected, memory_order_acquire);
+    size_t length = 0;
 
-    if (!entry)
-        return;
-    left = unsent(connection);
-    length = (size_t)snprintf(outcome, sizeof(outcome), " %u %" PRIu64, connection->status,
-                              entry->body_bytes > left ? entry->body_bytes - left : 0);
-    at = atomic_load_explicit(&ring->written, memory_order_relaxed);
-    if (at + entry->length + length - atomic_load_explicit(&ring->collected, memory_order_acquire) >
-        RING_BYTES) {
-        worker->counters->access_log_dropped++;
-    } else {
-        copy_in(ring, &at, entry->text, entry->before_length);
-        copy_in(ring, &at, outcome, length);
-        copy_in(ring, &at, entry->text + entry->before_length, entry->length - entry->before_length);
-        atomic_store_explicit(&ring->written, at, memory_order_release);
+    for (size_t i = 0; i < count; i++)
+        length += parts[i].length;
+    if (waiting + length > RING_BYTES / 2 && !atomic_load_explicit(&ring->told, memory_order_relaxed)) {
+        atomic_store(&ring->told, true);
+        eventfd_write(wake_fd, 1);
     }
-    free(entry);
-    connection->log_entry = NULL;
+    if (waiting + length > RING_BYTES)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        copy_in(ring, &at, parts[i].bytes, parts[i].length);
+    atomic_store_explicit(&ring->written, at, memory_order_release);
+    return true;
 }

@@ -56,7 +56,7 @@ static struct connection *allocate(struct worker *worker)
 static void release(struct worker *worker, struct connection *connection)
 {
     timers_cancel(&connection->timer);
-    access_log_end(worker, connection);
+    access_log_forget(worker, connection);
     reply_drop(connection);
     free(connection->leftover);
     connection->leftover = NULL;

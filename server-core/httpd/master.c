@@ -33,7 +33,7 @@
 #define RESTART_DELAY_NS (100 * NS_PER_MS)
 #define RESTART_MAX_NS   (5 * NS_PER_S)
 
-static int open_signals(bool takes_hangup)
+static int open_signals(bool takes_log_signals)
 {
     sigset_t signals;
 
@@ -41,8 +41,10 @@ static int open_signals(bool takes_hangup)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGCHLD);
-    if (takes_hangup)
-        sigaddset(&signals, SIGHUP); /* the administrator has moved the access log away */
+    if (takes_log_signals) { /* the administrator has moved the access log away */
+        sigaddset(&signals, SIGHUP);
+        sigaddset(&signals, SIGUSR1);
+    }
     if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
         return -1;
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -74,6 +76,7 @@ static void become_worker(const struct master *master, unsigned index, pid_t mas
     worker->layout = master->layout;
     worker->common = master->common;
     worker->shared = master->shared;
+    worker->log_rings = master->log_rings;
     worker->master = master_pid;
     worker->process = index;
     worker_take_row(worker, index);
@@ -197,7 +200,7 @@ static void read_signals(struct master *master)
     while (read(master->signals, &signal, sizeof(signal)) == sizeof(signal)) {
         if (signal.ssi_signo == SIGCHLD)
             reap_workers(master);
-        else if (signal.ssi_signo == SIGHUP)
+        else if (signal.ssi_signo == SIGHUP || signal.ssi_signo == SIGUSR1)
             access_log_reopen();
         else
             master_shut_down(master);
@@ -239,12 +242,13 @@ static bool any_worker_left(const struct master *master)
 
 static void serve(struct master *master)
 {
-    struct pollfd polled[2 + CONTROL_CLIENTS_MAX] = {{.fd = master->signals, .events = POLLIN}};
+    struct pollfd polled[3 + CONTROL_CLIENTS_MAX] = {{.fd = master->signals, .events = POLLIN}};
 
     while (!master->shutting_down || any_worker_left(master)) {
         int timeout_ms = manage_workers(master);
-        const nfds_t count = 1 + control_socket_watch(polled + 1, &timeout_ms);
+        const nfds_t count = 2 + control_socket_watch(polled + 2, &timeout_ms);
 
+        polled[1] = (struct pollfd){.fd = access_log_wake_fd(), .events = POLLIN};
         if (access_log_is_open()) {
             access_log_collect();
             if (timeout_ms < 0 || timeout_ms > ACCESS_LOG_INTERVAL_MS)
@@ -256,7 +260,7 @@ static void serve(struct master *master)
         }
         if (polled[0].revents)
             read_signals(master);
-        control_socket_serve(master, polled + 1, count - 1);
+        control_socket_serve(master, polled + 2, count - 2);
     }
 }
 
@@ -282,13 +286,23 @@ static void log_start(const struct master *master)
              master->architecture->name, master->worker_count, master->worker_count == 1 ? "" : "es");
 }
 
+/* Opens the access log, if there is to be one, and the rings to it. */
+static bool open_access_log(struct master *master)
+{
+    const char *path = config_text(master->config, KNOB_ACCESS_LOG);
+
+    if (!path)
+        return true;
+    master->log_rings = access_log_open(path) ? access_log_add_rings(master->layout.rows) : NULL;
+    return master->log_rings != NULL;
+}
+
 /* Opens everything, in the order that users rely on: who can connect to the stats socket finds the listeners
  * open. Logs what is wrong and returns false. */
 static bool open_all(struct master *master)
 {
     struct config *config = master->config;
     const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
-    const char *log_path = config_text(config, KNOB_ACCESS_LOG);
 
     master->signals = open_signals(config_text(config, KNOB_ACCESS_LOG) != NULL);
     master->listener_count = master->layout.listener_sets * config->values[KNOB_LISTEN].count;
@@ -298,7 +312,7 @@ static bool open_all(struct master *master)
         log_errno("cannot start");
         return false;
     }
-    return (!log_path || access_log_open(log_path, master->layout.rows)) &&
+    return open_access_log(master) &&
            listeners_open(config, master->layout.listener_sets, master->listeners) == 0 &&
            (!master->architecture->prepare || master->architecture->prepare(master)) &&
            (!socket_path || control_socket_open(socket_path) == 0);
@@ -319,7 +333,7 @@ int master_run(struct config *config)
             start_worker(&master, i);
         log_start(&master);
         serve(&master);
-        access_log_close();
+        access_log_remove_rings(master.log_rings);
         control_socket_close();
     }
     /* Descriptors and mappings end with the process. */

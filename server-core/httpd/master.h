@@ -24,9 +24,10 @@ struct master {
     const struct architecture *architecture;
     struct layout layout;
     struct shared *shared;
-    void *common;          /* what the architecture's prepare() made: one block from malloc */
-    int *listeners;        /* one set behind the other (listeners.h) */
-    size_t listener_count; /* of all sets */
+    struct log_rings *log_rings; /* of the access log; NULL: there is none */
+    void *common;                /* what the architecture's prepare() made: one block from malloc */
+    int *listeners;              /* one set behind the other (listeners.h) */
+    size_t listener_count;       /* of all sets */
     struct worker_process *workers;
     unsigned worker_count; /* processes; their first rows of counters have the same numbers */
     int signals;           /* signalfd */

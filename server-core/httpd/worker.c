@@ -23,6 +23,7 @@ static int isolate(const struct worker *worker)
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
+    signal(SIGUSR1, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL); /* the master blocks what it reads from its signalfd */
@@ -52,7 +53,7 @@ void worker_take_row(struct worker *worker, unsigned row)
     worker->settings = shared_settings(worker->shared);
     worker->counters = worker_counters(worker, row);
     worker->service_time = shared_service_time(worker->shared, row_of_all(worker, row));
-    worker->access_log = access_log_ring(row_of_all(worker, row));
+    worker->access_log = access_log_ring(worker->log_rings, row_of_all(worker, row));
 }
 
 struct worker *worker_new(const struct worker *like, unsigned row)
@@ -66,6 +67,7 @@ struct worker *worker_new(const struct worker *like, unsigned row)
     worker->layout = like->layout;
     worker->common = like->common;
     worker->shared = like->shared;
+    worker->log_rings = like->log_rings;
     worker->master = like->master;
     worker->process = like->process;
     worker->listeners = like->listeners;

@@ -30,6 +30,7 @@
 
 struct connection;
 struct log_ring;
+struct log_rings;
 struct connection_pool;
 struct request;
 struct user_scheduler;
@@ -42,13 +43,14 @@ struct worker {
     struct layout layout;
     void *common; /* what the architecture's prepare() made */
     struct shared *shared;
+    struct log_rings *log_rings; /* NULL: there is no access log */
     pid_t master;
     unsigned process; /* which of layout.processes */
     unsigned row;     /* of counters; a worker with row < layout.serving has a share of max_connections */
     const struct live_settings *settings;
     struct counters *counters;
     struct histogram *service_time;
-    struct log_ring *access_log; /* NULL: there is none */
+    struct log_ring *access_log; /* of the row; NULL: there is none */
     const int *listeners;        /* listening sockets, shared with other processes */
     size_t listener_count;
     int wake_fd; /* eventfd: the settings have changed */
