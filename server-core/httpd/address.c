@@ -55,6 +55,20 @@ bool address_parse(const char *text, struct listen_address *address)
     return inet_pton(AF_INET, host, &ipv4->sin_addr) == 1;
 }
 
+bool address_matches(const struct listen_address *wanted, const struct listen_address *open)
+{
+    struct listen_address other = *open;
+    char wanted_text[ADDRESS_TEXT_MAX], open_text[ADDRESS_TEXT_MAX];
+    /* Both families have the port in the same place. */
+    in_port_t *port = &((struct sockaddr_in *)&other.socket_address)->sin_port;
+
+    if (((const struct sockaddr_in *)&wanted->socket_address)->sin_port == 0)
+        *port = 0;
+    address_format(wanted, wanted_text);
+    address_format(&other, open_text);
+    return strcmp(wanted_text, open_text) == 0;
+}
+
 void address_format(const struct listen_address *address, char text[ADDRESS_TEXT_MAX])
 {
     char host[INET6_ADDRSTRLEN] = "";

@@ -18,6 +18,10 @@ struct listen_address {
 /* Parses a literal with its port (0…65535; 0 lets the kernel choose). Returns false if it is none. */
 bool address_parse(const char *text, struct listen_address *address);
 
+/* Says whether a socket that is open at `open` is one for `wanted`: the same, or any port if that has port 0.
+ */
+bool address_matches(const struct listen_address *wanted, const struct listen_address *open);
+
 /* Writes the address in the form that address_parse() reads. */
 void address_format(const struct listen_address *address, char text[ADDRESS_TEXT_MAX]);
 

@@ -220,6 +220,36 @@ bool config_fit_mappings(struct config *config, uint64_t most)
     return true;
 }
 
+/* Applies one setting of the command line. */
+static bool apply_setting(struct config *config, const char *setting)
+{
+    const char *equals = strchr(setting, '=');
+    char *name = equals ? strndup(setting, (size_t)(equals - setting)) : NULL;
+    bool ok;
+
+    if (!name) {
+        log_line("--set %s: expected KEY=VALUE", setting);
+        return false;
+    }
+    ok = config_set(config, name, equals + 1, "--set");
+    free(name);
+    return ok;
+}
+
+int config_load(struct config *config, const struct config_source *source)
+{
+    bool ok;
+
+    config_init(config);
+    ok = !source->file || config_read_file(config, source->file);
+    for (int i = 0; i < source->setting_count; i++)
+        ok = apply_setting(config, source->settings[i]) && ok;
+    config_complete(config);
+    if (!ok || !config_check(config))
+        return EXIT_CONFIGURATION;
+    return config_check_host(config) ? EXIT_SUCCESS : EXIT_RUNTIME;
+}
+
 bool config_check_host(struct config *config)
 {
     const struct knob_value *cpus = &config->values[KNOB_AFFINITY];

@@ -35,6 +35,19 @@ bool config_read_file(struct config *config, const char *path);
  */
 bool config_set(struct config *config, const char *name, const char *text, const char *origin);
 
+/* Where a configuration comes from. */
+struct config_source {
+    const char *file;      /* NULL: there is none */
+    char *const *settings; /* of the command line, each KEY=VALUE */
+    int setting_count;
+};
+
+/*
+ * Reads a configuration and checks it, also against this machine. Every mistake is logged. Returns
+ * EXIT_SUCCESS or the exit code for what is wrong; config_release() is due anyhow.
+ */
+int config_load(struct config *config, const struct config_source *source);
+
 /* Logs a mistake in the value of a knob: "FILE:7: workers = 4: …". Returns false. */
 bool config_refuse(const struct config *config, enum knob_id id, const char *sentence);
 

@@ -291,7 +291,7 @@ void connection_adopt(struct worker *worker, int fd, bool blocking, const char *
         connection->leftover->length = (uint32_t)length;
     }
     go_on(worker, connection);
-    if (worker->shutting_down) /* the others have been retired already */
+    if (worker->closing_idle) /* the others have been retired already */
         connection_retire(worker, &connection->timer);
 }
 

@@ -10,6 +10,7 @@
 #include "httpd/listeners.h"
 #include "httpd/log.h"
 #include "httpd/stats.h"
+#include "httpd/worker_processes.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -173,7 +174,7 @@ static void set_knob(struct master *master, char *arguments, struct json_writer 
     shared_apply(master->shared, master->config);
     listeners_set_send_timeout(master->listeners, master->listener_count,
                                config_seconds(master->config, KNOB_REQUEST_TIMEOUT));
-    master_wake_workers(master);
+    worker_processes_wake(master);
     json_open_object(json);
     json_member_string(json, "knob", name);
     json_key(json, "value");

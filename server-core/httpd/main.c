@@ -12,7 +12,6 @@
 
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void print_usage(FILE *out)
 {
@@ -37,21 +36,10 @@ static void print_usage(FILE *out)
             fprintf(out, "; default %s", KNOBS[id].default_text);
         fputs("\n", out);
     }
-    fputs("\nExit codes: 0 success, 1 failure while starting or running, 2 bad configuration or usage.\n",
+    fputs("\nSIGHUP reads the configuration again, SIGUSR1 opens the access log anew, SIGTERM and SIGINT "
+          "end.\n",
           out);
-}
-
-/* Applies the argument of one --set. */
-static bool apply_setting(struct config *config, char *setting)
-{
-    char *equals = strchr(setting, '=');
-
-    if (!equals) {
-        log_line("--set %s: expected KEY=VALUE", setting);
-        return false;
-    }
-    *equals = '\0';
-    return config_set(config, setting, equals + 1, "--set");
+    fputs("Exit codes: 0 success, 1 failure while starting or running, 2 bad configuration or usage.\n", out);
 }
 
 int main(int argc, char **argv)
@@ -63,22 +51,20 @@ int main(int argc, char **argv)
         {"json", no_argument, NULL, 'j'},
         {NULL, 0, NULL, 0},
     };
-    const char *file = NULL;
+    struct config_source source = {0};
     char **settings = calloc((size_t)argc, sizeof(*settings));
-    int setting_count = 0;
     bool check_only = false, version = false, json = false;
-    struct config config;
-    bool ok = settings != NULL;
+    struct config *config;
     int exit_code;
     int option;
 
     while ((option = getopt_long(argc, argv, "c:thV", long_options, NULL)) != -1) {
         switch (option) {
         case 'c':
-            file = optarg;
+            source.file = optarg;
             break;
         case 's':
-            settings[setting_count++] = optarg;
+            settings[source.setting_count++] = optarg;
             break;
         case 't':
             check_only = true;
@@ -111,23 +97,21 @@ int main(int argc, char **argv)
         return EXIT_SUCCESS;
     }
 
-    config_init(&config);
-    if (file)
-        ok = config_read_file(&config, file);
-    for (int i = 0; i < setting_count; i++)
-        ok = apply_setting(&config, settings[i]) && ok;
-    free(settings);
-    config_complete(&config);
-    if (!ok || !config_check(&config)) {
-        exit_code = EXIT_CONFIGURATION;
-    } else if (!config_check_host(&config)) {
-        exit_code = EXIT_RUNTIME;
-    } else if (check_only) {
-        config_print(&config, stdout);
-        exit_code = EXIT_SUCCESS;
-    } else {
-        exit_code = master_run(&config);
+    config = malloc(sizeof(*config));
+    if (!config || !settings) {
+        log_errno("cannot start");
+        return EXIT_RUNTIME;
     }
-    config_release(&config);
+    source.settings = settings;
+    exit_code = config_load(config, &source);
+    if (exit_code == EXIT_SUCCESS && !check_only) {
+        exit_code = master_run(&source, config);
+    } else {
+        if (exit_code == EXIT_SUCCESS)
+            config_print(config, stdout);
+        config_release(config);
+        free(config);
+    }
+    free(settings);
     return exit_code;
 }

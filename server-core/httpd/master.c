@@ -1,9 +1,8 @@
 /*
  * See master.h.
  *
- * One poll loop: signals (as a descriptor), the stats socket and its clients, and the times at which dead
- * workers are to be replaced. A worker that dies soon after its start is replaced only after a delay, which
- * doubles each time, so that a fault which kills every worker at once does not turn into a fork bomb.
+ * One poll loop: signals (as a descriptor), the stats socket and its clients, the access log, and the times
+ * at which dead workers are to be replaced.
  */
 #include "httpd/master.h"
 
@@ -12,28 +11,22 @@
 #include "httpd/control_socket.h"
 #include "httpd/listeners.h"
 #include "httpd/log.h"
+#include "httpd/reload.h"
 #include "httpd/stats.h"
-#include "httpd/worker.h"
+#include "httpd/worker_processes.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRACE_NS         (2 * NS_PER_S)  /* to finish replies in */
-#define SETTLED_NS       (10 * NS_PER_S) /* a worker that lived as long did not die of its start */
-#define RESTART_DELAY_NS (100 * NS_PER_MS)
-#define RESTART_MAX_NS   (5 * NS_PER_S)
+#define GRACE_NS (2 * NS_PER_S) /* to finish replies in */
 
-static int open_signals(bool takes_log_signals)
+static int open_signals(void)
 {
     sigset_t signals;
 
@@ -41,119 +34,22 @@ static int open_signals(bool takes_log_signals)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGCHLD);
-    if (takes_log_signals) { /* the administrator has moved the access log away */
-        sigaddset(&signals, SIGHUP);
-        sigaddset(&signals, SIGUSR1);
-    }
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
     if (sigprocmask(SIG_BLOCK, &signals, NULL) != 0)
         return -1;
     return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-static void choose_listeners(const struct master *master, struct worker *worker)
+void master_shut_down(struct master *master)
 {
-    worker->listener_count = master->listener_count / master->layout.listener_sets;
-    worker->listeners =
-        master->listeners + worker->process % master->layout.listener_sets * worker->listener_count;
-    if (master->architecture->choose_listeners)
-        master->architecture->choose_listeners(master, worker);
-}
-
-static const struct event_mechanism *configured_mechanism(const struct config *config)
-{
-    return event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS));
-}
-
-/* Runs in the new process and never returns. */
-static void become_worker(const struct master *master, unsigned index, pid_t master_pid)
-{
-    struct worker *worker = calloc(1, sizeof(*worker));
-
-    if (!worker)
-        exit(EXIT_RUNTIME);
-    worker->config = master->config;
-    worker->architecture = master->architecture;
-    worker->layout = master->layout;
-    worker->common = master->common;
-    worker->shared = master->shared;
-    worker->log_rings = master->log_rings;
-    worker->master = master_pid;
-    worker->process = index;
-    worker_take_row(worker, index);
-    worker->wake_fd = master->workers[index].wake_fd;
-    worker->events = master->workers[index].events;
-    choose_listeners(master, worker);
-    exit(worker_run(worker));
-}
-
-/* Forks. A child that shares our descriptors must leave them alone: what it closed would be closed for us. */
-static pid_t spawn(const struct master *master)
-{
-    pid_t pid;
-
-    if (master->layout.shared_descriptors)
-        return (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0); /* fork(2) has no flags */
-    pid = fork();
-    if (pid == 0) {
-        close(master->signals);
-        control_socket_close_in_child();
-    }
-    return pid;
-}
-
-/* Gives back the event set that was made for a process that shares our descriptors. */
-static void drop_events(const struct master *master, struct worker_process *process)
-{
-    if (process->events)
-        configured_mechanism(master->config)->destroy(process->events);
-    process->events = NULL;
-}
-
-static void start_worker(struct master *master, unsigned index)
-{
-    struct worker_process *process = &master->workers[index];
-    const pid_t master_pid = getpid();
-    pid_t pid;
-
-    if (master->layout.shared_descriptors)
-        process->events = configured_mechanism(master->config)->create();
-    pid = spawn(master);
-    if (pid == 0)
-        become_worker(master, index, master_pid);
-    if (pid < 0) {
-        log_errno("cannot start worker %u", index);
-        drop_events(master, process);
-        process->restart_ns = clock_now_ns() + RESTART_MAX_NS;
-        return;
-    }
-    process->pid = pid;
-    process->started_ns = clock_now_ns();
-}
-
-/* Notes the death of a worker and when it is to be replaced. */
-static void worker_died(struct master *master, unsigned index, int status)
-{
-    struct worker_process *process = &master->workers[index];
-    const uint64_t now_ns = clock_now_ns();
-
-    process->pid = 0;
-    drop_events(master, process);
     if (master->shutting_down)
         return;
-    if (master->architecture->bury)
-        master->architecture->bury(master, index);
-    if (now_ns - process->started_ns >= SETTLED_NS)
-        process->delay_ns = 0;
-    process->restart_ns = now_ns + process->delay_ns;
-    if (WIFSIGNALED(status))
-        log_line("worker %u was killed by signal %d (%s); replaced in %.1f s", index, WTERMSIG(status),
-                 strsignal(WTERMSIG(status)), (double)process->delay_ns / 1e9);
-    else
-        log_line("worker %u ended with code %d; replaced in %.1f s", index, WEXITSTATUS(status),
-                 (double)process->delay_ns / 1e9);
-    process->delay_ns = process->delay_ns ? process->delay_ns * 2 : RESTART_DELAY_NS;
-    if (process->delay_ns > RESTART_MAX_NS)
-        process->delay_ns = RESTART_MAX_NS;
+    /* Ends the listening for all processes that share the sockets: whoever comes now is refused at once. */
+    for (size_t i = 0; i < master->listener_count; i++)
+        shutdown(master->listeners[i], SHUT_RD);
+    for (; master; master = master->older)
+        worker_processes_end(master, true, GRACE_NS);
 }
 
 static void reap_workers(struct master *master)
@@ -162,35 +58,10 @@ static void reap_workers(struct master *master)
     pid_t pid;
 
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        for (unsigned i = 0; i < master->worker_count; i++) {
-            if (master->workers[i].pid == pid)
-                worker_died(master, i, status);
-        }
+        for (struct master *each = master; each; each = each->older)
+            worker_processes_reap(each, pid, status);
     }
-}
-
-void master_wake_workers(struct master *master)
-{
-    const uint64_t one = 1;
-
-    for (unsigned i = 0; i < master->worker_count; i++) {
-        /* EAGAIN means that a wake-up is pending already. */
-        if (write(master->workers[i].wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
-            log_errno("cannot wake worker %u", i);
-    }
-}
-
-void master_shut_down(struct master *master)
-{
-    if (master->shutting_down)
-        return;
-    master->shutting_down = true;
-    master->kill_ns = clock_now_ns() + GRACE_NS;
-    shared_settings(master->shared)->shutting_down = true;
-    /* Ends the listening for all processes that share the sockets: whoever comes now is refused at once. */
-    for (size_t i = 0; i < master->listener_count; i++)
-        shutdown(master->listeners[i], SHUT_RD);
-    master_wake_workers(master);
+    reload_clear_up(master);
 }
 
 static void read_signals(struct master *master)
@@ -198,12 +69,21 @@ static void read_signals(struct master *master)
     struct signalfd_siginfo signal;
 
     while (read(master->signals, &signal, sizeof(signal)) == sizeof(signal)) {
-        if (signal.ssi_signo == SIGCHLD)
+        switch (signal.ssi_signo) {
+        case SIGCHLD:
             reap_workers(master);
-        else if (signal.ssi_signo == SIGHUP || signal.ssi_signo == SIGUSR1)
+            break;
+        case SIGHUP:
+            if (!master->shutting_down)
+                reload(master);
+            break;
+        case SIGUSR1: /* the administrator has moved the access log away */
             access_log_reopen();
-        else
+            break;
+        default:
             master_shut_down(master);
+            break;
+        }
     }
 }
 
@@ -211,20 +91,13 @@ static void read_signals(struct master *master)
 static int manage_workers(struct master *master)
 {
     const uint64_t now_ns = clock_now_ns();
-    uint64_t next_ns = master->shutting_down ? master->kill_ns : UINT64_MAX;
+    uint64_t next_ns = UINT64_MAX;
 
-    for (unsigned i = 0; i < master->worker_count; i++) {
-        struct worker_process *process = &master->workers[i];
+    for (; master; master = master->older) {
+        const uint64_t its_next_ns = worker_processes_manage(master);
 
-        if (process->pid != 0) {
-            if (master->shutting_down && now_ns >= master->kill_ns)
-                kill(process->pid, SIGKILL);
-        } else if (!master->shutting_down && now_ns >= process->restart_ns) {
-            master->worker_restarts++;
-            start_worker(master, i);
-        }
-        if (!master->shutting_down && process->pid == 0 && process->restart_ns < next_ns)
-            next_ns = process->restart_ns;
+        if (its_next_ns < next_ns)
+            next_ns = its_next_ns;
     }
     if (next_ns == UINT64_MAX)
         return -1;
@@ -233,8 +106,8 @@ static int manage_workers(struct master *master)
 
 static bool any_worker_left(const struct master *master)
 {
-    for (unsigned i = 0; i < master->worker_count; i++) {
-        if (master->workers[i].pid != 0)
+    for (; master; master = master->older) {
+        if (worker_processes_left(master))
             return true;
     }
     return false;
@@ -264,19 +137,7 @@ static void serve(struct master *master)
     }
 }
 
-static bool open_worker_table(struct master *master)
-{
-    master->worker_count = master->layout.processes;
-    master->workers = calloc(master->worker_count, sizeof(*master->workers));
-    for (unsigned i = 0; master->workers && i < master->worker_count; i++) {
-        master->workers[i].wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-        if (master->workers[i].wake_fd < 0)
-            return false;
-    }
-    return master->workers != NULL;
-}
-
-static void log_start(const struct master *master)
+void master_log_start(const struct master *master)
 {
     const struct config *config = master->config;
     char addresses[512];
@@ -297,49 +158,72 @@ static bool open_access_log(struct master *master)
     return master->log_rings != NULL;
 }
 
-/* Opens everything, in the order that users rely on: who can connect to the stats socket finds the listeners
- * open. Logs what is wrong and returns false. */
-static bool open_all(struct master *master)
+bool master_open(struct master *master, const struct master *before)
 {
     struct config *config = master->config;
-    const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
+    const struct open_listeners open = {
+        .addresses = before ? &before->config->values[KNOB_LISTEN] : NULL,
+        .sockets = before ? before->listeners : NULL,
+        .sets = before ? before->layout.listener_sets : 0,
+    };
+    const size_t count = master->layout.listener_sets * config->values[KNOB_LISTEN].count;
 
-    master->signals = open_signals(config_text(config, KNOB_ACCESS_LOG) != NULL);
-    master->listener_count = master->layout.listener_sets * config->values[KNOB_LISTEN].count;
-    master->listeners = calloc(master->listener_count, sizeof(*master->listeners));
+    master->listeners = calloc(count, sizeof(*master->listeners));
     master->shared = shared_create(config, master->layout.rows);
-    if (master->signals < 0 || !master->listeners || !master->shared || !open_worker_table(master)) {
+    if (!master->listeners || !master->shared || !worker_processes_open(master)) {
         log_errno("cannot start");
         return false;
     }
-    return open_access_log(master) &&
-           listeners_open(config, master->layout.listener_sets, master->listeners) == 0 &&
-           (!master->architecture->prepare || master->architecture->prepare(master)) &&
-           (!socket_path || control_socket_open(socket_path) == 0);
+    if (listeners_open(config, &master->layout, before ? &open : NULL, master->listeners) != 0)
+        return false;
+    master->listener_count = count;
+    return (!master->architecture->prepare || master->architecture->prepare(master)) &&
+           open_access_log(master);
 }
 
-int master_run(struct config *config)
+void master_release(struct master *master)
+{
+    if (master->architecture->release)
+        master->architecture->release(master);
+    free(master->common);
+    for (size_t i = 0; i < master->listener_count; i++) {
+        if (master->listeners[i] >= 0)
+            close(master->listeners[i]);
+    }
+    free(master->listeners);
+    worker_processes_release(master);
+    access_log_remove_rings(master->log_rings);
+    if (master->shared)
+        shared_destroy(master->shared);
+    config_release(master->config);
+    free(master->config);
+}
+
+int master_run(const struct config_source *source, struct config *config)
 {
     struct master master = {
+        .source = source,
         .config = config,
         .architecture = architecture_of(config),
         .layout = architecture_layout(config),
+        .signals = open_signals(),
         .started_ns = clock_now_ns(),
     };
-    const bool opened = open_all(&master);
+    const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
+    bool opened = master.signals >= 0;
 
+    if (!opened)
+        log_errno("cannot take signals");
+    /* In the order that users rely on: who can connect to the stats socket finds the listeners open. */
+    opened = opened && master_open(&master, NULL) && (!socket_path || control_socket_open(socket_path) == 0);
     if (opened) {
-        for (unsigned i = 0; i < master.worker_count; i++)
-            start_worker(&master, i);
-        log_start(&master);
+        worker_processes_start(&master);
+        master_log_start(&master);
         serve(&master);
-        access_log_remove_rings(master.log_rings);
+        reload_clear_up(&master);
         control_socket_close();
     }
-    /* Descriptors and mappings end with the process. */
     stats_release(&master);
-    free(master.common);
-    free(master.listeners);
-    free(master.workers);
+    master_release(&master);
     return opened ? EXIT_SUCCESS : EXIT_RUNTIME;
 }

@@ -40,7 +40,7 @@ static void finish_reply(struct worker *worker, struct connection *connection)
     ++*metrics_replies(worker->counters, connection->status);
     access_log_end(worker, connection);
     reply_drop(connection);
-    if (connection->keep_alive && !worker->shutting_down)
+    if (connection->keep_alive && !worker->closing_idle) /* if it only accepts no more: as it has said */
         connection->state = READING;
     else
         connection_finish(worker, connection);

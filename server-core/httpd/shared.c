@@ -9,6 +9,7 @@
 
 struct shared {
     struct live_settings settings;
+    size_t mapped; /* bytes */
     size_t stride; /* bytes from one row to the next: whole cache lines */
     _Alignas(CACHE_LINE_BYTES) unsigned char rows[];
 };
@@ -27,11 +28,17 @@ struct shared *shared_create(const struct config *config, unsigned rows)
 
     if (shared == MAP_FAILED)
         return NULL;
+    shared->mapped = sizeof(*shared) + rows * stride;
     shared->stride = stride;
     for (unsigned i = 0; i < rows; i++)
         histogram_init(shared_service_time(shared, i), SERVICE_TIME_PRECISION_BITS);
     shared_apply(shared, config);
     return shared;
+}
+
+void shared_destroy(struct shared *shared)
+{
+    munmap(shared, shared->mapped);
 }
 
 struct live_settings *shared_settings(struct shared *shared)

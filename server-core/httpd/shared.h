@@ -28,7 +28,8 @@ struct live_settings {
     _Atomic int sendfile;                                       /* enum sendfile_mode */
     _Atomic uint64_t keepalive_timeout_ns;
     _Atomic uint64_t request_timeout_ns;
-    _Atomic bool shutting_down;
+    _Atomic bool shutting_down; /* no more are accepted, and replies end their connections */
+    _Atomic bool closing_idle;  /* those that have nothing under way are closed too */
 };
 
 struct shared;
@@ -36,6 +37,9 @@ struct shared;
 /* Maps the memory for `rows` rows of counters and takes the settings over from the configuration. Returns
  * NULL with errno set on failure. */
 struct shared *shared_create(const struct config *config, unsigned rows);
+
+/* Unmaps it. */
+void shared_destroy(struct shared *shared);
 
 struct live_settings *shared_settings(struct shared *shared);
 

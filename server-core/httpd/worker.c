@@ -114,6 +114,7 @@ void worker_refresh(struct worker *worker)
     worker->keepalive_timeout_ns = atomic_load(&settings->keepalive_timeout_ns);
     worker->request_timeout_ns = atomic_load(&settings->request_timeout_ns);
     worker->shutting_down = atomic_load(&settings->shutting_down);
+    worker->closing_idle = atomic_load(&settings->closing_idle);
 }
 
 bool worker_open(struct worker *worker)

@@ -63,6 +63,11 @@ struct worker {
                   const char *input, size_t length);
     bool (*may_send)(struct worker *worker, struct connection *connection);
 
+    /* Set by an architecture in which others send connections to this event loop, or it to others: how many
+     * have not said yet that they send no more; what is to be done when it accepts no more. */
+    unsigned senders;
+    void (*leave)(struct worker *worker);
+
     /* Further descriptors that the event loop watches, each with what to do when it is readable. */
     struct worker_source {
         int fd;
@@ -108,7 +113,8 @@ struct worker {
     enum sendfile_mode sendfile;
     uint64_t keepalive_timeout_ns;
     uint64_t request_timeout_ns;
-    bool shutting_down;
+    bool shutting_down; /* see live_settings */
+    bool closing_idle;
 
     char input[INPUT_BYTES]; /* for connections that have nothing left over from earlier reads */
 };

@@ -123,6 +123,22 @@ static bool prepare(struct master *master)
     return ok;
 }
 
+static void release(struct master *master)
+{
+    const struct common *common = master->common;
+
+    for (unsigned i = 0; common && i < loop_count(master->config); i++) {
+        const struct loop_channels *loop = &common->loops[i];
+
+        handover_close(loop->handover);
+        handover_close(loop->helpers.completions);
+        for (unsigned k = 0; k < loop->helpers.count; k++)
+            handover_close(loop->helpers.requests[k]);
+    }
+    if (common && common->owners && common->owners != MAP_FAILED)
+        munmap(common->owners, OWNER_SLOTS * sizeof(*common->owners));
+}
+
 /* Called with a connection when its helper has fetched what it waited for, up to `to`. */
 static void fetched(struct worker *worker, struct connection *connection, off_t to)
 {
@@ -181,7 +197,7 @@ static bool forward(struct worker *worker, struct connection *connection, const 
     const unsigned owner = atomic_load_explicit(slot, memory_order_relaxed);
     const bool is_ours = owner == 0 || owner == worker->process + 1;
 
-    if (!is_ours && !connection->forwarded && may_forward(worker, owner - 1) &&
+    if (!is_ours && !connection->forwarded && !worker->shutting_down && may_forward(worker, owner - 1) &&
         handover_send(common->loops[owner - 1].handover[0], connection->fd, connection->blocking, input,
                       length)) {
         connection_give_away(worker, connection);
@@ -222,6 +238,17 @@ static void take_over(struct worker *worker)
     handover_receive(worker, common->loops[worker->process].handover[1]);
 }
 
+/* Tells the other event loops that they get no more connections from this one. */
+static void leave(struct worker *worker)
+{
+    const struct common *common = worker->common;
+
+    for (unsigned i = 0; i < worker->layout.serving; i++) {
+        if (i != worker->process)
+            handover_end(common->loops[i].handover[0]);
+    }
+}
+
 static int run(struct worker *worker)
 {
     const struct common *common = worker->common;
@@ -238,6 +265,8 @@ static int run(struct worker *worker)
         return EXIT_RUNTIME;
     worker->admit = admit;
     worker->may_send = may_send;
+    worker->senders = loops - 1;
+    worker->leave = leave;
     worker->sources[worker->source_count++] =
         (struct worker_source){.fd = own->helpers.completions[0], .ready = read_completions};
     worker->sources[worker->source_count++] =
@@ -258,6 +287,7 @@ const struct architecture architecture_amped = {
     .lay_out = lay_out,
     .describe_row = describe_row,
     .prepare = prepare,
+    .release = release,
     .run = run,
 };
 
@@ -270,5 +300,6 @@ const struct architecture architecture_co_amped = {
     .lay_out = lay_out,
     .describe_row = describe_row,
     .prepare = prepare,
+    .release = release,
     .run = run,
 };

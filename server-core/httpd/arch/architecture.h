@@ -30,7 +30,8 @@ struct layout {
                                   * descriptors beside connections and files */
     unsigned connection_mappings; /* of memory, that a process has for each connection and each cached file */
     unsigned file_mappings;
-    unsigned listener_sets; /* how often each address is opened: more than once with `reuseport` only */
+    bool blocking_listeners; /* listeners are in blocking mode */
+    unsigned listener_sets;  /* how often each address is opened: more than once with `reuseport` only */
 };
 
 /* What a row of counters is for. */
@@ -71,6 +72,10 @@ struct architecture {
      * as long as the server, so a process that is replaced finds it again. Logs what is wrong and returns
      * false. NULL: nothing. */
     bool (*prepare)(struct master *master);
+
+    /* Gives back what prepare() made, but for master->common itself, after all processes have ended. NULL:
+     * there is nothing. */
+    void (*release)(struct master *master);
 
     /* Clears up, in the master, after process `process` has died and before it is replaced. NULL: there is
      * nothing that the kernel does not do. */

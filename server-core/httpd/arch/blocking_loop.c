@@ -179,9 +179,24 @@ static void serve_connection(struct worker *worker, int fd, bool blocking)
         if (flags)
             connection_run(worker, connection, flags);
         timers_expire(&worker->timers, worker->now_ns, connection_expired, worker);
-        if (worker->shutting_down && !retired && connection->state != CLOSED)
+        if (worker->closing_idle && !retired && connection->state != CLOSED)
             timers_for_each(&worker->timers, connection_retire, worker);
-        retired = worker->shutting_down;
+        retired = worker->closing_idle;
+    }
+}
+
+/* Stops listening, and serves one connection more of each listener that has one: its arrival may have woken
+ * this worker instead of one that goes on. */
+static void serve_last(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->listener_count; i++)
+        epoll_ctl(worker->events->listeners, EPOLL_CTL_DEL, worker->listeners[i], NULL);
+    for (size_t i = 0; i < worker->listener_count && may_accept(worker); i++) {
+        const bool blocking = worker->sendfile == SENDFILE_BLOCKING;
+        const int fd = accept_from(worker, worker->listeners[i], blocking);
+
+        if (fd >= 0)
+            serve_connection(worker, fd, blocking);
     }
 }
 
@@ -211,6 +226,8 @@ int blocking_loop_run(struct worker *worker, const struct blocking_pool *pool)
         worker_refresh(worker);
         ended = fd == -2 && pool && pool->may_end(pool->user);
     }
+    if (worker->shutting_down && !worker->closing_idle)
+        serve_last(worker);
     worker_close(worker);
     return EXIT_SUCCESS;
 }

@@ -154,6 +154,20 @@ static void accept_phase(struct event_loop *loop)
     loop->first_listener = (loop->first_listener + 1) % worker->listener_count;
 }
 
+/* For good. Somebody else goes on to listen, unless all is to end: then what is in the queues is accepted,
+ * for its arrival may have woken this worker instead of that one. */
+static void stop_listening(struct event_loop *loop)
+{
+    struct worker *worker = loop->worker;
+
+    set_listening(loop, false);
+    for (size_t i = 0; i < worker->listener_count && !worker->closing_idle; i++) {
+        while ((int64_t)worker->counters->connections_open < worker->max_connections &&
+               accept_one(loop, worker->listeners[i])) {
+        }
+    }
+}
+
 static void work_phase(struct event_loop *loop, const struct event *events, int count)
 {
     struct worker *worker = loop->worker;
@@ -237,7 +251,7 @@ int event_loop_run(struct worker *worker)
 {
     struct event_loop loop = {.worker = worker};
     struct event events[EVENTS_MAX];
-    bool retired = false;
+    bool leaving = false, retired = false;
 
     if (!worker_open(worker))
         return EXIT_RUNTIME;
@@ -252,7 +266,7 @@ int event_loop_run(struct worker *worker)
             return EXIT_RUNTIME;
         }
     }
-    while (!worker->shutting_down || worker->counters->connections_open > 0) {
+    while (!worker->shutting_down || worker->counters->connections_open > 0 || worker->senders > 0) {
         int count;
 
         update_listening(&loop);
@@ -266,7 +280,14 @@ int event_loop_run(struct worker *worker)
             accept_phase(&loop);
         work_phase(&loop, events, count);
         timers_expire(&worker->timers, worker->now_ns, expired, worker);
-        if (worker->shutting_down && !retired) {
+        if (worker->shutting_down && !leaving) {
+            leaving = true;
+            if (loop.listening)
+                stop_listening(&loop);
+            if (worker->leave)
+                worker->leave(worker);
+        }
+        if (worker->closing_idle && !retired) {
             timers_for_each(&worker->timers, retire, worker);
             retired = true;
         }

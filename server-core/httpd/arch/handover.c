@@ -11,9 +11,13 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 /* A request that is not complete yet, and what one read added to it. Longer input is not handed over. */
 #define INPUT_MAX (REQUEST_BYTES_MAX + INPUT_BYTES)
+
+/* The first byte of a message. */
+enum { OF_NONBLOCKING, OF_BLOCKING, OF_END };
 
 union control {
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -25,9 +29,17 @@ int handover_open(int pair[2])
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);
 }
 
+void handover_close(const int pair[2])
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (pair[i] > 0)
+            close(pair[i]);
+    }
+}
+
 bool handover_send(int channel, int fd, bool blocking, const char *input, size_t length)
 {
-    char mode = blocking;
+    char mode = blocking ? OF_BLOCKING : OF_NONBLOCKING;
     union control control = {.bytes = {0}};
     struct iovec parts[2] = {{&mode, 1}, {(void *)(uintptr_t)input, length}};
     struct msghdr message = {.msg_iov = parts,
@@ -43,6 +55,14 @@ bool handover_send(int channel, int fd, bool blocking, const char *input, size_t
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
     return sendmsg(channel, &message, MSG_NOSIGNAL) == (ssize_t)(1 + length);
+}
+
+void handover_end(int channel)
+{
+    const char mode = OF_END;
+
+    if (send(channel, &mode, 1, MSG_NOSIGNAL) != 1)
+        log_errno("cannot end a channel");
 }
 
 /* Takes one connection over. Returns false when none waits. */
@@ -64,6 +84,10 @@ static bool receive_one(struct worker *worker, int channel)
         log_errno("cannot receive a connection");
     if (received <= 0)
         return false;
+    if (mode == OF_END) {
+        worker->senders--;
+        return true;
+    }
     if (!rights || rights->cmsg_type != SCM_RIGHTS) {
         /* The kernel drops descriptors that do not fit our table (recvmsg(2), MSG_CTRUNC). */
         log_line("no descriptor was left for a connection from another process");
@@ -71,7 +95,7 @@ static bool receive_one(struct worker *worker, int channel)
         return true;
     }
     memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
-    connection_adopt(worker, fd, mode, input, (size_t)received - 1);
+    connection_adopt(worker, fd, mode == OF_BLOCKING, input, (size_t)received - 1);
     return true;
 }
 

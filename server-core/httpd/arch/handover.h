@@ -13,12 +13,19 @@ struct worker;
 /* Makes a pair of connected sockets, [0] to send and [1] to receive; neither blocks. Returns 0, or -1. */
 int handover_open(int pair[2]);
 
+/* Closes a pair that was made, and does nothing with a zeroed one. */
+void handover_close(const int pair[2]);
+
 /* Sends a connection with `length` bytes of unserved input; the caller closes its own descriptor. Returns
  * false when the receiver's queue is full or it cannot be done; then nothing has happened. */
 bool handover_send(int channel, int fd, bool blocking, const char *input, size_t length);
 
+/* Says that the caller sends no more connections into the channel. The receiver counts on it before it ends;
+ * if it holds up the channel at that time it does not hear of it, and is ended by the master. */
+void handover_end(int channel);
+
 /* Takes all connections that wait in the channel over into the worker and serves their input. They are marked
- * as forwarded. */
+ * as forwarded. Who sends no more is no longer among worker->senders. */
 void handover_receive(struct worker *worker, int channel);
 
 #endif

@@ -129,11 +129,7 @@ static bool check(const struct config *config)
 
 static bool prepare(struct master *master)
 {
-    const struct architecture *architecture = copied(master->config);
-
-    if (shares_descriptors(master->config))
-        return shared_symped_prepare(master, parts_count(master->config));
-    return !architecture->prepare || architecture->prepare(master);
+    return !shares_descriptors(master->config) || shared_symped_prepare(master, parts_count(master->config));
 }
 
 static void bury(struct master *master, unsigned process)

@@ -33,7 +33,7 @@ static void dispose(struct reader *reader, struct connection *connection)
     for (;;) {
         uint32_t expected = POSTED_BUSY;
 
-        if (worker->shutting_down && connection->state == READING && !connection->leftover)
+        if (worker->closing_idle && connection->state == READING && !connection->leftover)
             connection_retire(worker, &connection->timer);
         if (connection->state == SENDING) {
             timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
@@ -164,7 +164,7 @@ void *pipeline_read(void *argument)
         if (atomic_exchange(&pipeline->shed_wanted, false))
             file_cache_shed(worker->cache, SHED_FILES);
         timers_expire(&worker->timers, worker->now_ns, expired, reader);
-        if (worker->shutting_down) /* in every turn, for sockets that were accepted before may still come */
+        if (worker->closing_idle) /* in every turn, for sockets that were accepted before may still come */
             timers_for_each(&worker->timers, retire, reader);
         hand_over_replies(reader);
     }

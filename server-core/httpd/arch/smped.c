@@ -87,6 +87,14 @@ static bool prepare(struct master *master)
     return common != NULL;
 }
 
+static void release(struct master *master)
+{
+    const struct common *common = master->common;
+
+    for (unsigned i = 0; common && i < master->layout.serving; i++)
+        handover_close(common->channels[i]);
+}
+
 /* Returns a counter of SPED `sped` in total over its lives. */
 #define READ(scheduler, sped, metric)                                                                        \
     __atomic_load_n(&shared_counters((scheduler)->worker->shared, sped)->metric, __ATOMIC_RELAXED)
@@ -275,6 +283,8 @@ static int run_scheduler(struct worker *worker)
         }
         resize(&scheduler);
     }
+    for (unsigned i = 0; i < scheduler.size; i++)
+        handover_end(scheduler.common->channels[i][0]);
     close(scheduler.epoll);
     return EXIT_SUCCESS;
 }
@@ -293,6 +303,7 @@ static int run(struct worker *worker)
     if (worker->process == worker->layout.serving)
         return run_scheduler(worker);
     worker->listener_count = 0;
+    worker->senders = 1;
     worker->sources[worker->source_count++] =
         (struct worker_source){.fd = common->channels[worker->process][1], .ready = receive};
     return event_loop_run(worker);
@@ -307,5 +318,6 @@ const struct architecture architecture_smped = {
     .lay_out = lay_out,
     .describe_row = describe_row,
     .prepare = prepare,
+    .release = release,
     .run = run,
 };

@@ -324,6 +324,15 @@ static struct event_set *create(struct worker *worker)
     return set;
 }
 
+/* What the kernel may still accept for us is served, unless all is to end. */
+static bool may_end(const struct event_set *set)
+{
+    const struct worker *worker = set->worker;
+
+    return worker->shutting_down && worker->counters->connections_open == 0 &&
+           (worker->closing_idle || accept_queue_is_over(&set->accept_queue));
+}
+
 static int serve(struct event_set *set)
 {
     struct worker *worker = set->worker;
@@ -333,7 +342,7 @@ static int serve(struct event_set *set)
         log_errno("cannot watch the wake-up");
         return EXIT_RUNTIME;
     }
-    while (!worker->shutting_down || worker->counters->connections_open > 0) {
+    while (!may_end(set)) {
         accept_queue_update(&set->accept_queue);
         if (!turn(set, wait_ms(set)))
             return EXIT_RUNTIME;
@@ -341,7 +350,7 @@ static int serve(struct event_set *set)
         if (!work_phase(set))
             return EXIT_RUNTIME;
         timers_expire(&worker->timers, worker->now_ns, expired, set);
-        if (worker->shutting_down && !retired) {
+        if (worker->closing_idle && !retired) {
             timers_for_each(&worker->timers, retire, set);
             retired = true;
         }
@@ -366,22 +375,12 @@ static int run(struct worker *worker)
     return exit_code;
 }
 
-/* The kernel does not wait for a socket in non-blocking mode, it fails at once with EAGAIN. */
-static bool prepare(struct master *master)
-{
-    for (size_t i = 0; i < master->listener_count; i++) {
-        if (fcntl(master->listeners[i], F_SETFL, 0) != 0) {
-            log_errno("cannot put a listener into blocking mode");
-            return false;
-        }
-    }
-    return true;
-}
-
-/* A cached file is mapped, and one that left the cache as long as it is being sent. */
+/* A cached file is mapped, and one that left the cache as long as it is being sent. The kernel does not wait
+ * for a socket in non-blocking mode, it fails at once with EAGAIN. */
 static void lay_out(const struct config *config, struct layout *layout)
 {
     (void)config;
+    layout->blocking_listeners = true;
     layout->file_mappings = layout->connection_mappings = 1;
 }
 
@@ -408,6 +407,5 @@ const struct architecture architecture_uring = {
     .balances_accepting = true,
     .check = check,
     .lay_out = lay_out,
-    .prepare = prepare,
     .run = run,
 };

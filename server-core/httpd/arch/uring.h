@@ -81,6 +81,9 @@ void accept_queue_completed(struct accept_queue *queue, const struct completion 
  * the work queue. */
 void accept_queue_serve(struct accept_queue *queue, unsigned work_count);
 
+/* Says whether the queue is empty and the kernel accepts for it no more. */
+bool accept_queue_is_over(const struct accept_queue *queue);
+
 /* Returns in how many milliseconds there is something to do without a completion; -1: not before one. */
 int accept_queue_wait_ms(const struct accept_queue *queue);
 

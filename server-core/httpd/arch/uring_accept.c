@@ -104,13 +104,13 @@ void accept_queue_completed(struct accept_queue *queue, const struct completion 
     }
 }
 
-/* Says whether a connection is to be taken out. When the server shuts down what is left is closed, like the
- * kernel's queue: a connection that was opened now would not be retired. */
+/* Says whether a connection is to be taken out. When all is to end what is left is closed, like the kernel's
+ * queue: a connection that was opened now would not be retired. */
 static bool may_open(const struct accept_queue *queue)
 {
     const struct worker *worker = queue->worker;
 
-    return queue->length > 0 && !worker->shutting_down &&
+    return queue->length > 0 && !worker->closing_idle &&
            (int64_t)worker->counters->connections_open < worker->max_connections;
 }
 
@@ -135,6 +135,15 @@ void accept_queue_serve(struct accept_queue *queue, unsigned work_count)
         /* The socket is in blocking mode, or the kernel would not wait for it; nobody calls it directly. */
         connection_open(worker, fd, false);
     }
+}
+
+bool accept_queue_is_over(const struct accept_queue *queue)
+{
+    for (size_t i = 0; i < queue->worker->listener_count; i++) {
+        if (queue->accepting[i].multishot || queue->accepting[i].single > 0)
+            return false;
+    }
+    return queue->length == 0;
 }
 
 int accept_queue_wait_ms(const struct accept_queue *queue)

@@ -1,0 +1,270 @@
+"""SIGHUP: a new configuration is taken up without losing a connection, or says why not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NOT_TAKEN_UP = "the configuration is not taken up, everything stays as it was"
+
+# How each architecture is asked for more than one of what it has.
+ARCHITECTURES: dict[str, dict[str, object]] = {
+    "sped": {},
+    "symped": {"workers": 2},
+    "n-copy": {"copies": 2, "reuseport": "on", "copy_of": "sped"},
+    "amped": {},
+    "co-amped": {"workers": 2},
+    "smped": {"workers": 2},
+    "mp": {"workers": 8},
+    "mt": {"workers": 8},
+    "pipeline": {},
+    "knot": {},
+    "nm": {"workers": 2},
+    "uring": {"workers": 2},
+}
+
+
+def rewrite(server: Any, **changes: object) -> None:
+    """Give knobs of the server's file other values; None: none at all."""
+    lines = server.configuration.read_text().splitlines()
+    kept = [line for line in lines if line.split(" = ")[0] not in changes]
+    added = [f"{name} = {value}" for name, value in changes.items() if value is not None]
+    server.configuration.write_text("\n".join([*kept, *added, ""]))
+
+
+def hang_up(server: Any) -> None:
+    """Have the server read its file again."""
+    os.kill(server.process.pid, signal.SIGHUP)
+
+
+def await_reloads(server: Any, count: int, await_state: Callable[..., Any]) -> None:
+    """Await that a new configuration has been taken up for the `count`th time."""
+    await_state(lambda: server.log().count("ready: ") == 1 + count)
+
+
+def open_descriptors(server: Any) -> int:
+    """Count those of the master."""
+    return len(list(Path(f"/proc/{server.process.pid}/fd").iterdir()))
+
+
+def ask_once(address: tuple[str, int]) -> bytes:
+    """Return the body of a reply on a connection of its own."""
+    with socket.create_connection(address, timeout=30) as client:
+        client.sendall(b"GET /file HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+        received = b""
+        while more := client.recv(65536):
+            received += more
+    return received.partition(b"\r\n\r\n")[2]
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_no_client_notices_a_reload(
+    start: Callable[..., Any], await_state: Callable[..., Any], name: str, binary: str
+) -> None:
+    """Neither those that connect all the time nor those that stay connected are reset or left waiting."""
+    said = json.loads(subprocess.run([binary, "-V", "--json"], capture_output=True, check=True).stdout)
+    if not next(row["modes"] for row in said["architectures"] if row["name"] == name):
+        pytest.skip(f"{name} cannot run on this kernel")
+    server = start(architecture=name, **ARCHITECTURES[name])
+    server.write("file", b"contents")
+    over = threading.Event()
+    failures: list[object] = []
+    asked = [0, 0]
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            try:
+                body = ask_once(server.address)
+            except OSError as error:
+                body = repr(error).encode()
+            asked[0] += 1
+            if body != b"contents":
+                failures.append(body)
+
+    def stay() -> None:
+        client = None
+        while not over.is_set():
+            try:
+                client = client or socket.create_connection(server.address, timeout=30)
+                client.sendall(b"GET /file HTTP/1.1\r\nHost: t\r\n\r\n")
+                received = client.recv(65536)
+                while not received.endswith(b"contents"):
+                    if not (more := client.recv(65536)):
+                        break
+                    received += more
+            except OSError as error:
+                received = repr(error).encode()
+            asked[1] += 1
+            if not received.endswith(b"contents"):
+                failures.append(received)
+            if client and (b"Connection: close" in received or not received.endswith(b"contents")):
+                client.close()
+                client = None
+        if client:
+            client.close()
+
+    clients = [threading.Thread(target=act) for act in (come_and_go, come_and_go, stay)]
+    for client in clients:
+        client.start()
+    for count in range(1, 6):
+        before = list(asked)
+        await_state(lambda: all(now > then + 5 for now, then in zip(asked, before, strict=True)))  # noqa: B023
+        rewrite(server, backlog=1000 + count)
+        hang_up(server)
+        await_reloads(server, count, await_state)
+    before = list(asked)
+    await_state(lambda: all(now > then + 5 for now, then in zip(asked, before, strict=True)))
+    over.set()
+    for client in clients:
+        client.join()
+    assert failures == []
+    assert server.command("show config")["backlog"] == 1005
+
+
+def test_reply_under_way_and_idle_connection_are_finished_by_the_old_worker(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """The next reply on the idle one says that it is the last; then the old worker ends."""
+    server = start(sndbuf=16384)
+    contents = os.urandom(4_000_000)
+    server.write("big", contents)
+    server.write("file", b"contents")
+    slow, idle = server.connect(receive_buffer=65536), server.connect()
+    slow.ask("/big")
+    assert idle.get("/file").body == b"contents"
+    server.await_total(connections_open=2, requests=2)
+    (old,) = server.worker_pids()
+    rewrite(server, workers=2)
+    hang_up(server)
+    await_reloads(server, 1, await_state)
+    assert len(server.worker_pids()) == 2
+    assert old not in server.worker_pids()
+    assert server.connect().get("/file").body == b"contents"
+    assert slow.reply().body == contents
+    last = idle.get("/file")
+    assert (last.body, last.headers["connection"]) == (b"contents", "close")
+    await_state(lambda: not Path(f"/proc/{old}").exists())
+    server.await_total(requests=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"workers": 0}, "workers = 0: expected an integer from 1 to 1024"),
+        ({"wrokers": 2}, "unknown key wrokers"),
+        ({"root": "/none"}, "root = /none: expected a directory: No such file or directory"),
+        ({"access_log": "/none/log"}, "cannot open the access log /none/log: No such file or directory"),
+        ({"listen": "192.0.2.1:80"}, "cannot listen at 192.0.2.1:80: Cannot assign requested address"),
+        ({"stats_socket": "/none/other"}, "stats_socket = /none/other: changes with a restart only"),
+        (
+            {"workers": 2, "reuseport": "on"},
+            "the number of sockets at an address changes with a restart only",
+        ),
+        ({"architecture": "shared-symped"}, "takes up a new configuration with a restart only"),
+    ],
+)
+def test_configuration_that_cannot_be_taken_up_changes_nothing(
+    start: Callable[..., Any], await_state: Callable[..., Any], changes: dict[str, object], sentence: str
+) -> None:
+    """The log says why; a good one is taken up afterwards."""
+    server = start()
+    server.write("file", b"contents")
+    before, pids = server.command("show config"), server.worker_pids()
+    good = server.configuration.read_text()
+    connection = server.connect()
+    assert connection.get("/file").body == b"contents"
+    rewrite(server, **changes)
+    hang_up(server)
+    await_state(lambda: NOT_TAKEN_UP in server.log())
+    assert sentence in server.log()
+    assert (server.command("show config"), server.worker_pids()) == (before, pids)
+    assert "connection" not in connection.get("/file").headers
+    server.configuration.write_text(good)
+    hang_up(server)
+    await_reloads(server, 1, await_state)
+    assert server.connect().get("/file").body == b"contents"
+
+
+def test_addresses_come_and_go(start: Callable[..., Any], await_state: Callable[..., Any]) -> None:
+    """One that is in both files keeps its socket, one that is not any more refuses clients."""
+    server = start(listen="127.0.0.1:0,127.0.0.2:0")
+    server.write("file", b"contents")
+    first, second = (
+        (host, int(port))
+        for host, port in (each.rsplit(":", 1) for each in server.command("show info")["listen"])
+    )
+    rewrite(server, listen="127.0.0.3:0,127.0.0.1:0")
+    hang_up(server)
+    await_reloads(server, 1, await_state)
+    host, port = server.command("show info")["listen"][0].rsplit(":", 1)
+    assert server.command("show info")["listen"][1] == f"127.0.0.1:{first[1]}"
+    assert ask_once((host, int(port))) == ask_once(first) == b"contents"
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(second)
+
+
+def test_architecture_may_change(start: Callable[..., Any], await_state: Callable[..., Any]) -> None:
+    """Whatever the old workers were."""
+    names = ["co-amped", "smped", "mt", "pipeline", "amped", "nm", "symped"]
+    server = start(architecture="sped")
+    server.write("file", b"contents")
+    descriptors = open_descriptors(server)
+    for count, name in enumerate(names, 1):
+        rewrite(server, architecture=name)
+        hang_up(server)
+        await_reloads(server, count, await_state)
+        assert ask_once(server.address) == b"contents"
+        assert server.command("show info")["architecture"] == name
+    await_state(lambda: open_descriptors(server) == descriptors)
+
+
+def test_stop_soon_after_a_reload_ends_old_workers_too(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """Idle connections of old workers are closed as those of new ones are."""
+    server = start()
+    server.write("file", b"contents")
+    idle = server.connect()
+    assert idle.get("/file").body == b"contents"
+    hang_up(server)
+    await_reloads(server, 1, await_state)
+    server.process.send_signal(signal.SIGTERM)
+    assert idle.is_closed_by_server()
+    assert server.process.wait(30) == 0
+
+
+def test_no_line_of_the_log_is_lost_by_rotations_and_reloads(
+    start: Callable[..., Any], await_state: Callable[..., Any], tmp_path: Path
+) -> None:
+    """SIGUSR1 and SIGHUP open the file anew; all files together have a line for each request."""
+    log = tmp_path / "access.log"
+    server = start(workers=2, access_log=log)
+    server.write("file", b"contents")
+    files = [log]
+    for number in range(6):
+        for _ in range(50):
+            assert ask_once(server.address) == b"contents"
+        moved = tmp_path / f"access.log.{number}"
+        log.rename(moved)
+        files.append(moved)
+        os.kill(server.process.pid, (signal.SIGUSR1, signal.SIGHUP)[number % 2])
+        await_state(log.exists)
+    assert ask_once(server.address) == b"contents"
+    server.stop()
+    lines = "".join(file.read_text() for file in files).splitlines()
+    assert len(lines) == 301
+    assert all(
+        re.fullmatch(r'127\.0\.0\.1 - - \[.*\] "GET /file HTTP/1\.1" 200 8 "-" "-"', line) for line in lines
+    )
