@@ -33,7 +33,7 @@ RUN PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels packaging/stage /stage /webui
 FROM debian:bookworm-slim
 # The servers that can be tuned besides trimtab-httpd, and PHP for dynamic requests; none is started by its
 # package.
-# libinih reads trimtab-httpd's configuration, libjansson trimtab-load's results; setpriv (util-linux) ties
+# libjansson reads trimtab-load's results; setpriv (util-linux) ties
 # children to the daemon's life. An id of the machine in the image would be that of every machine that runs it.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends apache2-bin h2o iproute2 libjansson4 libstdc++6 lighttpd liburing2 \
