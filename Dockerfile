@@ -25,9 +25,9 @@ COPY trials ./trials
 COPY tuner ./tuner
 COPY db ./db
 COPY agent ./agent
-COPY packaging ./packaging
+COPY package ./package
 COPY --from=webui /src/dist /webui
-RUN PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels packaging/stage /stage /webui
+RUN PIP_NO_INDEX=1 PIP_FIND_LINKS=/wheels package/stage /stage /webui
 
 # --- what runs -------------------------------------------------------------------------------
 FROM debian:bookworm-slim

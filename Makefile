@@ -119,7 +119,7 @@ check: .build/venv .build/npm ## formatting, linters, types, import rules
 	@$(BIN)/mypy -p trimtab_trials -p trimtab_tuner -p trimtab_db -p trimtab_agent
 	@MYPYPATH=server-core/bench $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
 	@$(BIN)/mypy $(wildcard webui/bench/*.py)
-	@$(BIN)/mypy packaging/man_pages.py
+	@$(BIN)/mypy package/man_pages.py
 	@$(BIN)/lint-imports
 	@find server-core -path 'server-core/build*' -prune -o \( -name '*.[ch]' -print \) | xargs $(BIN)/clang-format --dry-run -Werror
 	@cd webui && npm run --silent check
@@ -136,7 +136,7 @@ test-core: .build/packages-test setup
 	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd $(BIN)/pytest -q -n 2 server-core/tests/http -k "$(THREADED)"
 
 test-python: .build/packages-test setup
-	@$(BIN)/pytest -q -n 2 trials/tests tuner/tests db/tests packaging/tests
+	@$(BIN)/pytest -q -n 2 trials/tests tuner/tests db/tests package/tests
 	@$(BIN)/pytest -q agent/tests # one after the other: they measure
 
 test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
@@ -175,12 +175,12 @@ behaviours: setup ## measure the testable statements of the literature; writes d
 DEB = .build/trimtab_$(shell cat VERSION)_$(shell dpkg --print-architecture).deb
 
 deb: .build/packages-deb .build/venv .build/webui ## make the Debian package
-	@PATH="$(CURDIR)/$(BIN):$$PATH" packaging/stage .build/stage webui/dist
-	@packaging/deb/build .build/stage $(DEB)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" package/stage .build/stage webui/dist
+	@package/deb/build .build/stage $(DEB)
 	@ls -sh $(DEB)
 
 test-deb: deb ## install the Debian package in a clean container, use it, remove it; wants a Docker engine
-	@packaging/deb/test $(DEB)
+	@package/deb/test $(DEB)
 
 # --- keep -----------------------------------------------------------------------------------
 

@@ -96,7 +96,7 @@ def test_affinity_without_cpus_is_refused():
         CORE.render({**DEFAULT, "affinity": "process"}, context)
 
 
-@pytest.mark.parametrize("root", ["/srv/a\nworkers = 9", "/srv/a ; b", " /srv", "/srv/" + "x" * 200])
+@pytest.mark.parametrize("root", ["/srv/a\nworkers = 9", "/srv/a ; b", " /srv"])
 def test_path_that_the_ini_form_cannot_hold_is_refused(root):
     """Rather than a file that says something else."""
     with pytest.raises(RenderError, match="root"):

@@ -1,6 +1,6 @@
 """Writes the man pages of trimtab, trimtab-httpd and trimtab-load into a directory.
 
-    python packaging/man_pages.py DIRECTORY TRIMTAB_HTTPD TRIMTAB_LOAD
+    python package/man_pages.py DIRECTORY TRIMTAB_HTTPD TRIMTAB_LOAD
 
 Options and what they do come from the programs' own help, so that a page never says anything else: of
 trimtab from the tree of its commands, of the two others from what they print. What no help says, examples,
