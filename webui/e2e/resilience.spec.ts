@@ -89,7 +89,8 @@ async function sampledSeconds(daemon: OwnDaemon): Promise<number[]> {
 
 test.describe('a daemon that asks for a token', () => {
   const daemon = new OwnDaemon(PORT + 3, { TRIMTAB_TOKEN: 'a-token-for-a-browser-test' });
-  test.use({ baseURL: daemon.url, expected: [/status of 401/] });
+  // A stream that meets a killed daemon is a request that fails.
+  test.use({ baseURL: daemon.url, expected: [/status of 401/, /ERR_/] });
   test.beforeAll(() => daemon.start());
   test.afterAll(() => daemon.remove());
 
@@ -106,5 +107,22 @@ test.describe('a daemon that asks for a token', () => {
     await expect(page.getByRole('heading', { name: 'Topology' })).toBeVisible();
     await page.reload();
     await expect(page.getByRole('heading', { name: 'Topology' })).toBeVisible();
+  });
+
+  test('asks for it again after a restart, which forgets whom it has let in', async ({ page }) => {
+    const letIn = async () => {
+      await page.getByLabel('Token', { exact: true }).fill('a-token-for-a-browser-test');
+      await page.keyboard.press('Enter');
+      await expect(page.getByRole('heading', { name: 'Topology' })).toBeVisible();
+      await expect(page.getByText('Live', { exact: true }).last()).toBeVisible();
+    };
+    await page.goto('/host');
+    await letIn();
+    await daemon.end('SIGKILL');
+    await expect(lostBanner(page)).toBeVisible();
+    await daemon.start();
+    await expect(page.getByLabel('Token', { exact: true })).toBeVisible({ timeout: 30_000 });
+    await letIn();
+    await expect(lostBanner(page)).toHaveCount(0);
   });
 });
