@@ -71,14 +71,16 @@ class Latency(Reply):
 class MeasurementSummary(Reply):
     """One rate driven for one configuration, as far as curves and tables show it.
 
-    `number` counts from 1 in the order of driving. `held` says whether the rules of verification and the
-    run's constraints held at it.
+    `number` counts from 1 in the order of driving. `due_rate_rps` is what the sessions ask for in the window
+    if nothing keeps them waiting; null in a closed loop and in old measurements. `held` says whether the
+    rules of verification and the run's constraints held at it.
     """
 
     number: int
     rate_rps: float
     goodput_mbps: float
     reply_rate_rps: float
+    due_rate_rps: float | None
     requests: RequestCounts
     reply_latency: Latency
     generator_limited: bool

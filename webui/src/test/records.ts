@@ -132,6 +132,7 @@ export function measurement(rate_rps: number, goodput_mbps: number): Measurement
     rate_rps,
     goodput_mbps,
     reply_rate_rps: rate_rps,
+    due_rate_rps: rate_rps,
     requests: {
       offered: 100,
       replied: 99,
