@@ -48,9 +48,9 @@ void connection_watch(struct worker *worker, struct connection *connection)
         log_errno("cannot watch a connection"); /* its timeout ends it */
 }
 
-/* Has the event set report the connection again, for it has not been worked on to the end. */
-static void rearm(struct worker *worker, struct connection *connection)
+void connection_yield(struct worker *worker, struct connection *connection)
 {
+    connection_watch(worker, connection);
     if (worker->mechanism->rearm)
         worker->mechanism->rearm(worker->events, connection->fd, connection_tag(connection),
                                  connection->interest);
@@ -65,7 +65,7 @@ static void discard(struct worker *worker, struct connection *connection)
     if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR)) {
         connection_close(worker, connection, CLOSED_BY_SERVER);
     } else if (received == INPUT_BYTES || (received > 0 && connection->peer_closed)) {
-        rearm(worker, connection);
+        connection_yield(worker, connection);
     }
 }
 
@@ -175,7 +175,7 @@ static void receive(struct worker *worker, struct connection *connection)
         ssize_t received;
 
         if (total >= INPUT_BYTES) {
-            rearm(worker, connection);
+            connection_yield(worker, connection);
             return;
         }
         if (connection->leftover) {

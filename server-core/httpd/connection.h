@@ -7,8 +7,8 @@
  *                    |                               |       |                                   ^
  *                    +--- idle too long, peer gone --+-------+-----------------------------------+
  *
- * READING reads until the socket is drained; SENDING writes until the reply is out or the socket's buffer is
- * full. LINGERING has shut down its sending side and discards what the peer still sends, so that a reset does
+ * READING reads until the socket is drained; SENDING writes until the reply is out, the socket's buffer is
+ * full, or as much has been sent as others can wait for. LINGERING has shut down its sending side and discards what the peer still sends, so that a reset does
  * not destroy the last reply on its way (RFC 9112 §9.6).
  *
  * MEMORY. An idle connection is this structure and nothing else: a worker reads into one buffer of its own,
@@ -139,6 +139,9 @@ void connection_close(struct worker *worker, struct connection *connection, enum
 
 /* Has the event set watch for what the connection's state waits for. */
 void connection_watch(struct worker *worker, struct connection *connection);
+
+/* The same for a connection that could go on at once: the event set reports it again after the others. */
+void connection_yield(struct worker *worker, struct connection *connection);
 
 /* Ends a connection whose last reply is out: closes it, or lingers if the peer may still be sending. */
 void connection_finish(struct worker *worker, struct connection *connection);

@@ -58,6 +58,15 @@ static const char *contents_of(const struct connection *connection, struct count
     return connection->contents ? contents_load(connection->contents, connection->file->fd, counters) : NULL;
 }
 
+/* Returns where this pass over the range of the file ends at the latest. A blocking call is to last to the end.
+ */
+static off_t end_of_pass(const struct connection *connection)
+{
+    if (connection->blocking || connection->end - connection->offset <= PASS_BYTES)
+        return connection->end;
+    return connection->offset + PASS_BYTES;
+}
+
 /* Sends as much of `head` as the socket takes, and contents that are in memory behind it. Returns the number
  * of bytes of the head, or -1 with errno. */
 static ssize_t send_head(struct counters *counters, struct connection *connection, const char *head,
@@ -69,10 +78,11 @@ static ssize_t send_head(struct counters *counters, struct connection *connectio
 
     if (has_range && connection->contents) {
         const char *bytes = contents_of(connection, counters);
+        const off_t end = end_of_pass(connection);
 
         if (bytes)
-            return write_head_and_range(connection->fd, head, length, bytes, &connection->offset,
-                                        connection->end, more, counters);
+            return write_head_and_range(connection->fd, head, length, bytes, &connection->offset, end,
+                                        more || end < connection->end, counters);
     }
     /* MSG_MORE: the body follows at once, let both go out in the same segments. */
     sent = send(connection->fd, head, length, MSG_NOSIGNAL | (has_range || more ? MSG_MORE : 0));
@@ -110,39 +120,47 @@ static bool keep_head(struct connection *connection, const char *head, size_t le
     return connection->head != NULL;
 }
 
-/* Sends the range of the file, or what of it may be sent without a further look. */
-static enum send_outcome send_checked(struct connection *connection, struct counters *counters)
+/* Sends the file up to `end`, or what of that may be sent without a further look. */
+static enum send_outcome send_checked(struct connection *connection, off_t end, struct counters *counters)
 {
-    off_t end = connection->end;
+    const bool held = connection->guarded && connection->checked < end;
     enum send_outcome outcome;
 
-    if (connection->guarded && connection->checked < end)
+    if (held)
         end = connection->checked;
     if (connection->offset >= end)
         return SEND_HELD;
     outcome = sendfile_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
                              end, counters);
-    return outcome == SEND_COMPLETE && end < connection->end ? SEND_HELD : outcome;
+    return outcome == SEND_COMPLETE && held ? SEND_HELD : outcome;
+}
+
+/* Sends the file, from where it is, up to `end`. */
+static enum send_outcome send_range(struct connection *connection, off_t end, struct counters *counters)
+{
+    const bool more = has_next_part(connection) || end < connection->end;
+    const char *bytes;
+
+    if (connection->sendfile != SENDFILE_OFF)
+        return send_checked(connection, end, counters);
+    bytes = contents_of(connection, counters);
+    if (bytes)
+        return write_range(connection->fd, connection->blocking, bytes, &connection->offset, end, more,
+                           counters);
+    return write_file_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
+                            end, more, counters);
 }
 
 /* Sends what is left of the head or, in a body of several parts, of the text before a part; then the rest of
- * the range of the file. */
+ * the range of the file, as far as this pass goes. */
 static enum send_outcome send_part(struct connection *connection, struct counters *counters)
 {
-    const enum send_outcome outcome = send_rest_of_head(counters, connection);
-    const bool more = has_next_part(connection);
-    const char *bytes;
+    enum send_outcome outcome = send_rest_of_head(counters, connection);
 
     if (outcome != SEND_COMPLETE || connection->offset >= connection->end)
         return outcome;
-    if (connection->sendfile != SENDFILE_OFF)
-        return send_checked(connection, counters);
-    bytes = contents_of(connection, counters);
-    if (bytes)
-        return write_range(connection->fd, connection->blocking, bytes, &connection->offset, connection->end,
-                           more, counters);
-    return write_file_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
-                            connection->end, more, counters);
+    outcome = send_range(connection, end_of_pass(connection), counters);
+    return outcome == SEND_COMPLETE && connection->offset < connection->end ? SEND_PAUSED : outcome;
 }
 
 /* Makes the next part what is to be sent. Returns false when there is no memory. */
@@ -165,9 +183,12 @@ static bool begin_next_part(struct connection *connection)
 
 enum send_outcome reply_send(struct connection *connection, struct counters *counters)
 {
+    const uint64_t sent_before = counters->bytes_sent;
     enum send_outcome outcome = send_part(connection, counters);
 
     while (outcome == SEND_COMPLETE && has_next_part(connection)) {
+        if (counters->bytes_sent - sent_before >= PASS_BYTES && !connection->blocking)
+            return SEND_PAUSED;
         if (!begin_next_part(connection))
             return SEND_FAILED;
         outcome = send_part(connection, counters);
@@ -200,6 +221,10 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
         timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
         connection_watch(worker, connection);
         return;
+    case SEND_PAUSED:
+        timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
+        connection_yield(worker, connection);
+        return;
     case SEND_HELD: /* it is WAITING */
         return;
     case SEND_STALLED:
@@ -217,11 +242,17 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
 
 void reply_continue(struct worker *worker, struct connection *connection)
 {
-    enum send_outcome outcome;
+    const uint64_t sent_before = worker->counters->bytes_sent;
+    enum send_outcome outcome = reply_send(connection, worker->counters);
 
-    do
-        outcome = reply_send(connection, worker->counters);
-    while (outcome == SEND_HELD && worker->may_send(worker, connection));
+    while (outcome == SEND_HELD) {
+        if (worker->counters->bytes_sent - sent_before >= PASS_BYTES && !connection->blocking)
+            outcome = SEND_PAUSED;
+        else if (worker->may_send(worker, connection))
+            outcome = reply_send(connection, worker->counters);
+        else
+            break;
+    }
     reply_settle(worker, connection, outcome);
 }
 

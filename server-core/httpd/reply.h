@@ -12,6 +12,11 @@
 #include "httpd/http/request.h"
 #include "httpd/io/sendfile.h"
 
+/* What one connection sends at most before others have their turn, where its socket does not block: however
+ * fast a peer takes a large file, it holds the worker no longer than this takes. The largest files of the
+ * SPECweb99 mix leave in one pass. */
+#define PASS_BYTES (1 << 20)
+
 /* Begins the reply to a complete request whose head begins at `data`, and sends what can be sent. Leaves the
  * connection READING (the reply is out), SENDING (the socket is full), LINGERING or CLOSED. A worker that
  * hands replies over (worker.h) sends nothing and leaves it SENDING. */
@@ -28,7 +33,8 @@ void reply_continue(struct worker *worker, struct connection *connection);
 
 /*
  * The two halves of reply_continue(), for architectures in which one thread sends what another has prepared.
- * reply_send() touches nothing but the reply of this connection and `counters`; reply_settle() draws the
+ * reply_send() makes one pass: it sends until the reply is out, the socket is full or PASS_BYTES have gone out.
+ * It touches nothing but the reply of this connection and `counters`; reply_settle() draws the
  * conclusion, with the outcomes of reply_begin(), in the thread whose worker the connection belongs to.
  */
 enum send_outcome reply_send(struct connection *connection, struct counters *counters);

@@ -2,7 +2,8 @@
  * Stage 5 of the pipeline, Write: `workers` threads that send what readers have prepared.
  *
  * With non-blocking sendfile a writer takes a share of the queue, and a reply whose socket is full goes to
- * Write Poll, which brings it back here until it is out. With blocking sendfile a writer takes one reply and
+ * Write Poll, which brings it back here until it is out; one whose peer takes it as fast as it is sent goes to
+ * the end of the queue after each pass (reply.h). With blocking sendfile a writer takes one reply and
  * is held by it to the last byte. In both a disk read holds one writer and nobody else.
  */
 #include "httpd/arch/pipeline.h"
@@ -12,11 +13,16 @@
 
 #define BATCH 64
 
-/* Sends; returns true if the connection is to go back to its reader. */
-static bool send_reply(struct stage *stage, struct connection *connection)
+/* Sends; returns true if the connection is to go back to its reader. One that could go on goes to the end of
+ * the `queue`. */
+static bool send_reply(struct stage *stage, struct queue *queue, struct connection *connection)
 {
+    void *item = connection;
+
     connection->outcome = (uint8_t)reply_send(connection, stage->worker->counters);
-    if (connection->outcome != SEND_BLOCKED)
+    if (connection->outcome == SEND_PAUSED && queue_push(queue, &item, 1, &stage->worker->counters->lock_waits))
+        return false;
+    if (connection->outcome != SEND_BLOCKED && connection->outcome != SEND_PAUSED)
         return true;
     if (pipeline_await_writable(stage->pipeline, connection))
         return false;
@@ -60,7 +66,7 @@ void *pipeline_write(void *argument)
         count =
             queue_pop(queue, connections, blocking ? 1 : BATCH, writers, -1, &worker->counters->lock_waits);
         for (size_t i = 0; i < count; i++) {
-            if (send_reply(stage, connections[i]))
+            if (send_reply(stage, queue, connections[i]))
                 sent[sent_count++] = connections[i];
         }
         give_back(pipeline, sent, sent_count, &worker->counters->lock_waits);

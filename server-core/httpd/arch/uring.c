@@ -33,7 +33,8 @@
 #include <unistd.h>
 
 #define QUEUE_SIZE  1024        /* completions taken at once */
-#define WORK_ROUNDS 16          /* before accepting has its turn */
+#define WORK_ROUNDS 16          /* before accepting has its turn, */
+#define WORK_NS     NS_PER_MS   /* or rounds that have taken so long */
 #define PENDING_MAX (64 * 1024) /* bytes of requests kept behind a reply; then receiving pauses */
 
 static const enum knob_id UNDERSTOOD[] = {
@@ -217,10 +218,12 @@ static bool turn(struct event_set *set, int timeout_ms)
 
 static bool work_phase(struct event_set *set)
 {
+    const uint64_t begun_ns = set->worker->now_ns;
+
     for (int round = 0; set->work_count > 0; round++) {
         work_through_queue(set);
         set->work_count = 0;
-        if (round == WORK_ROUNDS)
+        if (round == WORK_ROUNDS || set->worker->now_ns - begun_ns > WORK_NS)
             break;
         if (!turn(set, 0))
             return false;

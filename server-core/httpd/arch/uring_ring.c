@@ -4,6 +4,7 @@
 #include "httpd/arch/uring.h"
 
 #include "common/clock.h"
+#include "httpd/reply.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -321,11 +322,14 @@ bool uring_send(struct uring *uring, struct connection *connection, const char *
             .iov_base = connection->head + connection->head_sent,
             .iov_len = connection->head_length - connection->head_sent,
         };
-    if (connection->offset < connection->end)
+    if (connection->offset < connection->end) {
+        const off_t rest = connection->end - connection->offset;
+
         sending->pieces[pieces++] = (struct iovec){
             .iov_base = (char *)contents + connection->offset,
-            .iov_len = (size_t)(connection->end - connection->offset),
+            .iov_len = (size_t)(rest < PASS_BYTES ? rest : PASS_BYTES),
         };
+    }
     sending->message.msg_iov = sending->pieces;
     sending->message.msg_iovlen = pieces;
     io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);

@@ -59,7 +59,13 @@ void user_thread_open(const struct user_thread *thread)
     close(fd);
 }
 
-/* Does what may wait for a disk until nothing is left to do, the socket is full or the connection has ended.
+/* Says whether an event will report the connection when it can go on after such an outcome. */
+static bool waits_for_event(enum send_outcome outcome)
+{
+    return outcome == SEND_BLOCKED || outcome == SEND_PAUSED;
+}
+
+/* Does what may wait for a disk until nothing is left to do, it is others' turn or the connection has ended.
  */
 static void go_on(struct user_thread *thread)
 {
@@ -67,7 +73,7 @@ static void go_on(struct user_thread *thread)
     struct connection *connection = thread->connection;
     enum send_outcome outcome = SEND_COMPLETE;
 
-    while (connection->state == WAITING || (connection->state == SENDING && outcome != SEND_BLOCKED)) {
+    while (connection->state == WAITING || (connection->state == SENDING && !waits_for_event(outcome))) {
         if (connection->state == SENDING) {
             outcome = thread->scheduler->send(thread);
             connection_sent(worker, connection, outcome);
@@ -187,12 +193,14 @@ static bool continue_for(struct user_thread *thread, uint32_t delivered)
 {
     struct worker *worker = thread->scheduler->worker;
     struct connection *connection = thread->connection;
+    enum send_outcome outcome;
 
     if (delivered != EVENT_WRITABLE || !thread->waiting || thread->delivered || connection->state != SENDING)
         return false;
-    if (reply_send(connection, worker->counters) != SEND_BLOCKED)
+    outcome = reply_send(connection, worker->counters);
+    if (!waits_for_event(outcome))
         return false; /* the thread will find the same */
-    connection_sent(worker, connection, SEND_BLOCKED);
+    connection_sent(worker, connection, outcome);
     return true;
 }
 

@@ -1,8 +1,9 @@
 /*
  * The one place where file data goes to sockets.
  *
- * `nonblocking`: the socket does not block, so one call sends what fits the socket's buffer; when it is full
- * the worker goes on with other connections and calls again once the socket is writable.
+ * `nonblocking`: the socket does not block, so one call sends what fits the socket's buffer; when it is full,
+ * which a short count says, the worker goes on with other connections and calls again once the socket is
+ * writable.
  *
  * `blocking`: the socket blocks, so one call returns when the last byte is in the socket's buffer; the
  * process is held until then, and its attention is proportional to the size of the file. The listener's
@@ -21,6 +22,7 @@
 enum send_outcome {
     SEND_COMPLETE,
     SEND_BLOCKED,   /* the buffer of a non-blocking socket is full */
+    SEND_PAUSED,    /* it may have room still, but others have their turn now (reply.h) */
     SEND_HELD,      /* what follows must be looked at first (worker->may_send) */
     SEND_STALLED,   /* a blocking call was ended by its timeout */
     SEND_TRUNCATED, /* the file has become shorter than it was when it was opened */

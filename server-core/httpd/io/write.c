@@ -27,12 +27,15 @@ enum send_outcome write_range(int socket, bool blocking, const char *bytes, off_
         const ssize_t sent = send(socket, bytes + *offset, asked, MSG_NOSIGNAL | (more ? MSG_MORE : 0));
 
         count(counters, sent, asked);
-        if (sent >= 0)
+        if (sent >= 0) {
             *offset += sent;
-        else if (errno == EAGAIN)
+            if (sent < (ssize_t)asked && !blocking)
+                return SEND_BLOCKED;
+        } else if (errno == EAGAIN) {
             return blocking ? SEND_STALLED : SEND_BLOCKED;
-        else if (errno != EINTR)
+        } else if (errno != EINTR) {
             return SEND_FAILED;
+        }
     }
     return SEND_COMPLETE;
 }

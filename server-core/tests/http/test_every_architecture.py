@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,3 +90,22 @@ def test_killed_process_is_replaced(
     connection = server.connect()
     assert connection.get("/file").body == b"contents"
     server.await_total(connections_open=1, connections_closed_by_server=1)
+
+
+def test_download_that_is_taken_at_once_is_sent_in_turns(
+    start: Callable[..., Any], architecture: dict[str, str]
+) -> None:
+    """However fast a client reads, the server looks at others after each couple of MiB."""
+    if architecture["sendfile"] == "blocking":
+        pytest.skip("a blocking call is to last to the end")
+    server = start(**architecture)
+    size = 400 << 20
+    os.truncate(server.write("large", b""), size)
+    client = server.connect()
+    client.ask("/large")
+    received = len(client.socket.recv(1000))
+    sink = bytearray(1 << 20)
+    while received < size:  # what is thrown away unseen makes room as soon as it comes
+        received += client.socket.recv_into(sink, len(sink), socket.MSG_TRUNC)
+    total = server.total()
+    assert total["bytes_sent"] / (total["event_calls"] + total["queue_items"]) <= 2 << 20
