@@ -177,7 +177,7 @@ void reply_begin(struct worker *worker, struct connection *connection, const str
     connection->started_ns = worker->now_ns;
     connection->reading_head = false;
     connection->keep_alive = request->keep_alive && !worker->shutting_down;
-    connection->linger = request->status != 0 && !request->keep_alive;
+    connection->linger |= request->more_comes;
     if (request->status != 0) {
         answer_without_file(worker, connection, request, data, request->status, "");
         return;

@@ -18,6 +18,7 @@
 
 #define LINGER_NS    (1 * NS_PER_S) /* long enough for a round trip, short enough not to be a burden */
 #define LEFTOVER_MIN 1024           /* bytes; doubled as needed */
+#define BODY_ROOM    8192           /* bytes of a body that are read, and thrown away, at once */
 
 /* Received bytes that could not be dealt with yet. */
 struct leftover {
@@ -93,10 +94,9 @@ static size_t serve(struct worker *worker, struct connection *connection, struct
     while (connection->state == READING && served < length &&
            request_parse(request, data + served, length - served)) {
         if (request->status == 0 && worker->admit &&
-            !worker->admit(worker, connection, request, data + served, length - served)) {
-            *request = (struct request){0}; /* it will be read again, here or elsewhere */
+            !worker->admit(worker, connection, request, data + served, length - served))
             break;
-        }
+        connection->linger = served + request->parsed < length; /* should this be the last reply */
         reply_begin(worker, connection, request, data + served);
         served += request->parsed;
         *request = (struct request){0};
@@ -120,6 +120,7 @@ static void serve_leftover(struct worker *worker, struct connection *connection)
         return;
     }
     memmove(leftover->bytes, leftover->bytes + served, leftover->length);
+    leftover->length = (uint32_t)request_keep(&leftover->request, leftover->length);
     connection->leftover = leftover;
 }
 
@@ -149,15 +150,17 @@ static void serve_input(struct worker *worker, struct connection *connection, co
 {
     struct request request = {0};
     const size_t served = serve(worker, connection, &request, data, length);
+    size_t left;
 
     if (served == length || connection->state == LINGERING || connection->state == CLOSED)
         return;
-    if (!reserve_leftover(connection, length - served)) {
+    left = request_keep(&request, length - served);
+    if (!reserve_leftover(connection, left)) {
         connection_close(worker, connection, CLOSED_BY_SERVER);
         return;
     }
-    memcpy(connection->leftover->bytes, data + served, length - served);
-    connection->leftover->length = (uint32_t)(length - served);
+    memcpy(connection->leftover->bytes, data + served, left);
+    connection->leftover->length = (uint32_t)left;
     connection->leftover->request = request;
 }
 
@@ -179,7 +182,9 @@ static void receive(struct worker *worker, struct connection *connection)
             return;
         }
         if (connection->leftover) {
-            if (!reserve_leftover(connection, LEFTOVER_MIN)) {
+            const size_t wanted = connection->leftover->request.head_length > 0 ? BODY_ROOM : LEFTOVER_MIN;
+
+            if (!reserve_leftover(connection, wanted)) {
                 connection_close(worker, connection, CLOSED_BY_SERVER);
                 return;
             }

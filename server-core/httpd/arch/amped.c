@@ -219,7 +219,7 @@ static bool admit(struct worker *worker, struct connection *connection, const st
     connection->fetched = false;
     if (fetched_now || path_decode(input + request->target_offset, request->target_length, path) < 0)
         return true;
-    if (worker->layout.serving > 1 && forward(worker, connection, path, input, length))
+    if (worker->layout.serving > 1 && !request->has_body && forward(worker, connection, path, input, length))
         return false;
     return !file_cache_would_wait(worker->cache, path, wanted) ||
            !helpers_ask(helpers, connection, wanted, 0, WINDOW_BYTES);

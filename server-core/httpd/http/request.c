@@ -10,6 +10,7 @@ enum line_kind {
     LINE_FIRST,   /* request line, before which one empty line may stand (§2.2) */
     LINE_REQUEST, /* request line after that empty line */
     LINE_HEADER,
+    LINES_END, /* a body follows */
 };
 
 /* Character classes. */
@@ -76,6 +77,7 @@ static bool fail(struct request *request, enum http_status status)
 {
     request->status = (uint16_t)status;
     request->keep_alive = false;
+    request->more_comes = true;
     return true;
 }
 
@@ -198,8 +200,8 @@ static void take_connection(struct request *request, const char *value, size_t l
     }
 }
 
-/* §6.1: chunked is understood, and refused like every body; any other coding is unknown; and when the last
- * one is not chunked, the length of the body cannot be known. */
+/* §6.1: chunked is understood; any other coding is unknown; and when the last one is not chunked, the length of
+ * the body cannot be known. */
 static unsigned take_transfer_encoding(struct request *request, const char *value, size_t length)
 {
     static const char chunked[] = "chunked";
@@ -222,8 +224,9 @@ static unsigned take_content_length(struct request *request, const char *value, 
         span(value, length, DIGIT) != length)
         return HTTP_BAD_REQUEST;
     request->content_length_seen = true;
-    for (size_t i = 0; i < length; i++)
-        request->has_body |= value[i] != '0';
+    for (size_t i = 0; i < length && request->content_length <= BODY_BYTES_MAX; i++)
+        request->content_length = request->content_length * 10 + (uint64_t)(value[i] - '0');
+    request->has_body = request->content_length > 0;
     return 0;
 }
 
@@ -233,6 +236,12 @@ static unsigned take_host(struct request *request, const char *value, size_t len
         return HTTP_BAD_REQUEST;
     request->host_seen = true;
     return 0;
+}
+
+static unsigned take_expectation(struct request *request, const char *value, size_t length)
+{
+    request->expects_continue = equals(value, length, "100-continue");
+    return request->expects_continue ? 0 : HTTP_EXPECTATION_FAILED;
 }
 
 /* Of the headers of 9110:13.1 and 9110:14.2; names are told apart by their first letters before they are
@@ -278,23 +287,65 @@ static bool take_header(struct request *request, const char *line, size_t length
         status = take_content_length(request, value, value_length);
     else if (equals(line, name_length, "Transfer-Encoding"))
         status = take_transfer_encoding(request, value, value_length);
-    else if (equals(line, name_length, "Expect") && !equals(value, value_length, "100-continue"))
-        status = HTTP_EXPECTATION_FAILED;
+    else if (equals(line, name_length, "Expect"))
+        status = take_expectation(request, value, value_length);
     else if (is_conditional(line, name_length))
         request->conditional = true;
     return status != 0 && fail(request, status);
 }
 
-/* The empty line behind the headers. Always ends the request. */
+/* What follows a sound head with a body. Returns true when the body is not read. */
+static bool begin_body(struct request *request)
+{
+    if (request->status != 0)
+        return fail(request, request->status);
+    if (request->content_length > BODY_BYTES_MAX)
+        return fail(request, HTTP_CONTENT_TOO_LARGE);
+    if (request->expects_continue) { /* a final reply instead (9110:10.1.1); the body may come all the same */
+        request->keep_alive = false;
+        request->more_comes = true;
+        return true;
+    }
+    if (request->transfer_encoding_seen)
+        body_begin_chunked(&request->body);
+    else
+        body_begin(&request->body, request->content_length);
+    request->line_kind = LINES_END;
+    return false;
+}
+
+/* The empty line behind the headers. Ends the request unless it has a body to be read. */
 static bool finish(struct request *request)
 {
     if (!request->host_seen && request->minor_version > 0)
         return fail(request, HTTP_BAD_REQUEST); /* §3.2 */
-    if (request->has_body)
-        return fail(request, request->status ? request->status : HTTP_CONTENT_TOO_LARGE);
+    request->head_length = request->parsed;
     request->keep_alive =
         !request->wants_close && (request->minor_version > 0 || request->wants_keep_alive); /* §9.3 */
-    return true;
+    return !request->has_body || begin_body(request);
+}
+
+/* Reads over the body. Returns true when the request ends with it. */
+static bool take_body(struct request *request, const char *data, size_t length)
+{
+    size_t used;
+    const enum body_outcome outcome =
+        body_skip(&request->body, data + request->parsed, length - request->parsed, &used);
+
+    request->parsed += (uint32_t)used;
+    if (outcome == BODY_BROKEN)
+        return fail(request, HTTP_BAD_REQUEST);
+    if (outcome == BODY_TOO_LARGE)
+        return fail(request, HTTP_CONTENT_TOO_LARGE);
+    return outcome == BODY_COMPLETE;
+}
+
+size_t request_keep(struct request *request, size_t length)
+{
+    if (request->line_kind != LINES_END || request->complete)
+        return length;
+    request->parsed = request->head_length;
+    return request->head_length;
 }
 
 /* Takes one line without its CR LF. Returns true when the request ends with it. */
@@ -320,16 +371,20 @@ static bool exceeds_limit(struct request *request, size_t length)
     return length > REQUEST_LINE_MAX + 1 && fail(request, HTTP_URI_TOO_LONG);
 }
 
-bool request_parse(struct request *request, const char *data, size_t length)
+/* Goes on as far as the bytes reach. Returns true when the request ends. */
+static bool go_on(struct request *request, const char *data, size_t length)
 {
     while (request->parsed < length) {
         const char *line = data + request->parsed;
-        const char *line_feed = memchr(data + request->scanned, '\n', length - request->scanned);
+        const char *line_feed;
         size_t line_length;
 
+        if (request->line_kind == LINES_END)
+            return take_body(request, data, length);
         /* Whoever speaks another protocol, such as TLS, is told so at once and not after a timeout. */
         if (request->line_kind != LINE_HEADER && *line != '\r' && !(CLASS[(unsigned char)*line] & TOKEN))
             return fail(request, HTTP_BAD_REQUEST);
+        line_feed = memchr(data + request->scanned, '\n', length - request->scanned);
         if (!line_feed) {
             request->scanned = (uint32_t)length;
             return exceeds_limit(request, length - request->parsed);
@@ -349,6 +404,12 @@ bool request_parse(struct request *request, const char *data, size_t length)
     return false;
 }
 
+bool request_parse(struct request *request, const char *data, size_t length)
+{
+    request->complete = request->complete || go_on(request, data, length);
+    return request->complete;
+}
+
 bool request_find_header(const struct request *request, const char *data, const char *name,
                          struct header *header)
 {
@@ -357,13 +418,13 @@ bool request_find_header(const struct request *request, const char *data, const 
     if (header->next == 0) /* behind the request line and the empty line that may stand before it */
         header->next = request->target_offset;
     for (;;) {
-        const char *line = memchr(data + header->next, '\n', request->parsed - header->next);
+        const char *line = memchr(data + header->next, '\n', request->head_length - header->next);
         const char *end;
 
         if (!line)
             return false;
         header->next = (uint32_t)(++line - data);
-        end = memchr(line, '\r', request->parsed - header->next);
+        end = memchr(line, '\r', request->head_length - header->next);
         if (!end)
             return false;
         if ((size_t)(end - line) > name_length && line[name_length] == ':' &&

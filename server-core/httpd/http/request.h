@@ -7,11 +7,13 @@
  *
  * Strict means that whatever RFC 9112 lets a server refuse is refused where leniency has been used to smuggle
  * requests: bare LF, obs-fold, space before the colon, missing or repeated Host, Content-Length together with
- * Transfer-Encoding or repeated. Bodies are refused altogether: nothing that is served here takes one.
+ * Transfer-Encoding or repeated. Nothing that is served here takes a body: that of a GET or HEAD is read to
+ * its end and thrown away (http/body.h); other methods are refused without reading it.
  */
 #ifndef TRIMTAB_HTTPD_HTTP_REQUEST_H
 #define TRIMTAB_HTTPD_HTTP_REQUEST_H
 
+#include "httpd/http/body.h"
 #include "httpd/http/status.h"
 
 #include <stdbool.h>
@@ -32,32 +34,41 @@ enum request_method { METHOD_GET, METHOD_HEAD, METHOD_OTHER };
 /* A zeroed structure is a request of which nothing has been seen. */
 struct request {
     /* Progress. */
-    uint32_t parsed;  /* bytes of complete lines */
+    uint32_t parsed;  /* bytes of complete lines, and of the body behind them */
     uint32_t scanned; /* bytes known to hold no further line feed */
     uint32_t header_bytes;
     uint16_t header_count;
     uint8_t line_kind;
+    bool complete;        /* there is something to reply */
+    uint32_t head_length; /* once the head is complete */
+    struct body body;
 
     /* What the head said. */
     uint8_t method;        /* enum request_method */
     uint8_t minor_version; /* of HTTP/1.x */
     bool host_seen, content_length_seen, transfer_encoding_seen;
-    bool has_body, wants_close, wants_keep_alive;
+    bool has_body, wants_close, wants_keep_alive, expects_continue;
     bool conditional;       /* has a header of RFC 9110 §13.1 or §14.2; http/conditions.h evaluates them */
     uint32_t target_offset; /* path and query of the target; the caller's bytes hold them */
     uint32_t target_length;
+    uint64_t content_length;
 
     /* The outcome. */
     uint16_t status; /* 0: serve it; otherwise the error to reply with (enum http_status) */
     bool keep_alive; /* the connection may go on after the reply */
+    bool more_comes; /* bytes that will not be read: those behind an error, or of a body */
 };
 
 /*
- * Looks at `data`, `length` bytes received since the start of this request. Returns false while the head is
- * incomplete. Returns true when there is something to reply: then request->parsed bytes belong to it, and
+ * Looks at `data`, `length` bytes received since the start of this request. Returns false while the request is
+ * incomplete. Returns true, and does so again for the same bytes, when there is something to reply: then request->parsed bytes belong to it, and
  * status and keep_alive are set. (After an error that ends the connection, bytes behind are of no interest.)
  */
 bool request_parse(struct request *request, const char *data, size_t length);
+
+/* Says how many of the `length` bytes that an incomplete request has been parsed from must be there when it goes
+ * on: the caller may forget those behind, which are of a body. */
+size_t request_keep(struct request *request, size_t length);
 
 /* A header line of a complete head; zeroed before the first search. */
 struct header {

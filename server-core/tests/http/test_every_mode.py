@@ -124,7 +124,7 @@ def test_client_that_vanishes_harms_nobody(every_server: Any) -> None:
         (b"GET / HTTP/1.1\r\n\r\n", 400),
         (b"GET / HTTP/1.1\nHost: t\n\n", 400),
         (b"GET / HTTP/2.0\r\nHost: t\r\n\r\n", 505),
-        (b"GET / HTTP/1.1\r\nHost: t\r\nContent-Length: 3\r\n\r\nabc", 413),
+        (b"GET / HTTP/1.1\r\nHost: t\r\nContent-Length: 1048577\r\n\r\nabc", 413),
         (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: t\r\n\r\n", 414),
         (b"GET / HTTP/1.1\r\nHost: t\r\n" + b"X: y\r\n" * 200 + b"\r\n", 431),
     ],
@@ -140,6 +140,32 @@ def test_faulty_request_is_refused_and_the_connection_closed(
     assert reply.status == status
     assert reply.headers["connection"] == "close"
     assert connection.is_closed_by_server()
+
+
+'BODIES = {
+    "length": b"Content-Length: 300000\r\n\r\n" + b"x" * 300_000,
+    "chunks": b"Transfer-Encoding: chunked\r\n\r\n" + b"7d0;a=b\r\n" + b"y" * 2000 + b"\r\n0\r\nT: v\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("piece", [1 << 20, 1000, 1])
+def test_body_of_a_get_is_read_and_ignored(every_server: Any, method: str, body: str, piece: int) -> None:
+    """However it is cut, the reply is that to the head, and the next request begins where the body ends."""
+    every_server.write("bodied", b"contents")
+    connection = every_server.connect()
+    connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sent = b"%s /bodied HTTP/1.1\r\nHost: t\r\n%s" % (method.encode(), BODIES[body])
+    if piece == 1:
+        sent = sent.replace(b"300000", b"30").replace(b"x" * 300_000, b"x" * 30)
+        sent = sent.replace(b"7d0", b"00014").replace(b"y" * 2000, b"y" * 20)
+    sent += b"GET /bodied HTTP/1.1\r\nHost: t\r\n\r\n"
+    for start in range(0, len(sent), piece):
+        connection.send(sent[start : start + piece])
+    assert connection.reply(method).status == 200
+    assert connection.reply().body == b"contents"
+    every_server.await_total(requests=2, connections_open=1)
 
 
 def test_half_closed_connection_gets_its_reply(every_server: Any) -> None:

@@ -137,6 +137,17 @@ def test_connection_close_is_obeyed_and_announced(server: Any) -> None:
     server.await_total(requests=1)
 
 
+def test_body_that_awaits_leave_is_not_waited_for(server: Any) -> None:
+    """The client gets its reply instead of `100 Continue`, and learns that its body will not be read."""
+    server.write("file", b"contents")
+    connection = server.connect()
+    reply = connection.get("/file", "Expect: 100-continue", "Content-Length: 5")
+    assert (reply.status, reply.headers["connection"]) == (200, "close")
+    assert reply.body == b"contents"
+    connection.socket.shutdown(socket.SHUT_WR)
+    assert connection.is_closed_by_server()
+
+
 def test_directory_is_served_by_its_index(server: Any) -> None:
     """A trailing slash means index.html; a directory without index is refused."""
     server.write("index.html", b"top")
@@ -208,8 +219,9 @@ REFUSED = {
         b"GET / HTTP/1.1\r\nHost: t\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
         400,
     ),
-    "body": (b"GET / HTTP/1.1\r\nHost: t\r\nContent-Length: 5\r\n\r\nhello", 413),
-    "chunked-body": (b"GET / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 413),
+    "long-body": (b"GET / HTTP/1.1\r\nHost: t\r\nContent-Length: 1048577\r\n\r\nhello", 413),
+    "long-chunk": (b"GET / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n100001\r\n", 413),
+    "chunk-size": (b"GET / HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n", 400),
     "long-line": (b"GET /" + b"a" * 8192 + b" HTTP/1.1\r\nHost: t\r\n\r\n", 414),
     "expectation": (b"GET / HTTP/1.1\r\nHost: t\r\nExpect: tea\r\n\r\n", 417),
     "long-headers": (b"GET / HTTP/1.1\r\nHost: t\r\nX: " + b"a" * 16384 + b"\r\n\r\n", 431),

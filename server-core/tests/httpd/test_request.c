@@ -12,6 +12,8 @@
 #define HOST "Host: a\r\n"
 #define GET  "GET / HTTP/1.1\r\n"
 
+#define CHUNKED GET HOST "Transfer-Encoding: chunked\r\n\r\n"
+
 struct vector {
     const char *what;
     const char *head;
@@ -100,7 +102,12 @@ static const struct vector VECTORS[] = {
     {"Host list", GET "Host: a@b\r\n\r\n", 400, false, NULL},
 
     {"body of no length", GET HOST "Content-Length: 0\r\n\r\n", 0, true, "/"},
-    {"body", GET HOST "Content-Length: 5\r\n\r\nhello", 413, false, NULL},
+    {"body", GET HOST "Content-Length: 5\r\n\r\nhello", 0, true, "/"},
+    {"body of HEAD", "HEAD / HTTP/1.1\r\n" HOST "Content-Length: 005\r\n\r\nhello", 0, true, "/"},
+    {"body in 1.0", "GET / HTTP/1.0\r\nContent-Length: 5\r\n\r\nhello", 0, false, "/"},
+    {"body and close", GET HOST "Connection: close\r\nContent-Length: 1\r\n\r\nx", 0, false, "/"},
+    {"body cut short", GET HOST "Content-Length: 5\r\n\r\nhell", INCOMPLETE, false, NULL},
+    {"body one byte too long", GET HOST "Content-Length: 1048577\r\n\r\n", 413, false, NULL},
     {"very long body", GET HOST "Content-Length: 99999999999999999999999\r\n\r\n", 413, false, NULL},
     {"negative length", GET HOST "Content-Length: -1\r\n\r\n", 400, false, NULL},
     {"plus sign", GET HOST "Content-Length: +1\r\n\r\n", 400, false, NULL},
@@ -108,7 +115,23 @@ static const struct vector VECTORS[] = {
     {"empty length", GET HOST "Content-Length:\r\n\r\n", 400, false, NULL},
     {"two lengths", GET HOST "Content-Length: 0\r\nContent-Length: 0\r\n\r\n", 400, false, NULL},
     {"list of lengths", GET HOST "Content-Length: 0, 0\r\n\r\n", 400, false, NULL},
-    {"chunked body", GET HOST "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 413, false, NULL},
+    {"empty chunked body", CHUNKED "0\r\n\r\n", 0, true, "/"},
+    {"chunked body", CHUNKED "5\r\nhello\r\n0A\r\n0123456789\r\n000\r\n\r\n", 0, true, "/"},
+    {"chunk extensions", CHUNKED "1;a=b;c=\"d\"\r\nx\r\n0 ; e\r\n\r\n", 0, true, "/"},
+    {"trailers", CHUNKED "0\r\nX: y\r\nZ:\r\n\r\n", 0, true, "/"},
+    {"chunked body without its end", CHUNKED "1\r\nx\r\n0\r\n", INCOMPLETE, false, NULL},
+    {"chunk without size", CHUNKED "\r\n", 400, false, NULL},
+    {"chunk with a sign", CHUNKED "+1\r\nx\r\n", 400, false, NULL},
+    {"chunk with 0x", CHUNKED "0x1\r\nx\r\n", 400, false, NULL},
+    {"bare LF behind a size", CHUNKED "1\nx\r\n", 400, false, NULL},
+    {"bare CR behind a size", CHUNKED "1\rx\r\n", 400, false, NULL},
+    {"chunk longer than it says", CHUNKED "1\r\nxy\r\n", 400, false, NULL},
+    {"bare LF behind a chunk", CHUNKED "1\r\nx\n0\r\n\r\n", 400, false, NULL},
+    {"control in an extension", CHUNKED "1;\x01\r\nx\r\n", 400, false, NULL},
+    {"folded trailer", CHUNKED "0\r\nX: y\r\n z\r\n\r\n", 400, false, NULL},
+    {"bare LF behind a trailer", CHUNKED "0\r\nX: y\n\r\n", 400, false, NULL},
+    {"chunk that is too long", CHUNKED "100001\r\n", 413, false, NULL},
+    {"chunk size that overflows", CHUNKED "10000000000000000\r\n", 413, false, NULL},
     {"unknown coding before chunked", GET HOST "Transfer-Encoding: gzip, chunked\r\n\r\n", 501, false, NULL},
     {"coding that has no end", GET HOST "Transfer-Encoding: gzip\r\n\r\n", 400, false, NULL},
     {"chunked not last", GET HOST "Transfer-Encoding: chunked, identity\r\n\r\n", 400, false, NULL},
@@ -129,7 +152,7 @@ static const struct vector VECTORS[] = {
     {"no token for a method", "G@T / HTTP/1.1\r\n" HOST "\r\n", 400, false, NULL},
 
     {"continue without body", GET HOST "Expect: 100-continue\r\n\r\n", 0, true, "/"},
-    {"continue with body", GET HOST "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n", 413, false, NULL},
+    {"continue with body", GET HOST "Expect: 100-continue\r\nContent-Length: 5\r\n\r\n", 0, false, "/"},
     {"unknown expectation", GET HOST "Expect: 200-ok\r\n\r\n", 417, false, NULL},
 };
 
@@ -205,6 +228,53 @@ static void test_requests_behind_the_first_are_left_alone(void **state)
     snprintf(both, sizeof(both), "%s%s", first, first);
     assert_true(request_parse(&request, both, strlen(both)));
     assert_int_equal(request.parsed, strlen(first));
+}
+
+static void test_body_is_counted_among_the_bytes_of_its_request(void **state)
+{
+    static const char first[] = GET HOST "Content-Length: 3\r\n\r\nabc";
+    struct request request = {0};
+    char both[2 * sizeof(first)];
+
+    (void)state;
+    snprintf(both, sizeof(both), "%s%s", first, first);
+    assert_true(request_parse(&request, both, strlen(both)));
+    assert_int_equal(request.parsed, strlen(first));
+    assert_int_equal(request.head_length, strlen(first) - 3);
+}
+
+static void test_bytes_of_a_body_need_not_be_kept(void **state)
+{
+    char buffer[100] = GET HOST "Content-Length: 1000000\r\n\r\n";
+    const size_t head_length = strlen(buffer);
+    struct request request = {0};
+
+    (void)state;
+    for (size_t left = 1000000; left > 0; left -= 10) {
+        assert_false(request_parse(&request, buffer, request.parsed ? head_length : 20));
+        assert_int_equal(request_keep(&request, head_length), head_length);
+        memset(buffer + head_length, 'x', 10);
+        assert_int_equal(request_parse(&request, buffer, head_length + 10), left == 10);
+        if (left > 10)
+            assert_int_equal(request_keep(&request, head_length + 10), head_length);
+    }
+    assert_int_equal(request.status, 0);
+    assert_int_equal(request.parsed, head_length + 10);
+}
+
+static void test_body_in_endless_small_chunks_yields_413(void **state)
+{
+    char buffer[200] = CHUNKED;
+    const size_t head_length = strlen(buffer);
+    struct request request = {0};
+    unsigned chunks = 0;
+
+    (void)state;
+    memcpy(buffer + head_length, "1\r\nx\r\n", 6);
+    while (!request_parse(&request, buffer, head_length + 6) && chunks++ < BODY_BYTES_MAX)
+        assert_int_equal(request_keep(&request, head_length + 6), head_length);
+    assert_int_equal(request.status, 413);
+    assert_int_equal(chunks, BODY_BYTES_MAX / 6);
 }
 
 /* Returns a request whose target has `target` bytes, with `headers` headers of `value` bytes after "X: ". */
@@ -290,6 +360,9 @@ int main(void)
         cmocka_unit_test(test_each_vector_has_its_outcome_however_it_is_cut),
         cmocka_unit_test(test_nul_byte_in_a_header_yields_400),
         cmocka_unit_test(test_requests_behind_the_first_are_left_alone),
+        cmocka_unit_test(test_body_is_counted_among_the_bytes_of_its_request),
+        cmocka_unit_test(test_bytes_of_a_body_need_not_be_kept),
+        cmocka_unit_test(test_body_in_endless_small_chunks_yields_413),
         cmocka_unit_test(test_longest_request_line_is_served_and_one_byte_more_yields_414),
         cmocka_unit_test(test_endless_request_line_yields_414_without_its_end),
         cmocka_unit_test(test_most_header_bytes_are_served_and_one_more_yields_431),
