@@ -70,9 +70,19 @@ static void discard(struct worker *worker, struct connection *connection)
     }
 }
 
+/* Says whether the peer sends more than has been read: then closing would reset the connection. The socket is
+ * looked at, for where levels are reported nobody has said what came behind the request. */
+static bool sends_more(const struct connection *connection)
+{
+    char byte;
+
+    return connection->linger || connection->readable || connection->leftover ||
+           recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 void connection_finish(struct worker *worker, struct connection *connection)
 {
-    if (!connection->linger && !connection->readable) {
+    if (!sends_more(connection)) {
         connection_close(worker, connection, CLOSED_BY_SERVER);
         return;
     }

@@ -168,6 +168,18 @@ def test_body_of_a_get_is_read_and_ignored(every_server: Any, method: str, body:
     every_server.await_total(requests=2, connections_open=1)
 
 
+def test_bytes_behind_the_last_request_do_not_destroy_its_reply(every_server: Any) -> None:
+    """The server reads on until the client has the reply (RFC 9112 §9.6), instead of resetting."""
+    contents = os.urandom(4_000_000)
+    every_server.write("last", contents)
+    connection = every_server.connect(receive_buffer=4096)
+    connection.ask("/last", "Connection: close")
+    assert connection.stream.peek(1)
+    connection.send(b"x" * 20_000)
+    assert connection.reply().body == contents
+    assert connection.is_closed_by_server()
+
+
 def test_half_closed_connection_gets_its_reply(every_server: Any) -> None:
     """A client that has ended its side is answered, then the connection is closed."""
     contents = os.urandom(300_000)
