@@ -53,11 +53,24 @@ struct event_set {
 
 /* --- the work queue --- */
 
+/* Says whether the file still has what is to be sent of it. Where one that was shrunk ends, the rest of its last
+ * page is zeros, which the kernel would send. */
+static bool is_long_enough(const struct connection *connection)
+{
+    struct stat status;
+
+    return fstat(connection->file->fd, &status) == 0 && status.st_size >= connection->end;
+}
+
 /* Sends what is to be sent next, from memory. */
 static void send_next(struct event_set *set, struct connection *connection)
 {
     const char *contents = NULL;
 
+    if (connection->offset < connection->end && !is_long_enough(connection)) {
+        reply_settle(set->worker, connection, SEND_TRUNCATED);
+        return;
+    }
     if (connection->offset < connection->end)
         contents = file_table_map(connection->file);
     if ((connection->offset < connection->end && !contents) ||

@@ -180,6 +180,21 @@ def test_bytes_behind_the_last_request_do_not_destroy_its_reply(every_server: An
     assert connection.is_closed_by_server()
 
 
+def test_file_that_was_shrunk_in_place_is_not_made_up_with_zeros(every_server: Any) -> None:
+    """What arrives, if anything, is of the file."""
+    path = every_server.write("shrunk", b"x" * 3000)
+    connection = every_server.connect()
+    assert connection.get("/shrunk").body == b"x" * 3000
+    os.truncate(path, 1000)
+    connection.ask("/shrunk")
+    head = b""
+    while (line := connection.stream.readline()) not in {b"", b"\r\n"}:
+        head += line
+    if head:
+        length = int(head.lower().partition(b"content-length: ")[2].split()[0])
+        assert connection.stream.read(length).strip(b"x") == b""
+
+
 def test_half_closed_connection_gets_its_reply(every_server: Any) -> None:
     """A client that has ended its side is answered, then the connection is closed."""
     contents = os.urandom(300_000)
