@@ -20,14 +20,30 @@ int64_t accept_policy_balance(uint32_t waiting, uint32_t backlog, uint32_t ready
     return limit > 0 ? (int64_t)limit : 1;
 }
 
-int64_t accept_policy_balance_listener(int listener, uint32_t ready)
+/* Of a listening socket two fields mean something else than usual (tcp_get_info() in net/ipv4/tcp.c):
+ * connections in the queue, and its room. Returns false if the kernel does not tell. */
+static bool look_at(int listener, uint32_t *waiting, uint32_t *room)
 {
     struct tcp_info info;
     socklen_t length = sizeof(info);
 
     if (getsockopt(listener, IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
-        return KNOB_INF;
-    /* Of a listening socket these two mean something else (tcp_get_info() in net/ipv4/tcp.c): connections in
-     * the queue, and its room. */
-    return accept_policy_balance(info.tcpi_unacked, info.tcpi_sacked, ready);
+        return false;
+    *waiting = info.tcpi_unacked;
+    *room = info.tcpi_sacked;
+    return true;
+}
+
+int64_t accept_policy_balance_listener(int listener, uint32_t ready)
+{
+    uint32_t waiting, room;
+
+    return look_at(listener, &waiting, &room) ? accept_policy_balance(waiting, room, ready) : KNOB_INF;
+}
+
+uint32_t accept_policy_waiting(int listener)
+{
+    uint32_t waiting, room;
+
+    return look_at(listener, &waiting, &room) ? waiting : 0;
 }

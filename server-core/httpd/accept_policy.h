@@ -26,4 +26,7 @@ int64_t accept_policy_balance(uint32_t waiting, uint32_t backlog, uint32_t ready
  * there is no limit. */
 int64_t accept_policy_balance_listener(int listener, uint32_t ready);
 
+/* Returns how many connections wait at a listening socket; 0 if the kernel does not tell. */
+uint32_t accept_policy_waiting(int listener);
+
 #endif

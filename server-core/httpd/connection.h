@@ -74,7 +74,7 @@ struct connection {
     struct contents *contents;   /* of the file, if it is sent from memory */
     uint8_t sendfile;            /* enum sendfile_mode of this reply */
     struct multipart *multipart; /* of several ranges: offset and end are those of one of them */
-    uint64_t started_ns;         /* when its request was complete */
+    uint64_t started_ns;         /* when its request was complete; before the first, when it was opened */
     struct log_entry *log_entry; /* of the access log, if there is one */
     struct connection *next_free;
 

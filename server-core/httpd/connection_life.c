@@ -109,6 +109,7 @@ struct connection *connection_take(struct worker *worker, int fd, bool blocking)
         connection->blocking = blocking;
         connection->interest = EVENT_READABLE;
         connection->guarded = worker->may_send != NULL;
+        connection->started_ns = worker->now_ns;
     }
     if (!connection ||
         worker->mechanism->add_connection(worker->events, fd, connection_tag(connection)) != 0) {

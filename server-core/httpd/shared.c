@@ -21,8 +21,8 @@ static size_t whole_lines(size_t bytes)
 
 struct shared *shared_create(const struct config *config, unsigned rows)
 {
-    const size_t stride =
-        whole_lines(sizeof(struct counters)) + whole_lines(histogram_bytes(SERVICE_TIME_PRECISION_BITS));
+    const size_t stride = whole_lines(sizeof(struct counters)) +
+                          whole_lines(histogram_bytes(SERVICE_TIME_PRECISION_BITS)) + CACHE_LINE_BYTES;
     struct shared *shared = mmap(NULL, sizeof(*shared) + rows * stride, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
@@ -65,4 +65,9 @@ struct counters *shared_counters(struct shared *shared, unsigned row)
 struct histogram *shared_service_time(struct shared *shared, unsigned row)
 {
     return (struct histogram *)(shared->rows + row * shared->stride + whole_lines(sizeof(struct counters)));
+}
+
+_Atomic uint64_t *shared_idle_since_ns(struct shared *shared, unsigned row)
+{
+    return (_Atomic uint64_t *)(shared->rows + (row + 1) * shared->stride - CACHE_LINE_BYTES);
 }

@@ -50,4 +50,7 @@ void shared_apply(struct shared *shared, const struct config *config);
 struct counters *shared_counters(struct shared *shared, unsigned row);
 struct histogram *shared_service_time(struct shared *shared, unsigned row);
 
+/* Since when the one connection of row `row` has been idle; 0: it is not, or the row has more than one. */
+_Atomic uint64_t *shared_idle_since_ns(struct shared *shared, unsigned row);
+
 #endif

@@ -36,15 +36,14 @@ static int isolate(const struct worker *worker)
     return 0;
 }
 
-/* Returns the number that row `row` has among those of all copies. */
-static unsigned row_of_all(const struct worker *worker, unsigned row)
+unsigned worker_shared_row(const struct worker *worker, unsigned row)
 {
     return worker->copies > 0 ? row * worker->copies + worker->copy : row;
 }
 
 struct counters *worker_counters(const struct worker *worker, unsigned row)
 {
-    return shared_counters(worker->shared, row_of_all(worker, row));
+    return shared_counters(worker->shared, worker_shared_row(worker, row));
 }
 
 void worker_take_row(struct worker *worker, unsigned row)
@@ -52,8 +51,8 @@ void worker_take_row(struct worker *worker, unsigned row)
     worker->row = worker->table_holder = row;
     worker->settings = shared_settings(worker->shared);
     worker->counters = worker_counters(worker, row);
-    worker->service_time = shared_service_time(worker->shared, row_of_all(worker, row));
-    worker->access_log = access_log_ring(worker->log_rings, row_of_all(worker, row));
+    worker->service_time = shared_service_time(worker->shared, worker_shared_row(worker, row));
+    worker->access_log = access_log_ring(worker->log_rings, worker_shared_row(worker, row));
 }
 
 struct worker *worker_new(const struct worker *like, unsigned row)

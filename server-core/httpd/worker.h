@@ -143,6 +143,9 @@ void worker_pin(const struct worker *worker);
 bool worker_open(struct worker *worker);
 void worker_close(struct worker *worker);
 
+/* Returns the row in shared memory of the worker that is number `row` of this architecture, or of this copy. */
+unsigned worker_shared_row(const struct worker *worker, unsigned row);
+
 /* Returns how many connections may be open in all workers together; in a copy, in all workers of this copy.
  */
 int64_t worker_connections_in_all(const struct worker *worker);

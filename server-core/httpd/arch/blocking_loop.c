@@ -5,12 +5,17 @@
  * all of them; a sleeper that waits for its connection does not wait for that set, so no wake-up is lost in
  * it. The connection itself is waited for with poll(2): adding it to a set would cost a call more than it
  * saves.
+ *
+ * A sleeper whose connection is idle looks twice a second whether it should give way: when all others have
+ * connections too, clients wait, and fewer than these have been idle for longer.
  */
 #include "httpd/arch/blocking_loop.h"
 
 #include "common/clock.h"
+#include "httpd/accept_policy.h"
 #include "httpd/connection.h"
 #include "httpd/log.h"
+#include "httpd/recycle.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -22,6 +27,7 @@
 #define BACK_OFF_MS  100 /* when descriptors or memory have run out */
 #define SHED_FILES   16  /* cached files closed to make room for a connection */
 #define LISTENER_MAX 16  /* events of one wait */
+#define LOOK_MS      500 /* between looks whether an idle connection should give way */
 
 /* What the connection asks of an event mechanism: there is one connection, so that is nothing. */
 struct event_set {
@@ -145,6 +151,39 @@ static int await_connection(struct worker *worker, bool blocking)
     return count == 0 ? -2 : fd;
 }
 
+static bool is_idle(const struct connection *connection)
+{
+    return connection->state == READING && !connection->leftover;
+}
+
+/* Returns how many workers have a connection that has been idle for longer than this one's. */
+static unsigned idle_longer(const struct worker *worker, uint64_t since_ns)
+{
+    unsigned count = 0;
+
+    for (unsigned row = 0; row < worker->layout.serving; row++) {
+        const uint64_t other_ns = *shared_idle_since_ns(worker->shared, worker_shared_row(worker, row));
+
+        count += other_ns > 0 && other_ns < since_ns;
+    }
+    return count;
+}
+
+/* Says whether the connection, which is idle, should be closed for a client that waits. */
+static bool should_give_way(const struct worker *worker, const struct connection *connection)
+{
+    const int64_t in_all = worker_connections_in_all(worker);
+    const int64_t places = in_all < worker->layout.serving ? in_all : worker->layout.serving;
+    uint32_t waiting = 0;
+
+    if (worker->now_ns < connection->started_ns + RECYCLE_IDLE_NS ||
+        (int64_t)recycle_connections_open(worker) < places)
+        return false;
+    for (size_t i = 0; i < worker->listener_count; i++)
+        waiting += accept_policy_waiting(worker->listeners[i]);
+    return idle_longer(worker, connection->started_ns) < waiting;
+}
+
 /* Waits until the connection can go on. Returns the flags of io/events.h. */
 static uint32_t await_progress(struct worker *worker, const struct connection *connection)
 {
@@ -152,7 +191,8 @@ static uint32_t await_progress(struct worker *worker, const struct connection *c
         {.fd = connection->fd, .events = connection->state == SENDING ? POLLOUT : POLLIN | POLLRDHUP},
         {.fd = worker->wake_fd, .events = POLLIN},
     };
-    const int count = poll(polled, 2, timers_wait_ms(&worker->timers, worker->now_ns));
+    const int timer_ms = timers_wait_ms(&worker->timers, worker->now_ns);
+    const int count = poll(polled, 2, is_idle(connection) && timer_ms > LOOK_MS ? LOOK_MS : timer_ms);
 
     worker->counters->event_calls++;
     worker->counters->events_returned += count > 0 ? (uint64_t)count : 0;
@@ -169,20 +209,27 @@ static uint32_t await_progress(struct worker *worker, const struct connection *c
 static void serve_connection(struct worker *worker, int fd, bool blocking)
 {
     struct connection *connection = connection_open(worker, fd, blocking);
+    _Atomic uint64_t *idle_since_ns =
+        shared_idle_since_ns(worker->shared, worker_shared_row(worker, worker->row));
     bool retired = false;
 
     if (!connection)
         return;
     while (connection->state != CLOSED) {
-        const uint32_t flags = await_progress(worker, connection);
+        uint32_t flags;
 
+        *idle_since_ns = is_idle(connection) ? connection->started_ns : 0;
+        flags = await_progress(worker, connection);
         if (flags)
             connection_run(worker, connection, flags);
         timers_expire(&worker->timers, worker->now_ns, connection_expired, worker);
         if (worker->closing_idle && !retired && connection->state != CLOSED)
             timers_for_each(&worker->timers, connection_retire, worker);
         retired = worker->closing_idle;
+        if (!flags && is_idle(connection) && should_give_way(worker, connection))
+            connection_retire(worker, &connection->timer);
     }
+    *idle_since_ns = 0;
 }
 
 /* Stops listening, and serves one connection more of each listener that has one: its arrival may have woken

@@ -7,6 +7,9 @@
  * free. Putting a listener back reports a queue that is not empty, so nothing is missed in between. For the
  * same reason listeners are watched by level: what accept_limit left in the queue is reported again.
  *
+ * A full worker listens all the same while all others are full too and it has a connection that may give way
+ * (recycle.h).
+ *
  * The kernel wakes exclusive waiters in the order in which they came, so the first worker would get nearly
  * all connections of a lightly loaded server. After some accepts a worker goes to the end of the line.
  */
@@ -16,6 +19,7 @@
 #include "httpd/accept_policy.h"
 #include "httpd/connection.h"
 #include "httpd/log.h"
+#include "httpd/recycle.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -45,14 +49,20 @@ struct event_loop {
     size_t first_listener;      /* where the next accept phase begins */
     uint64_t back_off_until_ns; /* no accepts before */
     uint64_t said_ns;           /* when a failure was last logged */
+    struct recycling recycling;
 };
 
-static bool can_accept(const struct event_loop *loop)
+static bool is_full(const struct worker *worker)
 {
-    const struct worker *worker = loop->worker;
+    return (int64_t)worker->counters->connections_open >= worker->max_connections;
+}
 
-    return !worker->shutting_down && (int64_t)worker->counters->connections_open < worker->max_connections &&
-           worker->now_ns >= loop->back_off_until_ns;
+static bool can_accept(struct event_loop *loop)
+{
+    struct worker *worker = loop->worker;
+
+    return !worker->shutting_down && worker->now_ns >= loop->back_off_until_ns &&
+           (!is_full(worker) || recycling_is_possible(&loop->recycling, worker));
 }
 
 static void back_off(struct event_loop *loop, const char *what)
@@ -92,6 +102,19 @@ static void update_listening(struct event_loop *loop)
         set_listening(loop, true);
 }
 
+static void retire(void *user, struct timer *timer);
+
+/* Closes idle connections until there is a place. One for which a request has come meanwhile is served
+ * instead, so there may be none to be had; then the worker has one connection too many for a while. */
+static void make_place(struct event_loop *loop)
+{
+    struct connection *connection;
+
+    while (is_full(loop->worker) && (connection = recycle_choose(loop->worker, 0)) != NULL)
+        retire(loop->worker, &connection->timer);
+    recycling_look(&loop->recycling, loop->worker);
+}
+
 /* Accepts one connection. Returns false when the phase should not go on with this listener. */
 static bool accept_one(struct event_loop *loop, int listener)
 {
@@ -102,6 +125,8 @@ static bool accept_one(struct event_loop *loop, int listener)
     worker->counters->accept_calls++;
     if (fd >= 0) {
         loop->accepts++;
+        if (is_full(worker))
+            make_place(loop);
         connection_open(worker, fd, blocking);
         return true;
     }
@@ -139,6 +164,8 @@ static void accept_phase(struct event_loop *loop)
     int64_t left = worker->accept_limit;
 
     worker->counters->accept_phases++;
+    if (is_full(worker))
+        recycling_look(&loop->recycling, worker);
     for (size_t i = 0; i < worker->listener_count; i++) {
         const size_t index = (loop->first_listener + i) % worker->listener_count;
         const int listener = worker->listeners[index];
@@ -212,17 +239,22 @@ static void retire(void *user, struct timer *timer)
         connection_retire(worker, timer);
 }
 
+/* Returns the shorter of two waits; `until_ns` may be over, then it does not count. */
+static int earlier_ms(const struct worker *worker, int timeout_ms, uint64_t until_ns)
+{
+    const int until_ms = (int)((until_ns - worker->now_ns) / NS_PER_MS) + 1;
+
+    return until_ns > worker->now_ns && (timeout_ms < 0 || until_ms < timeout_ms) ? until_ms : timeout_ms;
+}
+
 static int wait_ms(const struct event_loop *loop)
 {
     const struct worker *worker = loop->worker;
     int timeout_ms = timers_wait_ms(&worker->timers, worker->now_ns);
 
-    if (loop->back_off_until_ns > worker->now_ns) {
-        const int back_off_ms = (int)((loop->back_off_until_ns - worker->now_ns) / NS_PER_MS) + 1;
-
-        if (timeout_ms < 0 || back_off_ms < timeout_ms)
-            timeout_ms = back_off_ms;
-    }
+    timeout_ms = earlier_ms(worker, timeout_ms, loop->back_off_until_ns);
+    if (worker->listener_count > 0 && !loop->listening && is_full(worker))
+        timeout_ms = earlier_ms(worker, timeout_ms, loop->recycling.again_ns);
     return timeout_ms;
 }
 

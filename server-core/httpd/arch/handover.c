@@ -6,6 +6,7 @@
 #include "httpd/connection.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
+#include "httpd/recycle.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #define INPUT_MAX (REQUEST_BYTES_MAX + INPUT_BYTES)
 
 /* The first byte of a message. */
-enum { OF_NONBLOCKING, OF_BLOCKING, OF_END };
+enum { OF_NONBLOCKING, OF_BLOCKING, OF_END, OF_WANT };
 
 union control {
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -65,6 +66,22 @@ void handover_end(int channel)
         log_errno("cannot end a channel");
 }
 
+void handover_ask_for_place(int channel)
+{
+    const char message = OF_WANT;
+
+    /* A receiver whose queue is full has enough to do. */
+    (void)!send(channel, &message, sizeof(message), MSG_NOSIGNAL);
+}
+
+static void make_place(struct worker *worker)
+{
+    struct connection *connection = recycle_choose(worker, 0);
+
+    if (connection)
+        connection_retire(worker, &connection->timer);
+}
+
 /* Takes one connection over. Returns false when none waits. */
 static bool receive_one(struct worker *worker, int channel)
 {
@@ -86,6 +103,10 @@ static bool receive_one(struct worker *worker, int channel)
         return false;
     if (mode == OF_END) {
         worker->senders--;
+        return true;
+    }
+    if (mode == OF_WANT) {
+        make_place(worker);
         return true;
     }
     if (!rights || rights->cmsg_type != SCM_RIGHTS) {

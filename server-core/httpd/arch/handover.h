@@ -24,6 +24,9 @@ bool handover_send(int channel, int fd, bool blocking, const char *input, size_t
  * if it holds up the channel at that time it does not hear of it, and is ended by the master. */
 void handover_end(int channel);
 
+/* Asks the receiver to close an idle connection, if it has one, to make room for another (recycle.h). */
+void handover_ask_for_place(int channel);
+
 /* Takes all connections that wait in the channel over into the worker and serves their input. They are marked
  * as forwarded. Who sends no more is no longer among worker->senders. */
 void handover_receive(struct worker *worker, int channel);

@@ -45,6 +45,7 @@ struct acceptor {
     int wake_fd;                 /* eventfd: there is room again, or the settings have changed */
     _Atomic int64_t connections; /* accepted here and still open */
     _Atomic bool full;           /* it waits for room */
+    _Atomic bool recycling;      /* a reader is to close an idle connection, for a client waits */
 };
 
 struct pipeline {

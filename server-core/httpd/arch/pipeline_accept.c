@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define BATCH       64
-#define BACK_OFF_MS 100 /* when descriptors or memory have run out */
+#define BACK_OFF_MS 100 /* when descriptors, memory or places have run out */
 
 static int64_t quota(const struct acceptor *acceptor)
 {
@@ -106,6 +106,16 @@ static int accept_phase(struct acceptor *acceptor, int listener, uint64_t *turn)
     return BACK_OFF_MS;
 }
 
+/* A client waits and all places are taken: has the first reader that can do it close an idle connection. */
+static void ask_for_place(struct acceptor *acceptor)
+{
+    struct pipeline *pipeline = acceptor->stage.pipeline;
+
+    atomic_store(&acceptor->recycling, true);
+    for (unsigned i = 0; i < pipeline->reader_count; i++)
+        pipeline_wake_reader(pipeline, i, &acceptor->stage.worker->counters->lock_waits);
+}
+
 void *pipeline_accept(void *stage)
 {
     struct acceptor *acceptor = stage;
@@ -118,10 +128,10 @@ void *pipeline_accept(void *stage)
     uint64_t drained;
 
     while (!atomic_load(&pipeline->stopping)) {
-        const bool accepting = !worker->shutting_down && back_off_ms == 0 && has_room(acceptor);
+        const bool listening = !worker->shutting_down && back_off_ms == 0;
         int count;
 
-        polled[1].fd = accepting ? listener : -1;
+        polled[1].fd = listening ? listener : -1;
         count = poll(polled, 2, back_off_ms > 0 ? back_off_ms : -1);
         worker->counters->event_calls++;
         if (count < 0 && errno != EINTR) {
@@ -133,8 +143,14 @@ void *pipeline_accept(void *stage)
             log_errno("cannot read the wake-up");
         worker_refresh(worker);
         back_off_ms = 0;
-        if (accepting && polled[1].revents && !worker->shutting_down)
+        if (!listening || !polled[1].revents || worker->shutting_down)
+            continue;
+        if (has_room(acceptor)) {
             back_off_ms = accept_phase(acceptor, listener, &turn);
+        } else {
+            ask_for_place(acceptor);
+            back_off_ms = BACK_OFF_MS; /* or until a place has become free */
+        }
     }
     return NULL;
 }

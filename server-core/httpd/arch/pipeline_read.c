@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "httpd/log.h"
+#include "httpd/recycle.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -144,6 +145,21 @@ static void retire(void *user, struct timer *timer)
     }
 }
 
+/* Closes an idle connection for each acceptor that wants a place, if this reader has one. */
+static void recycle(struct reader *reader)
+{
+    struct pipeline *pipeline = reader->stage.pipeline;
+
+    for (unsigned i = 0; i < pipeline->acceptor_count; i++) {
+        struct acceptor *acceptor = &pipeline->acceptors[i];
+        struct connection *connection =
+            atomic_load(&acceptor->recycling) ? recycle_choose(reader->stage.worker, (uint16_t)i) : NULL;
+
+        if (connection && atomic_exchange(&acceptor->recycling, false))
+            retire(reader, &connection->timer);
+    }
+}
+
 void *pipeline_read(void *argument)
 {
     struct reader *reader = argument;
@@ -163,6 +179,7 @@ void *pipeline_read(void *argument)
             work(reader, items[i]);
         if (atomic_exchange(&pipeline->shed_wanted, false))
             file_cache_shed(worker->cache, SHED_FILES);
+        recycle(reader);
         timers_expire(&worker->timers, worker->now_ns, expired, reader);
         if (worker->closing_idle) /* in every turn, for sockets that were accepted before may still come */
             timers_for_each(&worker->timers, retire, reader);

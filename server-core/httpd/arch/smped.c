@@ -11,6 +11,7 @@
  * counters, and from what was handed to it since.
  */
 #include "httpd/arch/architecture.h"
+#include "httpd/accept_policy.h"
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/handover.h"
 #include "httpd/log.h"
@@ -50,6 +51,7 @@ struct scheduler {
     int direction;       /* +1: the pool was made larger, -1: smaller */
     uint64_t decided_ns, bytes_sent, throughput;
     uint64_t handed[1024]; /* connections ever, to each SPED */
+    unsigned asked;        /* the SPED that was last asked to close an idle connection */
 };
 
 static void lay_out(const struct config *config, struct layout *layout)
@@ -141,15 +143,37 @@ static unsigned choose(const struct scheduler *scheduler)
     return best;
 }
 
-static bool can_accept(const struct scheduler *scheduler)
+static bool is_full(const struct scheduler *scheduler)
 {
-    const struct worker *worker = scheduler->worker;
     int64_t open = 0;
 
     for (unsigned i = 0; i < scheduler->size; i++)
         open += open_in(scheduler, i);
-    return !worker->shutting_down && worker->now_ns >= scheduler->back_off_until_ns &&
-           open < worker_connections_in_all(worker) && choose(scheduler) < scheduler->size;
+    return open >= worker_connections_in_all(scheduler->worker);
+}
+
+static bool can_accept(const struct scheduler *scheduler)
+{
+    const struct worker *worker = scheduler->worker;
+
+    return !worker->shutting_down && worker->now_ns >= scheduler->back_off_until_ns && !is_full(scheduler) &&
+           choose(scheduler) < scheduler->size;
+}
+
+/* Has the SPEDs, one after the other, close what is idle while all places are taken and clients wait. */
+static void ask_for_places(struct scheduler *scheduler)
+{
+    const struct worker *worker = scheduler->worker;
+    uint32_t waiting = 0;
+
+    if (!is_full(scheduler))
+        return;
+    for (size_t i = 0; i < worker->listener_count; i++)
+        waiting += accept_policy_waiting(worker->listeners[i]);
+    for (unsigned i = 0; i < scheduler->size && waiting > 0; i++, waiting--) {
+        scheduler->asked = (scheduler->asked + 1) % scheduler->size;
+        handover_ask_for_place(scheduler->common->channels[scheduler->asked][0]);
+    }
 }
 
 /* Resizes the pool once per interval. */
@@ -281,6 +305,7 @@ static int run_scheduler(struct worker *worker)
             else if (read(worker->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
                 log_errno("cannot read the wake-up");
         }
+        ask_for_places(&scheduler);
         resize(&scheduler);
     }
     for (unsigned i = 0; i < scheduler.size; i++)

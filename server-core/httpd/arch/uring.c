@@ -362,7 +362,7 @@ static int serve(struct event_set *set)
         accept_queue_update(&set->accept_queue);
         if (!turn(set, wait_ms(set)))
             return EXIT_RUNTIME;
-        accept_queue_serve(&set->accept_queue, set->work_count);
+        accept_queue_serve(&set->accept_queue, set->work_count, retire, set);
         if (!work_phase(set))
             return EXIT_RUNTIME;
         timers_expire(&worker->timers, worker->now_ns, expired, set);

@@ -10,6 +10,7 @@
 #define TRIMTAB_HTTPD_ARCH_URING_H
 
 #include "httpd/connection.h"
+#include "httpd/recycle.h"
 
 #include <liburing.h>
 #include <stdbool.h>
@@ -63,6 +64,7 @@ struct accept_queue {
     int *sockets;
     size_t first, length, capacity;
     uint64_t back_off_until_ns;
+    struct recycling recycling;
 };
 
 /* Returns false with errno set when there is no memory. */
@@ -78,8 +80,9 @@ void accept_queue_update(struct accept_queue *queue);
 void accept_queue_completed(struct accept_queue *queue, const struct completion *completion);
 
 /* The accept phase: opens up to accept_limit of the connections that wait, while `work_count` items are in
- * the work queue. */
-void accept_queue_serve(struct accept_queue *queue, unsigned work_count);
+ * the work queue. When all places are taken idle connections give way, by `retire`, which gets `user`. */
+void accept_queue_serve(struct accept_queue *queue, unsigned work_count,
+                        void (*retire)(void *user, struct timer *timer), void *user);
 
 /* Says whether the queue is empty and the kernel accepts for it no more. */
 bool accept_queue_is_over(const struct accept_queue *queue);

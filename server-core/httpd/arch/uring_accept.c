@@ -50,8 +50,10 @@ void accept_queue_update(struct accept_queue *queue)
 {
     struct worker *worker = queue->worker;
     const bool wanted = !worker->shutting_down && worker->now_ns >= queue->back_off_until_ns;
-    const int64_t places = wanted ? room(queue) : 0;
+    int64_t places = wanted ? room(queue) : 0;
 
+    if (wanted && places <= 0 && queue->length == 0 && recycling_is_possible(&queue->recycling, worker))
+        places = 1; /* for who comes, an idle connection gives way */
     for (size_t i = 0; i < worker->listener_count; i++) {
         struct accepting *accepting = &queue->accepting[i];
 
@@ -104,17 +106,35 @@ void accept_queue_completed(struct accept_queue *queue, const struct completion 
     }
 }
 
+static bool is_full(const struct worker *worker)
+{
+    return (int64_t)worker->counters->connections_open >= worker->max_connections;
+}
+
 /* Says whether a connection is to be taken out. When all is to end what is left is closed, like the kernel's
  * queue: a connection that was opened now would not be retired. */
 static bool may_open(const struct accept_queue *queue)
 {
     const struct worker *worker = queue->worker;
 
-    return queue->length > 0 && !worker->closing_idle &&
-           (int64_t)worker->counters->connections_open < worker->max_connections;
+    return queue->length > 0 && !worker->closing_idle && !is_full(worker);
 }
 
-void accept_queue_serve(struct accept_queue *queue, unsigned work_count)
+/* Has idle connections give way to those that have been accepted. */
+static void make_places(struct accept_queue *queue, void (*retire)(void *user, struct timer *timer), void *user)
+{
+    struct worker *worker = queue->worker;
+    struct connection *connection;
+
+    while (queue->length > 0 && !worker->closing_idle &&
+           (int64_t)(worker->counters->connections_open + queue->length) > worker->max_connections &&
+           (connection = recycle_choose(worker, 0)) != NULL)
+        retire(user, &connection->timer);
+    recycling_look(&queue->recycling, worker);
+}
+
+void accept_queue_serve(struct accept_queue *queue, unsigned work_count,
+                        void (*retire)(void *user, struct timer *timer), void *user)
 {
     struct worker *worker = queue->worker;
     int64_t limit = worker->accept_limit;
@@ -122,6 +142,8 @@ void accept_queue_serve(struct accept_queue *queue, unsigned work_count)
 
     if (limit == KNOB_AUTO) /* the queue is ours and grows as it must */
         limit = accept_policy_balance((uint32_t)queue->length, UINT32_MAX, work_count);
+    if (queue->length > 0 && is_full(worker) && worker->now_ns >= queue->recycling.again_ns)
+        make_places(queue, retire, user);
     if (!may_open(queue))
         return;
     worker->counters->accept_phases++;
@@ -150,10 +172,14 @@ int accept_queue_wait_ms(const struct accept_queue *queue)
 {
     const struct worker *worker = queue->worker;
 
+    uint64_t until_ns = queue->back_off_until_ns;
+
     if (may_open(queue))
         return 0; /* accept_limit left some in the queue */
-    if (queue->back_off_until_ns > worker->now_ns)
-        return (int)((queue->back_off_until_ns - worker->now_ns) / NS_PER_MS) + 1;
+    if (is_full(worker) && until_ns <= worker->now_ns)
+        until_ns = queue->recycling.again_ns;
+    if (until_ns > worker->now_ns)
+        return (int)((until_ns - worker->now_ns) / NS_PER_MS) + 1;
     return -1;
 }
 
