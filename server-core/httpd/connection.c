@@ -9,6 +9,8 @@
 #include "httpd/reply.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <linux/tcp.h> /* tcp_info with all its fields */
 #include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -223,6 +225,41 @@ static void receive(struct worker *worker, struct connection *connection)
     }
 }
 
+void connection_pace(struct worker *worker, struct connection *connection)
+{
+    if (connection->pacing)
+        return;
+    connection->pacing = true;
+    connection->progress = 0;
+    timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
+}
+
+/* Returns how many bytes the peer has acknowledged since the connection began. */
+static uint64_t acknowledged_bytes(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t length = sizeof(info);
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 ? info.tcpi_bytes_acked : 0;
+}
+
+bool connection_keeps_pace(struct worker *worker, struct connection *connection)
+{
+    const double least = (double)worker->min_bytes_per_s * (double)worker->request_timeout_ns / 1e9;
+    uint64_t progress = 0, since;
+
+    if (connection->state == SENDING)
+        progress = acknowledged_bytes(connection->fd);
+    else if (connection->state == READING && connection->leftover)
+        progress = connection->leftover->request.body.taken;
+    since = progress > connection->progress ? progress - connection->progress : 0;
+    if (since == 0 || (double)since < least)
+        return false;
+    connection->progress = progress;
+    timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
+    return true;
+}
+
 /* Sets the timeout of a connection that waits for the peer to send. */
 static void await_request(struct worker *worker, struct connection *connection)
 {
@@ -232,6 +269,7 @@ static void await_request(struct worker *worker, struct connection *connection)
     } else if (!connection->reading_head) {
         /* Once per request: a peer that sends it byte by byte gains no time. */
         connection->reading_head = true;
+        connection->progress = 0;
         timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
     }
 }
@@ -377,7 +415,9 @@ void connection_expired(void *user, struct timer *timer)
     }
     connection_run(worker, connection, EVENT_READABLE | EVENT_WRITABLE);
     if (connection->state == CLOSED || connection->state == LINGERING ||
-        worker->counters->requests != requests || worker->counters->bytes_sent != bytes_sent)
+        (connection->state != SENDING &&
+         (worker->counters->requests != requests || worker->counters->bytes_sent != bytes_sent)) ||
+        connection_keeps_pace(worker, connection))
         return;
     if (connection->state == READING && connection->leftover)
         reply_timeout(worker, connection);

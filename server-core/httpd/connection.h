@@ -64,6 +64,7 @@ struct connection {
     bool keep_alive;   /* after the reply */
     bool linger;       /* if not: the peer may be sending what we shall not read */
     bool reading_head; /* the timer runs for a request head and not for idleness */
+    bool pacing;       /* it runs for the reply under way */
     struct leftover *leftover;
 
     /* The reply under way: the rest of its head, then the rest of its file. */
@@ -71,6 +72,7 @@ struct connection {
     uint32_t head_sent, head_length;
     struct cached_file *file;
     off_t offset, end;
+    uint64_t progress;           /* of the peer when its pace was last looked at (connection_keeps_pace()) */
     struct contents *contents;   /* of the file, if it is sent from memory */
     uint8_t sendfile;            /* enum sendfile_mode of this reply */
     struct multipart *multipart; /* of several ranges: offset and end are those of one of them */
@@ -90,7 +92,7 @@ struct connection {
     uint8_t outcome;                 /* enum send_outcome of the thread that sent */
     bool expired;                    /* it was cut off because its reply made no progress */
     bool in_write_set;               /* the one in which only replies that block are watched */
-    _Atomic uint64_t blocked_ns;     /* since when it waits to become writable; 0: it does not */
+    _Atomic bool blocked;            /* it waits to become writable */
     struct sending *sending;         /* what the kernel is sending for it (arch/uring.h) */
     struct user_thread *user_thread; /* that serves it (arch/user_threads.h) */
     bool receiving;                  /* the kernel receives for it until that is cancelled */
@@ -145,6 +147,16 @@ void connection_yield(struct worker *worker, struct connection *connection);
 
 /* Ends a connection whose last reply is out: closes it, or lingers if the peer may still be sending. */
 void connection_finish(struct worker *worker, struct connection *connection);
+
+/*
+ * For a connection whose time is over while it sends a reply or reads the body of a request: says whether the
+ * peer has taken or sent as much as it must (min_bytes_per_s), and then gives it another request_timeout. What
+ * it took is what it has acknowledged; what only fills the kernel's buffers does not count.
+ */
+bool connection_keeps_pace(struct worker *worker, struct connection *connection);
+
+/* Begins to count the time of a reply, unless that has begun. Bytes that get through do not put it off. */
+void connection_pace(struct worker *worker, struct connection *connection);
 
 /* Called by timers_expire() with the worker. */
 void connection_expired(void *worker, struct timer *timer);

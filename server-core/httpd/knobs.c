@@ -163,7 +163,12 @@ const struct knob KNOBS[KNOB_COUNT] = {
         .default_text = "15", .live = true, .help = "seconds that a connection may be idle between requests"},
     [KNOB_REQUEST_TIMEOUT] = {.name = "request_timeout", .kind = KNOB_SECONDS, .low = 0, .high = 86400,
         .default_text = "10", .live = true,
-        .help = "seconds until a request head must be complete, and that a reply may go without progress"},
+        .help = "seconds until a request head must be complete, and over which a body or a reply must keep up with "
+                "min_bytes_per_s"},
+    [KNOB_MIN_BYTES_PER_S] = {.name = "min_bytes_per_s", .kind = KNOB_INTEGER, .low = 1, .high = 1 << 30,
+        .default_text = "240", .live = true,
+        .help = "bytes a second that a client must at least send of a body or take of a reply, on average over "
+                "request_timeout"},
 };
 /* clang-format on */
 

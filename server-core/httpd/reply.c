@@ -218,11 +218,11 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
         finish_reply(worker, connection);
         return;
     case SEND_BLOCKED:
-        timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
+        connection_pace(worker, connection);
         connection_watch(worker, connection);
         return;
     case SEND_PAUSED:
-        timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
+        connection_pace(worker, connection);
         connection_yield(worker, connection);
         return;
     case SEND_HELD: /* it is WAITING */
@@ -264,6 +264,7 @@ void reply_start(struct worker *worker, struct connection *connection, enum http
 
     connection->status = (uint16_t)status;
     connection->state = SENDING;
+    connection->pacing = false;
     connection->sendfile = (uint8_t)worker->sendfile;
     if (worker->sendfile == SENDFILE_OFF && (connection->offset < connection->end || connection->multipart))
         connection->contents = contents_get(worker->contents, connection->file, worker->counters);

@@ -55,6 +55,7 @@ void shared_apply(struct shared *shared, const struct config *config)
     settings->sendfile = (int)config_integer(config, KNOB_SENDFILE);
     settings->keepalive_timeout_ns = clock_seconds_to_ns(config_seconds(config, KNOB_KEEPALIVE_TIMEOUT));
     settings->request_timeout_ns = clock_seconds_to_ns(config_seconds(config, KNOB_REQUEST_TIMEOUT));
+    settings->min_bytes_per_s = (uint64_t)config_integer(config, KNOB_MIN_BYTES_PER_S);
 }
 
 struct counters *shared_counters(struct shared *shared, unsigned row)

@@ -28,6 +28,7 @@ struct live_settings {
     _Atomic int sendfile;                                       /* enum sendfile_mode */
     _Atomic uint64_t keepalive_timeout_ns;
     _Atomic uint64_t request_timeout_ns;
+    _Atomic uint64_t min_bytes_per_s;
     _Atomic bool shutting_down; /* no more are accepted, and replies end their connections */
     _Atomic bool closing_idle;  /* those that have nothing under way are closed too */
 };

@@ -112,6 +112,7 @@ void worker_refresh(struct worker *worker)
     worker->sendfile = (enum sendfile_mode)atomic_load(&settings->sendfile);
     worker->keepalive_timeout_ns = atomic_load(&settings->keepalive_timeout_ns);
     worker->request_timeout_ns = atomic_load(&settings->request_timeout_ns);
+    worker->min_bytes_per_s = atomic_load(&settings->min_bytes_per_s);
     worker->shutting_down = atomic_load(&settings->shutting_down);
     worker->closing_idle = atomic_load(&settings->closing_idle);
 }

@@ -113,6 +113,7 @@ struct worker {
     enum sendfile_mode sendfile;
     uint64_t keepalive_timeout_ns;
     uint64_t request_timeout_ns;
+    uint64_t min_bytes_per_s;
     bool shutting_down; /* see live_settings */
     bool closing_idle;
 

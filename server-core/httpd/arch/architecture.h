@@ -46,7 +46,7 @@ struct architecture {
     const char *help;
 
     /* The knobs it understands beside those that every architecture does (root, listen, stats_socket,
-     * access_log, architecture, backlog, sndbuf, cache_mb); ends with KNOB_COUNT. All others must keep their
+     * access_log, architecture, backlog, sndbuf, cache_mb, min_bytes_per_s); ends with KNOB_COUNT. All others must keep their
      * defaults. */
     const enum knob_id *knobs;
 

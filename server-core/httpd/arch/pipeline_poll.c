@@ -127,7 +127,7 @@ bool pipeline_await_writable(struct pipeline *pipeline, struct connection *conne
     const int operation = connection->in_write_set ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
     connection->in_write_set = true;
-    atomic_store(&connection->blocked_ns, clock_now_ns());
+    atomic_store(&connection->blocked, true);
     return epoll_ctl(pipeline->write_set, operation, connection->fd, &event) == 0;
 }
 
@@ -142,7 +142,7 @@ static void distribute_writable(struct pipeline *pipeline, struct epoll_event *e
             struct connection *connection = events[j].data.ptr;
 
             if (connection && pipeline->readers[connection->home].write == &pipeline->write_queues[i]) {
-                atomic_store(&connection->blocked_ns, 0);
+                atomic_store(&connection->blocked, false);
                 batch[length++] = connection;
             }
         }

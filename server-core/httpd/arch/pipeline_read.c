@@ -37,7 +37,7 @@ static void dispose(struct reader *reader, struct connection *connection)
         if (worker->closing_idle && connection->state == READING && !connection->leftover)
             connection_retire(worker, &connection->timer);
         if (connection->state == SENDING) {
-            timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
+            connection_pace(worker, connection);
             reader->replies[reader->reply_count++] = connection;
             if (reader->reply_count == PIPELINE_BATCH)
                 hand_over_replies(reader);
@@ -95,22 +95,17 @@ static void work(struct reader *reader, void *item)
     }
 }
 
-/* The peer has not taken anything of its reply for too long: cuts the socket off, whereupon Write Poll and
- * Write bring the connection back. A blocking send has a timeout of its own. */
+/* If the peer has taken too little of its reply, cuts the socket off, whereupon Write Poll and Write bring the
+ * connection back. Who waits for a writer is not to blame; and a blocking send has a timeout of its own. */
 static void expired_while_sending(struct worker *worker, struct connection *connection)
 {
-    const uint64_t blocked_ns = atomic_load(&connection->blocked_ns);
-    uint64_t since_ns = worker->now_ns;
-
-    if (blocked_ns != 0 && !connection->expired) {
-        if (worker->now_ns >= blocked_ns + worker->request_timeout_ns) {
-            connection->expired = true;
-            shutdown(connection->fd, SHUT_RDWR);
-        } else {
-            since_ns = blocked_ns;
-        }
+    if (connection_keeps_pace(worker, connection))
+        return;
+    if (atomic_load(&connection->blocked) && !connection->expired) {
+        connection->expired = true;
+        shutdown(connection->fd, SHUT_RDWR);
     }
-    timers_set(&worker->timers, &connection->timer, since_ns + worker->request_timeout_ns);
+    timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
 }
 
 static void expired(void *user, struct timer *timer)

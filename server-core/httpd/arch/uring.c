@@ -79,8 +79,7 @@ static void send_next(struct event_set *set, struct connection *connection)
         connection_close(set->worker, connection, CLOSED_BY_SERVER);
         return;
     }
-    timers_set(&set->worker->timers, &connection->timer,
-               set->worker->now_ns + set->worker->request_timeout_ns);
+    connection_pace(set->worker, connection);
 }
 
 /* Asks the kernel for what the connection needs after something has happened to it. */
@@ -251,6 +250,8 @@ static void expired(void *user, struct timer *timer)
     struct event_set *set = user;
     struct connection *connection = connection_of_timer(timer);
 
+    if (connection_keeps_pace(set->worker, connection))
+        return;
     if (connection->state == READING && connection_pending_bytes(connection) > 0)
         reply_timeout(set->worker, connection);
     connection_close(set->worker, connection,

@@ -90,7 +90,7 @@ static void go_on(struct user_thread *thread)
 /* The timeout has expired, unless it has been set again meanwhile. */
 static void expire(struct worker *worker, struct connection *connection)
 {
-    if (connection->timer.next)
+    if (connection->timer.next || connection_keeps_pace(worker, connection))
         return;
     if (connection->state == SENDING)
         connection_close(worker, connection, CLOSED_BY_TIMEOUT);

@@ -6,6 +6,7 @@ the program, as in test_every_mode.py.)
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -144,3 +145,44 @@ def test_connection_that_has_been_idle_longest_gives_way(start: Callable[..., An
     for client in (again, later, served):
         assert client is served or client.get("/file").body == b"contents"
     assert served.reply().body == b"contents"
+
+
+def test_client_that_takes_its_reply_too_slowly_is_cut_off(
+    start: Callable[..., Any], architecture: dict[str, str]
+) -> None:
+    """It makes progress all the time, and not enough of it."""
+    if architecture["sendfile"] == "blocking":
+        pytest.skip("a blocking call ends only when nothing moves for as long")
+    server = start(**architecture, request_timeout=0.3, min_bytes_per_s=1 << 30, sndbuf=16384)
+    os.truncate(server.write("large", b""), 1 << 32)
+    client = server.connect(receive_buffer=4096)
+    client.ask("/large")
+    with contextlib.suppress(ConnectionResetError):
+        while client.socket.recv(1000):
+            pass
+    server.await_total(connections_open=0, connections_timed_out=1)
+
+
+def test_body_that_comes_too_slowly_yields_408_and_a_slow_one_is_read(
+    start: Callable[..., Any], architecture: dict[str, str], await_state: Callable[..., Any]
+) -> None:
+    """A body may take longer than request_timeout as long as it keeps up with min_bytes_per_s."""
+    if architecture["sendfile"] != "nonblocking":
+        pytest.skip("how replies are sent does not matter")
+    server = start(**architecture, request_timeout=0.3, min_bytes_per_s=100)
+    server.write("file", b"contents")
+    clients = []
+    for length in (500, 1 << 20):
+        clients.append(server.connect())
+        clients[-1].socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        clients[-1].ask("/file", f"Content-Length: {length}")
+    steady, slow = clients
+    slow.send(b"x")
+    uptime_s = server.command("show info")["uptime_s"]
+    for number in range(50):
+        steady.send(b"x" * 10)
+        until_s = uptime_s + 0.02 * number
+        await_state(lambda until_s=until_s: server.command("show info")["uptime_s"] > until_s)
+    assert steady.reply().body == b"contents"
+    assert slow.reply().status == 408
+    server.await_total(connections_timed_out=1)
