@@ -11,10 +11,11 @@
  * The user thread tries a system call on a socket first and waits for an event only if it has to. sendfile
  * may wait for the socket and for a disk at once, so it is the workers' job, like opening a file whose name
  * the kernel does not have in its cache:
- *   sendfile = nonblocking   A worker sends what fits; if nothing does it waits up to a second for the
- * socket. After a partial send the user thread asks again. sendfile = blocking      One call sends
- * everything, and holds a worker until then. sendfile = off           The contents are in memory: the user
- * thread writes them itself. Workers without a job sleep.
+ *   sendfile = nonblocking   A worker sends what fits; the user thread waits until the socket takes more, and
+ *                            asks again.
+ *   sendfile = blocking      One call sends everything, and holds a worker until then.
+ *   sendfile = off           The contents are in memory: the user thread writes them itself.
+ * Workers without a job sleep.
  */
 #include "httpd/arch/architecture.h"
 #include "httpd/arch/event_loop.h"
@@ -24,15 +25,13 @@
 #include "httpd/reply.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define SOCKET_WAIT_MS 1000
-#define BATCH          64
+#define BATCH 64
 
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_SENDFILE,          KNOB_WORKERS,       KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
@@ -75,19 +74,6 @@ static struct row_description describe_row(const struct config *config, unsigned
 
 /* --- the kernel threads --- */
 
-/* Sends; when the socket takes nothing, waits until it does, but not for long. */
-static enum send_outcome send_or_wait(struct connection *connection, struct counters *counters)
-{
-    const uint64_t sent_before = counters->bytes_sent;
-    struct pollfd polled = {.fd = connection->fd, .events = POLLOUT};
-    enum send_outcome outcome = reply_send(connection, counters);
-
-    if (outcome == SEND_BLOCKED && counters->bytes_sent == sent_before &&
-        poll(&polled, 1, SOCKET_WAIT_MS) > 0)
-        outcome = reply_send(connection, counters);
-    return outcome;
-}
-
 static void *work(void *argument)
 {
     struct kernel_thread *self = argument;
@@ -102,7 +88,7 @@ static void *work(void *argument)
         if (connection->state == WAITING)
             user_thread_open(item);
         else
-            connection->outcome = (uint8_t)send_or_wait(connection, worker->counters);
+            connection->outcome = (uint8_t)reply_send(connection, worker->counters);
         if (!queue_push(&knot->done, &item, 1, &worker->counters->lock_waits))
             log_line("the queue of finished jobs is full: a connection is lost");
         if (!atomic_exchange(&knot->done_told, true))

@@ -15,6 +15,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SPARE_THREADS 64 /* kept for connections to come */
+
+/* Ends free threads as long as there are more than `spare`. */
+static void free_threads(struct user_scheduler *scheduler, unsigned spare)
+{
+    while (scheduler->free_count > spare) {
+        struct user_thread *thread = scheduler->free;
+
+        scheduler->free = thread->next_free;
+        scheduler->free_count--;
+        fibre_destroy(thread->fibre);
+        free(thread);
+    }
+}
+
 void user_thread_sleep(struct user_thread *thread)
 {
     fibre_switch(thread->fibre, thread->scheduler->fibre);
@@ -22,9 +37,12 @@ void user_thread_sleep(struct user_thread *thread)
 
 void user_thread_resume(struct user_thread *thread)
 {
-    thread->scheduler->worker->counters->user_switches++;
+    struct user_scheduler *scheduler = thread->scheduler;
+
+    scheduler->worker->counters->user_switches++;
     thread->waiting = false;
-    fibre_switch(thread->scheduler->fibre, thread->fibre);
+    fibre_switch(scheduler->fibre, thread->fibre);
+    free_threads(scheduler, SPARE_THREADS);
 }
 
 /* For worker->admit: whether a request can be served without waiting for a file to be opened. */
@@ -149,6 +167,7 @@ static void run(void *argument)
         thread->delivered = 0;
         thread->next_free = scheduler->free;
         scheduler->free = thread;
+        scheduler->free_count++;
         user_thread_sleep(thread);
     }
 }
@@ -165,8 +184,6 @@ static struct user_thread *make_thread(struct user_scheduler *scheduler)
         return NULL;
     }
     thread->scheduler = scheduler;
-    thread->next = scheduler->threads;
-    scheduler->threads = thread;
     return thread;
 }
 
@@ -175,10 +192,12 @@ static struct user_thread *assign(struct user_scheduler *scheduler, struct conne
 {
     struct user_thread *thread = scheduler->free;
 
-    if (thread)
+    if (thread) {
         scheduler->free = thread->next_free;
-    else
+        scheduler->free_count--;
+    } else {
         thread = make_thread(scheduler);
+    }
     if (thread) {
         thread->connection = connection;
         thread->waiting = true;
@@ -237,11 +256,5 @@ void user_threads_begin(struct user_scheduler *scheduler, struct worker *worker,
 
 void user_threads_end(struct user_scheduler *scheduler)
 {
-    while (scheduler->threads) {
-        struct user_thread *thread = scheduler->threads;
-
-        scheduler->threads = thread->next;
-        fibre_destroy(thread->fibre);
-        free(thread);
-    }
+    free_threads(scheduler, 0);
 }

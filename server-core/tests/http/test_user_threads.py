@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -166,3 +167,27 @@ def test_nm_continues_large_transfers_without_switching(start: Callable[..., Any
     by_thread = switches_for_a_large_reply(start(**small_buffer, large_transfer="thread"))
     assert by_scheduler <= 3
     assert by_thread > by_scheduler
+
+
+def test_stacks_of_connections_that_were_slow_are_given_back(
+    start: Callable[..., Any], architecture: str
+) -> None:
+    """A crowd that has been served and has left costs no memory any more."""
+    server = start(architecture=architecture, max_connections=1000, sndbuf=16384, request_timeout=60)
+    server.write("large", LARGE)
+    (pid,) = server.worker_pids()
+    before = mappings(pid)
+    clients = [server.connect(receive_buffer=4096) for _ in range(500)]
+    for client in clients:
+        client.ask("/large")
+    server.await_total(requests=500)
+    for client in clients:
+        client.close()
+    server.await_total(connections_open=0)
+    assert server.connect().get("/large").body == LARGE
+    assert mappings(pid) < before + 300  # two for each stack
+
+
+def mappings(pid: int) -> int:
+    """How many pieces of memory a process has mapped."""
+    return len(Path(f"/proc/{pid}/maps").read_text().splitlines())
