@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define BUCKETS 16384 /* a power of two */
+#define BUCKETS      16384 /* a power of two */
+#define EXAMINED_MAX 64    /* contents that are looked at, from the oldest, to make room */
 
 /* Which version of which file. */
 struct version {
@@ -24,14 +25,15 @@ struct contents {
     struct version version;
     atomic_uint references; /* one of the cache if it is listed, one of each reply */
     char *bytes;            /* NULL: not loaded */
-    bool listed;
+    bool refused;           /* there was no room when they were to be loaded */
     struct contents *chain;         /* of its bucket */
     struct contents *newer, *older; /* in the order of use */
 };
 
 struct contents_cache {
     pthread_mutex_t lock;
-    uint64_t capacity, used; /* bytes of what is listed */
+    uint64_t capacity;     /* bytes */
+    _Atomic uint64_t used; /* by all that is loaded, listed or not */
     struct contents *newest, *oldest;
     struct contents *buckets[BUCKETS];
 };
@@ -91,8 +93,6 @@ static void unlist(struct contents_cache *cache, struct contents *contents)
         link = &(*link)->chain;
     *link = contents->chain;
     unlink_order(cache, contents);
-    cache->used -= contents->version.size;
-    contents->listed = false;
     contents_release(contents);
 }
 
@@ -108,6 +108,8 @@ void contents_release(struct contents *contents)
 {
     if (atomic_fetch_sub_explicit(&contents->references, 1, memory_order_acq_rel) > 1)
         return;
+    if (contents->bytes)
+        atomic_fetch_sub(&contents->cache->used, contents->version.size);
     free(contents->bytes);
     free(contents);
 }
@@ -172,6 +174,31 @@ static bool read_whole(int fd, char *bytes, uint64_t size)
     return true;
 }
 
+/* Drops what nobody sends, the oldest first, until `size` more bytes fit, and counts them. Returns false if they
+ * do not. */
+static bool make_room(struct contents_cache *cache, uint64_t size, struct counters *counters)
+{
+    struct contents *contents;
+    bool fits;
+
+    lock(cache, counters);
+    contents = cache->oldest;
+    for (int i = 0; i < EXAMINED_MAX && contents && cache->used + size > cache->capacity; i++) {
+        struct contents *newer = contents->newer;
+
+        if (atomic_load_explicit(&contents->references, memory_order_acquire) == 1) {
+            unlist(cache, contents);
+            counters->contents_evictions++;
+        }
+        contents = newer;
+    }
+    fits = cache->used + size <= cache->capacity;
+    if (fits)
+        cache->used += size;
+    pthread_mutex_unlock(&cache->lock);
+    return fits;
+}
+
 /* Puts contents that have been loaded into the cache, unless another thread has been faster. */
 static void list(struct contents *contents, struct counters *counters)
 {
@@ -180,15 +207,9 @@ static void list(struct contents *contents, struct counters *counters)
 
     lock(cache, counters);
     if (!find(cache, &contents->version)) {
-        while (cache->used + contents->version.size > cache->capacity) {
-            unlist(cache, cache->oldest);
-            counters->contents_evictions++;
-        }
         contents->chain = *bucket;
         *bucket = contents;
         link_newest(cache, contents);
-        cache->used += contents->version.size;
-        contents->listed = true;
         atomic_fetch_add_explicit(&contents->references, 1, memory_order_relaxed);
     }
     pthread_mutex_unlock(&cache->lock);
@@ -196,14 +217,21 @@ static void list(struct contents *contents, struct counters *counters)
 
 const char *contents_load(struct contents *contents, int fd, struct counters *counters)
 {
-    if (contents->bytes)
+    const uint64_t size = contents->version.size;
+
+    if (contents->bytes || contents->refused)
         return contents->bytes;
-    contents->bytes = malloc(contents->version.size);
-    if (contents->bytes && !read_whole(fd, contents->bytes, contents->version.size)) {
+    contents->refused = !make_room(contents->cache, size, counters);
+    if (contents->refused)
+        return NULL;
+    contents->bytes = malloc(size);
+    if (contents->bytes && !read_whole(fd, contents->bytes, size)) {
         free(contents->bytes);
         contents->bytes = NULL;
     }
     if (contents->bytes)
         list(contents, counters);
+    else
+        atomic_fetch_sub(&contents->cache->used, size);
     return contents->bytes;
 }

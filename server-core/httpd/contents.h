@@ -5,8 +5,8 @@
  * DESIGN. One cache in each process, shared by its threads and locked by one mutex, which is never held while
  * a file is read. Contents belong to one version of a file: its device, inode, size and time of change. They
  * are read whole by whoever needs them first; those used longest ago give way when there are more than
- * `cache_mb`. Contents live until the last reply that sends them is out, so for that long the cache may be
- * larger than it should be.
+ * `cache_mb`. Contents live until the last reply that sends them is out, and count until then: what finds no
+ * room beside those that slow readers hold is not loaded, and its reply is read and written piece by piece.
  */
 #ifndef TRIMTAB_HTTPD_CONTENTS_H
 #define TRIMTAB_HTTPD_CONTENTS_H
@@ -33,7 +33,7 @@ struct contents *contents_get(struct contents_cache *cache, const struct cached_
                               struct counters *counters);
 
 /* Returns the bytes, which it reads from the file `fd` if that has not been done; NULL when they cannot be
- * had: the file has become shorter, or there is no memory. Only who has the reference may call it. */
+ * had: the file has become shorter, or there is no room. Only who has the reference may call it. */
 const char *contents_load(struct contents *contents, int fd, struct counters *counters);
 
 /* Gives a reference back. */

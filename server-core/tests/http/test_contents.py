@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def private_kb(pid: int) -> int:
+    """What a process has in memory for itself alone."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty:"))
 
 
 def test_small_reply_leaves_in_one_call_and_is_read_once(start: Callable[..., Any]) -> None:
@@ -44,6 +51,23 @@ def test_file_larger_than_the_cache_is_sent_piece_by_piece(start: Callable[..., 
     assert connection.get("/large", "Range: bytes=1000000-1999999").body == contents[1_000_000:2_000_000]
     assert connection.get("/small").body == b"small"
     server.await_total(contents_hits=1, contents_misses=3, contents_evictions=0)
+
+
+def test_slow_readers_do_not_hold_more_than_the_cache_may_have(start: Callable[..., Any]) -> None:
+    """What does not fit beside the contents that are being sent is sent piece by piece, and arrives whole."""
+    server = start(sendfile="off", cache_mb=2, sndbuf=16384)
+    (pid,) = server.worker_pids()
+    before_kb = private_kb(pid)
+    bodies = [os.urandom(1_900_000) for _ in range(16)]
+    readers = []
+    for i, body in enumerate(bodies):
+        server.write(str(i), body)
+        readers.append(server.connect(receive_buffer=4096))
+        readers[-1].ask(f"/{i}")
+    server.await_total(requests=16)
+    assert private_kb(pid) - before_kb < 16_000
+    for reader, body in zip(readers, bodies, strict=True):
+        assert reader.reply().body == body
 
 
 def test_replaced_file_is_read_anew(start: Callable[..., Any], await_state: Callable[..., Any]) -> None:
