@@ -17,7 +17,7 @@ import contextlib
 import json
 import multiprocessing
 import os
-import selectors
+import select
 import socket
 import subprocess
 import time
@@ -65,20 +65,19 @@ def download(port: int, count: int, drip: bool, ready: multiprocessing.synchroni
                 with contextlib.suppress(OSError):
                     client.recv(1, socket.MSG_DONTWAIT)
             time.sleep(1)
-    sockets = selectors.DefaultSelector()
-    for _ in range(count):
-        sockets.register(connect(port, "large"), selectors.EVENT_READ)
-    ready.set()
+    poll = select.epoll()
+    by_number: dict[int, socket.socket] = {}
     sink = bytearray(1 << 20)
     while True:
-        for key, _events in sockets.select():
-            client = key.fileobj
-            assert isinstance(client, socket.socket)
+        while len(by_number) < count:
+            client = connect(port, "large")
+            by_number[client.fileno()] = client
+            poll.register(client, select.EPOLLIN)
+        ready.set()
+        for fd, _events in poll.poll():
             # What is thrown away unseen costs the generator next to nothing.
-            if client.recv_into(sink, len(sink), socket.MSG_TRUNC | socket.MSG_DONTWAIT) == 0:
-                sockets.unregister(client)
-                client.close()
-                sockets.register(connect(port, "large"), selectors.EVENT_READ)
+            if by_number[fd].recv_into(sink, len(sink), socket.MSG_TRUNC | socket.MSG_DONTWAIT) == 0:
+                by_number.pop(fd).close()
 
 
 @contextlib.contextmanager
@@ -121,10 +120,10 @@ def probe(port: int, seconds: float, fresh: bool) -> list[float]:
 
 
 def measure(
-    name: str, command: servers.Command, place: Path, root: Path, options: argparse.Namespace, figures: Figures
+    command: servers.Command, place: Path, root: Path, options: argparse.Namespace, figures: Figures
 ) -> None:
     """One round of one server."""
-    with servers.running(name, place, root, "/1k.bin", command) as server:
+    with servers.running("server", place, root, "/1k.bin", command) as server:
         port = int(server.url.rsplit(":", 1)[1])
         with downloading(port, options.downloads, options.drip):
             taken_s = probe(port, options.seconds, options.drip)
@@ -168,7 +167,7 @@ def main() -> None:
             file.truncate(LARGE_BYTES)
         for number in range(options.rounds):
             for name, command in compared.items():
-                measure(name, command, folder / f"{name}-{number}", root, options, results[name])
+                measure(command, folder / f"{name}-{number}", root, options, results[name])
     rows = [
         [name, *(report.spread(values) for values in (one.p50_ms, one.p99_ms, one.worst_ms))]
         for name, one in results.items()

@@ -9,8 +9,8 @@
 #include "httpd/reply.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <linux/tcp.h> /* tcp_info with all its fields */
+#include <netinet/in.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -51,9 +51,9 @@ void connection_watch(struct worker *worker, struct connection *connection)
         log_errno("cannot watch a connection"); /* its timeout ends it */
 }
 
-void connection_yield(struct worker *worker, struct connection *connection)
+/* Has the event set report the connection again, for it has not been worked on to the end. */
+static void rearm(struct worker *worker, struct connection *connection)
 {
-    connection_watch(worker, connection);
     if (worker->mechanism->rearm)
         worker->mechanism->rearm(worker->events, connection->fd, connection_tag(connection),
                                  connection->interest);
@@ -68,7 +68,7 @@ static void discard(struct worker *worker, struct connection *connection)
     if (received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR)) {
         connection_close(worker, connection, CLOSED_BY_SERVER);
     } else if (received == INPUT_BYTES || (received > 0 && connection->peer_closed)) {
-        connection_yield(worker, connection);
+        rearm(worker, connection);
     }
 }
 
@@ -190,7 +190,7 @@ static void receive(struct worker *worker, struct connection *connection)
         ssize_t received;
 
         if (total >= INPUT_BYTES) {
-            connection_yield(worker, connection);
+            rearm(worker, connection);
             return;
         }
         if (connection->leftover) {
@@ -253,7 +253,7 @@ bool connection_keeps_pace(struct worker *worker, struct connection *connection)
     else if (connection->state == READING && connection->leftover)
         progress = connection->leftover->request.body.taken;
     since = progress > connection->progress ? progress - connection->progress : 0;
-    if (since == 0 || (double)since < least)
+    if ((since == 0 || (double)since < least) && !(connection->state == SENDING && connection->has_turn))
         return false;
     connection->progress = progress;
     timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);

@@ -8,8 +8,9 @@
  *                    +--- idle too long, peer gone --+-------+-----------------------------------+
  *
  * READING reads until the socket is drained; SENDING writes until the reply is out, the socket's buffer is
- * full, or as much has been sent as others can wait for. LINGERING has shut down its sending side and discards what the peer still sends, so that a reset does
- * not destroy the last reply on its way (RFC 9112 §9.6).
+ * full, or as much has been sent as others can wait for. LINGERING has shut down its sending side and
+ * discards what the peer still sends, so that a reset does not destroy the last reply on its way (RFC 9112
+ * §9.6).
  *
  * MEMORY. An idle connection is this structure and nothing else: a worker reads into one buffer of its own,
  * and only what is left over (part of a request, or requests behind a reply that blocks) is copied to memory
@@ -80,6 +81,12 @@ struct connection {
     struct log_entry *log_entry; /* of the access log, if there is one */
     struct connection *next_free;
 
+    /* Of a reply that could go on, but for others' turns (httpd/turns.h). */
+    struct connection *turn_before, *turn_after;
+    bool has_turn;
+    bool begun;    /* its first piece is out */
+    bool in_crowd; /* many began with it */
+
     /* For architectures that have others fetch what may have to be waited for. */
     uint64_t job;   /* that it is WAITING for */
     off_t checked;  /* the reply may be sent up to here; all of it if not `guarded` */
@@ -142,16 +149,14 @@ void connection_close(struct worker *worker, struct connection *connection, enum
 /* Has the event set watch for what the connection's state waits for. */
 void connection_watch(struct worker *worker, struct connection *connection);
 
-/* The same for a connection that could go on at once: the event set reports it again after the others. */
-void connection_yield(struct worker *worker, struct connection *connection);
-
 /* Ends a connection whose last reply is out: closes it, or lingers if the peer may still be sending. */
 void connection_finish(struct worker *worker, struct connection *connection);
 
 /*
  * For a connection whose time is over while it sends a reply or reads the body of a request: says whether the
- * peer has taken or sent as much as it must (min_bytes_per_s), and then gives it another request_timeout. What
- * it took is what it has acknowledged; what only fills the kernel's buffers does not count.
+ * peer has taken or sent as much as it must (min_bytes_per_s), and then gives it another request_timeout.
+ * What it took is what it has acknowledged; what only fills the kernel's buffers does not count. Who has
+ * taken all that was sent, and waits for a turn, is not to blame.
  */
 bool connection_keeps_pace(struct worker *worker, struct connection *connection);
 

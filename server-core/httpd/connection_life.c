@@ -56,6 +56,7 @@ static struct connection *allocate(struct worker *worker)
 static void release(struct worker *worker, struct connection *connection)
 {
     timers_cancel(&connection->timer);
+    turns_remove(&worker->turns, connection);
     access_log_forget(worker, connection);
     reply_drop(connection);
     free(connection->leftover);

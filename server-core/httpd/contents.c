@@ -23,9 +23,9 @@ struct version {
 struct contents {
     struct contents_cache *cache;
     struct version version;
-    atomic_uint references; /* one of the cache if it is listed, one of each reply */
-    char *bytes;            /* NULL: not loaded */
-    bool refused;           /* there was no room when they were to be loaded */
+    atomic_uint references;         /* one of the cache if it is listed, one of each reply */
+    char *bytes;                    /* NULL: not loaded */
+    bool refused;                   /* there was no room when they were to be loaded */
     struct contents *chain;         /* of its bucket */
     struct contents *newer, *older; /* in the order of use */
 };
@@ -174,8 +174,8 @@ static bool read_whole(int fd, char *bytes, uint64_t size)
     return true;
 }
 
-/* Drops what nobody sends, the oldest first, until `size` more bytes fit, and counts them. Returns false if they
- * do not. */
+/* Drops what nobody sends, the oldest first, until `size` more bytes fit, and counts them. Returns false if
+ * they do not. */
 static bool make_room(struct contents_cache *cache, uint64_t size, struct counters *counters)
 {
     struct contents *contents;

@@ -53,7 +53,7 @@ uint64_t recycle_connections_open(const struct worker *worker)
     uint64_t open = 0;
 
     for (unsigned row = 0; row < worker->layout.serving; row++) {
-        const struct counters *counters = shared_counters(worker->shared, worker_shared_row(worker, row));
+        const struct counters *counters = worker_counters(worker, row);
 
         open += __atomic_load_n(&counters->connections_open, __ATOMIC_RELAXED);
     }

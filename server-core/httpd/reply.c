@@ -58,13 +58,18 @@ static const char *contents_of(const struct connection *connection, struct count
     return connection->contents ? contents_load(connection->contents, connection->file->fd, counters) : NULL;
 }
 
-/* Returns where this pass over the range of the file ends at the latest. A blocking call is to last to the end.
- */
+off_t reply_pass_bytes(const struct connection *connection)
+{
+    return connection->in_crowd && !connection->begun ? SHORT_PASS_BYTES : PASS_BYTES;
+}
+
+/* Returns where this pass over the range of the file ends. A blocking call is to last to the end. */
 static off_t end_of_pass(const struct connection *connection)
 {
-    if (connection->blocking || connection->end - connection->offset <= PASS_BYTES)
-        return connection->end;
-    return connection->offset + PASS_BYTES;
+    const off_t pass = reply_pass_bytes(connection);
+
+    return connection->blocking || connection->end - connection->offset <= pass ? connection->end
+                                                                                : connection->offset + pass;
 }
 
 /* Sends as much of `head` as the socket takes, and contents that are in memory behind it. Returns the number
@@ -186,6 +191,7 @@ enum send_outcome reply_send(struct connection *connection, struct counters *cou
     const uint64_t sent_before = counters->bytes_sent;
     enum send_outcome outcome = send_part(connection, counters);
 
+    connection->begun = true;
     while (outcome == SEND_COMPLETE && has_next_part(connection)) {
         if (counters->bytes_sent - sent_before >= PASS_BYTES && !connection->blocking)
             return SEND_PAUSED;
@@ -223,7 +229,7 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
         return;
     case SEND_PAUSED:
         connection_pace(worker, connection);
-        connection_yield(worker, connection);
+        turns_append(&worker->turns, connection);
         return;
     case SEND_HELD: /* it is WAITING */
         return;
@@ -243,10 +249,11 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
 void reply_continue(struct worker *worker, struct connection *connection)
 {
     const uint64_t sent_before = worker->counters->bytes_sent;
+    const uint64_t pass = (uint64_t)reply_pass_bytes(connection);
     enum send_outcome outcome = reply_send(connection, worker->counters);
 
     while (outcome == SEND_HELD) {
-        if (worker->counters->bytes_sent - sent_before >= PASS_BYTES && !connection->blocking)
+        if (worker->counters->bytes_sent - sent_before >= pass && !connection->blocking)
             outcome = SEND_PAUSED;
         else if (worker->may_send(worker, connection))
             outcome = reply_send(connection, worker->counters);
@@ -264,7 +271,9 @@ void reply_start(struct worker *worker, struct connection *connection, enum http
 
     connection->status = (uint16_t)status;
     connection->state = SENDING;
-    connection->pacing = false;
+    connection->pacing = connection->begun = false;
+    connection->in_crowd = worker->begun_bytes > CROWD_BYTES;
+    worker->begun_bytes += (uint64_t)(connection->end - connection->offset);
     connection->sendfile = (uint8_t)worker->sendfile;
     if (worker->sendfile == SENDFILE_OFF && (connection->offset < connection->end || connection->multipart))
         connection->contents = contents_get(worker->contents, connection->file, worker->counters);

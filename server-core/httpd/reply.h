@@ -12,10 +12,16 @@
 #include "httpd/http/request.h"
 #include "httpd/io/sendfile.h"
 
-/* What one connection sends at most before others have their turn, where its socket does not block: however
- * fast a peer takes a large file, it holds the worker no longer than this takes. The largest files of the
- * SPECweb99 mix leave in one pass. */
-#define PASS_BYTES (1 << 20)
+/* What one connection sends at most before others have their turn (turns.h), where its socket does not block.
+ * The largest files of the SPECweb99 mix leave in one pass. But once replies of CROWD_BYTES in all have begun
+ * in one turn of the loop, further ones begin with a short pass, so that a crowd with large requests is soon
+ * through. */
+#define PASS_BYTES       (1 << 20)
+#define SHORT_PASS_BYTES (128 << 10)
+#define CROWD_BYTES      (16 << 20)
+
+/* Returns how much of a reply may be sent before it is others' turn. */
+off_t reply_pass_bytes(const struct connection *connection);
 
 /* Begins the reply to a complete request whose head begins at `data`, and sends what can be sent. Leaves the
  * connection READING (the reply is out), SENDING (the socket is full), LINGERING or CLOSED. A worker that
@@ -33,7 +39,7 @@ void reply_continue(struct worker *worker, struct connection *connection);
 
 /*
  * The two halves of reply_continue(), for architectures in which one thread sends what another has prepared.
- * reply_send() makes one pass: it sends until the reply is out, the socket is full or PASS_BYTES have gone out.
+ * reply_send() makes one pass: it sends until the reply is out, the socket is full or it is others' turn.
  * It touches nothing but the reply of this connection and `counters`; reply_settle() draws the
  * conclusion, with the outcomes of reply_begin(), in the thread whose worker the connection belongs to.
  */

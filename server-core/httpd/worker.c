@@ -103,6 +103,7 @@ void worker_refresh(struct worker *worker)
     const struct live_settings *settings = worker->settings;
 
     worker->now_ns = clock_now_ns();
+    worker->begun_bytes = 0;
     http_date_update(&worker->date, time(NULL));
     worker->max_connections =
         worker->row < worker->layout.serving

@@ -13,6 +13,7 @@
 #include "httpd/io/events.h"
 #include "httpd/shared.h"
 #include "httpd/timers.h"
+#include "httpd/turns.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,11 +104,13 @@ struct worker {
     struct file_cache *cache;
     struct contents_cache *contents; /* of the process, for sendfile = off */
     struct timers timers;
+    struct turns turns; /* of connections that could send more */
     struct connection *free_connections;
 
     /* Brought up to date by worker_refresh() once per turn of the loop. */
     struct http_date date;
-    uint64_t now_ns; /* also after each reply */
+    uint64_t now_ns;      /* also after each reply */
+    uint64_t begun_bytes; /* of replies that have begun since */
     int64_t max_connections;
     int64_t accept_limit;
     enum sendfile_mode sendfile;
@@ -144,7 +147,8 @@ void worker_pin(const struct worker *worker);
 bool worker_open(struct worker *worker);
 void worker_close(struct worker *worker);
 
-/* Returns the row in shared memory of the worker that is number `row` of this architecture, or of this copy. */
+/* Returns the row in shared memory of the worker that is number `row` of this architecture, or of this copy.
+ */
 unsigned worker_shared_row(const struct worker *worker, unsigned row);
 
 /* Returns how many connections may be open in all workers together; in a copy, in all workers of this copy.

@@ -37,7 +37,7 @@ static const struct architecture *const ARCHITECTURES[] = {
 
 /* What any server has, however it divides its work. */
 static const enum knob_id COMMON_KNOBS[] = {
-    KNOB_ROOT,    KNOB_LISTEN, KNOB_STATS_SOCKET, KNOB_ACCESS_LOG, KNOB_ARCHITECTURE,
+    KNOB_ROOT,    KNOB_LISTEN, KNOB_STATS_SOCKET, KNOB_ACCESS_LOG,      KNOB_ARCHITECTURE,
     KNOB_BACKLOG, KNOB_SNDBUF, KNOB_CACHE_MB,     KNOB_MIN_BYTES_PER_S, KNOB_COUNT,
 };
 

@@ -20,6 +20,7 @@
 #include "httpd/connection.h"
 #include "httpd/log.h"
 #include "httpd/recycle.h"
+#include "httpd/reply.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@
 #include <unistd.h>
 
 #define EVENTS_MAX       1024
+#define TURNS_MAX        16                /* replies that go on, after those that have begun */
 #define ACCEPTS_PER_TURN 16                /* then the next worker in line is first */
 #define BACK_OFF_NS      (100 * NS_PER_MS) /* when descriptors or memory have run out */
 #define SHED_FILES       16                /* cached files closed to make room for connections */
@@ -105,7 +107,8 @@ static void update_listening(struct event_loop *loop)
 static void retire(void *user, struct timer *timer);
 
 /* Closes idle connections until there is a place. One for which a request has come meanwhile is served
- * instead, so there may be none to be had; then the worker has one connection too many for a while. */
+ * instead, so there may be none to be had; then the worker has one connection too many for a while. Events of
+ * a connection that is closed here may reach the next one in its structure, which then looks in vain. */
 static void make_place(struct event_loop *loop)
 {
     struct connection *connection;
@@ -195,6 +198,25 @@ static void stop_listening(struct event_loop *loop)
     }
 }
 
+static void run(struct worker *worker, struct connection *connection, uint32_t flags)
+{
+    if (worker->deliver)
+        worker->deliver(worker, connection, flags);
+    else
+        connection_run(worker, connection, flags);
+}
+
+/* A reply that has begun goes on when it is its turn. */
+static void work(struct worker *worker, struct connection *connection, uint32_t flags)
+{
+    if (connection->state == SENDING && flags & EVENT_WRITABLE) {
+        turns_append(&worker->turns, connection);
+        flags &= ~(uint32_t)EVENT_WRITABLE;
+    }
+    if (flags)
+        run(worker, connection, flags);
+}
+
 static void work_phase(struct event_loop *loop, const struct event *events, int count)
 {
     struct worker *worker = loop->worker;
@@ -212,11 +234,20 @@ static void work_phase(struct event_loop *loop, const struct event *events, int 
             worker->sources[events[i].tag >> 3].ready(worker);
             continue;
         }
-        if (worker->deliver)
-            worker->deliver(worker, connection_of_tag(events[i].tag), events[i].flags);
-        else
-            connection_run(worker, connection_of_tag(events[i].tag), events[i].flags);
+        work(worker, connection_of_tag(events[i].tag), events[i].flags);
     }
+}
+
+/* Goes on with some of the replies that could, at least with one. */
+static void sending_phase(struct worker *worker)
+{
+    const uint64_t sent_before = worker->counters->bytes_sent;
+    struct connection *connection;
+
+    for (int i = 0; i < TURNS_MAX && worker->counters->bytes_sent - sent_before < PASS_BYTES &&
+                    (connection = turns_take(&worker->turns)) != NULL;
+         i++)
+        run(worker, connection, EVENT_WRITABLE);
 }
 
 static void expired(void *user, struct timer *timer)
@@ -252,6 +283,8 @@ static int wait_ms(const struct event_loop *loop)
     const struct worker *worker = loop->worker;
     int timeout_ms = timers_wait_ms(&worker->timers, worker->now_ns);
 
+    if (worker->turns.first)
+        return 0;
     timeout_ms = earlier_ms(worker, timeout_ms, loop->back_off_until_ns);
     if (worker->listener_count > 0 && !loop->listening && is_full(worker))
         timeout_ms = earlier_ms(worker, timeout_ms, loop->recycling.again_ns);
@@ -311,6 +344,7 @@ int event_loop_run(struct worker *worker)
         if (loop.any_ready)
             accept_phase(&loop);
         work_phase(&loop, events, count);
+        sending_phase(worker);
         timers_expire(&worker->timers, worker->now_ns, expired, worker);
         if (worker->shutting_down && !leaving) {
             leaving = true;

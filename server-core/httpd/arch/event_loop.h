@@ -1,12 +1,13 @@
 /*
  * The event loop of the single-threaded architectures.
  *
- * Three phases follow each other for ever:
+ * Four phases follow each other for ever:
  *   getevents  one wait for events;
  *   accept     if a listener is ready: accept until the kernel has no more, the worker has its share of
  *              max_connections, or accept_limit connections were accepted;
  *   work       each connection that the wait reported runs as far as it can. One that was accepted just now
- * waits for the next getevents, which reports it if its request is there already.
+ * waits for the next getevents, which reports it if its request is there already;
+ *   sending    some of the large replies that could go on do so (httpd/turns.h).
  */
 #ifndef TRIMTAB_HTTPD_ARCH_EVENT_LOOP_H
 #define TRIMTAB_HTTPD_ARCH_EVENT_LOOP_H

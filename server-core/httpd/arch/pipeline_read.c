@@ -95,13 +95,16 @@ static void work(struct reader *reader, void *item)
     }
 }
 
-/* If the peer has taken too little of its reply, cuts the socket off, whereupon Write Poll and Write bring the
- * connection back. Who waits for a writer is not to blame; and a blocking send has a timeout of its own. */
+/* If the peer has taken too little of its reply, cuts the socket off, whereupon Write Poll and Write bring
+ * the connection back. Who waits for a writer is not to blame; and a blocking send has a timeout of its own.
+ */
 static void expired_while_sending(struct worker *worker, struct connection *connection)
 {
-    if (connection_keeps_pace(worker, connection))
+    const bool blocked = atomic_load(&connection->blocked);
+
+    if (blocked && connection_keeps_pace(worker, connection))
         return;
-    if (atomic_load(&connection->blocked) && !connection->expired) {
+    if (blocked && !connection->expired) {
         connection->expired = true;
         shutdown(connection->fd, SHUT_RDWR);
     }

@@ -2,9 +2,10 @@
  * Stage 5 of the pipeline, Write: `workers` threads that send what readers have prepared.
  *
  * With non-blocking sendfile a writer takes a share of the queue, and a reply whose socket is full goes to
- * Write Poll, which brings it back here until it is out; one whose peer takes it as fast as it is sent goes to
- * the end of the queue after each pass (reply.h). With blocking sendfile a writer takes one reply and
- * is held by it to the last byte. In both a disk read holds one writer and nobody else.
+ * Write Poll, which brings it back here until it is out. Replies that have
+ * begun go on one by one, each a pass at a time (turns.h), after those that come new. With blocking sendfile
+ * a writer takes one reply and is held by it to the last byte. In both a disk read holds one writer and
+ * nobody else.
  */
 #include "httpd/arch/pipeline.h"
 
@@ -13,17 +14,14 @@
 
 #define BATCH 64
 
-/* Sends; returns true if the connection is to go back to its reader. One that could go on goes to the end of
- * the `queue`. */
-static bool send_reply(struct stage *stage, struct queue *queue, struct connection *connection)
+/* Sends; returns true if the connection is to go back to its reader. */
+static bool send_reply(struct stage *stage, struct turns *turns, struct connection *connection)
 {
-    void *item = connection;
-
     connection->outcome = (uint8_t)reply_send(connection, stage->worker->counters);
-    if (connection->outcome == SEND_PAUSED && queue_push(queue, &item, 1, &stage->worker->counters->lock_waits))
-        return false;
-    if (connection->outcome != SEND_BLOCKED && connection->outcome != SEND_PAUSED)
-        return true;
+    if (connection->outcome == SEND_PAUSED)
+        turns_append(turns, connection);
+    if (connection->outcome != SEND_BLOCKED)
+        return connection->outcome != SEND_PAUSED;
     if (pipeline_await_writable(stage->pipeline, connection))
         return false;
     log_errno("cannot watch a connection");
@@ -31,11 +29,32 @@ static bool send_reply(struct stage *stage, struct queue *queue, struct connecti
     return true;
 }
 
+/* Sends what has come from the queue, but for what has begun before, and goes on with one of these. Returns
+ * how many of the connections are to go back to their readers, and moves these to `sent`. */
+static size_t send_batch(struct stage *stage, struct turns *turns, void **connections, size_t count,
+                         void **sent)
+{
+    struct connection *connection;
+    size_t sent_count = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        connection = connections[i];
+        if (connection->begun)
+            turns_append(turns, connection);
+        else if (send_reply(stage, turns, connection))
+            sent[sent_count++] = connection;
+    }
+    connection = turns_take(turns);
+    if (connection && send_reply(stage, turns, connection))
+        sent[sent_count++] = connection;
+    return sent_count;
+}
+
 /* Brings connections back to the readers that they belong to. */
 static void give_back(struct pipeline *pipeline, void **connections, size_t count, uint64_t *lock_waits)
 {
     for (unsigned reader = 0; reader < pipeline->reader_count; reader++) {
-        void *batch[BATCH];
+        void *batch[BATCH + 1];
         size_t length = 0;
 
         for (size_t i = 0; i < count; i++) {
@@ -55,21 +74,20 @@ void *pipeline_write(void *argument)
     struct queue *queue = &pipeline->write_queues[stage->index % pipeline->write_queue_count];
     const unsigned writers =
         (pipeline->writer_count + pipeline->write_queue_count - 1) / pipeline->write_queue_count;
-    void *connections[BATCH], *sent[BATCH];
-    size_t count;
+    void *connections[BATCH], *sent[BATCH + 1];
+    struct turns turns = {0};
+    bool open;
 
     worker_pin(worker);
     do {
         const bool blocking = atomic_load(&worker->settings->sendfile) == SENDFILE_BLOCKING;
-        size_t sent_count = 0;
+        const bool going_on = turns.first != NULL;
+        const size_t count = queue_pop(queue, connections, blocking ? 1 : BATCH, writers, going_on ? 0 : -1,
+                                       &worker->counters->lock_waits);
 
-        count =
-            queue_pop(queue, connections, blocking ? 1 : BATCH, writers, -1, &worker->counters->lock_waits);
-        for (size_t i = 0; i < count; i++) {
-            if (send_reply(stage, queue, connections[i]))
-                sent[sent_count++] = connections[i];
-        }
-        give_back(pipeline, sent, sent_count, &worker->counters->lock_waits);
-    } while (count > 0);
+        open = count > 0 || going_on;
+        give_back(pipeline, sent, send_batch(stage, &turns, connections, count, sent),
+                  &worker->counters->lock_waits);
+    } while (open);
     return NULL;
 }

@@ -10,8 +10,8 @@
  * A connection goes to the SPED of the pool that has the fewest. Those that a SPED has are known from its
  * counters, and from what was handed to it since.
  */
-#include "httpd/arch/architecture.h"
 #include "httpd/accept_policy.h"
+#include "httpd/arch/architecture.h"
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/handover.h"
 #include "httpd/log.h"

@@ -53,8 +53,8 @@ struct event_set {
 
 /* --- the work queue --- */
 
-/* Says whether the file still has what is to be sent of it. Where one that was shrunk ends, the rest of its last
- * page is zeros, which the kernel would send. */
+/* Says whether the file still has what is to be sent of it. Where one that was shrunk ends, the rest of its
+ * last page is zeros, which the kernel would send. */
 static bool is_long_enough(const struct connection *connection)
 {
     struct stat status;
@@ -87,8 +87,12 @@ static void dispose(struct event_set *set, struct connection *connection)
 {
     const bool paused = connection_pending_bytes(connection) > PENDING_MAX;
 
-    if (connection->state == SENDING && !connection->sending)
-        send_next(set, connection);
+    if (connection->state == SENDING && !connection->sending) {
+        if (connection->begun)
+            turns_append(&set->worker->turns, connection);
+        else
+            send_next(set, connection);
+    }
     if (connection->state == CLOSED) {
         if (connection->receiving)
             uring_cancel_receive(&set->uring, connection);
@@ -243,6 +247,19 @@ static bool work_phase(struct event_set *set)
     return true;
 }
 
+/* Goes on with some of the replies that could, with about as many bytes as there are in a pass. */
+static void sending_phase(struct event_set *set)
+{
+    struct connection *connection;
+    off_t asked = 0;
+
+    while (asked < PASS_BYTES && (connection = turns_take(&set->worker->turns)) != NULL) {
+        asked += connection->end - connection->offset;
+        send_next(set, connection);
+        dispose(set, connection);
+    }
+}
+
 /* --- timeouts and the end --- */
 
 static void expired(void *user, struct timer *timer)
@@ -274,7 +291,8 @@ static void retire(void *user, struct timer *timer)
 /* How long the kernel may let us sleep. */
 static int wait_ms(const struct event_set *set)
 {
-    const int timers_ms = timers_wait_ms(&set->worker->timers, set->worker->now_ns);
+    const int timers_ms =
+        set->worker->turns.first ? 0 : timers_wait_ms(&set->worker->timers, set->worker->now_ns);
     const int accepting_ms = accept_queue_wait_ms(&set->accept_queue);
 
     if (timers_ms < 0 || (accepting_ms >= 0 && accepting_ms < timers_ms))
@@ -366,6 +384,7 @@ static int serve(struct event_set *set)
         accept_queue_serve(&set->accept_queue, set->work_count, retire, set);
         if (!work_phase(set))
             return EXIT_RUNTIME;
+        sending_phase(set);
         timers_expire(&worker->timers, worker->now_ns, expired, set);
         if (worker->closing_idle && !retired) {
             timers_for_each(&worker->timers, retire, set);

@@ -116,8 +116,8 @@ bool uring_watch_wake(struct uring *uring, int fd);
  * has taken that. Returns false when there is no memory to remember it. */
 bool uring_close_socket(struct uring *uring, int fd);
 
-/* Sends what is left of the connection's head and, up to PASS_BYTES, of its file, of which `contents` is the
- * memory. The operation takes them from the connection until uring_sent(). */
+/* Sends what is left of the connection's head and, up to a pass (httpd/reply.h), of its file, of which
+ * `contents` is the memory. The operation takes them from the connection until uring_sent(). */
 bool uring_send(struct uring *uring, struct connection *connection, const char *contents);
 bool uring_cancel_send(struct uring *uring, struct connection *connection);
 

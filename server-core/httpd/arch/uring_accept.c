@@ -121,7 +121,8 @@ static bool may_open(const struct accept_queue *queue)
 }
 
 /* Has idle connections give way to those that have been accepted. */
-static void make_places(struct accept_queue *queue, void (*retire)(void *user, struct timer *timer), void *user)
+static void make_places(struct accept_queue *queue, void (*retire)(void *user, struct timer *timer),
+                        void *user)
 {
     struct worker *worker = queue->worker;
     struct connection *connection;
@@ -171,11 +172,12 @@ bool accept_queue_is_over(const struct accept_queue *queue)
 int accept_queue_wait_ms(const struct accept_queue *queue)
 {
     const struct worker *worker = queue->worker;
-
     uint64_t until_ns = queue->back_off_until_ns;
 
     if (may_open(queue))
         return 0; /* accept_limit left some in the queue */
+    if (queue->length > 0 && !worker->closing_idle && worker->now_ns >= queue->recycling.again_ns)
+        return 0; /* others may give way */
     if (is_full(worker) && until_ns <= worker->now_ns)
         until_ns = queue->recycling.again_ns;
     if (until_ns > worker->now_ns)

@@ -323,13 +323,14 @@ bool uring_send(struct uring *uring, struct connection *connection, const char *
             .iov_len = connection->head_length - connection->head_sent,
         };
     if (connection->offset < connection->end) {
-        const off_t rest = connection->end - connection->offset;
+        const off_t rest = connection->end - connection->offset, pass = reply_pass_bytes(connection);
 
         sending->pieces[pieces++] = (struct iovec){
             .iov_base = (char *)contents + connection->offset,
-            .iov_len = (size_t)(rest < PASS_BYTES ? rest : PASS_BYTES),
+            .iov_len = (size_t)(rest < pass ? rest : pass),
         };
     }
+    connection->begun = true;
     sending->message.msg_iov = sending->pieces;
     sending->message.msg_iovlen = pieces;
     io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);

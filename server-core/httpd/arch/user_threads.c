@@ -77,7 +77,7 @@ void user_thread_open(const struct user_thread *thread)
     close(fd);
 }
 
-/* Says whether an event will report the connection when it can go on after such an outcome. */
+/* Says whether the connection is reported when it can, or may, go on after such an outcome. */
 static bool waits_for_event(enum send_outcome outcome)
 {
     return outcome == SEND_BLOCKED || outcome == SEND_PAUSED;

@@ -4,8 +4,8 @@
  * DESIGN. The event loop is the scheduler. What it has to say about a connection (an event, an expired
  * timeout, the end of the server) is delivered to the connection's thread: the scheduler switches to it, and
  * the thread runs until it has to wait, which it does by switching back. A thread serves a connection from
- * its first request to its end and then the next one; threads are made as connections need them, and a few are
- * kept for the next ones: what a stack has once touched stays in memory as long as the stack.
+ * its first request to its end and then the next one; threads are made as connections need them, and a few
+ * are kept for the next ones: what a stack has once touched stays in memory as long as the stack.
  *
  * What may wait for a disk, opening a file that the kernel does not have in its cache of names and sending,
  * is done by `open` and `send`, which may put the thread to sleep and have others run meanwhile: there the

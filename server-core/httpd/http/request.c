@@ -200,8 +200,8 @@ static void take_connection(struct request *request, const char *value, size_t l
     }
 }
 
-/* §6.1: chunked is understood; any other coding is unknown; and when the last one is not chunked, the length of
- * the body cannot be known. */
+/* §6.1: chunked is understood; any other coding is unknown; and when the last one is not chunked, the length
+ * of the body cannot be known. */
 static unsigned take_transfer_encoding(struct request *request, const char *value, size_t length)
 {
     static const char chunked[] = "chunked";

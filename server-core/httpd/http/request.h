@@ -60,14 +60,15 @@ struct request {
 };
 
 /*
- * Looks at `data`, `length` bytes received since the start of this request. Returns false while the request is
- * incomplete. Returns true, and does so again for the same bytes, when there is something to reply: then request->parsed bytes belong to it, and
- * status and keep_alive are set. (After an error that ends the connection, bytes behind are of no interest.)
+ * Looks at `data`, `length` bytes received since the start of this request. Returns false while the request
+ * is incomplete. Returns true, and does so again for the same bytes, when there is something to reply: then
+ * request->parsed bytes belong to it, and status and keep_alive are set. (After an error that ends the
+ * connection, bytes behind are of no interest.)
  */
 bool request_parse(struct request *request, const char *data, size_t length);
 
-/* Says how many of the `length` bytes that an incomplete request has been parsed from must be there when it goes
- * on: the caller may forget those behind, which are of a body. */
+/* Says how many of the `length` bytes that an incomplete request has been parsed from must be there when it
+ * goes on: the caller may forget those behind, which are of a body. */
 size_t request_keep(struct request *request, size_t length);
 
 /* A header line of a complete head; zeroed before the first search. */

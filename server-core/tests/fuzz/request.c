@@ -1,6 +1,6 @@
 /*
- * Requests: however the bytes are cut into pieces, and whether those of a body are kept or not, the parser says
- * the same; what it says lies within the bytes; and a target that passes never leads above the root.
+ * Requests: however the bytes are cut into pieces, and whether those of a body are kept or not, the parser
+ * says the same; what it says lies within the bytes; and a target that passes never leads above the root.
  */
 #include "httpd/http/request.h"
 #include "httpd/http/conditions.h"

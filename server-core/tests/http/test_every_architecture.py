@@ -109,7 +109,10 @@ def test_download_that_is_taken_at_once_is_sent_in_turns(
     while received < size:  # what is thrown away unseen makes room as soon as it comes
         received += client.socket.recv_into(sink, len(sink), socket.MSG_TRUNC)
     total = server.total()
-    assert total["bytes_sent"] / (total["event_calls"] + total["queue_items"]) <= 2 << 20
+    passes = total["event_calls"] + total["queue_items"]
+    if architecture["architecture"] == "pipeline":  # a writer looks into its queue between calls, unseen
+        passes += total["sendfile_calls"] + total["write_calls"]
+    assert total["bytes_sent"] / passes <= 2 << 20
 
 
 def test_idle_connections_give_way_when_all_places_are_taken(
@@ -127,24 +130,6 @@ def test_idle_connections_give_way_when_all_places_are_taken(
     if architecture["architecture"] != "co-amped":  # which takes whatever is handed over
         assert server.total()["connections_open"] <= 4
     assert server.total()["connections_timed_out"] == 0
-
-
-@pytest.mark.parametrize("name", ["sped", "mp", "mt", "pipeline", "knot", "nm", "uring"])
-def test_connection_that_has_been_idle_longest_gives_way(start: Callable[..., Any], name: str) -> None:
-    """Not the oldest one, which has asked again, nor those that are being served."""
-    server = start(architecture=name, max_connections=4, keepalive_timeout=3600)
-    server.write("file", b"contents")
-    again, longest, served, later = (server.connect() for _ in range(4))
-    for client in (again, longest, served, later, again):
-        assert client.get("/file").body == b"contents"
-    served.send(b"GET /fi")
-    assert server.connect().get("/file").body == b"contents"
-    assert longest.is_closed_by_server()
-    server.await_total(connections_open=4, connections_closed_by_server=1)
-    served.send(b"le HTTP/1.1\r\nHost: t\r\n\r\n")
-    for client in (again, later, served):
-        assert client is served or client.get("/file").body == b"contents"
-    assert served.reply().body == b"contents"
 
 
 def test_client_that_takes_its_reply_too_slowly_is_cut_off(
@@ -186,3 +171,21 @@ def test_body_that_comes_too_slowly_yields_408_and_a_slow_one_is_read(
     assert steady.reply().body == b"contents"
     assert slow.reply().status == 408
     server.await_total(connections_timed_out=1)
+
+
+@pytest.mark.parametrize("name", ["sped", "mp", "mt", "pipeline", "knot", "nm", "uring"])
+def test_connection_that_has_been_idle_longest_gives_way(start: Callable[..., Any], name: str) -> None:
+    """Not the oldest one, which has asked again, nor those that are being served."""
+    server = start(architecture=name, max_connections=4, keepalive_timeout=3600)
+    server.write("file", b"contents")
+    again, longest, served, later = (server.connect() for _ in range(4))
+    for client in (again, longest, served, later, again):
+        assert client.get("/file").body == b"contents"
+    served.send(b"GET /fi")
+    assert server.connect().get("/file").body == b"contents"
+    assert longest.is_closed_by_server()
+    server.await_total(connections_open=4, connections_closed_by_server=1)
+    served.send(b"le HTTP/1.1\r\nHost: t\r\n\r\n")
+    for client in (again, later, served):
+        assert client is served or client.get("/file").body == b"contents"
+    assert served.reply().body == b"contents"

@@ -142,7 +142,7 @@ def test_faulty_request_is_refused_and_the_connection_closed(
     assert connection.is_closed_by_server()
 
 
-'BODIES = {
+BODIES = {
     "length": b"Content-Length: 300000\r\n\r\n" + b"x" * 300_000,
     "chunks": b"Transfer-Encoding: chunked\r\n\r\n" + b"7d0;a=b\r\n" + b"y" * 2000 + b"\r\n0\r\nT: v\r\n\r\n",
 }
