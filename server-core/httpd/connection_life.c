@@ -52,6 +52,14 @@ static struct connection *allocate(struct worker *worker)
     return connection;
 }
 
+/* Only the worker itself writes its count; others read it to see who has places left (recycle.c). */
+static void count_open(const struct worker *worker, int64_t change)
+{
+    uint64_t *open = &worker->counters->connections_open;
+
+    __atomic_store_n(open, *open + (uint64_t)change, __ATOMIC_RELAXED);
+}
+
 /* Gives back all that the connection has, but for its descriptor. */
 static void release(struct worker *worker, struct connection *connection)
 {
@@ -61,7 +69,7 @@ static void release(struct worker *worker, struct connection *connection)
     reply_drop(connection);
     free(connection->leftover);
     connection->leftover = NULL;
-    worker->counters->connections_open--;
+    count_open(worker, -1);
     connection->state = CLOSED;
     connection->next_free = worker->free_connections;
     worker->free_connections = connection;
@@ -124,7 +132,7 @@ struct connection *connection_take(struct worker *worker, int fd, bool blocking)
         worker->counters->connections_closed_by_server++;
         return NULL;
     }
-    worker->counters->connections_open++;
+    count_open(worker, 1);
     timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
     return connection;
 }
