@@ -1,5 +1,6 @@
 """The command line as a process: exit codes, signals, what is printed."""
 
+import io
 import json
 import os
 import signal
@@ -245,8 +246,8 @@ def test_host_describes_cpus_and_layout(trimtab_here):
     assert document["layout"]["server"]
 
 
-def test_run_is_shown_and_exported_from_the_database(trimtab_here, tmp_path):
-    """One tiny run through `tune --json`, `show` and `export`."""
+def test_run_is_shown_exported_and_deleted(trimtab_here, tmp_path, monkeypatch):
+    """One tiny run through `tune --json`, `show`, `export` and `delete`."""
     code, output, errors = trimtab_here("tune", "--json", *tiny_options(budget_trials=1))
     assert code == 0, errors
     document = json.loads(output)
@@ -281,7 +282,8 @@ def test_run_is_shown_and_exported_from_the_database(trimtab_here, tmp_path):
     headings, first, *_ = trimtab_here("show", "1", "--csv", "trials")[1].splitlines()
     assert headings.startswith("run,trial,purpose,")
     assert first.startswith("1,1,calibration,")
-    code, output, _ = trimtab_here("delete", "1")  # nobody is there to say yes
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    code, output, _ = trimtab_here("delete", "1")
     assert (code, "Delete run 1 (core, " in output) == (1, True)
     assert trimtab_here("delete", "1", "--yes")[0] == 0
     assert trimtab_here("show", "1")[0] == 2

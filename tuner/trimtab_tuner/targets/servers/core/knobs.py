@@ -224,7 +224,19 @@ KNOBS = (
         default=10,
         unit="s",
         needs_restart=False,
-        help="Time until a request head must be complete, and that a reply may go without progress.",
+        help="Time until a request head must be complete, and over which a body or a reply must keep up with "
+        "min_bytes_per_s.",
+    ),
+    Knob(
+        name="min_bytes_per_s",
+        kind="integer",
+        scale="log",
+        low=1,
+        high=1 << 30,
+        default=240,
+        unit="bytes/s",
+        needs_restart=False,
+        help="What a client must at least send of a body or take of a reply, a mean over request_timeout.",
     ),
 )
 
