@@ -114,19 +114,23 @@ def test_process_that_cannot_be_watched_is_not_begun(load):
 def test_share_of_the_cpu_is_that_of_the_busiest_worker(load, serve, write_log):
     """Of two that take sessions in turn one has all the work: its share is most of what the run took.
 
-    The start of the program is a fifth of that, or a third with sanitizers; the mean of the two processes
-    would be a third at most.
+    The mean of the two processes would be half of that at most. What the program takes to start, which is a
+    lot with sanitizers and on a busy machine, is taken off: a run with hardly a request shows it.
     """
 
-    def used_s():
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
+    def run(rate_rps, duration_s):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        rate = ("--rate", str(rate_rps), "--duration", str(duration_s))
+        outcome = load(server.url, *rate, "--sessions", log, "--processes", "2")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return outcome.result["health"]["cpu_share"] * duration_s, used_s
 
     log = write_log("/a\n" * 40 + "\n/b\n")
     server = serve(always_replies)
-    before_s = used_s()
-    outcome = load(server.url, "--rate", "2050", "--duration", "4", "--sessions", log, "--processes", "2")
-    assert outcome.result["health"]["cpu_share"] * 4 > 0.5 * (used_s() - before_s)
+    _, start_s = run(10, 0.5)
+    busiest_s, used_s = run(2050, 6)
+    assert busiest_s > 0.6 * (used_s - start_s)
 
 
 def test_cpus_are_pinned_in_turn(begin, serve):
