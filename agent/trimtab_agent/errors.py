@@ -84,13 +84,13 @@ class RunNotResumable(TrimtabError):
 
 
 class RunGoingOn(TrimtabError):
-    """A run was to be deleted which is going on."""
+    """A run was to be deleted which is going on, or of which a trial is measured again."""
 
     exit_code = 3
     code = "run-going-on"
 
     def __init__(self, run_id: int) -> None:
-        super().__init__(f"run {run_id} is running; stop it before you delete it")
+        super().__init__(f"run {run_id} is being measured; stop it before you delete it")
         self.run_id = run_id
 
 

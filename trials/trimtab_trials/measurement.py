@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-FOLLOWS = 0.95  # replies at 95 % of the offered rate still follow it; the rest is ramp-up and noise
+FOLLOWS = 0.95  # replies at 95 % of what was due still follow it; the rest is noise
 # What is not answered at once waits: at the end of a rate whose twentieth was left over, for that much of it.
 BACKLOG = (1 - FOLLOWS) / 2
 
@@ -127,11 +127,12 @@ class Measurement:
 
     @property
     def followed(self) -> bool:
-        """Whether the replies followed what was asked.
+        """Whether the replies followed what was due.
 
-        Where that is not known, sessions come and go by chance: in a short window fewer requests than usual
-        may have been asked. So replies that stay behind count only where something was left over: requests
-        that nobody waited for any more, or replies that waited behind others.
+        In older measurements that is not known, only the rate. Sessions come and go by chance: in a short
+        window fewer requests than usual may have been due. So replies that stay behind the rate count only
+        where something was left over: requests that nobody waited for any more, or replies that waited
+        behind others.
         """
         if self.due_rate_rps is not None:
             return self.reply_rate_rps >= FOLLOWS * self.due_rate_rps

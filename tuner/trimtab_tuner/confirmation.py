@@ -122,8 +122,8 @@ def conclude(
     have been verified in more than half of all blocks, and in at least as many as the default, unless it
     takes significantly more load by the capacities of all blocks (`capacity_gains`, by hash): the ladder ends
     above what the best can do, and a rule that breaks up there by chance says nothing against a configuration
-    that follows more than the default where all rules hold. If the default
-    was verified in none, the best such challenger is recommended although no percentage can be stated.
+    that follows more than the default where all rules hold. If the default was verified in none, the best
+    such challenger is recommended although no percentage can be stated.
 
     Among challengers that are significantly better than the default and share the best one's rank, those
     whose neighbourhood is known to be sharp are passed over if there are others. Of the rest the one that

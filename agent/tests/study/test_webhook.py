@@ -8,6 +8,8 @@ import pytest
 from live_support import tiny_spec
 from pydantic import SecretStr
 from trimtab_agent.runtime import open_runtime
+from trimtab_agent.study.study import Study
+from trimtab_db.errors import DatabaseLockedError
 from trimtab_db.records import RunState
 
 
@@ -48,6 +50,22 @@ def listener(request):
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.mark.parametrize("listener", [204], indirect=True)
+def test_end_that_the_database_has_refused_is_posted_as_it_was(settings, listener, monkeypatch):
+    """And not as the state that is still recorded."""
+
+    def refused(*_, **__):
+        raise DatabaseLockedError("The database is locked.")
+
+    with open_runtime(settings.model_copy(update={"webhook": SecretStr(listener.url)})) as runtime:
+        run_id = runtime.service.start(tiny_spec(budget_trials=1, confirmation_repeats=0))
+        monkeypatch.setattr(Study, "_record_end", refused)
+        runtime.service.stop(run_id)
+        runtime.service.wait()
+    ((_, posted),) = listener.posted
+    assert (posted["state"], posted["error"]) == ("failed", "The database is locked.")
 
 
 def test_end_of_a_run_is_posted_and_a_refusal_is_told(settings, listener):

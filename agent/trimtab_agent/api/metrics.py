@@ -43,7 +43,7 @@ class _Runs(Collector):
         for name, text, value in (
             ("progress_ratio", "How much of the run is done.", progress["fraction"]),
             ("remaining_seconds", "How long the run will still take.", progress["eta_s"]),
-            ("elapsed_seconds", "How long it has been going on, pauses included.", progress["elapsed_s"]),
+            ("elapsed_seconds", "How long it has been going on, without pauses.", progress["elapsed_s"]),
             ("trial", "The number of the trial under way.", progress["trial"]),
             ("offered_requests_per_second", "The rate that is being driven.", progress["rate_rps"]),
             ("replies_per_second", "What the server under test answers.", load.get("reply_rate_rps")),

@@ -1,24 +1,44 @@
 """Deleting a run: its records, and what it has left under `var`."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from trimtab_db import Repository
 from trimtab_db.records import RunState
 
-from trimtab_agent.errors import RunGoingOn
+from trimtab_agent.errors import RunConflict, RunGoingOn
+from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.paths import VarPaths
 
 
-def delete_run(repository: Repository, run_id: int, paths: VarPaths) -> None:
+def delete_run(repository: Repository, run_id: int, paths: VarPaths, machine_lock: Path) -> None:
     """Deletes a run with its trials, logs and exported files.
 
-    The records go first: files that a crash leaves behind mislead nobody. Raises RecordNotFoundError,
-    RunGoingOn.
+    The files go first: what a crash leaves behind is a run that can be deleted again, and never files that a
+    later run of the same number would find. Raises RecordNotFoundError, RunGoingOn also while one of its
+    trials is measured again, HostError.
     """
     if repository.run(run_id).state is RunState.RUNNING:
         raise RunGoingOn(run_id)
-    repository.delete_run(run_id)
-    for directory in (paths.exports(run_id), paths.log(run_id)):
-        shutil.rmtree(directory, ignore_errors=True)
-    for path in paths.unwritten.glob(f"run-{run_id}-*.json"):
-        path.unlink(missing_ok=True)
+    with _not_measured(run_id, paths, machine_lock):
+        for directory in (paths.exports(run_id), paths.log(run_id)):
+            shutil.rmtree(directory, ignore_errors=True)
+        for path in paths.unwritten.glob(f"run-{run_id}-*.json"):
+            path.unlink(missing_ok=True)
+        repository.delete_run(run_id)
+
+
+@contextmanager
+def _not_measured(run_id: int, paths: VarPaths, machine_lock: Path) -> Iterator[None]:
+    """Keeps the run from being measured meanwhile; another run that goes on is left alone."""
+    try:
+        lock = MachineLock(machine_lock, paths.var.resolve())
+    except RunConflict as conflict:
+        if conflict.run_id == run_id:
+            raise RunGoingOn(run_id) from conflict
+        yield
+    else:
+        with lock:
+            yield

@@ -23,6 +23,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
+from trimtab_agent.results.deleting import delete_run
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.requirements import require
 from trimtab_agent.station.station import Station
@@ -169,6 +171,10 @@ class RunService:
             self._launch(run_id, lock, trial)
         return run_id
 
+    def delete(self, run_id: int) -> None:
+        """Deletes a run that is not going on; raises what `delete_run` does."""
+        delete_run(self._repository, run_id, self.paths, self._settings.machine_lock)
+
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until no run is going on in this process; False if one still is after `timeout_s`."""
         thread = self._thread
@@ -294,9 +300,10 @@ class RunService:
             self._tell_webhook(self._settings.webhook.get_secret_value(), end)
 
     def _tell_webhook(self, url: str, end: RunEnd) -> None:
-        with suppress(DatabaseError):  # then the end is not recorded either, and is told when it is
-            failure = tell_webhook(url, self._repository.run(end.run_id))
-            if failure:
+        with suppress(DatabaseError):  # a database that cannot be asked has been told of
+            # As it ended, which the database may not know yet.
+            run = replace(self._repository.run(end.run_id), state=end.state, error=end.error)
+            if failure := tell_webhook(url, run):
                 self._repository.add_event(end.run_id, "warning", failure)
 
     def _settle(self) -> None:

@@ -15,7 +15,6 @@ from trimtab_agent.api.local import is_local
 from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary
 from trimtab_agent.api.trial_schemas import TrialSummary, as_summaries
 from trimtab_agent.errors import SpecError
-from trimtab_agent.results import deleting
 from trimtab_agent.results.csv_tables import Table, csv_lines
 from trimtab_agent.study.specification import RunSpec
 
@@ -107,7 +106,7 @@ def pause_run(run_id: RunId, context: ContextDep) -> RunDetail:
 @router.delete("/{run_id}", status_code=204)
 def delete_run(run_id: RunId, context: ContextDep) -> None:
     """Deletes a run with its trials, logs and exported files for good; 409 while it is going on."""
-    deleting.delete_run(context.repository, run_id, context.service.paths)
+    context.service.delete(run_id)
 
 
 @router.patch("/{run_id}")

@@ -130,7 +130,7 @@ def delete(
         if not yes:
             what = f"run {run_id} ({summary.run.target}, {counted(summary.trials, 'trial')})"
             typer.confirm(f"Delete {what} for good?", abort=True)
-        delete_run(repository, run_id, VarPaths(settings.var))
+        delete_run(repository, run_id, VarPaths(settings.var), settings.machine_lock)
 
 
 def _write_copies(directory: Path, texts: dict[str, str]) -> None:
