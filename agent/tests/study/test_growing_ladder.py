@@ -143,6 +143,20 @@ def test_search_drives_the_whole_of_a_grown_ladder_under_mat_alone(history, obje
     assert stations.rungs == [LADDER, rungs]
 
 
+@pytest.mark.parametrize(("capacity_rps", "rungs"), [(1500, LADDER), (2600, (LADDER[0], BEYOND[-1]))])
+def test_default_is_measured_again_at_rungs_at_which_it_gives_way(history, capacity_rps, rungs):
+    """Where it follows all that the ladder began with, its noise would be that of another ladder."""
+    settings = PLAN.settings.model_copy(update={"budget_trials": 12})
+    driven = BEYOND if capacity_rps > LADDER[-1] else LADDER
+    history.propose(Proposal(configuration=PLAN.space.default(), level=0, reason=""))
+    default = recorded(history, PLAN.space.default()["workers"], capacity_rps, driven, proposal=1)
+    history.grow(default, score_of)
+    stations = OneTrialAtATime(history, 1)
+    search = Search(history._repository, history._repository.run(1), settings, PLAN.space, history)
+    search.carry_out(stations, Mock(), Mock())
+    assert stations.rungs == [rungs]
+
+
 def test_run_that_was_killed_before_its_ladder_had_grown_goes_on_with_the_longer_one(history):
     """The trial is recorded; what it followed belongs to the ladder as soon as the run goes on."""
     history.propose(Proposal(configuration=PLAN.space.default(), level=0, reason=""))

@@ -156,6 +156,17 @@ class History:
         position = len(self.finished(TrialPurpose.SEARCH)) + in_flight + 1
         return self._default_verified and reference_due(position, budget_trials)
 
+    def default_followed(self, rate_rps: float) -> bool:
+        """Whether the default was driven beyond that rate: a trial only rises from what it followed."""
+        searched = self.finished(TrialPurpose.SEARCH)
+        default = searched[0].configuration_hash if searched else ""
+        return any(
+            measurement.rate_rps > rate_rps
+            for trial in searched
+            if trial.configuration_hash == default
+            for measurement in self._measured[trial.number]
+        )
+
     def references_left(self, budget_trials: int) -> int:
         """How many more times the search will measure the reference."""
         measured = sum(t.proposal_number is None for t in self.finished(TrialPurpose.SEARCH))

@@ -93,6 +93,18 @@ class Search:
         objectives = filter(None, (self._run.objective, self._run.second_objective))
         return rungs_to_search(ladder, points, objectives) if self._grows else ladder
 
+    @property
+    def _reference_rungs(self) -> Sequence[float]:
+        """What the default is driven at when it is measured again.
+
+        Those that the ladder began with were made for it: at those that have been added since it had given
+        way. Unless it followed them all, because the calibration was disturbed: then they show only that.
+        """
+        first = self._history.ladder[: self._settings.ladder_points]
+        if not self._grows or self._history.default_followed(first[-1]):
+            return self._rungs
+        return first
+
     def _grow(self, trial: Trial, dispatcher: Dispatcher, announcer: Announcer) -> bool:
         """Has the ladder follow what a trial followed; whether it has grown."""
         if not self._grows or not self._history.grow(trial, dispatcher.scores_of):
@@ -104,10 +116,8 @@ class Search:
     def _next_order(self, dispatcher: Dispatcher) -> Order | None:
         """What is to be measured next; None when nothing is, as far as is known yet."""
         if self._history.reference_due(self._settings.budget_trials, dispatcher.in_flight):
-            # It answers no proposal: that is how it is known later. It is driven at the rungs that the ladder
-            # began with, which were made for it: at those that have been added since it had given way.
-            rungs = self._history.ladder[: self._settings.ladder_points] if self._grows else self._rungs
-            return dispatcher.order(TrialPurpose.SEARCH, self._space.default(), rungs)
+            # It answers no proposal: that is how it is known later.
+            return dispatcher.order(TrialPurpose.SEARCH, self._space.default(), self._reference_rungs)
         proposal = self._strategy.ask()
         if proposal is None:
             return None
