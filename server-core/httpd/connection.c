@@ -40,6 +40,10 @@ void connection_watch(struct worker *worker, struct connection *connection)
     const bool sending = connection->state == SENDING, waiting = connection->state == WAITING;
     uint8_t interest = connection->interest;
 
+    if (worker->driver->watch) {
+        worker->driver->watch(worker, connection);
+        return;
+    }
     if (worker->mechanism->level)
         interest = waiting ? 0 : sending ? EVENT_WRITABLE : EVENT_READABLE;
     else if (sending)
@@ -54,7 +58,7 @@ void connection_watch(struct worker *worker, struct connection *connection)
 /* Has the event set report the connection again, for it has not been worked on to the end. */
 static void rearm(struct worker *worker, struct connection *connection)
 {
-    if (worker->mechanism->rearm)
+    if (worker->mechanism && worker->mechanism->rearm)
         worker->mechanism->rearm(worker->events, connection->fd, connection_tag(connection),
                                  connection->interest);
 }
@@ -105,8 +109,8 @@ static size_t serve(struct worker *worker, struct connection *connection, struct
 
     while (connection->state == READING && served < length &&
            request_parse(request, data + served, length - served)) {
-        if (request->status == 0 && worker->admit &&
-            !worker->admit(worker, connection, request, data + served, length - served))
+        if (request->status == 0 && worker->driver->admit &&
+            !worker->driver->admit(worker, connection, request, data + served, length - served))
             break;
         connection->linger = served + request->parsed < length; /* should this be the last reply */
         reply_begin(worker, connection, request, data + served);
@@ -308,10 +312,9 @@ static void go_on(struct worker *worker, struct connection *connection)
     }
 }
 
-void connection_suspend(struct worker *worker, struct connection *connection, uint64_t job)
+void connection_suspend(struct worker *worker, struct connection *connection)
 {
     connection->state = WAITING;
-    connection->job = job;
     connection_watch(worker, connection);
     timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
 }
@@ -327,22 +330,25 @@ void connection_resume(struct worker *worker, struct connection *connection)
     go_on(worker, connection);
 }
 
-void connection_adopt(struct worker *worker, int fd, bool blocking, const char *input, size_t length)
+struct connection *connection_adopt(struct worker *worker, int fd, bool blocking, const char *input,
+                                    size_t length)
 {
     struct connection *connection = connection_take(worker, fd, blocking);
 
-    if (!connection)
-        return;
-    connection->forwarded = true;
-    connection->readable = true; /* what came in between was reported to the one that had it */
-    if (length > 0) {
-        if (!reserve_leftover(connection, length)) {
-            connection_close(worker, connection, CLOSED_BY_SERVER);
-            return;
-        }
-        memcpy(connection->leftover->bytes, input, length);
-        connection->leftover->length = (uint32_t)length;
+    if (!connection || length == 0)
+        return connection;
+    if (!reserve_leftover(connection, length)) {
+        connection_close(worker, connection, CLOSED_BY_SERVER);
+        return NULL;
     }
+    memcpy(connection->leftover->bytes, input, length);
+    connection->leftover->length = (uint32_t)length;
+    return connection;
+}
+
+void connection_serve_adopted(struct worker *worker, struct connection *connection)
+{
+    connection->readable = true; /* what came in between was reported to the one that had it */
     go_on(worker, connection);
     if (worker->closing_idle) /* the others have been retired already */
         connection_retire(worker, &connection->timer);
@@ -433,6 +439,6 @@ void connection_retire(void *user, struct timer *timer)
         return;
     connection->readable = true;
     receive(worker, connection);
-    if (connection->state == READING && !connection->leftover)
+    if (connection_is_idle(connection))
         connection_close(worker, connection, CLOSED_BY_SERVER);
 }

@@ -23,12 +23,11 @@
 #ifndef TRIMTAB_HTTPD_CONNECTION_H
 #define TRIMTAB_HTTPD_CONNECTION_H
 
+#include "httpd/driver.h"
 #include "httpd/file_cache.h"
-#include "httpd/io/sendfile.h"
 #include "httpd/timers.h"
 #include "httpd/worker.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,8 +38,6 @@
 struct contents;
 struct leftover;
 struct log_entry;
-struct sending;
-struct user_thread;
 struct multipart;
 
 enum connection_state {
@@ -53,6 +50,8 @@ enum connection_state {
 
 enum close_reason { CLOSED_BY_CLIENT, CLOSED_BY_SERVER, CLOSED_BY_TIMEOUT };
 
+/* What all architectures need of a connection; one that needs more embeds this first in its own (driver.h).
+ */
 struct connection {
     struct timer timer; /* runs as long as the connection is open */
     int fd;
@@ -69,8 +68,9 @@ struct connection {
     struct leftover *leftover;
 
     /* The reply under way: the rest of its head, then the rest of its file. */
-    char *head; /* a copy of our own, made only when a send did not take all of it */
+    const char *head; /* our own copy only if a send did not take all of it (reply_own_head()) */
     uint32_t head_sent, head_length;
+    bool owns_head;
     struct cached_file *file;
     off_t offset, end;
     uint64_t progress;           /* of the peer when its pace was last looked at (connection_keeps_pace()) */
@@ -86,48 +86,30 @@ struct connection {
     bool has_turn;
     bool begun;    /* its first piece is out */
     bool in_crowd; /* many began with it */
-
-    /* For architectures that have others fetch what may have to be waited for. */
-    uint64_t job;   /* that it is WAITING for */
-    off_t checked;  /* the reply may be sent up to here; all of it if not `guarded` */
-    bool guarded;   /* worker->may_send decides about each part of the reply */
-    bool fetched;   /* what it waited for has come */
-    bool forwarded; /* it was handed over by another process, and has not been served since */
-
-    /* For architectures in which other threads than the one it belongs to have a hand in it. */
-    uint16_t listener;               /* index of the one that accepted it */
-    uint8_t outcome;                 /* enum send_outcome of the thread that sent */
-    bool expired;                    /* it was cut off because its reply made no progress */
-    bool in_write_set;               /* the one in which only replies that block are watched */
-    _Atomic bool blocked;            /* it waits to become writable */
-    struct sending *sending;         /* what the kernel is sending for it (arch/uring.h) */
-    struct user_thread *user_thread; /* that serves it (arch/user_threads.h) */
-    bool receiving;                  /* the kernel receives for it until that is cancelled */
-    bool pausing;                    /* that has been cancelled, for too much is pending already */
-    _Atomic uint32_t posted;         /* what they have to say; stays when the structure is used again */
-    uint16_t generation;             /* how often the structure has been used (arch/uring.h) */
-    unsigned home;                   /* row of the worker that it belongs to; never changes */
 };
 
 /* Takes over an accepted socket. `blocking`: the mode that the socket is in. Returns NULL, with the socket
  * closed, when there is no memory for it. */
 struct connection *connection_open(struct worker *worker, int fd, bool blocking);
 
-/* Takes over the memory of the process that was here before, where such memory outlives it. */
-void connection_inherit(struct worker *worker);
+/* Adds a chunk of memory for connections to what is free. */
+void connection_add_chunk(void *worker, struct connection *chunk);
 
 /* Makes a connection of a socket without counting it as accepted; its timeout begins. Returns NULL, with the
  * socket closed, when there is no memory. */
 struct connection *connection_take(struct worker *worker, int fd, bool blocking);
 
-/* Takes over a socket that another process has accepted, and serves `length` bytes that it has received. */
-void connection_adopt(struct worker *worker, int fd, bool blocking, const char *input, size_t length);
+/* Takes over a socket that another process has accepted, with `length` bytes that it has received. They are
+ * served by connection_serve_adopted(). Returns NULL, with the socket closed, when there is no memory. */
+struct connection *connection_adopt(struct worker *worker, int fd, bool blocking, const char *input,
+                                    size_t length);
+void connection_serve_adopted(struct worker *worker, struct connection *connection);
 
 /* Forgets a connection that another process has taken over. */
 void connection_give_away(struct worker *worker, struct connection *connection);
 
-/* Has a connection wait for job `job`, and go on when that is done. Meanwhile its timeout runs. */
-void connection_suspend(struct worker *worker, struct connection *connection, uint64_t job);
+/* Has a connection wait for somebody else, and go on when that is done. Meanwhile its timeout runs. */
+void connection_suspend(struct worker *worker, struct connection *connection);
 void connection_resume(struct worker *worker, struct connection *connection);
 
 /* Runs the connection as far as it goes after an event (flags of io/events.h). */
@@ -169,6 +151,12 @@ void connection_expired(void *worker, struct timer *timer);
 /* Called with the worker and each connection's timer when the worker is to shut down: serves what has been
  * received, then closes the connection unless a reply or a request is under way. */
 void connection_retire(void *worker, struct timer *timer);
+
+/* Says whether nothing is under way: no reply, and no part of a request. */
+static inline bool connection_is_idle(const struct connection *connection)
+{
+    return connection->state == READING && !connection->leftover;
+}
 
 /* The tag under which a connection is in the event set: its address, which is a multiple of 8. */
 static inline uint64_t connection_tag(struct connection *connection)

@@ -5,7 +5,6 @@
 #include "httpd/connection.h"
 
 #include "httpd/access_log.h"
-#include "httpd/connection_pool.h"
 #include "httpd/log.h"
 #include "httpd/reply.h"
 
@@ -14,22 +13,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Adds a chunk to the free connections. */
-static void add_chunk(void *user, struct connection *chunk)
+const struct driver driver_usual = {
+    .connection_bytes = sizeof(struct connection),
+    .fresh_bytes = sizeof(struct connection),
+};
+
+void connection_add_chunk(void *user, struct connection *chunk)
 {
     struct worker *worker = user;
 
     for (size_t i = 0; i < CONNECTIONS_PER_CHUNK; i++) {
-        chunk[i].home = worker->row;
-        chunk[i].next_free = worker->free_connections;
-        worker->free_connections = &chunk[i];
-    }
-}
+        struct connection *connection =
+            (struct connection *)((char *)chunk + i * worker->driver->connection_bytes);
 
-void connection_inherit(struct worker *worker)
-{
-    if (worker->connection_pool)
-        connection_pool_for_each(worker->connection_pool, worker->connection_owner, add_chunk, worker);
+        connection->next_free = worker->free_connections;
+        worker->free_connections = connection;
+    }
 }
 
 static struct connection *allocate(struct worker *worker)
@@ -37,17 +36,17 @@ static struct connection *allocate(struct worker *worker)
     struct connection *connection;
 
     if (!worker->free_connections) {
-        struct connection *chunk =
-            worker->connection_pool ? connection_pool_take(worker->connection_pool, worker->connection_owner)
-                                    : calloc(CONNECTIONS_PER_CHUNK, sizeof(*chunk));
+        struct connection *chunk = worker->driver->allocate
+                                       ? worker->driver->allocate(worker)
+                                       : calloc(CONNECTIONS_PER_CHUNK, worker->driver->connection_bytes);
 
         if (chunk)
-            add_chunk(worker, chunk);
+            connection_add_chunk(worker, chunk);
     }
     connection = worker->free_connections;
     if (connection) {
         worker->free_connections = connection->next_free;
-        memset(connection, 0, offsetof(struct connection, posted)); /* what is behind stays */
+        memset(connection, 0, worker->driver->fresh_bytes);
     }
     return connection;
 }
@@ -80,12 +79,12 @@ void connection_close(struct worker *worker, struct connection *connection, enum
     struct counters *counters = worker->counters;
     const int fd = connection->fd;
 
-    if (worker->mechanism->remove_connection)
+    if (worker->mechanism && worker->mechanism->remove_connection)
         worker->mechanism->remove_connection(worker->events, fd);
     /* In this order: if the process dies in between, nobody closes a descriptor that is somebody else's. */
     connection->fd = -1;
-    if (worker->mechanism->close_connection)
-        worker->mechanism->close_connection(worker->events, fd);
+    if (worker->driver->close)
+        worker->driver->close(worker, fd);
     else
         close(fd);
     release(worker, connection);
@@ -109,6 +108,14 @@ void connection_give_away(struct worker *worker, struct connection *connection)
     worker->counters->connections_forwarded++;
 }
 
+/* Has the connection reported when its first request comes. */
+static bool begin_to_wait(struct worker *worker, struct connection *connection)
+{
+    if (worker->driver->open)
+        return worker->driver->open(worker, connection);
+    return worker->mechanism->add_connection(worker->events, connection->fd, connection_tag(connection)) == 0;
+}
+
 struct connection *connection_take(struct worker *worker, int fd, bool blocking)
 {
     struct connection *connection = allocate(worker);
@@ -117,11 +124,9 @@ struct connection *connection_take(struct worker *worker, int fd, bool blocking)
         connection->fd = fd;
         connection->blocking = blocking;
         connection->interest = EVENT_READABLE;
-        connection->guarded = worker->may_send != NULL;
         connection->started_ns = worker->now_ns;
     }
-    if (!connection ||
-        worker->mechanism->add_connection(worker->events, fd, connection_tag(connection)) != 0) {
+    if (!connection || !begin_to_wait(worker, connection)) {
         log_errno("no memory for a connection");
         if (connection) {
             connection->fd = -1;

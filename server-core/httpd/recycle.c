@@ -4,7 +4,8 @@
 #include "httpd/recycle.h"
 
 struct search {
-    uint16_t listener;
+    bool (*fits)(const struct connection *connection, const void *user);
+    const void *user;
     struct connection *found;
 };
 
@@ -14,15 +15,13 @@ static void compare(void *user, struct timer *timer)
     struct search *search = user;
     struct connection *connection = connection_of_timer(timer);
 
-    if (connection->state == READING && !connection->leftover && connection->listener == search->listener &&
+    if (connection_is_idle(connection) && (!search->fits || search->fits(connection, search->user)) &&
         (!search->found || connection->started_ns < search->found->started_ns))
         search->found = connection;
 }
 
-static struct connection *idle_longest(struct worker *worker, uint16_t listener)
+static struct connection *idle_longest(struct worker *worker, struct search search)
 {
-    struct search search = {.listener = listener};
-
     timers_for_each(&worker->timers, compare, &search);
     return search.found;
 }
@@ -32,16 +31,18 @@ static bool may_give_way(const struct worker *worker, const struct connection *c
     return connection && connection->started_ns + RECYCLE_IDLE_NS <= worker->now_ns;
 }
 
-struct connection *recycle_choose(struct worker *worker, uint16_t listener)
+struct connection *recycle_choose(struct worker *worker,
+                                  bool (*fits)(const struct connection *connection, const void *user),
+                                  const void *user)
 {
-    struct connection *connection = idle_longest(worker, listener);
+    struct connection *connection = idle_longest(worker, (struct search){.fits = fits, .user = user});
 
     return may_give_way(worker, connection) ? connection : NULL;
 }
 
 bool recycling_look(struct recycling *recycling, struct worker *worker)
 {
-    const struct connection *connection = idle_longest(worker, 0);
+    const struct connection *connection = idle_longest(worker, (struct search){0});
 
     recycling->possible = may_give_way(worker, connection);
     recycling->again_ns = (connection ? connection->started_ns : worker->now_ns) + RECYCLE_IDLE_NS;

@@ -25,8 +25,11 @@ bool recycling_is_possible(struct recycling *recycling, struct worker *worker);
 /* To be called when a client waits: looks again. */
 bool recycling_look(struct recycling *recycling, struct worker *worker);
 
-/* Returns the idle connection that gives way first, of those accepted at `listener`; NULL if none may. */
-struct connection *recycle_choose(struct worker *worker, uint16_t listener);
+/* Returns the idle connection that gives way first, of those that `fits` says so of (NULL: of all); NULL if
+ * none may. */
+struct connection *recycle_choose(struct worker *worker,
+                                  bool (*fits)(const struct connection *connection, const void *user),
+                                  const void *user);
 
 /* Returns how many connections all workers that accept at the same listeners have open. */
 uint64_t recycle_connections_open(const struct worker *worker);

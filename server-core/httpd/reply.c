@@ -16,6 +16,34 @@
 #include <string.h>
 #include <sys/socket.h>
 
+bool reply_own_head(struct connection *connection)
+{
+    const uint32_t left = connection->head_length - connection->head_sent;
+    char *copy;
+
+    if (connection->owns_head || left == 0)
+        return true;
+    copy = malloc(left);
+    if (!copy)
+        return false;
+    memcpy(copy, connection->head + connection->head_sent, left);
+    connection->head = copy;
+    connection->head_sent = 0;
+    connection->head_length = left;
+    connection->owns_head = true;
+    return true;
+}
+
+/* Lets go of the head. */
+static void drop_head(struct connection *connection)
+{
+    if (connection->owns_head)
+        free((char *)(uintptr_t)connection->head);
+    connection->owns_head = false;
+    connection->head = NULL;
+    connection->head_sent = connection->head_length = 0;
+}
+
 void reply_drop(struct connection *connection)
 {
     struct cached_file *file = connection->file;
@@ -25,12 +53,11 @@ void reply_drop(struct connection *connection)
         file_cache_release(file);
     if (connection->contents)
         contents_release(connection->contents);
-    free(connection->head);
+    drop_head(connection);
     free(connection->multipart);
     connection->contents = NULL;
-    connection->head = NULL;
     connection->multipart = NULL;
-    connection->offset = connection->end = connection->checked = 0;
+    connection->offset = connection->end = 0;
 }
 
 static void finish_reply(struct worker *worker, struct connection *connection)
@@ -72,11 +99,12 @@ static off_t end_of_pass(const struct connection *connection)
                                                                                 : connection->offset + pass;
 }
 
-/* Sends as much of `head` as the socket takes, and contents that are in memory behind it. Returns the number
- * of bytes of the head, or -1 with errno. */
-static ssize_t send_head(struct counters *counters, struct connection *connection, const char *head,
-                         size_t length)
+/* Sends as much of the head as the socket takes, and contents that are in memory behind it. Returns the
+ * number of bytes of the head, or -1 with errno. */
+static ssize_t send_head(struct counters *counters, struct connection *connection)
 {
+    const char *head = connection->head + connection->head_sent;
+    const size_t length = connection->head_length - connection->head_sent;
     const bool has_range = connection->offset < connection->end;
     const bool more = has_next_part(connection);
     ssize_t sent;
@@ -96,12 +124,11 @@ static ssize_t send_head(struct counters *counters, struct connection *connectio
     return sent;
 }
 
-/* Sends the part of the head that an earlier send left. Returns as sendfile_range() does. */
+/* Sends the part of the head that is left. Returns as sendfile_range() does. */
 static enum send_outcome send_rest_of_head(struct counters *counters, struct connection *connection)
 {
-    while (connection->head && connection->head_sent < connection->head_length) {
-        const ssize_t sent = send_head(counters, connection, connection->head + connection->head_sent,
-                                       connection->head_length - connection->head_sent);
+    while (connection->head_sent < connection->head_length) {
+        const ssize_t sent = send_head(counters, connection);
 
         if (sent < 0 && errno == EAGAIN)
             return connection->blocking ? SEND_STALLED : SEND_BLOCKED;
@@ -113,26 +140,15 @@ static enum send_outcome send_rest_of_head(struct counters *counters, struct con
     return SEND_COMPLETE;
 }
 
-/* Copies what has not been sent of a head, which lies in bytes that others use too. Returns false when there
- * is no memory. */
-static bool keep_head(struct connection *connection, const char *head, size_t length)
-{
-    connection->head_sent = 0;
-    connection->head_length = (uint32_t)length;
-    connection->head = malloc(length);
-    if (connection->head)
-        memcpy(connection->head, head, length);
-    return connection->head != NULL;
-}
-
 /* Sends the file up to `end`, or what of that may be sent without a further look. */
-static enum send_outcome send_checked(struct connection *connection, off_t end, struct counters *counters)
+static enum send_outcome send_checked(struct connection *connection, off_t end, const off_t *checked,
+                                      struct counters *counters)
 {
-    const bool held = connection->guarded && connection->checked < end;
+    const bool held = checked && *checked < end;
     enum send_outcome outcome;
 
     if (held)
-        end = connection->checked;
+        end = *checked;
     if (connection->offset >= end)
         return SEND_HELD;
     outcome = sendfile_range(connection->fd, connection->blocking, connection->file->fd, &connection->offset,
@@ -141,13 +157,14 @@ static enum send_outcome send_checked(struct connection *connection, off_t end, 
 }
 
 /* Sends the file, from where it is, up to `end`. */
-static enum send_outcome send_range(struct connection *connection, off_t end, struct counters *counters)
+static enum send_outcome send_range(struct connection *connection, off_t end, const off_t *checked,
+                                    struct counters *counters)
 {
     const bool more = has_next_part(connection) || end < connection->end;
     const char *bytes;
 
     if (connection->sendfile != SENDFILE_OFF)
-        return send_checked(connection, end, counters);
+        return send_checked(connection, end, checked, counters);
     bytes = contents_of(connection, counters);
     if (bytes)
         return write_range(connection->fd, connection->blocking, bytes, &connection->offset, end, more,
@@ -158,13 +175,14 @@ static enum send_outcome send_range(struct connection *connection, off_t end, st
 
 /* Sends what is left of the head or, in a body of several parts, of the text before a part; then the rest of
  * the range of the file, as far as this pass goes. */
-static enum send_outcome send_part(struct connection *connection, struct counters *counters)
+static enum send_outcome send_part(struct connection *connection, const off_t *checked,
+                                   struct counters *counters)
 {
     enum send_outcome outcome = send_rest_of_head(counters, connection);
 
     if (outcome != SEND_COMPLETE || connection->offset >= connection->end)
         return outcome;
-    outcome = send_range(connection, end_of_pass(connection), counters);
+    outcome = send_range(connection, end_of_pass(connection), checked, counters);
     return outcome == SEND_COMPLETE && connection->offset < connection->end ? SEND_PAUSED : outcome;
 }
 
@@ -175,21 +193,22 @@ static bool begin_next_part(struct connection *connection)
     const unsigned index = multipart->next++;
     char text[MULTIPART_TEXT_MAX];
 
-    free(connection->head);
-    if (!keep_head(connection, text, multipart_text(multipart, index, text)))
+    drop_head(connection);
+    connection->head_length = (uint32_t)multipart_text(multipart, index, text);
+    connection->head = text;
+    if (!reply_own_head(connection))
         return false;
     if (index < multipart->count) {
         connection->offset = (off_t)multipart->ranges[index].first;
         connection->end = (off_t)multipart->ranges[index].end;
-        connection->checked = connection->offset;
     }
     return true;
 }
 
-enum send_outcome reply_send(struct connection *connection, struct counters *counters)
+enum send_outcome reply_send(struct connection *connection, off_t *checked, struct counters *counters)
 {
     const uint64_t sent_before = counters->bytes_sent;
-    enum send_outcome outcome = send_part(connection, counters);
+    enum send_outcome outcome = send_part(connection, checked, counters);
 
     connection->begun = true;
     while (outcome == SEND_COMPLETE && has_next_part(connection)) {
@@ -197,14 +216,16 @@ enum send_outcome reply_send(struct connection *connection, struct counters *cou
             return SEND_PAUSED;
         if (!begin_next_part(connection))
             return SEND_FAILED;
-        outcome = send_part(connection, counters);
+        if (checked)
+            *checked = connection->offset;
+        outcome = send_part(connection, checked, counters);
     }
     return outcome;
 }
 
 enum send_outcome reply_advance(struct connection *connection, size_t sent, struct counters *counters)
 {
-    const size_t head_left = connection->head ? connection->head_length - connection->head_sent : 0;
+    const size_t head_left = connection->head_length - connection->head_sent;
     const size_t of_head = sent < head_left ? sent : head_left;
 
     counters->bytes_sent += sent;
@@ -232,6 +253,7 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
         turns_append(&worker->turns, connection);
         return;
     case SEND_HELD: /* it is WAITING */
+    case SEND_ELSEWHERE:
         return;
     case SEND_STALLED:
         connection_close(worker, connection, CLOSED_BY_TIMEOUT);
@@ -246,28 +268,29 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
     }
 }
 
-void reply_continue(struct worker *worker, struct connection *connection)
+enum send_outcome reply_leave_to_others(struct worker *worker, struct connection *connection)
 {
-    const uint64_t sent_before = worker->counters->bytes_sent;
-    const uint64_t pass = (uint64_t)reply_pass_bytes(connection);
-    enum send_outcome outcome = reply_send(connection, worker->counters);
-
-    while (outcome == SEND_HELD) {
-        if (worker->counters->bytes_sent - sent_before >= pass && !connection->blocking)
-            outcome = SEND_PAUSED;
-        else if (worker->may_send(worker, connection))
-            outcome = reply_send(connection, worker->counters);
-        else
-            break;
-    }
-    reply_settle(worker, connection, outcome);
+    (void)worker;
+    return reply_own_head(connection) ? SEND_ELSEWHERE : SEND_FAILED;
 }
 
-/* What the first send does not take of the head is copied, for the caller's bytes are shared. */
+/* Has the driver send. */
+static enum send_outcome send_pass(struct worker *worker, struct connection *connection)
+{
+    if (worker->driver->send)
+        return worker->driver->send(worker, connection);
+    return reply_send(connection, NULL, worker->counters);
+}
+
+void reply_continue(struct worker *worker, struct connection *connection)
+{
+    reply_settle(worker, connection, send_pass(worker, connection));
+}
+
 void reply_start(struct worker *worker, struct connection *connection, enum http_status status,
                  const char *head, size_t length)
 {
-    ssize_t sent;
+    enum send_outcome outcome;
 
     connection->status = (uint16_t)status;
     connection->state = SENDING;
@@ -281,21 +304,13 @@ void reply_start(struct worker *worker, struct connection *connection, enum http
         connection->blocking = !connection->blocking;
         sendfile_set_blocking(connection->fd, connection->blocking);
     }
-    sent = worker->hands_over_replies ? 0 : send_head(worker->counters, connection, head, length);
-    if (sent != (ssize_t)length) {
-        if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-            connection_close(worker, connection, CLOSED_BY_CLIENT);
-            return;
-        }
-        if (sent < 0)
-            sent = 0;
-        if (!keep_head(connection, head + sent, length - (size_t)sent)) {
-            connection_close(worker, connection, CLOSED_BY_SERVER);
-            return;
-        }
-    }
-    if (!worker->hands_over_replies)
-        reply_continue(worker, connection);
+    connection->head = head;
+    connection->head_sent = 0;
+    connection->head_length = (uint32_t)length;
+    outcome = send_pass(worker, connection);
+    if (outcome != SEND_ELSEWHERE && !reply_own_head(connection))
+        outcome = SEND_FAILED;
+    reply_settle(worker, connection, outcome);
 }
 
 void reply_timeout(struct worker *worker, struct connection *connection)

@@ -24,8 +24,8 @@
 off_t reply_pass_bytes(const struct connection *connection);
 
 /* Begins the reply to a complete request whose head begins at `data`, and sends what can be sent. Leaves the
- * connection READING (the reply is out), SENDING (the socket is full), LINGERING or CLOSED. A worker that
- * hands replies over (worker.h) sends nothing and leaves it SENDING. */
+ * connection READING (the reply is out), SENDING (the socket is full, or somebody else sends), LINGERING or
+ * CLOSED. */
 void reply_begin(struct worker *worker, struct connection *connection, const struct request *request,
                  const char *data);
 
@@ -38,12 +38,14 @@ void reply_start(struct worker *worker, struct connection *connection, enum http
 void reply_continue(struct worker *worker, struct connection *connection);
 
 /*
- * The two halves of reply_continue(), for architectures in which one thread sends what another has prepared.
+ * The two halves of reply_continue(), for drivers that send in another place or way (driver.h).
  * reply_send() makes one pass: it sends until the reply is out, the socket is full or it is others' turn.
- * It touches nothing but the reply of this connection and `counters`; reply_settle() draws the
- * conclusion, with the outcomes of reply_begin(), in the thread whose worker the connection belongs to.
+ * With `checked` it sends the file up to *checked only, and returns SEND_HELD there; when another range
+ * begins *checked is set to its beginning. It touches nothing but the reply of this connection and
+ * `counters`; reply_settle() draws the conclusion, with the outcomes of reply_begin(), in the thread whose
+ * worker the connection belongs to.
  */
-enum send_outcome reply_send(struct connection *connection, struct counters *counters);
+enum send_outcome reply_send(struct connection *connection, off_t *checked, struct counters *counters);
 void reply_settle(struct worker *worker, struct connection *connection, enum send_outcome outcome);
 
 /*
@@ -53,6 +55,13 @@ void reply_settle(struct worker *worker, struct connection *connection, enum sen
  * memory.
  */
 enum send_outcome reply_advance(struct connection *connection, size_t sent, struct counters *counters);
+
+/* Makes a copy of the head, as far as it has not been sent, for the first bytes are of a buffer that others
+ * use too. Whoever sends later needs one. Returns false when there is no memory. */
+bool reply_own_head(struct connection *connection);
+
+/* For a driver that leaves all sending to somebody else. */
+enum send_outcome reply_leave_to_others(struct worker *worker, struct connection *connection);
 
 /* Tells the peer that its request took too long (RFC 9110 §15.5.9), without waiting for anything. */
 void reply_timeout(struct worker *worker, struct connection *connection);

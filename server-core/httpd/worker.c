@@ -7,6 +7,7 @@
 #include "common/affinity.h"
 #include "common/clock.h"
 #include "httpd/contents.h"
+#include "httpd/driver.h"
 #include "httpd/log.h"
 
 #include <signal.h>
@@ -63,6 +64,7 @@ struct worker *worker_new(const struct worker *like, unsigned row)
         return NULL;
     worker->config = like->config;
     worker->architecture = like->architecture;
+    worker->driver = like->driver;
     worker->layout = like->layout;
     worker->common = like->common;
     worker->shared = like->shared;
@@ -118,13 +120,26 @@ void worker_refresh(struct worker *worker)
     worker->closing_idle = atomic_load(&settings->closing_idle);
 }
 
-bool worker_open(struct worker *worker)
+/* Makes the event set, unless the driver has connections wait in another way. */
+static bool open_events(struct worker *worker)
 {
-    if (!worker->mechanism)
-        worker->mechanism = event_mechanism_at((size_t)config_integer(worker->config, KNOB_EVENTS));
+    if (worker->driver->watch)
+        return true;
+    worker->mechanism = event_mechanism_at((size_t)config_integer(worker->config, KNOB_EVENTS));
     if (!worker->layout.shared_descriptors)
         worker->events = worker->mechanism->create();
-    if (!worker->events) {
+    return worker->events != NULL;
+}
+
+static void close_events(struct worker *worker)
+{
+    if (worker->mechanism && !worker->layout.shared_descriptors)
+        worker->mechanism->destroy(worker->events);
+}
+
+bool worker_open(struct worker *worker)
+{
+    if (!open_events(worker)) {
         log_errno("cannot make an event set");
         return false;
     }
@@ -136,7 +151,7 @@ bool worker_open(struct worker *worker)
                               (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES), worker->counters);
     if (!worker->cache) {
         log_errno("cannot open the root %s", config_text(worker->config, KNOB_ROOT));
-        worker->mechanism->destroy(worker->events);
+        close_events(worker);
         return false;
     }
     worker_refresh(worker);
@@ -147,8 +162,7 @@ bool worker_open(struct worker *worker)
 void worker_close(struct worker *worker)
 {
     file_cache_destroy(worker->cache);
-    if (!worker->layout.shared_descriptors)
-        worker->mechanism->destroy(worker->events);
+    close_events(worker);
 }
 
 /* What the process that was here before had open is lost with it. */
@@ -181,6 +195,7 @@ int worker_run(struct worker *worker)
         log_errno("cannot make the cache of contents");
         return EXIT_RUNTIME;
     }
+    worker->driver = worker->architecture->driver ? worker->architecture->driver : &driver_usual;
     exit_code = worker->architecture->run(worker);
     contents_cache_destroy(worker->contents);
     return exit_code;

@@ -25,16 +25,9 @@
 
 #define WORKER_SOURCES_MAX 2
 
-/* What is delivered to the user thread of a connection beside the events of io/events.h. */
-#define DELIVER_EXPIRED UINT32_C(8)  /* its timeout */
-#define DELIVER_RETIRE  UINT32_C(16) /* the server is to shut down */
-
 struct connection;
 struct log_ring;
 struct log_rings;
-struct connection_pool;
-struct request;
-struct user_scheduler;
 struct contents_cache;
 
 struct worker {
@@ -56,18 +49,8 @@ struct worker {
     size_t listener_count;
     int wake_fd; /* eventfd: the settings have changed */
 
-    /* Set by an architecture whose event loop asks others to do what may have to be waited for.
-     * admit(): whether a complete request, with the `length` bytes from its first on, is to be served now;
-     * otherwise the connection is suspended, or gone.
-     * may_send(): whether more of the reply may be sent; raises connection->checked, or suspends it. */
-    bool (*admit)(struct worker *worker, struct connection *connection, const struct request *request,
-                  const char *input, size_t length);
-    bool (*may_send)(struct worker *worker, struct connection *connection);
-
-    /* Set by an architecture in which others send connections to this event loop, or it to others: how many
-     * have not said yet that they send no more; what is to be done when it accepts no more. */
-    unsigned senders;
-    void (*leave)(struct worker *worker);
+    const struct driver *driver; /* the architecture's: how connections wait, and replies get out */
+    void *own;                   /* what the architecture has for this worker alone */
 
     /* Further descriptors that the event loop watches, each with what to do when it is readable. */
     struct worker_source {
@@ -76,31 +59,17 @@ struct worker {
     } sources[WORKER_SOURCES_MAX];
     unsigned source_count;
 
-    /* Set by an architecture with user threads (arch/user_threads.h): what the event loop has to say about a
-     * connection goes to its thread. */
-    void (*deliver)(struct worker *worker, struct connection *connection, uint32_t what);
-    struct user_scheduler *user_scheduler;
-
     /* Set by an architecture whose processes or threads share a cache; NULL: this worker makes its own. */
     struct file_table *table;
     unsigned table_holder; /* which of its users this worker is; the row, if not set otherwise */
-
-    /* Set where processes share their descriptors, so that somebody can close what a dead one left. */
-    struct connection_pool *connection_pool;
-    unsigned connection_owner; /* its number there */
 
     /* Set in a copy of an architecture (n-copy): its rows of counters are every `copies`th from `copy` on,
      * and it has its share of max_connections. 0: there are no copies. */
     unsigned copies, copy;
 
-    /* Set by an architecture in which other threads send: a reply is only prepared (reply_begin()), and
-     * connection_sent() takes it back. */
-    bool hands_over_replies;
-
-    const struct event_mechanism *mechanism; /* set by the architecture; NULL: `events` says which */
-
     /* Made by worker_open(). */
-    struct event_set *events; /* of the master where processes share their descriptors */
+    const struct event_mechanism *mechanism; /* as `events` says; NULL: the driver has connections wait */
+    struct event_set *events;                /* of the master where processes share their descriptors */
     struct file_cache *cache;
     struct contents_cache *contents; /* of the process, for sendfile = off */
     struct timers timers;

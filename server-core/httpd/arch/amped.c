@@ -17,12 +17,12 @@
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/handover.h"
 #include "httpd/arch/helpers.h"
-#include "httpd/connection.h"
 #include "httpd/http/path.h"
 #include "httpd/http/request.h"
 #include "httpd/io/residency.h"
 #include "httpd/log.h"
 #include "httpd/master.h"
+#include "httpd/reply.h"
 #include "httpd/worker.h"
 
 #include <stdatomic.h>
@@ -53,6 +53,13 @@ struct loop_channels {
 struct common {
     _Atomic uint16_t *owners; /* event loop + 1 that served such a URL last; 0: none */
     struct loop_channels loops[];
+};
+
+struct amped_connection {
+    struct helped_connection helped;
+    off_t checked;  /* the range of the file under way is known to be in memory up to here */
+    bool fetched;   /* what the request waited for has come */
+    bool forwarded; /* it was handed over by another process, and has not been served since */
 };
 
 /* Of this process, whose one event loop these functions are called by. */
@@ -140,27 +147,50 @@ static void release(struct master *master)
 }
 
 /* Called with a connection when its helper has fetched what it waited for, up to `to`. */
-static void fetched(struct worker *worker, struct connection *connection, off_t to)
+static void fetched(struct worker *worker, struct helped_connection *helped, off_t to)
 {
-    connection->fetched = true;
-    connection->checked = to;
-    connection_resume(worker, connection);
+    struct amped_connection *own = (struct amped_connection *)helped;
+
+    own->fetched = true;
+    own->checked = to;
+    connection_resume(worker, &helped->connection);
 }
 
-/* Looks at what is to be sent next; if it is not in memory has it fetched. For worker->may_send. */
-static bool may_send(struct worker *worker, struct connection *connection)
+/* Looks at what is to be sent next. Returns false if it is not in memory; then a helper fetches it. */
+static bool may_send(struct amped_connection *own)
 {
+    const struct connection *connection = &own->helped.connection;
     const struct cached_file *file = connection->file;
     off_t to = connection->offset + WINDOW_BYTES;
 
-    (void)worker;
     if (to > connection->end)
         to = connection->end;
     if (!residency_check(file->fd, connection->offset, to) &&
-        helpers_ask(helpers, connection, file->path, connection->offset, to))
+        helpers_ask(helpers, &own->helped, file->path, connection->offset, to))
         return false;
-    connection->checked = to;
+    own->checked = to;
     return true;
+}
+
+/* Sends what is in memory, window by window. For the driver. */
+static enum send_outcome send_resident(struct worker *worker, struct connection *connection)
+{
+    struct amped_connection *own = (struct amped_connection *)connection;
+    const uint64_t sent_before = worker->counters->bytes_sent;
+    const uint64_t pass = (uint64_t)reply_pass_bytes(connection);
+    enum send_outcome outcome;
+
+    if (!connection->begun)
+        own->checked = connection->offset;
+    outcome = reply_send(connection, &own->checked, worker->counters);
+    while (outcome == SEND_HELD) {
+        if (worker->counters->bytes_sent - sent_before >= pass && !connection->blocking)
+            return SEND_PAUSED;
+        if (!may_send(own))
+            return SEND_HELD;
+        outcome = reply_send(connection, &own->checked, worker->counters);
+    }
+    return outcome;
 }
 
 /* FNV-1a. */
@@ -189,40 +219,42 @@ static bool may_forward(const struct worker *worker, unsigned owner)
 
 /* Hands the connection to the owner of the path, if that is another event loop. Returns whether it is gone.
  */
-static bool forward(struct worker *worker, struct connection *connection, const char *path, const char *input,
+static bool forward(struct worker *worker, struct amped_connection *own, const char *path, const char *input,
                     size_t length)
 {
+    struct connection *connection = &own->helped.connection;
     const struct common *common = worker->common;
     _Atomic uint16_t *slot = &common->owners[hash_of(path) % OWNER_SLOTS];
     const unsigned owner = atomic_load_explicit(slot, memory_order_relaxed);
     const bool is_ours = owner == 0 || owner == worker->process + 1;
 
-    if (!is_ours && !connection->forwarded && !worker->shutting_down && may_forward(worker, owner - 1) &&
+    if (!is_ours && !own->forwarded && !worker->shutting_down && may_forward(worker, owner - 1) &&
         handover_send(common->loops[owner - 1].handover[0], connection->fd, connection->blocking, input,
                       length)) {
         connection_give_away(worker, connection);
         return true;
     }
-    connection->forwarded = false; /* which was about this request only */
+    own->forwarded = false; /* which was about this request only */
     if (!is_ours || owner == 0)
         atomic_store_explicit(slot, (uint16_t)(worker->process + 1), memory_order_relaxed);
     return false;
 }
 
-/* Decides about a request before it is served. For worker->admit. */
+/* Decides about a request before it is served. For the driver. */
 static bool admit(struct worker *worker, struct connection *connection, const struct request *request,
                   const char *input, size_t length)
 {
-    const bool fetched_now = connection->fetched;
+    struct amped_connection *own = (struct amped_connection *)connection;
+    const bool fetched_now = own->fetched;
     char path[PATH_BYTES_MAX], wanted[FILE_CACHE_PATH_MAX];
 
-    connection->fetched = false;
+    own->fetched = false;
     if (fetched_now || path_decode(input + request->target_offset, request->target_length, path) < 0)
         return true;
-    if (worker->layout.serving > 1 && !request->has_body && forward(worker, connection, path, input, length))
+    if (worker->layout.serving > 1 && !request->has_body && forward(worker, own, path, input, length))
         return false;
     return !file_cache_would_wait(worker->cache, path, wanted) ||
-           !helpers_ask(helpers, connection, wanted, 0, WINDOW_BYTES);
+           !helpers_ask(helpers, &own->helped, wanted, 0, WINDOW_BYTES);
 }
 
 static void read_completions(struct worker *worker)
@@ -231,11 +263,16 @@ static void read_completions(struct worker *worker)
     helpers_complete(helpers);
 }
 
+static void adopted(struct connection *connection)
+{
+    ((struct amped_connection *)connection)->forwarded = true;
+}
+
 static void take_over(struct worker *worker)
 {
     const struct common *common = worker->common;
 
-    handover_receive(worker, common->loops[worker->process].handover[1]);
+    handover_receive(worker, common->loops[worker->process].handover[1], adopted);
 }
 
 /* Tells the other event loops that they get no more connections from this one. */
@@ -248,6 +285,15 @@ static void leave(struct worker *worker)
             handover_end(common->loops[i].handover[0]);
     }
 }
+
+static const struct driver driver = {
+    .connection_bytes = sizeof(struct amped_connection),
+    .fresh_bytes = sizeof(struct amped_connection),
+    .admit = admit,
+    .send = send_resident,
+    .expects_more = handover_expects_more,
+    .leave = leave,
+};
 
 static int run(struct worker *worker)
 {
@@ -263,10 +309,7 @@ static int run(struct worker *worker)
     helpers = helpers_create(worker, &own->helpers, fetched);
     if (!helpers)
         return EXIT_RUNTIME;
-    worker->admit = admit;
-    worker->may_send = may_send;
-    worker->senders = loops - 1;
-    worker->leave = leave;
+    handover_expect(loops - 1);
     worker->sources[worker->source_count++] =
         (struct worker_source){.fd = own->helpers.completions[0], .ready = read_completions};
     worker->sources[worker->source_count++] =
@@ -288,6 +331,7 @@ const struct architecture architecture_amped = {
     .describe_row = describe_row,
     .prepare = prepare,
     .release = release,
+    .driver = &driver,
     .run = run,
 };
 
@@ -301,5 +345,6 @@ const struct architecture architecture_co_amped = {
     .describe_row = describe_row,
     .prepare = prepare,
     .release = release,
+    .driver = &driver,
     .run = run,
 };

@@ -4,7 +4,8 @@
  *
  * A new architecture is one file that defines a `struct architecture`, and one line in the table in
  * architecture.c. It is built from the same parts as all others (connection.h, file_cache.h, io/), so that a
- * difference between two architectures is a difference of architecture.
+ * difference between two architectures is a difference of architecture; what it does with connections in its
+ * own way is in its driver (driver.h).
  *
  * LAYOUT. The master forks `processes` processes and replaces those that die. Whatever counts, be it a
  * process or a thread in one, has a row of counters of its own. Row i belongs to process i as long as there
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct driver;
 struct master;
 struct worker;
 
@@ -84,6 +86,9 @@ struct architecture {
     /* Chooses the listeners of a process: sets worker->listeners and worker->listener_count. NULL: set
      * number `process` modulo the number of sets. */
     void (*choose_listeners)(const struct master *master, struct worker *worker);
+
+    /* How its connections wait and its replies get out (driver.h). NULL: in the usual way. */
+    const struct driver *driver;
 
     /* What a process does: serves until it is told to shut down and its last connection is closed. Returns
      * the exit code of the process. */

@@ -29,70 +29,46 @@
 #define LISTENER_MAX 16  /* events of one wait */
 #define LOOK_MS      500 /* between looks whether an idle connection should give way */
 
-/* What the connection asks of an event mechanism: there is one connection, so that is nothing. */
-struct event_set {
-    int listeners; /* epoll set: listeners, and the wake-up */
-};
-
-static struct event_set *create(void)
+/* There is one connection, and what it waits for is seen from its state. */
+static bool open_connection(struct worker *worker, struct connection *connection)
 {
-    struct event_set *set = calloc(1, sizeof(*set));
-
-    if (!set)
-        return NULL;
-    set->listeners = epoll_create1(EPOLL_CLOEXEC);
-    if (set->listeners < 0) {
-        free(set);
-        return NULL;
-    }
-    return set;
+    (void)worker, (void)connection;
+    return true;
 }
 
-static void destroy(struct event_set *set)
+static void watch(struct worker *worker, struct connection *connection)
 {
-    close(set->listeners);
-    free(set);
+    (void)worker, (void)connection;
 }
 
-static int add_connection(struct event_set *set, int fd, uint64_t tag)
+static void close_connection(struct worker *worker, int fd)
 {
-    (void)set;
-    (void)fd;
-    (void)tag;
-    return 0;
+    (void)worker;
+    close(fd);
 }
 
-/* What the connection waits for is seen from its state. */
-static int watch(struct event_set *set, int fd, uint64_t tag, uint32_t interest)
-{
-    (void)set;
-    (void)fd;
-    (void)tag;
-    (void)interest;
-    return 0;
-}
-
-static const struct event_mechanism one_connection = {
-    .name = "one connection",
-    .level = true,
-    .create = create,
-    .destroy = destroy,
-    .add_connection = add_connection,
+const struct driver driver_blocking_loop = {
+    .connection_bytes = sizeof(struct connection),
+    .fresh_bytes = sizeof(struct connection),
+    .open = open_connection,
     .watch = watch,
+    .close = close_connection,
 };
 
-static bool watch_listeners(struct worker *worker)
+/* Makes the set of the listeners and the wake-up. Returns its descriptor, or -1 with errno. */
+static int watch_listeners(const struct worker *worker)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = worker->wake_fd};
+    const int set = epoll_create1(EPOLL_CLOEXEC);
+    bool ok = set >= 0 && epoll_ctl(set, EPOLL_CTL_ADD, worker->wake_fd, &event) == 0;
 
-    if (epoll_ctl(worker->events->listeners, EPOLL_CTL_ADD, worker->wake_fd, &event) != 0)
-        return false;
-    for (size_t i = 0; i < worker->listener_count; i++) {
+    for (size_t i = 0; ok && i < worker->listener_count; i++) {
         event = (struct epoll_event){.events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = worker->listeners[i]};
-        if (epoll_ctl(worker->events->listeners, EPOLL_CTL_ADD, worker->listeners[i], &event) != 0)
-            return false;
+        ok = epoll_ctl(set, EPOLL_CTL_ADD, worker->listeners[i], &event) == 0;
     }
-    return true;
+    if (!ok && set >= 0)
+        close(set);
+    return ok ? set : -1;
 }
 
 static void drain_wake_up(const struct worker *worker)
@@ -123,9 +99,9 @@ static int accept_from(struct worker *worker, int listener, bool blocking)
     return fd;
 }
 
-/* Waits for a connection and accepts it. Returns its socket, -1 if there is none for the moment, or -2 if
- * nothing has come for keepalive_timeout. */
-static int await_connection(struct worker *worker, bool blocking)
+/* Waits for a connection in `listeners`, a set, and accepts it. Returns its socket, -1 if there is none for
+ * the moment, or -2 if nothing has come for keepalive_timeout. */
+static int await_connection(struct worker *worker, int listeners, bool blocking)
 {
     struct epoll_event events[LISTENER_MAX];
     const int timeout_ms = (int)(worker->keepalive_timeout_ns / NS_PER_MS) + 1;
@@ -138,7 +114,7 @@ static int await_connection(struct worker *worker, bool blocking)
             drain_wake_up(worker);
         return -1;
     }
-    count = epoll_wait(worker->events->listeners, events, LISTENER_MAX, timeout_ms);
+    count = epoll_wait(listeners, events, LISTENER_MAX, timeout_ms);
     worker->counters->event_calls++;
     worker->counters->events_returned += count > 0 ? (uint64_t)count : 0;
     worker_refresh(worker);
@@ -149,11 +125,6 @@ static int await_connection(struct worker *worker, bool blocking)
             fd = accept_from(worker, events[i].data.fd, blocking);
     }
     return count == 0 ? -2 : fd;
-}
-
-static bool is_idle(const struct connection *connection)
-{
-    return connection->state == READING && !connection->leftover;
 }
 
 /* Returns how many workers have a connection that has been idle for longer than this one's. */
@@ -192,7 +163,8 @@ static uint32_t await_progress(struct worker *worker, const struct connection *c
         {.fd = worker->wake_fd, .events = POLLIN},
     };
     const int timer_ms = timers_wait_ms(&worker->timers, worker->now_ns);
-    const int count = poll(polled, 2, is_idle(connection) && timer_ms > LOOK_MS ? LOOK_MS : timer_ms);
+    const int count =
+        poll(polled, 2, connection_is_idle(connection) && timer_ms > LOOK_MS ? LOOK_MS : timer_ms);
 
     worker->counters->event_calls++;
     worker->counters->events_returned += count > 0 ? (uint64_t)count : 0;
@@ -218,7 +190,7 @@ static void serve_connection(struct worker *worker, int fd, bool blocking)
     while (connection->state != CLOSED) {
         uint32_t flags;
 
-        *idle_since_ns = is_idle(connection) ? connection->started_ns : 0;
+        *idle_since_ns = connection_is_idle(connection) ? connection->started_ns : 0;
         flags = await_progress(worker, connection);
         if (flags)
             connection_run(worker, connection, flags);
@@ -226,7 +198,7 @@ static void serve_connection(struct worker *worker, int fd, bool blocking)
         if (worker->closing_idle && !retired && connection->state != CLOSED)
             timers_for_each(&worker->timers, connection_retire, worker);
         retired = worker->closing_idle;
-        if (!flags && is_idle(connection) && should_give_way(worker, connection))
+        if (!flags && connection_is_idle(connection) && should_give_way(worker, connection))
             connection_retire(worker, &connection->timer);
     }
     *idle_since_ns = 0;
@@ -234,10 +206,10 @@ static void serve_connection(struct worker *worker, int fd, bool blocking)
 
 /* Stops listening, and serves one connection more of each listener that has one: its arrival may have woken
  * this worker instead of one that goes on. */
-static void serve_last(struct worker *worker)
+static void serve_last(struct worker *worker, int listeners)
 {
     for (size_t i = 0; i < worker->listener_count; i++)
-        epoll_ctl(worker->events->listeners, EPOLL_CTL_DEL, worker->listeners[i], NULL);
+        epoll_ctl(listeners, EPOLL_CTL_DEL, worker->listeners[i], NULL);
     for (size_t i = 0; i < worker->listener_count && may_accept(worker); i++) {
         const bool blocking = worker->sendfile == SENDFILE_BLOCKING;
         const int fd = accept_from(worker, worker->listeners[i], blocking);
@@ -250,18 +222,19 @@ static void serve_last(struct worker *worker)
 int blocking_loop_run(struct worker *worker, const struct blocking_pool *pool)
 {
     bool ended = false;
+    int listeners;
 
-    worker->mechanism = &one_connection;
     if (!worker_open(worker))
         return EXIT_RUNTIME;
-    if (!watch_listeners(worker)) {
+    listeners = watch_listeners(worker);
+    if (listeners < 0) {
         log_errno("cannot watch the listeners");
         worker_close(worker);
         return EXIT_RUNTIME;
     }
     while (!worker->shutting_down && !ended) {
         const bool blocking = worker->sendfile == SENDFILE_BLOCKING;
-        const int fd = await_connection(worker, blocking);
+        const int fd = await_connection(worker, listeners, blocking);
 
         if (fd >= 0) {
             if (pool)
@@ -274,7 +247,8 @@ int blocking_loop_run(struct worker *worker, const struct blocking_pool *pool)
         ended = fd == -2 && pool && pool->may_end(pool->user);
     }
     if (worker->shutting_down && !worker->closing_idle)
-        serve_last(worker);
+        serve_last(worker, listeners);
+    close(listeners);
     worker_close(worker);
     return EXIT_SUCCESS;
 }

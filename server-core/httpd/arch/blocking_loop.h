@@ -8,9 +8,12 @@
 #ifndef TRIMTAB_HTTPD_ARCH_BLOCKING_LOOP_H
 #define TRIMTAB_HTTPD_ARCH_BLOCKING_LOOP_H
 
+#include "httpd/driver.h"
+
 #include <stdbool.h>
 
-struct worker;
+/* Of an architecture that runs this loop. */
+extern const struct driver driver_blocking_loop;
 
 /* What a pool of threads wants to know; all functions get `user`. */
 struct blocking_pool {

@@ -113,7 +113,7 @@ static void make_place(struct event_loop *loop)
 {
     struct connection *connection;
 
-    while (is_full(loop->worker) && (connection = recycle_choose(loop->worker, 0)) != NULL)
+    while (is_full(loop->worker) && (connection = recycle_choose(loop->worker, NULL, NULL)) != NULL)
         retire(loop->worker, &connection->timer);
     recycling_look(&loop->recycling, loop->worker);
 }
@@ -200,8 +200,8 @@ static void stop_listening(struct event_loop *loop)
 
 static void run(struct worker *worker, struct connection *connection, uint32_t flags)
 {
-    if (worker->deliver)
-        worker->deliver(worker, connection, flags);
+    if (worker->driver->deliver)
+        worker->driver->deliver(worker, connection, flags);
     else
         connection_run(worker, connection, flags);
 }
@@ -254,8 +254,8 @@ static void expired(void *user, struct timer *timer)
 {
     struct worker *worker = user;
 
-    if (worker->deliver)
-        worker->deliver(worker, connection_of_timer(timer), DELIVER_EXPIRED);
+    if (worker->driver->deliver)
+        worker->driver->deliver(worker, connection_of_timer(timer), DELIVER_EXPIRED);
     else
         connection_expired(worker, timer);
 }
@@ -264,8 +264,8 @@ static void retire(void *user, struct timer *timer)
 {
     struct worker *worker = user;
 
-    if (worker->deliver)
-        worker->deliver(worker, connection_of_timer(timer), DELIVER_RETIRE);
+    if (worker->driver->deliver)
+        worker->driver->deliver(worker, connection_of_timer(timer), DELIVER_RETIRE);
     else
         connection_retire(worker, timer);
 }
@@ -312,6 +312,12 @@ static int get_events(struct event_loop *loop, struct event *events)
     return count;
 }
 
+static bool may_end(const struct worker *worker)
+{
+    return worker->shutting_down && worker->counters->connections_open == 0 &&
+           !(worker->driver->expects_more && worker->driver->expects_more(worker));
+}
+
 int event_loop_run(struct worker *worker)
 {
     struct event_loop loop = {.worker = worker};
@@ -320,7 +326,6 @@ int event_loop_run(struct worker *worker)
 
     if (!worker_open(worker))
         return EXIT_RUNTIME;
-    connection_inherit(worker);
     if (worker->mechanism->add_connection(worker->events, worker->wake_fd, TAG_WAKE) != 0) {
         log_errno("cannot watch the wake-up");
         return EXIT_RUNTIME;
@@ -331,7 +336,7 @@ int event_loop_run(struct worker *worker)
             return EXIT_RUNTIME;
         }
     }
-    while (!worker->shutting_down || worker->counters->connections_open > 0 || worker->senders > 0) {
+    while (!may_end(worker)) {
         int count;
 
         update_listening(&loop);
@@ -350,8 +355,8 @@ int event_loop_run(struct worker *worker)
             leaving = true;
             if (loop.listening)
                 stop_listening(&loop);
-            if (worker->leave)
-                worker->leave(worker);
+            if (worker->driver->leave)
+                worker->driver->leave(worker);
         }
         if (worker->closing_idle && !retired) {
             timers_for_each(&worker->timers, retire, worker);

@@ -25,6 +25,20 @@ union control {
     struct cmsghdr alignment;
 };
 
+/* Of this process: who has not said yet that it sends no more. */
+static unsigned senders;
+
+void handover_expect(unsigned count)
+{
+    senders = count;
+}
+
+bool handover_expects_more(const struct worker *worker)
+{
+    (void)worker;
+    return senders > 0;
+}
+
 int handover_open(int pair[2])
 {
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);
@@ -76,14 +90,14 @@ void handover_ask_for_place(int channel)
 
 static void make_place(struct worker *worker)
 {
-    struct connection *connection = recycle_choose(worker, 0);
+    struct connection *connection = recycle_choose(worker, NULL, NULL);
 
     if (connection)
         connection_retire(worker, &connection->timer);
 }
 
 /* Takes one connection over. Returns false when none waits. */
-static bool receive_one(struct worker *worker, int channel)
+static bool receive_one(struct worker *worker, int channel, void (*adopted)(struct connection *connection))
 {
     static _Thread_local char input[INPUT_MAX];
     char mode = 0;
@@ -95,6 +109,7 @@ static bool receive_one(struct worker *worker, int channel)
                              .msg_controllen = sizeof(control.bytes)};
     const ssize_t received = recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
     const struct cmsghdr *rights = received > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    struct connection *connection;
     int fd;
 
     if (received < 0 && errno != EAGAIN && errno != EINTR)
@@ -102,7 +117,7 @@ static bool receive_one(struct worker *worker, int channel)
     if (received <= 0)
         return false;
     if (mode == OF_END) {
-        worker->senders--;
+        senders--;
         return true;
     }
     if (mode == OF_WANT) {
@@ -116,12 +131,16 @@ static bool receive_one(struct worker *worker, int channel)
         return true;
     }
     memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
-    connection_adopt(worker, fd, mode == OF_BLOCKING, input, (size_t)received - 1);
+    connection = connection_adopt(worker, fd, mode == OF_BLOCKING, input, (size_t)received - 1);
+    if (connection && adopted)
+        adopted(connection);
+    if (connection)
+        connection_serve_adopted(worker, connection);
     return true;
 }
 
-void handover_receive(struct worker *worker, int channel)
+void handover_receive(struct worker *worker, int channel, void (*adopted)(struct connection *connection))
 {
-    while (receive_one(worker, channel)) {
+    while (receive_one(worker, channel, adopted)) {
     }
 }

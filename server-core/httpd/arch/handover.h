@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct connection;
 struct worker;
 
 /* Makes a pair of connected sockets, [0] to send and [1] to receive; neither blocks. Returns 0, or -1. */
@@ -27,8 +28,14 @@ void handover_end(int channel);
 /* Asks the receiver to close an idle connection, if it has one, to make room for another (recycle.h). */
 void handover_ask_for_place(int channel);
 
-/* Takes all connections that wait in the channel over into the worker and serves their input. They are marked
- * as forwarded. Who sends no more is no longer among worker->senders. */
-void handover_receive(struct worker *worker, int channel);
+/* Notes how many others send connections to this process. */
+void handover_expect(unsigned count);
+
+/* For a driver (driver.h): says whether some of them have not said yet that they send no more. */
+bool handover_expects_more(const struct worker *worker);
+
+/* Takes all connections that wait in the channel over into the worker and serves their input. `adopted`, if
+ * it is not NULL, is called with each before that. */
+void handover_receive(struct worker *worker, int channel, void (*adopted)(struct connection *connection));
 
 #endif

@@ -3,7 +3,6 @@
  */
 #include "httpd/arch/helpers.h"
 
-#include "httpd/connection.h"
 #include "httpd/file_open.h"
 #include "httpd/http/path.h"
 #include "httpd/log.h"
@@ -35,7 +34,7 @@ struct completion_message {
 
 struct job {
     struct job *next;
-    struct connection *connection;
+    struct helped_connection *connection;
     size_t length; /* of the message */
     struct request_message message;
 };
@@ -43,7 +42,7 @@ struct job {
 struct helpers {
     struct worker *worker;
     const struct helper_channels *channels;
-    void (*done)(struct worker *worker, struct connection *connection, off_t to);
+    void (*done)(struct worker *worker, struct helped_connection *connection, off_t to);
     uint64_t last_job;
     struct job *first, **last; /* that wait for a helper */
     struct job *current[];     /* of each helper; NULL: it is idle */
@@ -62,7 +61,8 @@ bool helper_channels_open(struct helper_channels *channels, unsigned count)
 }
 
 struct helpers *helpers_create(struct worker *worker, const struct helper_channels *channels,
-                               void (*done)(struct worker *worker, struct connection *connection, off_t to))
+                               void (*done)(struct worker *worker, struct helped_connection *connection,
+                                            off_t to))
 {
     struct helpers *helpers = calloc(1, sizeof(*helpers) + channels->count * sizeof(*helpers->current));
 
@@ -118,7 +118,7 @@ static void dispatch(struct helpers *helpers)
     }
 }
 
-bool helpers_ask(struct helpers *helpers, struct connection *connection, const char *path, off_t from,
+bool helpers_ask(struct helpers *helpers, struct helped_connection *connection, const char *path, off_t from,
                  off_t to)
 {
     struct counters *counters = helpers->worker->counters;
@@ -139,7 +139,8 @@ bool helpers_ask(struct helpers *helpers, struct connection *connection, const c
     counters->queue_length++;
     if (counters->queue_length > counters->queue_length_max)
         counters->queue_length_max = counters->queue_length;
-    connection_suspend(helpers->worker, connection, job->message.job);
+    connection->job = job->message.job;
+    connection_suspend(helpers->worker, &connection->connection);
     dispatch(helpers);
     return true;
 }
@@ -147,7 +148,7 @@ bool helpers_ask(struct helpers *helpers, struct connection *connection, const c
 static void finish(struct helpers *helpers, struct job *job)
 {
     /* The structure may by now belong to another connection, or to the same with another job. */
-    if (job->connection->state == WAITING && job->connection->job == job->message.job)
+    if (job->connection->connection.state == WAITING && job->connection->job == job->message.job)
         helpers->done(helpers->worker, job->connection, job->message.to);
     free(job);
 }

@@ -13,14 +13,21 @@
 #ifndef TRIMTAB_HTTPD_ARCH_HELPERS_H
 #define TRIMTAB_HTTPD_ARCH_HELPERS_H
 
+#include "httpd/connection.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct connection;
 struct helpers;
 struct worker;
+
+/* A connection that may wait for a helper. */
+struct helped_connection {
+    struct connection connection;
+    uint64_t job; /* that it is WAITING for */
+};
 
 /* The descriptors between an event loop and `count` helpers, made before either is forked. */
 struct helper_channels {
@@ -35,11 +42,12 @@ bool helper_channels_open(struct helper_channels *channels, unsigned count);
 
 /* The event loop's side. `done` is called with a connection that has waited, for a job up to `to`. */
 struct helpers *helpers_create(struct worker *worker, const struct helper_channels *channels,
-                               void (*done)(struct worker *worker, struct connection *connection, off_t to));
+                               void (*done)(struct worker *worker, struct helped_connection *connection,
+                                            off_t to));
 
 /* Has a helper open `path` and read it from `from` up to `to`, and suspends the connection until then.
  * Returns false when there is no memory. */
-bool helpers_ask(struct helpers *helpers, struct connection *connection, const char *path, off_t from,
+bool helpers_ask(struct helpers *helpers, struct helped_connection *connection, const char *path, off_t from,
                  off_t to);
 
 /* Reads completions; to be called when channels->completions[0] is readable. */

@@ -83,12 +83,13 @@ static void *work(void *argument)
 
     worker_pin(worker);
     while (queue_pop(&knot->jobs, &item, 1, 1, -1, &worker->counters->lock_waits) == 1) {
-        struct connection *connection = ((struct user_thread *)item)->connection;
+        struct user_thread *thread = item;
+        struct connection *connection = &thread->own->connection;
 
         if (connection->state == WAITING)
-            user_thread_open(item);
+            user_thread_open(thread);
         else
-            connection->outcome = (uint8_t)reply_send(connection, worker->counters);
+            thread->outcome = reply_send(connection, NULL, worker->counters);
         if (!queue_push(&knot->done, &item, 1, &worker->counters->lock_waits))
             log_line("the queue of finished jobs is full: a connection is lost");
         if (!atomic_exchange(&knot->done_told, true))
@@ -103,7 +104,7 @@ static void *work(void *argument)
 /* Resumes the threads whose jobs are done. */
 static void jobs_done(struct worker *worker)
 {
-    struct knot *knot = (struct knot *)worker->user_scheduler;
+    struct knot *knot = (struct knot *)worker->own;
     void *threads[BATCH];
     eventfd_t value;
     size_t count;
@@ -137,8 +138,8 @@ static enum send_outcome send_by_worker(struct user_thread *thread)
     struct worker *worker = thread->scheduler->worker;
 
     if (worker->sendfile == SENDFILE_OFF)
-        return reply_send(thread->connection, worker->counters);
-    return ask_worker(thread) ? (enum send_outcome)thread->connection->outcome : SEND_FAILED;
+        return reply_send(&thread->own->connection, NULL, worker->counters);
+    return ask_worker(thread) ? thread->outcome : SEND_FAILED;
 }
 
 static void open_by_worker(struct user_thread *thread)
@@ -222,5 +223,6 @@ const struct architecture architecture_knot = {
     .knobs = UNDERSTOOD,
     .lay_out = lay_out,
     .describe_row = describe_row,
+    .driver = &user_threads_driver,
     .run = run,
 };

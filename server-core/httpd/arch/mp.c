@@ -51,5 +51,6 @@ const struct architecture architecture_mp = {
     .workers_default = 32, /* as many as Flash's MP had for each main process in the seeds' report 004 */
     .check = check,
     .lay_out = lay_out,
+    .driver = &driver_blocking_loop,
     .run = run,
 };

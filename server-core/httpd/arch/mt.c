@@ -225,5 +225,6 @@ const struct architecture architecture_mt = {
     .workers_default = 64,
     .lay_out = lay_out,
     .describe_row = describe_row,
+    .driver = &driver_blocking_loop,
     .run = run,
 };

@@ -147,6 +147,8 @@ static int run(struct worker *worker)
         shared_symped_join(worker);
     own = config_of_copy(worker->config, copy);
     worker->architecture = copied(worker->config);
+    if (worker->architecture->driver)
+        worker->driver = worker->architecture->driver;
     worker->config = &own;
     worker->layout = architecture_layout(&own);
     worker->process /= copies;

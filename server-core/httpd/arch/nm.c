@@ -62,7 +62,7 @@ static enum send_outcome send_here(struct user_thread *thread)
     struct counters *counters = thread->scheduler->worker->counters;
     struct counters own = {0};
     const uint64_t call = processor_enter(processor);
-    const enum send_outcome outcome = reply_send(thread->connection, &own);
+    const enum send_outcome outcome = reply_send(&thread->own->connection, NULL, &own);
 
     processor_leave(processor, call);
     counters->bytes_sent += own.bytes_sent;
@@ -87,7 +87,7 @@ static void open_here(struct user_thread *thread)
 
 static void returning(struct worker *worker)
 {
-    processor_let_return((struct processor *)worker->user_scheduler);
+    processor_let_return((struct processor *)worker->own);
 }
 
 /* Prepares a processor with the worker of row `row`. */
@@ -167,5 +167,6 @@ const struct architecture architecture_nm = {
     .knobs = UNDERSTOOD,
     .lay_out = lay_out,
     .describe_row = describe_row,
+    .driver = &user_threads_driver,
     .run = run,
 };

@@ -15,7 +15,7 @@
  *
  * A connection belongs to one reader, which alone keeps its timer, moves it from state to state and closes
  * it. It travels by queue, and is at any time in the hands of one thread, in one queue, or in the kernel's
- * interest set only: one bit of connection->posted says which (pipeline.h). So there is no lock on a
+ * interest set only: one bit of what is posted about it says which (pipeline.h). So there is no lock on a
  * connection, and no queue can overflow: there are no more items than descriptors.
  *
  * HYBRID. With `affinity` the stages that do network I/O are partitioned: each CPU in the list has `readers`
@@ -135,7 +135,6 @@ static bool prepare_readers(struct pipeline *pipeline, size_t capacity)
             !queue_init(&reader->queue, capacity, reader->stage.worker->counters) ||
             (i > 0 && !open_further_reader(pipeline, reader->stage.worker)))
             return false;
-        reader->stage.worker->hands_over_replies = true;
         reader->write = &pipeline->write_queues[i % pipeline->partitions % pipeline->write_queue_count];
     }
     return true;
@@ -294,5 +293,6 @@ const struct architecture architecture_pipeline = {
     .check = check,
     .lay_out = lay_out,
     .describe_row = describe_row,
+    .driver = &pipeline_driver,
     .run = run,
 };

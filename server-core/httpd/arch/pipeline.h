@@ -13,8 +13,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A connection, which several threads have a hand in. */
+struct pipeline_connection {
+    struct connection connection;
+    uint16_t listener;       /* index of the one that accepted it */
+    uint8_t outcome;         /* enum send_outcome of the writer that sent */
+    bool expired;            /* it was cut off because its reply made no progress */
+    bool in_write_set;       /* the one in which only replies that block are watched */
+    _Atomic bool blocked;    /* it waits to become writable */
+    _Atomic uint32_t posted; /* from here on what stays when the structure is used again */
+    unsigned home;           /* row of the reader that it belongs to; never changes */
+};
+
 /*
- * connection->posted. A connection with POSTED_BUSY is in the hands of a stage, or in exactly one queue; one
+ * What is posted. A connection with POSTED_BUSY is in the hands of a stage, or in exactly one queue; one
  * without is in the hands of the kernel's interest sets alone, and whoever sets the bit has to see that it
  * gets into the queue of its reader. The lower bits are flags of io/events.h that the reader has yet to see.
  */
@@ -97,6 +109,9 @@ void *pipeline_read(void *stage);
 void *pipeline_write_poll(void *stage);
 void *pipeline_write(void *stage);
 
+/* How its connections are allocated and replies go to Write. */
+extern const struct driver pipeline_driver;
+
 /* Has a reader look at the settings. */
 void pipeline_wake_reader(struct pipeline *pipeline, unsigned reader, uint64_t *lock_waits);
 
@@ -105,7 +120,7 @@ void pipeline_release_quota(struct pipeline *pipeline, unsigned listener);
 
 /* Has Write Poll report when the connection, which the caller holds, is writable. It is not the caller's any
  * more when this returns. Returns false, and leaves it to the caller, on failure. */
-bool pipeline_await_writable(struct pipeline *pipeline, struct connection *connection);
+bool pipeline_await_writable(struct pipeline *pipeline, struct pipeline_connection *connection);
 
 /* Has Read Poll watch the process's wake-up. Returns false with errno set on failure. */
 bool pipeline_watch_wake(struct pipeline *pipeline);

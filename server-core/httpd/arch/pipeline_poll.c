@@ -77,7 +77,8 @@ static void distribute(struct pipeline *pipeline, const struct event *events, in
         size_t length = 0;
 
         for (int i = 0; i < count; i++) {
-            struct connection *connection = connection_of_tag(events[i].tag);
+            struct pipeline_connection *connection =
+                (struct pipeline_connection *)connection_of_tag(events[i].tag);
 
             if (events[i].tag == TAG_WAKE || connection->home != reader)
                 continue;
@@ -121,14 +122,14 @@ void *pipeline_read_poll(void *argument)
     return NULL;
 }
 
-bool pipeline_await_writable(struct pipeline *pipeline, struct connection *connection)
+bool pipeline_await_writable(struct pipeline *pipeline, struct pipeline_connection *connection)
 {
     struct epoll_event event = {.events = EPOLLOUT | EPOLLONESHOT, .data.ptr = connection};
     const int operation = connection->in_write_set ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 
     connection->in_write_set = true;
     atomic_store(&connection->blocked, true);
-    return epoll_ctl(pipeline->write_set, operation, connection->fd, &event) == 0;
+    return epoll_ctl(pipeline->write_set, operation, connection->connection.fd, &event) == 0;
 }
 
 /* Puts connections into the writers' queue of their reader. */
@@ -139,7 +140,7 @@ static void distribute_writable(struct pipeline *pipeline, struct epoll_event *e
         size_t length = 0;
 
         for (int j = 0; j < count; j++) {
-            struct connection *connection = events[j].data.ptr;
+            struct pipeline_connection *connection = events[j].data.ptr;
 
             if (connection && pipeline->readers[connection->home].write == &pipeline->write_queues[i]) {
                 atomic_store(&connection->blocked, false);

@@ -11,11 +11,30 @@
 #include "common/clock.h"
 #include "httpd/log.h"
 #include "httpd/recycle.h"
+#include "httpd/reply.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #define SHED_FILES 16 /* cached files closed to make room for connections */
+
+/* Its structures stay with the reader that has made them. */
+static struct connection *allocate(struct worker *worker)
+{
+    struct pipeline_connection *chunk = calloc(CONNECTIONS_PER_CHUNK, sizeof(*chunk));
+
+    for (size_t i = 0; chunk && i < CONNECTIONS_PER_CHUNK; i++)
+        chunk[i].home = worker->row;
+    return (struct connection *)chunk;
+}
+
+/* Replies wait in `replies` until the reader is done with their connections. */
+const struct driver pipeline_driver = {
+    .connection_bytes = sizeof(struct pipeline_connection),
+    .fresh_bytes = offsetof(struct pipeline_connection, posted),
+    .allocate = allocate,
+    .send = reply_leave_to_others,
+};
 
 static void hand_over_replies(struct reader *reader)
 {
@@ -27,43 +46,44 @@ static void hand_over_replies(struct reader *reader)
 
 /* Lets go of a connection that the reader holds: to Write if there is a reply, to the interest set if there
  * is nothing to do for it, or for good. Until then it runs. */
-static void dispose(struct reader *reader, struct connection *connection)
+static void dispose(struct reader *reader, struct pipeline_connection *own)
 {
     struct worker *worker = reader->stage.worker;
+    struct connection *connection = &own->connection;
 
     for (;;) {
         uint32_t expected = POSTED_BUSY;
 
-        if (worker->closing_idle && connection->state == READING && !connection->leftover)
+        if (worker->closing_idle && connection_is_idle(connection))
             connection_retire(worker, &connection->timer);
         if (connection->state == SENDING) {
             connection_pace(worker, connection);
-            reader->replies[reader->reply_count++] = connection;
+            reader->replies[reader->reply_count++] = own;
             if (reader->reply_count == PIPELINE_BATCH)
                 hand_over_replies(reader);
             return;
         }
         if (connection->state == CLOSED) {
-            atomic_store(&connection->posted, 0);
-            pipeline_release_quota(reader->stage.pipeline, connection->listener);
+            atomic_store(&own->posted, 0);
+            pipeline_release_quota(reader->stage.pipeline, own->listener);
             return;
         }
-        if (atomic_compare_exchange_strong(&connection->posted, &expected, 0))
+        if (atomic_compare_exchange_strong(&own->posted, &expected, 0))
             return;
-        connection_run(worker, connection, atomic_fetch_and(&connection->posted, POSTED_BUSY) & ~POSTED_BUSY);
+        connection_run(worker, connection, atomic_fetch_and(&own->posted, POSTED_BUSY) & ~POSTED_BUSY);
     }
 }
 
 /* A reply has been sent, or not. */
-static void take_back(struct reader *reader, struct connection *connection)
+static void take_back(struct reader *reader, struct pipeline_connection *own)
 {
     struct worker *worker = reader->stage.worker;
 
-    if (connection->expired && connection->outcome == SEND_FAILED)
-        connection_close(worker, connection, CLOSED_BY_TIMEOUT);
+    if (own->expired && own->outcome == SEND_FAILED)
+        connection_close(worker, &own->connection, CLOSED_BY_TIMEOUT);
     else
-        connection_sent(worker, connection, connection->outcome);
-    dispose(reader, connection);
+        connection_sent(worker, &own->connection, own->outcome);
+    dispose(reader, own);
 }
 
 static void open_connection(struct reader *reader, int fd, uint16_t listener)
@@ -72,40 +92,41 @@ static void open_connection(struct reader *reader, int fd, uint16_t listener)
     struct connection *connection = connection_open(worker, fd, worker->sendfile == SENDFILE_BLOCKING);
 
     if (connection)
-        connection->listener = listener;
+        ((struct pipeline_connection *)connection)->listener = listener;
     else
         pipeline_release_quota(reader->stage.pipeline, listener);
 }
 
 static void work(struct reader *reader, void *item)
 {
-    struct connection *connection = item;
+    struct pipeline_connection *own = item;
 
     if (item == ITEM_LOOK)
         return;
     if (item_is_socket(item)) {
         open_connection(reader, item_socket(item), item_listener(item));
-    } else if (connection->state == CLOSED) {
+    } else if (own->connection.state == CLOSED) {
         /* The event was under way when the connection was closed. */
-        atomic_store(&connection->posted, 0);
-    } else if (connection->state == SENDING) {
-        take_back(reader, connection);
+        atomic_store(&own->posted, 0);
+    } else if (own->connection.state == SENDING) {
+        take_back(reader, own);
     } else {
-        dispose(reader, connection);
+        dispose(reader, own);
     }
 }
 
 /* If the peer has taken too little of its reply, cuts the socket off, whereupon Write Poll and Write bring
  * the connection back. Who waits for a writer is not to blame; and a blocking send has a timeout of its own.
  */
-static void expired_while_sending(struct worker *worker, struct connection *connection)
+static void expired_while_sending(struct worker *worker, struct pipeline_connection *own)
 {
-    const bool blocked = atomic_load(&connection->blocked);
+    struct connection *connection = &own->connection;
+    const bool blocked = atomic_load(&own->blocked);
 
     if (blocked && connection_keeps_pace(worker, connection))
         return;
-    if (blocked && !connection->expired) {
-        connection->expired = true;
+    if (blocked && !own->expired) {
+        own->expired = true;
         shutdown(connection->fd, SHUT_RDWR);
     }
     timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->request_timeout_ns);
@@ -115,14 +136,14 @@ static void expired(void *user, struct timer *timer)
 {
     struct reader *reader = user;
     struct worker *worker = reader->stage.worker;
-    struct connection *connection = connection_of_timer(timer);
+    struct pipeline_connection *own = (struct pipeline_connection *)connection_of_timer(timer);
     uint32_t idle = 0;
 
-    if (connection->state == SENDING) {
-        expired_while_sending(worker, connection);
-    } else if (atomic_compare_exchange_strong(&connection->posted, &idle, POSTED_BUSY)) {
+    if (own->connection.state == SENDING) {
+        expired_while_sending(worker, own);
+    } else if (atomic_compare_exchange_strong(&own->posted, &idle, POSTED_BUSY)) {
         connection_expired(worker, timer);
-        dispose(reader, connection);
+        dispose(reader, own);
     } else {
         /* It is in the queue of this reader: see first what has happened to it. */
         timers_set(&worker->timers, timer, worker->now_ns);
@@ -133,14 +154,19 @@ static void expired(void *user, struct timer *timer)
 static void retire(void *user, struct timer *timer)
 {
     struct reader *reader = user;
-    struct connection *connection = connection_of_timer(timer);
+    struct pipeline_connection *own = (struct pipeline_connection *)connection_of_timer(timer);
     uint32_t idle = 0;
 
-    if (connection->state == READING &&
-        atomic_compare_exchange_strong(&connection->posted, &idle, POSTED_BUSY)) {
+    if (own->connection.state == READING &&
+        atomic_compare_exchange_strong(&own->posted, &idle, POSTED_BUSY)) {
         connection_retire(reader->stage.worker, timer);
-        dispose(reader, connection);
+        dispose(reader, own);
     }
+}
+
+static bool came_from(const struct connection *connection, const void *listener)
+{
+    return ((const struct pipeline_connection *)connection)->listener == *(const unsigned *)listener;
 }
 
 /* Closes an idle connection for each acceptor that wants a place, if this reader has one. */
@@ -151,7 +177,7 @@ static void recycle(struct reader *reader)
     for (unsigned i = 0; i < pipeline->acceptor_count; i++) {
         struct acceptor *acceptor = &pipeline->acceptors[i];
         struct connection *connection =
-            atomic_load(&acceptor->recycling) ? recycle_choose(reader->stage.worker, (uint16_t)i) : NULL;
+            atomic_load(&acceptor->recycling) ? recycle_choose(reader->stage.worker, came_from, &i) : NULL;
 
         if (connection && atomic_exchange(&acceptor->recycling, false))
             retire(reader, &connection->timer);

@@ -17,15 +17,17 @@
 /* Sends; returns true if the connection is to go back to its reader. */
 static bool send_reply(struct stage *stage, struct turns *turns, struct connection *connection)
 {
-    connection->outcome = (uint8_t)reply_send(connection, stage->worker->counters);
-    if (connection->outcome == SEND_PAUSED)
+    struct pipeline_connection *own = (struct pipeline_connection *)connection;
+
+    own->outcome = (uint8_t)reply_send(connection, NULL, stage->worker->counters);
+    if (own->outcome == SEND_PAUSED)
         turns_append(turns, connection);
-    if (connection->outcome != SEND_BLOCKED)
-        return connection->outcome != SEND_PAUSED;
-    if (pipeline_await_writable(stage->pipeline, connection))
+    if (own->outcome != SEND_BLOCKED)
+        return own->outcome != SEND_PAUSED;
+    if (pipeline_await_writable(stage->pipeline, own))
         return false;
     log_errno("cannot watch a connection");
-    connection->outcome = SEND_FAILED;
+    own->outcome = SEND_FAILED;
     return true;
 }
 
@@ -58,7 +60,7 @@ static void give_back(struct pipeline *pipeline, void **connections, size_t coun
         size_t length = 0;
 
         for (size_t i = 0; i < count; i++) {
-            if (((struct connection *)connections[i])->home == reader)
+            if (((struct pipeline_connection *)connections[i])->home == reader)
                 batch[length++] = connections[i];
         }
         if (!queue_push(&pipeline->readers[reader].queue, batch, length, lock_waits))

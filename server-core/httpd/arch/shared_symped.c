@@ -32,11 +32,16 @@ static const enum knob_id UNDERSTOOD[] = {
     KNOB_COUNT,
 };
 
+/* What all processes share. */
 struct common {
     struct connection_pool *pool;
     unsigned caches;
     struct file_table *tables[];
 };
+
+/* Of this process. */
+static struct connection_pool *pool;
+static unsigned owner; /* its number there */
 
 bool shared_symped_check(const struct config *config)
 {
@@ -95,14 +100,28 @@ void shared_symped_join(struct worker *worker)
 
     worker->table = common->tables[worker->process % common->caches];
     worker->table_holder = worker->process / common->caches;
-    worker->connection_pool = common->pool;
-    worker->connection_owner = worker->process;
+    pool = common->pool;
+    owner = worker->process;
 }
+
+static struct connection *allocate(struct worker *worker)
+{
+    (void)worker;
+    return connection_pool_take(pool, owner);
+}
+
+/* Its connections are kept where the master can see them. */
+static const struct driver driver = {
+    .connection_bytes = sizeof(struct connection),
+    .fresh_bytes = sizeof(struct connection),
+    .allocate = allocate,
+};
 
 static int run(struct worker *worker)
 {
     if (!worker->table) /* has joined already if this is a copy */
         shared_symped_join(worker);
+    connection_pool_for_each(pool, owner, connection_add_chunk, worker); /* of who was here before */
     return event_loop_run(worker);
 }
 
@@ -135,5 +154,6 @@ const struct architecture architecture_shared_symped = {
     .prepare = prepare,
     .choose_listeners = parts_choose_listeners,
     .bury = shared_symped_bury,
+    .driver = &driver,
     .run = run,
 };

@@ -14,6 +14,7 @@
 #include "httpd/arch/architecture.h"
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/handover.h"
+#include "httpd/connection.h"
 #include "httpd/log.h"
 #include "httpd/master.h"
 #include "httpd/worker.h"
@@ -318,8 +319,14 @@ static void receive(struct worker *worker)
 {
     const struct common *common = worker->common;
 
-    handover_receive(worker, common->channels[worker->process][1]);
+    handover_receive(worker, common->channels[worker->process][1], NULL);
 }
+
+static const struct driver driver = {
+    .connection_bytes = sizeof(struct connection),
+    .fresh_bytes = sizeof(struct connection),
+    .expects_more = handover_expects_more,
+};
 
 static int run(struct worker *worker)
 {
@@ -328,7 +335,7 @@ static int run(struct worker *worker)
     if (worker->process == worker->layout.serving)
         return run_scheduler(worker);
     worker->listener_count = 0;
-    worker->senders = 1;
+    handover_expect(1);
     worker->sources[worker->source_count++] =
         (struct worker_source){.fd = common->channels[worker->process][1], .ready = receive};
     return event_loop_run(worker);
@@ -344,5 +351,6 @@ const struct architecture architecture_smped = {
     .describe_row = describe_row,
     .prepare = prepare,
     .release = release,
+    .driver = &driver,
     .run = run,
 };

@@ -42,8 +42,7 @@ static const enum knob_id UNDERSTOOD[] = {
     KNOB_CACHE_ENTRIES, KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_REUSEPORT,    KNOB_COUNT,
 };
 
-/* The connection code knows it as an event set: it arms and closes connections through it. */
-struct event_set {
+struct queues {
     struct worker *worker;
     struct uring uring;
     struct accept_queue accept_queue;
@@ -62,155 +61,160 @@ static bool is_long_enough(const struct connection *connection)
     return fstat(connection->file->fd, &status) == 0 && status.st_size >= connection->end;
 }
 
-/* Sends what is to be sent next, from memory. */
-static void send_next(struct event_set *set, struct connection *connection)
+/* Has the ring send what is to be sent next, from memory. For the driver. */
+static enum send_outcome send_by_ring(struct worker *worker, struct connection *connection)
 {
+    struct queues *queues = worker->own;
+    const bool has_range = connection->offset < connection->end;
     const char *contents = NULL;
 
-    if (connection->offset < connection->end && !is_long_enough(connection)) {
-        reply_settle(set->worker, connection, SEND_TRUNCATED);
-        return;
-    }
-    if (connection->offset < connection->end)
+    if (has_range && !is_long_enough(connection))
+        return SEND_TRUNCATED;
+    if (has_range)
         contents = file_table_map(connection->file);
-    if ((connection->offset < connection->end && !contents) ||
-        !uring_send(&set->uring, connection, contents)) {
+    if ((has_range && !contents) || !reply_own_head(connection) ||
+        !uring_send(&queues->uring, (struct uring_connection *)connection, contents)) {
         log_errno("no memory for a reply");
-        connection_close(set->worker, connection, CLOSED_BY_SERVER);
-        return;
+        connection_close(worker, connection, CLOSED_BY_SERVER);
+    } else {
+        connection_pace(worker, connection);
     }
-    connection_pace(set->worker, connection);
+    return SEND_ELSEWHERE;
 }
 
 /* Asks the kernel for what the connection needs after something has happened to it. */
-static void dispose(struct event_set *set, struct connection *connection)
+static void dispose(struct queues *queues, struct uring_connection *own)
 {
+    struct connection *connection = &own->connection;
     const bool paused = connection_pending_bytes(connection) > PENDING_MAX;
 
-    if (connection->state == SENDING && !connection->sending) {
-        if (connection->begun)
-            turns_append(&set->worker->turns, connection);
-        else
-            send_next(set, connection);
-    }
     if (connection->state == CLOSED) {
-        if (connection->receiving)
-            uring_cancel_receive(&set->uring, connection);
-        if (connection->sending)
-            uring_cancel_send(&set->uring, connection);
-        connection->generation++;
+        if (own->receiving)
+            uring_cancel_receive(&queues->uring, own);
+        if (own->sending)
+            uring_cancel_send(&queues->uring, own);
+        own->generation++;
     } else if (paused) {
         connection->linger = true; /* there may be more that has not been received */
-        if (connection->receiving && !connection->pausing)
-            connection->pausing = uring_cancel_receive(&set->uring, connection);
-    } else if (!connection->receiving && !connection->peer_closed) {
-        connection->pausing = false;
-        if (!uring_receive(&set->uring, connection))
+        if (own->receiving && !own->pausing)
+            own->pausing = uring_cancel_receive(&queues->uring, own);
+    } else if (!own->receiving && !connection->peer_closed) {
+        own->pausing = false;
+        if (!uring_receive(&queues->uring, own))
             log_errno("cannot receive"); /* its timeout ends it */
     }
 }
 
 /* The peer will send no more, or the connection is broken. */
-static void received_end(struct event_set *set, struct connection *connection)
+static void received_end(struct queues *queues, struct connection *connection)
 {
     connection->peer_closed = true;
     if (connection->state != SENDING) /* otherwise it may still want its reply */
-        connection_close(set->worker, connection,
+        connection_close(queues->worker, connection,
                          connection->state == LINGERING ? CLOSED_BY_SERVER : CLOSED_BY_CLIENT);
 }
 
-static void receive_completed(struct event_set *set, const struct completion *completion)
+static void receive_completed(struct queues *queues, const struct completion *completion)
 {
-    struct connection *connection = receiver_of(completion->user_data);
+    struct uring_connection *own = receiver_of(completion->user_data);
     const bool has_bytes = completion->flags & IORING_CQE_F_BUFFER;
 
-    if (connection) {
+    if (own) {
+        struct connection *connection = &own->connection;
+
         if (!(completion->flags & IORING_CQE_F_MORE))
-            connection->receiving = false;
+            own->receiving = false;
         if (completion->result > 0 && connection->state != LINGERING)
-            connection_received(set->worker, connection, uring_bytes(&set->uring, completion->flags),
+            connection_received(queues->worker, connection, uring_bytes(&queues->uring, completion->flags),
                                 (size_t)completion->result);
         else if (completion->result == 0 || (completion->result < 0 && completion->result != -ENOBUFS &&
                                              completion->result != -ECANCELED))
-            received_end(set, connection);
-        dispose(set, connection);
+            received_end(queues, connection);
+        dispose(queues, own);
     }
     if (has_bytes)
-        uring_recycle(&set->uring, completion->flags);
+        uring_recycle(&queues->uring, completion->flags);
 }
 
-/* What the result of a send means. */
-static enum send_outcome outcome_of(struct event_set *set, struct connection *connection, int result)
+/* What the result of a send means. What is left is sent when it is its turn: the ring waits for the socket.
+ */
+static enum send_outcome outcome_of(struct queues *queues, struct connection *connection, int result)
 {
     struct stat status;
 
-    if (result >= 0)
-        return reply_advance(connection, (size_t)result, set->worker->counters);
+    if (result >= 0) {
+        const enum send_outcome outcome = reply_advance(connection, (size_t)result, queues->worker->counters);
+
+        return outcome == SEND_BLOCKED ? SEND_PAUSED : outcome;
+    }
     if (result == -EAGAIN || result == -EINTR)
-        return SEND_BLOCKED;
+        return SEND_PAUSED;
     if (result == -EFAULT && connection->file && fstat(connection->file->fd, &status) == 0 &&
         status.st_size < connection->end)
         return SEND_TRUNCATED;
     return SEND_FAILED;
 }
 
-static void send_completed(struct event_set *set, const struct completion *completion)
+static void send_completed(struct queues *queues, const struct completion *completion)
 {
-    struct connection *connection = uring_sent(&set->uring, sending_of(completion->user_data));
+    struct uring_connection *own = uring_sent(&queues->uring, sending_of(completion->user_data));
+    struct connection *connection;
 
-    if (!connection)
+    if (!own)
         return;
-    connection_sent(set->worker, connection, outcome_of(set, connection, completion->result));
+    connection = &own->connection;
+    connection_sent(queues->worker, connection, outcome_of(queues, connection, completion->result));
     if (connection->peer_closed && connection->state == READING)
-        connection_close(set->worker, connection, CLOSED_BY_CLIENT);
-    dispose(set, connection);
+        connection_close(queues->worker, connection, CLOSED_BY_CLIENT);
+    dispose(queues, own);
 }
 
-static void woken(struct event_set *set, const struct completion *completion)
+static void woken(struct queues *queues, const struct completion *completion)
 {
     uint64_t drained;
 
-    if (read(set->worker->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
+    if (read(queues->worker->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
         log_errno("cannot read the wake-up");
-    if (!(completion->flags & IORING_CQE_F_MORE) && !uring_watch_wake(&set->uring, set->worker->wake_fd))
+    if (!(completion->flags & IORING_CQE_F_MORE) &&
+        !uring_watch_wake(&queues->uring, queues->worker->wake_fd))
         log_errno("cannot watch the wake-up");
 }
 
 /* Moves completions from the ring into the two queues. */
-static void collect(struct event_set *set)
+static void collect(struct queues *queues)
 {
-    struct counters *counters = set->worker->counters;
+    struct counters *counters = queues->worker->counters;
     struct completion completions[QUEUE_SIZE];
-    const unsigned count = uring_take(&set->uring, completions, QUEUE_SIZE);
+    const unsigned count = uring_take(&queues->uring, completions, QUEUE_SIZE);
 
     counters->events_returned += count;
-    set->work_count = 0;
+    queues->work_count = 0;
     for (unsigned i = 0; i < count; i++) {
         if (operation_of(completions[i].user_data) == OP_ACCEPT)
-            accept_queue_completed(&set->accept_queue, &completions[i]);
+            accept_queue_completed(&queues->accept_queue, &completions[i]);
         else if (operation_of(completions[i].user_data) != OP_IGNORED)
-            set->work[set->work_count++] = completions[i];
+            queues->work[queues->work_count++] = completions[i];
     }
-    if (set->work_count > counters->queue_length_max)
-        counters->queue_length_max = set->work_count;
+    if (queues->work_count > counters->queue_length_max)
+        counters->queue_length_max = queues->work_count;
 }
 
-static void work_through_queue(struct event_set *set)
+static void work_through_queue(struct queues *queues)
 {
-    set->worker->counters->queue_items += set->work_count;
-    set->worker->counters->queue_batches += set->work_count > 0;
-    for (unsigned i = 0; i < set->work_count; i++) {
-        const struct completion *completion = &set->work[i];
+    queues->worker->counters->queue_items += queues->work_count;
+    queues->worker->counters->queue_batches += queues->work_count > 0;
+    for (unsigned i = 0; i < queues->work_count; i++) {
+        const struct completion *completion = &queues->work[i];
 
         switch (operation_of(completion->user_data)) {
         case OP_RECEIVE:
-            receive_completed(set, completion);
+            receive_completed(queues, completion);
             break;
         case OP_SEND:
-            send_completed(set, completion);
+            send_completed(queues, completion);
             break;
         case OP_WAKE:
-            woken(set, completion);
+            woken(queues, completion);
             break;
         case OP_ACCEPT:
         case OP_IGNORED:
@@ -220,43 +224,43 @@ static void work_through_queue(struct event_set *set)
 }
 
 /* Submits, and takes what has come meanwhile. Returns false on failure. */
-static bool turn(struct event_set *set, int timeout_ms)
+static bool turn(struct queues *queues, int timeout_ms)
 {
-    set->worker->counters->event_calls++;
-    if (uring_wait(&set->uring, timeout_ms) != 0) {
+    queues->worker->counters->event_calls++;
+    if (uring_wait(&queues->uring, timeout_ms) != 0) {
         log_errno("cannot wait for completions");
         return false;
     }
-    worker_refresh(set->worker);
-    collect(set);
+    worker_refresh(queues->worker);
+    collect(queues);
     return true;
 }
 
-static bool work_phase(struct event_set *set)
+static bool work_phase(struct queues *queues)
 {
-    const uint64_t begun_ns = set->worker->now_ns;
+    const uint64_t begun_ns = queues->worker->now_ns;
 
-    for (int round = 0; set->work_count > 0; round++) {
-        work_through_queue(set);
-        set->work_count = 0;
-        if (round == WORK_ROUNDS || set->worker->now_ns - begun_ns > WORK_NS)
+    for (int round = 0; queues->work_count > 0; round++) {
+        work_through_queue(queues);
+        queues->work_count = 0;
+        if (round == WORK_ROUNDS || queues->worker->now_ns - begun_ns > WORK_NS)
             break;
-        if (!turn(set, 0))
+        if (!turn(queues, 0))
             return false;
     }
     return true;
 }
 
 /* Goes on with some of the replies that could, with about as many bytes as there are in a pass. */
-static void sending_phase(struct event_set *set)
+static void sending_phase(struct queues *queues)
 {
     struct connection *connection;
     off_t asked = 0;
 
-    while (asked < PASS_BYTES && (connection = turns_take(&set->worker->turns)) != NULL) {
+    while (asked < PASS_BYTES && (connection = turns_take(&queues->worker->turns)) != NULL) {
         asked += connection->end - connection->offset;
-        send_next(set, connection);
-        dispose(set, connection);
+        reply_continue(queues->worker, connection);
+        dispose(queues, (struct uring_connection *)connection);
     }
 }
 
@@ -264,130 +268,131 @@ static void sending_phase(struct event_set *set)
 
 static void expired(void *user, struct timer *timer)
 {
-    struct event_set *set = user;
+    struct queues *queues = user;
     struct connection *connection = connection_of_timer(timer);
 
-    if (connection_keeps_pace(set->worker, connection))
+    if (connection_keeps_pace(queues->worker, connection))
         return;
     if (connection->state == READING && connection_pending_bytes(connection) > 0)
-        reply_timeout(set->worker, connection);
-    connection_close(set->worker, connection,
+        reply_timeout(queues->worker, connection);
+    connection_close(queues->worker, connection,
                      connection->state == LINGERING ? CLOSED_BY_SERVER : CLOSED_BY_TIMEOUT);
-    dispose(set, connection);
+    dispose(queues, (struct uring_connection *)connection);
 }
 
 /* The server is to shut down: closes a connection that has nothing under way. */
 static void retire(void *user, struct timer *timer)
 {
-    struct event_set *set = user;
+    struct queues *queues = user;
     struct connection *connection = connection_of_timer(timer);
 
     if (connection->state == READING && connection_pending_bytes(connection) == 0) {
-        connection_close(set->worker, connection, CLOSED_BY_SERVER);
-        dispose(set, connection);
+        connection_close(queues->worker, connection, CLOSED_BY_SERVER);
+        dispose(queues, (struct uring_connection *)connection);
     }
 }
 
 /* How long the kernel may let us sleep. */
-static int wait_ms(const struct event_set *set)
+static int wait_ms(const struct queues *queues)
 {
     const int timers_ms =
-        set->worker->turns.first ? 0 : timers_wait_ms(&set->worker->timers, set->worker->now_ns);
-    const int accepting_ms = accept_queue_wait_ms(&set->accept_queue);
+        queues->worker->turns.first ? 0 : timers_wait_ms(&queues->worker->timers, queues->worker->now_ns);
+    const int accepting_ms = accept_queue_wait_ms(&queues->accept_queue);
 
     if (timers_ms < 0 || (accepting_ms >= 0 && accepting_ms < timers_ms))
         return accepting_ms;
     return timers_ms;
 }
 
-/* --- what connection.c calls --- */
+/* --- the driver --- */
 
-static int add_connection(struct event_set *set, int fd, uint64_t tag)
+static bool open_connection(struct worker *worker, struct connection *connection)
 {
-    struct connection *connection = connection_of_tag(tag);
+    struct queues *queues = worker->own;
 
-    connection->fd = fd;
-    return uring_receive(&set->uring, connection) ? 0 : -1;
+    return uring_receive(&queues->uring, (struct uring_connection *)connection);
 }
 
-static int watch(struct event_set *set, int fd, uint64_t tag, uint32_t interest)
+/* The operations that are under way say what is waited for. */
+static void watch(struct worker *worker, struct connection *connection)
 {
-    /* The operations that are under way say what is waited for. */
-    (void)set, (void)fd, (void)tag, (void)interest;
-    return 0;
+    (void)worker, (void)connection;
 }
 
-static void close_connection(struct event_set *set, int fd)
+static void close_connection(struct worker *worker, int fd)
 {
-    if (!uring_close_socket(&set->uring, fd))
+    struct queues *queues = worker->own;
+
+    if (!uring_close_socket(&queues->uring, fd))
         log_errno("cannot close a socket");
 }
 
-static void destroy(struct event_set *set)
-{
-    accept_queue_close(&set->accept_queue);
-    uring_close(&set->uring);
-    free(set);
-}
-
-static const struct event_mechanism completions = {
-    .name = "uring",
-    .destroy = destroy,
-    .add_connection = add_connection,
-    .close_connection = close_connection,
+static const struct driver driver = {
+    .connection_bytes = sizeof(struct uring_connection),
+    .fresh_bytes = offsetof(struct uring_connection, generation),
+    .open = open_connection,
     .watch = watch,
+    .close = close_connection,
+    .send = send_by_ring,
 };
 
-static struct event_set *create(struct worker *worker)
+static void destroy(struct queues *queues)
 {
-    struct event_set *set = calloc(1, sizeof(*set));
+    accept_queue_close(&queues->accept_queue);
+    uring_close(&queues->uring);
+    free(queues);
+}
+
+static struct queues *create(struct worker *worker)
+{
+    struct queues *queues = calloc(1, sizeof(*queues));
     const char *missing;
 
-    if (!set || !accept_queue_open(&set->accept_queue, worker, &set->uring)) {
+    if (!queues || !accept_queue_open(&queues->accept_queue, worker, &queues->uring)) {
         log_errno("cannot make a ring");
-        free(set);
+        free(queues);
         return NULL;
     }
-    set->worker = worker;
-    missing = uring_open(&set->uring);
+    queues->worker = worker;
+    missing = uring_open(&queues->uring);
     if (missing) {
         log_line("%s", missing);
-        accept_queue_close(&set->accept_queue);
-        free(set);
+        accept_queue_close(&queues->accept_queue);
+        free(queues);
         return NULL;
     }
-    return set;
+    return queues;
 }
 
 /* What the kernel may still accept for us is served, unless all is to end. */
-static bool may_end(const struct event_set *set)
+static bool may_end(const struct queues *queues)
 {
-    const struct worker *worker = set->worker;
+    const struct worker *worker = queues->worker;
 
     return worker->shutting_down && worker->counters->connections_open == 0 &&
-           (worker->closing_idle || accept_queue_is_over(&set->accept_queue));
+           (worker->closing_idle || accept_queue_is_over(&queues->accept_queue));
 }
 
-static int serve(struct event_set *set)
+static int serve(struct queues *queues)
 {
-    struct worker *worker = set->worker;
+    struct worker *worker = queues->worker;
     bool retired = false;
 
-    if (!uring_watch_wake(&set->uring, worker->wake_fd)) {
+    if (!uring_watch_wake(&queues->uring, worker->wake_fd)) {
         log_errno("cannot watch the wake-up");
         return EXIT_RUNTIME;
     }
-    while (!may_end(set)) {
-        accept_queue_update(&set->accept_queue);
-        if (!turn(set, wait_ms(set)))
+    while (!may_end(queues)) {
+        accept_queue_update(&queues->accept_queue);
+        if (!turn(queues, wait_ms(queues)))
             return EXIT_RUNTIME;
-        accept_queue_serve(&set->accept_queue, set->work_count, retire, set);
-        if (!work_phase(set))
+        accept_queue_serve(&queues->accept_queue, queues->work_count, retire, queues);
+        if (!work_phase(queues))
             return EXIT_RUNTIME;
-        sending_phase(set);
-        timers_expire(&worker->timers, worker->now_ns, expired, set);
+        sending_phase(queues);
+        timers_expire(&worker->timers, worker->now_ns, expired, queues);
         if (worker->closing_idle && !retired) {
-            timers_for_each(&worker->timers, retire, set);
+            timers_for_each(&worker->timers, retire, queues);
             retired = true;
         }
     }
@@ -396,17 +401,16 @@ static int serve(struct event_set *set)
 
 static int run(struct worker *worker)
 {
+    struct queues *queues;
     int exit_code;
 
     if (!worker_open(worker))
         return EXIT_RUNTIME;
-    worker->mechanism->destroy(worker->events);
-    worker->mechanism = &completions;
-    worker->events = create(worker);
-    if (!worker->events)
+    worker->own = queues = create(worker);
+    if (!queues)
         return EXIT_RUNTIME;
-    worker->hands_over_replies = true;
-    exit_code = serve(worker->events);
+    exit_code = serve(queues);
+    destroy(queues);
     worker_close(worker);
     return exit_code;
 }
@@ -443,5 +447,6 @@ const struct architecture architecture_uring = {
     .balances_accepting = true,
     .check = check,
     .lay_out = lay_out,
+    .driver = &driver,
     .run = run,
 };

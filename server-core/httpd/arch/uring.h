@@ -24,11 +24,21 @@
 /* What a completion is about; in the lowest bits of user_data. */
 enum operation { OP_IGNORED, OP_ACCEPT, OP_RECEIVE, OP_SEND, OP_WAKE };
 
+struct sending;
+
+struct uring_connection {
+    struct connection connection;
+    struct sending *sending; /* what the kernel is sending for it */
+    bool receiving;          /* the kernel receives for it until that is cancelled */
+    bool pausing;            /* that has been cancelled, for too much is pending already */
+    uint16_t generation;     /* how often the structure has been used; stays when it is used again */
+};
+
 /* A reply, or part of one, that the kernel is sending. It owns what it sends from: the connection may end. */
 struct sending {
-    struct connection *connection; /* NULL: it has ended */
+    struct uring_connection *own; /* NULL: it has ended */
     struct cached_file *file;
-    char *head;
+    const char *head;
     struct msghdr message;
     struct iovec pieces[2];
     struct sending *next_free;
@@ -108,21 +118,22 @@ unsigned uring_take(struct uring *uring, struct completion *completions, unsigne
  * when the kernel takes no more. */
 bool uring_accept(struct uring *uring, int listener, unsigned index, bool multishot);
 bool uring_cancel_accepts(struct uring *uring, unsigned index);
-bool uring_receive(struct uring *uring, struct connection *connection);
-bool uring_cancel_receive(struct uring *uring, struct connection *connection);
+bool uring_receive(struct uring *uring, struct uring_connection *own);
+bool uring_cancel_receive(struct uring *uring, const struct uring_connection *own);
 bool uring_watch_wake(struct uring *uring, int fd);
 
 /* Closes a socket after all that has been asked for before; if the kernel takes no more now, as soon as it
  * has taken that. Returns false when there is no memory to remember it. */
 bool uring_close_socket(struct uring *uring, int fd);
 
-/* Sends what is left of the connection's head and, up to a pass (httpd/reply.h), of its file, of which
- * `contents` is the memory. The operation takes them from the connection until uring_sent(). */
-bool uring_send(struct uring *uring, struct connection *connection, const char *contents);
-bool uring_cancel_send(struct uring *uring, struct connection *connection);
+/* Sends what is left of the connection's head, which is its own, and, up to a pass (httpd/reply.h), of its
+ * file, of which `contents` is the memory. The operation takes them from the connection until uring_sent().
+ */
+bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents);
+bool uring_cancel_send(struct uring *uring, struct uring_connection *own);
 
 /* Ends a sending: gives head and file back to its connection, if that has not ended, and returns it. */
-struct connection *uring_sent(struct uring *uring, struct sending *sending);
+struct uring_connection *uring_sent(struct uring *uring, struct sending *sending);
 
 /* The bytes of a receive completion, and giving their buffer back. */
 const char *uring_bytes(const struct uring *uring, uint32_t flags);
@@ -144,11 +155,11 @@ static inline struct sending *sending_of(uint64_t user_data)
 }
 
 /* User addresses have 47 bits, so the generation fits above. Returns NULL if that connection has ended. */
-static inline struct connection *receiver_of(uint64_t user_data)
+static inline struct uring_connection *receiver_of(uint64_t user_data)
 {
-    struct connection *connection = (struct connection *)(uintptr_t)(user_data & 0x0000FFFFFFFFFFF8);
+    struct uring_connection *own = (struct uring_connection *)(uintptr_t)(user_data & 0x0000FFFFFFFFFFF8);
 
-    return connection->generation == (uint16_t)(user_data >> 48) ? connection : NULL;
+    return own->generation == (uint16_t)(user_data >> 48) ? own : NULL;
 }
 
 #endif

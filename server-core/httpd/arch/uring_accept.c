@@ -129,7 +129,7 @@ static void make_places(struct accept_queue *queue, void (*retire)(void *user, s
 
     while (queue->length > 0 && !worker->closing_idle &&
            (int64_t)(worker->counters->connections_open + queue->length) > worker->max_connections &&
-           (connection = recycle_choose(worker, 0)) != NULL)
+           (connection = recycle_choose(worker, NULL, NULL)) != NULL)
         retire(user, &connection->timer);
     recycling_look(&queue->recycling, worker);
 }

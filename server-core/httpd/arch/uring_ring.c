@@ -109,11 +109,11 @@ void uring_close(struct uring *uring)
 }
 
 /* Receives one byte from a pair of sockets as connections will be received from. */
-static bool can_receive(struct uring *uring, struct connection *connection, int peer)
+static bool can_receive(struct uring *uring, struct uring_connection *own, int peer)
 {
     struct completion completion = {0};
 
-    return write(peer, "x", 1) == 1 && uring_receive(uring, connection) && uring_wait(uring, 1000) == 0 &&
+    return write(peer, "x", 1) == 1 && uring_receive(uring, own) && uring_wait(uring, 1000) == 0 &&
            uring_take(uring, &completion, 1) == 1 && completion.result == 1 &&
            completion.flags & IORING_CQE_F_MORE && *uring_bytes(uring, completion.flags) == 'x';
 }
@@ -136,7 +136,7 @@ const char *uring_unavailable(void)
     }
     io_uring_free_probe(probe);
     if (!missing && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0) {
-        if (!can_receive(&uring, &(struct connection){.fd = pair[0]}, pair[1]))
+        if (!can_receive(&uring, &(struct uring_connection){.connection = {.fd = pair[0]}}, pair[1]))
             missing = "the kernel lacks multishot receive requests (Linux 6.0)";
         close(pair[0]);
         close(pair[1]);
@@ -231,27 +231,27 @@ bool uring_cancel_accepts(struct uring *uring, unsigned index)
     return cancel(uring, (uint64_t)index << 3 | OP_ACCEPT, IORING_ASYNC_CANCEL_ALL);
 }
 
-static uint64_t receive_data(const struct connection *connection)
+static uint64_t receive_data(const struct uring_connection *own)
 {
-    return (uint64_t)connection->generation << 48 | (uint64_t)(uintptr_t)connection | OP_RECEIVE;
+    return (uint64_t)own->generation << 48 | (uint64_t)(uintptr_t)own | OP_RECEIVE;
 }
 
-bool uring_receive(struct uring *uring, struct connection *connection)
+bool uring_receive(struct uring *uring, struct uring_connection *own)
 {
-    struct io_uring_sqe *submission = next_submission(uring, receive_data(connection));
+    struct io_uring_sqe *submission = next_submission(uring, receive_data(own));
 
     if (!submission)
         return false;
-    io_uring_prep_recv_multishot(submission, connection->fd, NULL, 0, 0);
+    io_uring_prep_recv_multishot(submission, own->connection.fd, NULL, 0, 0);
     submission->flags |= IOSQE_BUFFER_SELECT;
     submission->buf_group = BUFFER_GROUP;
-    connection->receiving = true;
+    own->receiving = true;
     return true;
 }
 
-bool uring_cancel_receive(struct uring *uring, struct connection *connection)
+bool uring_cancel_receive(struct uring *uring, const struct uring_connection *own)
 {
-    return cancel(uring, receive_data(connection), 0);
+    return cancel(uring, receive_data(own), 0);
 }
 
 bool uring_watch_wake(struct uring *uring, int fd)
@@ -298,8 +298,9 @@ static struct sending *allocate_sending(struct uring *uring)
     return sending;
 }
 
-bool uring_send(struct uring *uring, struct connection *connection, const char *contents)
+bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents)
 {
+    struct connection *connection = &own->connection;
     struct sending *sending = allocate_sending(uring);
     struct io_uring_sqe *submission;
     size_t pieces = 0;
@@ -313,13 +314,13 @@ bool uring_send(struct uring *uring, struct connection *connection, const char *
         return false;
     }
     *sending = (struct sending){
-        .connection = connection,
+        .own = own,
         .file = connection->file,
         .head = connection->head,
     };
-    if (connection->head && connection->head_sent < connection->head_length)
+    if (connection->head_sent < connection->head_length)
         sending->pieces[pieces++] = (struct iovec){
-            .iov_base = connection->head + connection->head_sent,
+            .iov_base = (char *)(uintptr_t)(connection->head + connection->head_sent),
             .iov_len = connection->head_length - connection->head_sent,
         };
     if (connection->offset < connection->end) {
@@ -336,35 +337,35 @@ bool uring_send(struct uring *uring, struct connection *connection, const char *
     io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);
     connection->file = NULL;
     connection->head = NULL;
-    connection->sending = sending;
+    own->sending = sending;
     return true;
 }
 
-bool uring_cancel_send(struct uring *uring, struct connection *connection)
+bool uring_cancel_send(struct uring *uring, struct uring_connection *own)
 {
-    struct sending *sending = connection->sending;
+    struct sending *sending = own->sending;
 
-    sending->connection = NULL;
-    connection->sending = NULL;
+    sending->own = NULL;
+    own->sending = NULL;
     return cancel(uring, (uint64_t)(uintptr_t)sending | OP_SEND, 0);
 }
 
-struct connection *uring_sent(struct uring *uring, struct sending *sending)
+struct uring_connection *uring_sent(struct uring *uring, struct sending *sending)
 {
-    struct connection *connection = sending->connection;
+    struct uring_connection *own = sending->own;
 
-    if (connection) {
-        connection->file = sending->file;
-        connection->head = sending->head;
-        connection->sending = NULL;
+    if (own) {
+        own->connection.file = sending->file;
+        own->connection.head = sending->head;
+        own->sending = NULL;
     } else {
         if (sending->file)
             file_cache_release(sending->file);
-        free(sending->head);
+        free((char *)(uintptr_t)sending->head);
     }
     sending->next_free = uring->free_sendings;
     uring->free_sendings = sending;
-    return connection;
+    return own;
 }
 
 const char *uring_bytes(const struct uring *uring, uint32_t flags)

@@ -45,16 +45,17 @@ void user_thread_resume(struct user_thread *thread)
     free_threads(scheduler, SPARE_THREADS);
 }
 
-/* For worker->admit: whether a request can be served without waiting for a file to be opened. */
+/* For the driver: whether a request can be served without waiting for a file to be opened. */
 static bool admit(struct worker *worker, struct connection *connection, const struct request *request,
                   const char *input, size_t length)
 {
-    struct user_thread *thread = connection->user_thread;
-    const bool opened_now = connection->fetched;
+    struct user_connection *own = (struct user_connection *)connection;
+    struct user_thread *thread = own->thread;
+    const bool opened_now = own->opened;
     char path[PATH_BYTES_MAX], wanted[FILE_CACHE_PATH_MAX];
 
     (void)length;
-    connection->fetched = false;
+    own->opened = false;
     if (opened_now || path_decode(input + request->target_offset, request->target_length, path) < 0 ||
         !file_cache_would_wait(worker->cache, path, wanted))
         return true;
@@ -62,7 +63,7 @@ static bool admit(struct worker *worker, struct connection *connection, const st
     if (!thread->wanted)
         return true;
     thread->root = file_cache_root(worker->cache);
-    connection_suspend(worker, connection, 0);
+    connection_suspend(worker, connection);
     return false;
 }
 
@@ -88,7 +89,7 @@ static bool waits_for_event(enum send_outcome outcome)
 static void go_on(struct user_thread *thread)
 {
     struct worker *worker = thread->scheduler->worker;
-    struct connection *connection = thread->connection;
+    struct connection *connection = &thread->own->connection;
     enum send_outcome outcome = SEND_COMPLETE;
 
     while (connection->state == WAITING || (connection->state == SENDING && !waits_for_event(outcome))) {
@@ -99,7 +100,7 @@ static void go_on(struct user_thread *thread)
             thread->scheduler->open(thread);
             free(thread->wanted);
             thread->wanted = NULL;
-            connection->fetched = true;
+            thread->own->opened = true;
             connection_resume(worker, connection);
         }
     }
@@ -120,7 +121,7 @@ static void expire(struct worker *worker, struct connection *connection)
 static void act(struct user_thread *thread, uint32_t delivered)
 {
     struct worker *worker = thread->scheduler->worker;
-    struct connection *connection = thread->connection;
+    struct connection *connection = &thread->own->connection;
     const uint32_t events = delivered & (EVENT_READABLE | EVENT_WRITABLE | EVENT_PEER_CLOSED);
     const bool was_sending = connection->state == SENDING;
 
@@ -142,7 +143,7 @@ static void act(struct user_thread *thread, uint32_t delivered)
 
 static void serve(struct user_thread *thread)
 {
-    while (thread->connection->state != CLOSED) {
+    while (thread->own->connection.state != CLOSED) {
         uint32_t delivered;
 
         while (thread->delivered == 0) {
@@ -162,8 +163,8 @@ static void run(void *argument)
 
     for (;;) {
         serve(thread);
-        thread->connection->user_thread = NULL;
-        thread->connection = NULL;
+        thread->own->thread = NULL;
+        thread->own = NULL;
         thread->delivered = 0;
         thread->next_free = scheduler->free;
         scheduler->free = thread;
@@ -188,7 +189,7 @@ static struct user_thread *make_thread(struct user_scheduler *scheduler)
 }
 
 /* Gives a connection the thread that will serve it. Returns NULL when there is no memory. */
-static struct user_thread *assign(struct user_scheduler *scheduler, struct connection *connection)
+static struct user_thread *assign(struct user_scheduler *scheduler, struct user_connection *own)
 {
     struct user_thread *thread = scheduler->free;
 
@@ -199,9 +200,9 @@ static struct user_thread *assign(struct user_scheduler *scheduler, struct conne
         thread = make_thread(scheduler);
     }
     if (thread) {
-        thread->connection = connection;
+        thread->own = own;
         thread->waiting = true;
-        connection->user_thread = thread;
+        own->thread = thread;
     }
     return thread;
 }
@@ -211,12 +212,12 @@ static struct user_thread *assign(struct user_scheduler *scheduler, struct conne
 static bool continue_for(struct user_thread *thread, uint32_t delivered)
 {
     struct worker *worker = thread->scheduler->worker;
-    struct connection *connection = thread->connection;
+    struct connection *connection = &thread->own->connection;
     enum send_outcome outcome;
 
     if (delivered != EVENT_WRITABLE || !thread->waiting || thread->delivered || connection->state != SENDING)
         return false;
-    outcome = reply_send(connection, worker->counters);
+    outcome = reply_send(connection, NULL, worker->counters);
     if (!waits_for_event(outcome))
         return false; /* the thread will find the same */
     connection_sent(worker, connection, outcome);
@@ -225,13 +226,14 @@ static bool continue_for(struct user_thread *thread, uint32_t delivered)
 
 static void deliver(struct worker *worker, struct connection *connection, uint32_t what)
 {
-    struct user_scheduler *scheduler = worker->user_scheduler;
-    struct user_thread *thread = connection->user_thread;
+    struct user_scheduler *scheduler = worker->own;
+    struct user_connection *own = (struct user_connection *)connection;
+    struct user_thread *thread = own->thread;
 
     if (connection->state == CLOSED) /* while others ran that were before it in this turn */
         return;
     if (!thread)
-        thread = assign(scheduler, connection);
+        thread = assign(scheduler, own);
     if (!thread) {
         log_errno("no memory for a thread");
         connection_close(worker, connection, CLOSED_BY_SERVER);
@@ -244,14 +246,19 @@ static void deliver(struct worker *worker, struct connection *connection, uint32
         user_thread_resume(thread);
 }
 
+const struct driver user_threads_driver = {
+    .connection_bytes = sizeof(struct user_connection),
+    .fresh_bytes = sizeof(struct user_connection),
+    .admit = admit,
+    .send = reply_leave_to_others, /* to the connection's thread, when it has left the connection's code */
+    .deliver = deliver,
+};
+
 void user_threads_begin(struct user_scheduler *scheduler, struct worker *worker, struct fibre *fibre)
 {
     scheduler->worker = worker;
     scheduler->fibre = fibre;
-    worker->user_scheduler = scheduler;
-    worker->deliver = deliver;
-    worker->admit = admit;
-    worker->hands_over_replies = true;
+    worker->own = scheduler;
 }
 
 void user_threads_end(struct user_scheduler *scheduler)

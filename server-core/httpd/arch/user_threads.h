@@ -23,15 +23,23 @@
 
 struct user_scheduler;
 
+/* A connection that a user thread serves. */
+struct user_connection {
+    struct connection connection;
+    struct user_thread *thread; /* NULL: it has none yet */
+    bool opened;                /* the file that its request waited for */
+};
+
 #define USER_THREAD_MAPPINGS 2 /* of memory: a stack and its guard page (arch/fibre.c) */
 
 struct user_thread {
     struct user_scheduler *scheduler;
     struct fibre *fibre;
-    struct connection *connection; /* NULL: it is free */
-    uint32_t delivered;            /* what it has not looked at yet */
-    bool waiting;                  /* for that */
-    char *wanted;                  /* the file whose opening it has to wait for, below the directory root */
+    struct user_connection *own; /* its connection; NULL: it is free */
+    enum send_outcome outcome;   /* of what another kernel thread has sent for it */
+    uint32_t delivered;          /* what it has not looked at yet */
+    bool waiting;                /* for that */
+    char *wanted;                /* the file whose opening it has to wait for, below the directory root */
     int root;
     struct user_thread *next_free;
 };
@@ -53,7 +61,10 @@ struct user_scheduler {
     bool continuations;
 };
 
-/* Has the event loop of `worker` deliver to user threads. `fibre`: the one that it runs on. */
+/* How connections are delivered to user threads. */
+extern const struct driver user_threads_driver;
+
+/* Makes `scheduler` that of `worker`. `fibre`: the one that its event loop runs on. */
 void user_threads_begin(struct user_scheduler *scheduler, struct worker *worker, struct fibre *fibre);
 
 /* Frees the threads; all connections have ended. */

@@ -23,7 +23,8 @@ enum send_outcome {
     SEND_COMPLETE,
     SEND_BLOCKED,   /* the buffer of a non-blocking socket is full */
     SEND_PAUSED,    /* it may have room still, but others have their turn now (reply.h) */
-    SEND_HELD,      /* what follows must be looked at first (worker->may_send) */
+    SEND_HELD,      /* what follows must be looked at first (reply.h) */
+    SEND_ELSEWHERE, /* somebody else has it, and will say what has become of it (driver.h) */
     SEND_STALLED,   /* a blocking call was ended by its timeout */
     SEND_TRUNCATED, /* the file has become shorter than it was when it was opened */
     SEND_FAILED,    /* errno says why; the peer has gone */

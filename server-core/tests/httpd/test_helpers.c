@@ -2,7 +2,6 @@
  * Helper processes, seen from the event loop: a job that could not be sent.
  */
 #include "httpd/arch/helpers.h"
-#include "httpd/connection.h"
 #include "httpd/worker.h"
 #include "tests/unit.h"
 
@@ -12,21 +11,22 @@
 
 static unsigned done_count;
 
-static void done(struct worker *worker, struct connection *connection, off_t to)
+static void done(struct worker *worker, struct helped_connection *helped, off_t to)
 {
     (void)worker, (void)to;
-    connection->state = READING;
+    helped->connection.state = READING;
     done_count++;
 }
 
 static void test_helper_is_asked_again_after_a_send_has_failed(void **state)
 {
     static const struct event_mechanism edges = {.name = "edges"};
-    static struct worker worker = {.mechanism = &edges};
+    static struct worker worker = {.driver = &driver_usual, .mechanism = &edges};
     static struct counters counters;
     int requests[1][2];
     struct helper_channels channels = {.requests = requests};
-    struct connection connections[2] = {{.state = READING}, {.state = READING}};
+    struct helped_connection connections[2] = {{.connection = {.state = READING}},
+                                               {.connection = {.state = READING}}};
     char junk[256] = {0}, received[8192];
     struct helpers *helpers;
 
@@ -54,7 +54,7 @@ static void test_helper_is_asked_again_after_a_send_has_failed(void **state)
                          sizeof(completion));
         helpers_complete(helpers);
         assert_int_equal(done_count, job + 1);
-        assert_int_equal(connections[job].state, READING);
+        assert_int_equal(connections[job].connection.state, READING);
     }
     assert_int_equal(counters.queue_length, 0);
     helpers_destroy(helpers);
