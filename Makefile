@@ -152,7 +152,7 @@ SECONDS := 60
 fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up inputs for SECONDS per target; what breaks one is left in .build/fuzz
 	@[ -f $(CORE_FUZZ)/build.ninja ] || CC=clang $(BIN)/meson setup $(CORE_FUZZ) server-core -Dfuzz=true -Dtests=disabled -Dwerror=false -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 	@$(BIN)/ninja -C $(CORE_FUZZ) --quiet
-	@for target in request values config control sessions reply results trace; do \
+	@for target in protocol values config control sessions reply results trace; do \
 	  mkdir -p .build/fuzz/$$target; echo "$$target, $(SECONDS) s"; \
 	  $(CORE_FUZZ)/tests/fuzz/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=.build/fuzz/$$target- .build/fuzz/$$target server-core/tests/fuzz/corpus/$$target; done

@@ -14,18 +14,18 @@
 #ifndef TRIMTAB_HTTPD_ACCESS_LOG_H
 #define TRIMTAB_HTTPD_ACCESS_LOG_H
 
+#include "httpd/http/reply.h"
 #include "httpd/http/request.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
+#include <time.h>
 
 #define ACCESS_LOG_INTERVAL_MS 50 /* between two collections */
 
-struct connection;
+struct log_entry;
 struct log_ring;
 struct log_rings;
-struct worker;
 
 /* --- in the master --- */
 
@@ -65,15 +65,13 @@ struct log_part {
 bool access_log_append(struct log_ring *ring, const struct log_part *parts, size_t count);
 
 /* Notes what is known of a request (whose head begins at `data`; NULL: it never came) when its reply begins:
- * all but the outcome. `body_bytes` are to be sent. Does nothing without a log. */
-void access_log_begin(struct worker *worker, struct connection *connection, const struct request *request,
-                      const char *data, uint64_t body_bytes);
+ * all but the outcome. *entry is of the connection of `socket`, NULL before its first line; it is to be freed
+ * when that ends. Returns false when there is no memory. */
+bool access_log_begin(struct log_entry **entry, int socket, const struct request *request, const char *data,
+                      time_t now);
 
 /* Hands the line over, with the status and what has been sent, when the reply has come to its end, complete
- * or not. */
-void access_log_end(struct worker *worker, struct connection *connection);
-
-/* The connection has ended: hands its last line over and frees its memory. */
-void access_log_forget(struct worker *worker, struct connection *connection);
+ * or not. Returns false, and the line is lost, when the ring is full. */
+bool access_log_end(struct log_ring *ring, struct log_entry *entry, const struct reply *reply);
 
 #endif

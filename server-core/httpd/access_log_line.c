@@ -4,9 +4,6 @@
  */
 #include "httpd/access_log.h"
 
-#include "httpd/connection.h"
-#include "httpd/http/range.h"
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -25,7 +22,6 @@
 /* A line without its outcome, which goes between the two parts. The address of the peer stands at its
  * beginning and stays for the next line. */
 struct log_entry {
-    uint64_t body_bytes;
     uint32_t capacity; /* bytes of text */
     uint32_t peer_length, before_length, length;
     bool pending; /* there is a line that waits for its outcome */
@@ -176,45 +172,41 @@ static size_t write_peer(int socket, char text[INET6_ADDRSTRLEN])
     return strlen(text);
 }
 
-/* Returns the entry of a connection with room for `bytes` of text; NULL when there is no memory. */
-static struct log_entry *make_room(struct connection *connection, size_t bytes)
+/* Gives *entry room for `bytes` of text. Returns false when there is no memory. */
+static bool make_room(struct log_entry **entry, int socket, size_t bytes)
 {
-    struct log_entry *entry = connection->log_entry;
-    const bool fresh = !entry;
+    struct log_entry *grown;
 
-    if (entry && entry->capacity >= bytes)
-        return entry;
-    entry = realloc(entry, sizeof(*entry) + bytes);
-    if (!entry)
-        return NULL;
-    connection->log_entry = entry;
-    if (fresh) {
-        *entry = (struct log_entry){0};
-        entry->peer_length = (uint32_t)write_peer(connection->fd, entry->text);
+    if (*entry && (*entry)->capacity >= bytes)
+        return true;
+    grown = realloc(*entry, sizeof(*grown) + bytes);
+    if (!grown)
+        return false;
+    if (!*entry) {
+        *grown = (struct log_entry){0};
+        grown->peer_length = (uint32_t)write_peer(socket, grown->text);
     }
-    entry->capacity = (uint32_t)bytes;
-    return entry;
+    grown->capacity = (uint32_t)bytes;
+    *entry = grown;
+    return true;
 }
 
-void access_log_begin(struct worker *worker, struct connection *connection, const struct request *request,
-                      const char *data, uint64_t body_bytes)
+bool access_log_begin(struct log_entry **place, int socket, const struct request *request, const char *data,
+                      time_t now)
 {
     struct fields fields = {0};
     struct log_entry *entry;
     char *at;
 
-    if (!worker->access_log)
-        return;
     if (data)
         fields = find_fields(request, data);
-    entry = make_room(connection, INET6_ADDRSTRLEN + AROUND_MAX + quoted_max(&fields.request_line) +
-                                      quoted_max(&fields.referer) + quoted_max(&fields.agent));
-    if (!entry) {
-        worker->counters->access_log_dropped++;
-        return;
-    }
+    if (!make_room(place, socket,
+                   INET6_ADDRSTRLEN + AROUND_MAX + quoted_max(&fields.request_line) +
+                       quoted_max(&fields.referer) + quoted_max(&fields.agent)))
+        return false;
+    entry = *place;
     at = put(entry->text + entry->peer_length, " - - [", strlen(" - - ["));
-    at = put(put_time(at, worker->date.second), "] ", 2);
+    at = put(put_time(at, now), "] ", 2);
     at = put_quoted(at, &fields.request_line);
     entry->before_length = (uint32_t)(at - entry->text);
     *at++ = ' ';
@@ -223,51 +215,27 @@ void access_log_begin(struct worker *worker, struct connection *connection, cons
     at = put_quoted(at, &fields.agent);
     *at++ = '\n';
     entry->length = (uint32_t)(at - entry->text);
-    entry->body_bytes = body_bytes;
     entry->pending = true;
+    return true;
 }
 
-/* Returns the bytes of the body that have not been sent, as far as they come from the file. */
-static uint64_t unsent(const struct connection *connection)
+bool access_log_end(struct log_ring *ring, struct log_entry *entry, const struct reply *reply)
 {
-    const struct multipart *multipart = connection->multipart;
-    uint64_t bytes = 0;
-
-    if (connection->offset < connection->end)
-        bytes = (uint64_t)(connection->end - connection->offset);
-    for (unsigned i = multipart ? multipart->next : 0; multipart && i < multipart->count; i++)
-        bytes += multipart->ranges[i].end - multipart->ranges[i].first;
-    return bytes;
-}
-
-void access_log_end(struct worker *worker, struct connection *connection)
-{
-    struct log_entry *entry = connection->log_entry;
     char outcome[2 * (NUMBER_MAX + 1)];
     char *at = outcome;
-    uint64_t left;
 
-    if (!entry || !entry->pending)
-        return;
+    if (!entry->pending)
+        return true;
     entry->pending = false;
-    left = unsent(connection);
     *at++ = ' ';
-    at = put_number(at, connection->status);
+    at = put_number(at, reply->status);
     *at++ = ' ';
-    at = put_number(at, entry->body_bytes > left ? entry->body_bytes - left : 0);
-    if (!access_log_append(worker->access_log,
-                           (struct log_part[]){
-                               {entry->text, entry->before_length},
-                               {outcome, (size_t)(at - outcome)},
-                               {entry->text + entry->before_length, entry->length - entry->before_length},
-                           },
-                           3))
-        worker->counters->access_log_dropped++;
-}
-
-void access_log_forget(struct worker *worker, struct connection *connection)
-{
-    access_log_end(worker, connection);
-    free(connection->log_entry);
-    connection->log_entry = NULL;
+    at = put_number(at, reply_body_sent(reply));
+    return access_log_append(ring,
+                             (struct log_part[]){
+                                 {entry->text, entry->before_length},
+                                 {outcome, (size_t)(at - outcome)},
+                                 {entry->text + entry->before_length, entry->length - entry->before_length},
+                             },
+                             3);
 }

@@ -4,36 +4,18 @@
 #include "httpd/connection.h"
 
 #include "common/clock.h"
-#include "httpd/http/request.h"
+#include "httpd/answer.h"
 #include "httpd/log.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 
 #include <errno.h>
 #include <linux/tcp.h> /* tcp_info with all its fields */
 #include <netinet/in.h>
 #include <poll.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LINGER_NS    (1 * NS_PER_S) /* long enough for a round trip, short enough not to be a burden */
-#define LEFTOVER_MIN 1024           /* bytes; doubled as needed */
-#define BODY_ROOM    8192           /* bytes of a body that are read, and thrown away, at once */
-
-/* Received bytes that could not be dealt with yet. */
-struct leftover {
-    struct request request; /* how far the first request in it has been parsed */
-    uint32_t length, capacity;
-    char bytes[];
-};
-
-static void drop_leftover(struct connection *connection)
-{
-    free(connection->leftover);
-    connection->leftover = NULL;
-}
+#define LINGER_NS (1 * NS_PER_S) /* long enough for a round trip, short enough not to be a burden */
 
 void connection_watch(struct worker *worker, struct connection *connection)
 {
@@ -82,7 +64,7 @@ static bool sends_more(const struct connection *connection)
 {
     char byte;
 
-    return connection->linger || connection->readable || connection->leftover ||
+    return connection->protocol.more_comes || connection->readable || connection->protocol.input ||
            recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
@@ -93,91 +75,46 @@ void connection_finish(struct worker *worker, struct connection *connection)
         return;
     }
     shutdown(connection->fd, SHUT_WR);
-    drop_leftover(connection);
+    protocol_drop_input(&connection->protocol);
     connection->state = LINGERING;
     connection_watch(worker, connection);
     timers_set(&worker->timers, &connection->timer, worker->now_ns + LINGER_NS);
     discard(worker, connection);
 }
 
-/* Serves the complete requests in `data` until one cannot be answered at once. Returns how many bytes are
- * dealt with. `request` is the state of the first and becomes that of the first one left. */
-static size_t serve(struct worker *worker, struct connection *connection, struct request *request,
-                    const char *data, size_t length)
+/* Serves the complete requests in the feed until one cannot be answered at once, and keeps what is left. A
+ * connection that has ended needs none of it. */
+static void serve(struct worker *worker, struct connection *connection, struct feed *feed)
 {
-    size_t served = 0;
-
-    while (connection->state == READING && served < length &&
-           request_parse(request, data + served, length - served)) {
-        if (request->status == 0 && worker->driver->admit &&
-            !worker->driver->admit(worker, connection, request, data + served, length - served))
+    while (connection->state == READING && protocol_next(feed)) {
+        if (feed->request.status == 0 && worker->driver->admit &&
+            !worker->driver->admit(worker, connection, &feed->request, feed->bytes, feed->length))
             break;
-        connection->linger = served + request->parsed < length; /* should this be the last reply */
-        reply_begin(worker, connection, request, data + served);
-        served += request->parsed;
-        *request = (struct request){0};
+        answer_request(worker, connection, feed);
+        protocol_step(feed);
     }
-    return served;
-}
-
-static void serve_leftover(struct worker *worker, struct connection *connection)
-{
-    struct leftover *leftover = connection->leftover;
-    size_t served;
-
-    if (!leftover)
-        return;
-    /* A connection that ends drops its leftover; while serving it must stay. */
-    connection->leftover = NULL;
-    served = serve(worker, connection, &leftover->request, leftover->bytes, leftover->length);
-    leftover->length -= (uint32_t)served;
-    if (leftover->length == 0 || connection->state == LINGERING || connection->state == CLOSED) {
-        free(leftover);
-        return;
-    }
-    memmove(leftover->bytes, leftover->bytes + served, leftover->length);
-    leftover->length = (uint32_t)request_keep(&leftover->request, leftover->length);
-    connection->leftover = leftover;
-}
-
-/* Makes room for more received bytes. Returns false when there is no memory. */
-static bool reserve_leftover(struct connection *connection, size_t length)
-{
-    const uint32_t used = connection->leftover ? connection->leftover->length : 0;
-    uint32_t capacity = connection->leftover ? connection->leftover->capacity : LEFTOVER_MIN;
-    struct leftover *grown;
-
-    if (connection->leftover && used + length <= capacity)
-        return true;
-    while (capacity < used + length)
-        capacity *= 2;
-    grown = realloc(connection->leftover, sizeof(*grown) + capacity);
-    if (!grown)
-        return false;
-    if (!connection->leftover)
-        *grown = (struct leftover){0};
-    grown->capacity = capacity;
-    connection->leftover = grown;
-    return true;
-}
-
-/* Serves bytes in a buffer and keeps what is left of them. */
-static void serve_input(struct worker *worker, struct connection *connection, const char *data, size_t length)
-{
-    struct request request = {0};
-    const size_t served = serve(worker, connection, &request, data, length);
-    size_t left;
-
-    if (served == length || connection->state == LINGERING || connection->state == CLOSED)
-        return;
-    left = request_keep(&request, length - served);
-    if (!reserve_leftover(connection, left)) {
+    if (connection->state == LINGERING || connection->state == CLOSED)
+        protocol_forget(feed);
+    else if (!protocol_keep(&connection->protocol, feed))
         connection_close(worker, connection, CLOSED_BY_SERVER);
-        return;
-    }
-    memcpy(connection->leftover->bytes, data + served, left);
-    connection->leftover->length = (uint32_t)left;
-    connection->leftover->request = request;
+}
+
+static void serve_kept(struct worker *worker, struct connection *connection)
+{
+    struct feed feed;
+
+    if (protocol_feed_kept(&connection->protocol, &feed))
+        serve(worker, connection, &feed);
+}
+
+/* Serves bytes in a buffer; nothing is kept. */
+static void serve_bytes(struct worker *worker, struct connection *connection, const char *bytes,
+                        size_t length)
+{
+    struct feed feed;
+
+    protocol_feed(&feed, bytes, length);
+    serve(worker, connection, &feed);
 }
 
 /*
@@ -197,15 +134,12 @@ static void receive(struct worker *worker, struct connection *connection)
             rearm(worker, connection);
             return;
         }
-        if (connection->leftover) {
-            const size_t wanted = connection->leftover->request.head_length > 0 ? BODY_ROOM : LEFTOVER_MIN;
-
-            if (!reserve_leftover(connection, wanted)) {
+        if (connection->protocol.input) {
+            into = protocol_room(&connection->protocol, &room);
+            if (!into) {
                 connection_close(worker, connection, CLOSED_BY_SERVER);
                 return;
             }
-            into = connection->leftover->bytes + connection->leftover->length;
-            room = connection->leftover->capacity - connection->leftover->length;
         }
         received = recv(connection->fd, into, room, MSG_DONTWAIT);
         if (received < 0 && errno == EINTR)
@@ -220,11 +154,11 @@ static void receive(struct worker *worker, struct connection *connection)
         }
         total += (size_t)received;
         connection->readable = (size_t)received == room || connection->peer_closed;
-        if (connection->leftover) {
-            connection->leftover->length += (uint32_t)received;
-            serve_leftover(worker, connection);
+        if (connection->protocol.input) {
+            protocol_filled(&connection->protocol, (size_t)received);
+            serve_kept(worker, connection);
         } else {
-            serve_input(worker, connection, worker->input, (size_t)received);
+            serve_bytes(worker, connection, worker->input, (size_t)received);
         }
     }
 }
@@ -254,8 +188,8 @@ bool connection_keeps_pace(struct worker *worker, struct connection *connection)
 
     if (connection->state == SENDING)
         progress = acknowledged_bytes(connection->fd);
-    else if (connection->state == READING && connection->leftover)
-        progress = connection->leftover->request.body.taken;
+    else if (connection->state == READING)
+        progress = protocol_body_bytes(&connection->protocol);
     since = progress > connection->progress ? progress - connection->progress : 0;
     if ((since == 0 || (double)since < least) && !(connection->state == SENDING && connection->has_turn))
         return false;
@@ -267,7 +201,7 @@ bool connection_keeps_pace(struct worker *worker, struct connection *connection)
 /* Sets the timeout of a connection that waits for the peer to send. */
 static void await_request(struct worker *worker, struct connection *connection)
 {
-    if (!connection->leftover) {
+    if (!connection->protocol.input) {
         connection->reading_head = false;
         timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->keepalive_timeout_ns);
     } else if (!connection->reading_head) {
@@ -281,13 +215,11 @@ static void await_request(struct worker *worker, struct connection *connection)
 void connection_received(struct worker *worker, struct connection *connection, const char *data,
                          size_t length)
 {
-    if (connection->state == READING && !connection->leftover) {
-        serve_input(worker, connection, data, length);
-    } else if (reserve_leftover(connection, length)) {
-        memcpy(connection->leftover->bytes + connection->leftover->length, data, length);
-        connection->leftover->length += (uint32_t)length;
+    if (connection_is_idle(connection)) {
+        serve_bytes(worker, connection, data, length);
+    } else if (protocol_append(&connection->protocol, data, length)) {
         if (connection->state == READING)
-            serve_leftover(worker, connection);
+            serve_kept(worker, connection);
     } else {
         connection_close(worker, connection, CLOSED_BY_SERVER);
     }
@@ -295,16 +227,11 @@ void connection_received(struct worker *worker, struct connection *connection, c
         await_request(worker, connection);
 }
 
-size_t connection_pending_bytes(const struct connection *connection)
-{
-    return connection->leftover ? connection->leftover->length : 0;
-}
-
 /* What follows when a reply is out or a wait is over: more requests may have come. */
 static void go_on(struct worker *worker, struct connection *connection)
 {
     if (connection->state == READING)
-        serve_leftover(worker, connection);
+        serve_kept(worker, connection);
     receive(worker, connection);
     if (connection->state == READING) {
         connection_watch(worker, connection);
@@ -321,9 +248,9 @@ void connection_suspend(struct worker *worker, struct connection *connection)
 
 void connection_resume(struct worker *worker, struct connection *connection)
 {
-    if (connection->file) {
+    if (connection->delivery.file) {
         connection->state = SENDING;
-        reply_continue(worker, connection);
+        sending_continue(worker, connection);
     } else {
         connection->state = READING;
     }
@@ -335,14 +262,10 @@ struct connection *connection_adopt(struct worker *worker, int fd, bool blocking
 {
     struct connection *connection = connection_take(worker, fd, blocking);
 
-    if (!connection || length == 0)
-        return connection;
-    if (!reserve_leftover(connection, length)) {
+    if (connection && length > 0 && !protocol_append(&connection->protocol, input, length)) {
         connection_close(worker, connection, CLOSED_BY_SERVER);
         return NULL;
     }
-    memcpy(connection->leftover->bytes, input, length);
-    connection->leftover->length = (uint32_t)length;
     return connection;
 }
 
@@ -377,7 +300,7 @@ void connection_run(struct worker *worker, struct connection *connection, uint32
     case SENDING:
         /* What the peer sends meanwhile is no reason to try again: it would gain time by that. */
         if (event_flags & (EVENT_WRITABLE | EVENT_PEER_CLOSED)) {
-            reply_continue(worker, connection);
+            sending_continue(worker, connection);
             go_on(worker, connection);
         }
         return;
@@ -399,7 +322,7 @@ void connection_run(struct worker *worker, struct connection *connection, uint32
 
 void connection_sent(struct worker *worker, struct connection *connection, enum send_outcome outcome)
 {
-    reply_settle(worker, connection, outcome);
+    sending_settle(worker, connection, outcome);
     go_on(worker, connection);
 }
 
@@ -425,8 +348,8 @@ void connection_expired(void *user, struct timer *timer)
          (worker->counters->requests != requests || worker->counters->bytes_sent != bytes_sent)) ||
         connection_keeps_pace(worker, connection))
         return;
-    if (connection->state == READING && connection->leftover)
-        reply_timeout(worker, connection);
+    if (connection->state == READING && connection->protocol.input)
+        answer_timeout(worker, connection);
     connection_close(worker, connection, CLOSED_BY_TIMEOUT);
 }
 

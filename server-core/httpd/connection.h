@@ -23,8 +23,9 @@
 #ifndef TRIMTAB_HTTPD_CONNECTION_H
 #define TRIMTAB_HTTPD_CONNECTION_H
 
+#include "httpd/delivery.h"
 #include "httpd/driver.h"
-#include "httpd/file_cache.h"
+#include "httpd/http/protocol.h"
 #include "httpd/timers.h"
 #include "httpd/worker.h"
 
@@ -35,10 +36,7 @@
 
 #define CONNECTIONS_PER_CHUNK 64 /* allocated at once */
 
-struct contents;
-struct leftover;
 struct log_entry;
-struct multipart;
 
 enum connection_state {
     READING,
@@ -55,37 +53,21 @@ enum close_reason { CLOSED_BY_CLIENT, CLOSED_BY_SERVER, CLOSED_BY_TIMEOUT };
 struct connection {
     struct timer timer; /* runs as long as the connection is open */
     int fd;
-    uint16_t status;   /* of the reply */
-    uint8_t state;     /* enum connection_state */
-    bool readable;     /* the socket may hold bytes that no read has shown to be the last */
-    bool peer_closed;  /* and its end is known to come */
-    uint8_t interest;  /* what the event set watches it for (io/events.h) */
-    bool blocking;     /* mode of the socket */
-    bool keep_alive;   /* after the reply */
-    bool linger;       /* if not: the peer may be sending what we shall not read */
-    bool reading_head; /* the timer runs for a request head and not for idleness */
-    bool pacing;       /* it runs for the reply under way */
-    struct leftover *leftover;
-
-    /* The reply under way: the rest of its head, then the rest of its file. */
-    const char *head; /* our own copy only if a send did not take all of it (reply_own_head()) */
-    uint32_t head_sent, head_length;
-    bool owns_head;
-    struct cached_file *file;
-    off_t offset, end;
+    uint8_t state;               /* enum connection_state */
+    bool readable;               /* the socket may hold bytes that no read has shown to be the last */
+    bool peer_closed;            /* and its end is known to come */
+    uint8_t interest;            /* what the event set watches it for (io/events.h) */
+    bool reading_head;           /* the timer runs for a request head and not for idleness */
+    bool pacing;                 /* it runs for the reply under way */
+    bool has_turn;               /* to go on with its reply (turns.h) */
+    struct protocol protocol;    /* what has come and what is replied to it */
+    struct delivery delivery;    /* how that gets out */
     uint64_t progress;           /* of the peer when its pace was last looked at (connection_keeps_pace()) */
-    struct contents *contents;   /* of the file, if it is sent from memory */
-    uint8_t sendfile;            /* enum sendfile_mode of this reply */
-    struct multipart *multipart; /* of several ranges: offset and end are those of one of them */
     uint64_t started_ns;         /* when its request was complete; before the first, when it was opened */
     struct log_entry *log_entry; /* of the access log, if there is one */
     struct connection *next_free;
 
-    /* Of a reply that could go on, but for others' turns (httpd/turns.h). */
     struct connection *turn_before, *turn_after;
-    bool has_turn;
-    bool begun;    /* its first piece is out */
-    bool in_crowd; /* many began with it */
 };
 
 /* Takes over an accepted socket. `blocking`: the mode that the socket is in. Returns NULL, with the socket
@@ -115,14 +97,13 @@ void connection_resume(struct worker *worker, struct connection *connection);
 /* Runs the connection as far as it goes after an event (flags of io/events.h). */
 void connection_run(struct worker *worker, struct connection *connection, uint32_t event_flags);
 
-/* Goes on after an attempt to send the rest of the reply, made here or by another thread (reply_send()). */
+/* Goes on after an attempt to send the rest of the reply, made here or by another thread. */
 void connection_sent(struct worker *worker, struct connection *connection, enum send_outcome outcome);
 
 /* The same for bytes that have been received already, with an architecture that receives by itself. While a
- * reply is under way they are kept; connection_pending_bytes() are kept in all. */
+ * reply is under way they are kept. */
 void connection_received(struct worker *worker, struct connection *connection, const char *data,
                          size_t length);
-size_t connection_pending_bytes(const struct connection *connection);
 
 /* Closes the socket and gives the structure back. It stays readable until the next connection is opened, so
  * callers further up see the state CLOSED. */
@@ -130,6 +111,13 @@ void connection_close(struct worker *worker, struct connection *connection, enum
 
 /* Has the event set watch for what the connection's state waits for. */
 void connection_watch(struct worker *worker, struct connection *connection);
+
+/* Begin a line of the access log, and end it with what has become of the reply. Without a log nothing
+ * happens.
+ */
+void connection_log_request(struct worker *worker, struct connection *connection,
+                            const struct request *request, const char *data);
+void connection_log_reply(struct worker *worker, struct connection *connection);
 
 /* Ends a connection whose last reply is out: closes it, or lingers if the peer may still be sending. */
 void connection_finish(struct worker *worker, struct connection *connection);
@@ -155,7 +143,7 @@ void connection_retire(void *worker, struct timer *timer);
 /* Says whether nothing is under way: no reply, and no part of a request. */
 static inline bool connection_is_idle(const struct connection *connection)
 {
-    return connection->state == READING && !connection->leftover;
+    return connection->state == READING && !connection->protocol.input;
 }
 
 /* The tag under which a connection is in the event set: its address, which is a multiple of 8. */

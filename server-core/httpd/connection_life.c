@@ -6,7 +6,7 @@
 
 #include "httpd/access_log.h"
 #include "httpd/log.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -59,15 +59,31 @@ static void count_open(const struct worker *worker, int64_t change)
     __atomic_store_n(open, *open + (uint64_t)change, __ATOMIC_RELAXED);
 }
 
+void connection_log_request(struct worker *worker, struct connection *connection,
+                            const struct request *request, const char *data)
+{
+    if (worker->access_log &&
+        !access_log_begin(&connection->log_entry, connection->fd, request, data, worker->date.second))
+        worker->counters->access_log_dropped++;
+}
+
+void connection_log_reply(struct worker *worker, struct connection *connection)
+{
+    if (connection->log_entry &&
+        !access_log_end(worker->access_log, connection->log_entry, &connection->protocol.reply))
+        worker->counters->access_log_dropped++;
+}
+
 /* Gives back all that the connection has, but for its descriptor. */
 static void release(struct worker *worker, struct connection *connection)
 {
     timers_cancel(&connection->timer);
     turns_remove(&worker->turns, connection);
-    access_log_forget(worker, connection);
-    reply_drop(connection);
-    free(connection->leftover);
-    connection->leftover = NULL;
+    connection_log_reply(worker, connection);
+    free(connection->log_entry);
+    connection->log_entry = NULL;
+    sending_drop(connection);
+    protocol_drop_input(&connection->protocol);
     count_open(worker, -1);
     connection->state = CLOSED;
     connection->next_free = worker->free_connections;
@@ -122,7 +138,7 @@ struct connection *connection_take(struct worker *worker, int fd, bool blocking)
 
     if (connection) {
         connection->fd = fd;
-        connection->blocking = blocking;
+        connection->delivery.blocking = blocking;
         connection->interest = EVENT_READABLE;
         connection->started_ns = worker->now_ns;
     }

@@ -60,8 +60,8 @@ static void bury_chunk(void *user, struct connection *chunk)
 {
     (void)user;
     for (size_t i = 0; i < CONNECTIONS_PER_CHUNK; i++) {
-        if (chunk[i].file)
-            file_cache_release(chunk[i].file);
+        if (chunk[i].delivery.file)
+            file_cache_release(chunk[i].delivery.file);
         if (chunk[i].fd > 0)
             close(chunk[i].fd);
     }

@@ -10,6 +10,7 @@
 
 #include "httpd/arch/architecture.h"
 #include "httpd/file_cache.h"
+#include "httpd/http/reply.h"
 #include "httpd/io/events.h"
 #include "httpd/shared.h"
 #include "httpd/timers.h"
@@ -89,7 +90,8 @@ struct worker {
     bool shutting_down; /* see live_settings */
     bool closing_idle;
 
-    char input[INPUT_BYTES]; /* for connections that have nothing left over from earlier reads */
+    char input[INPUT_BYTES];   /* for connections that have nothing left over from earlier reads */
+    char text[REPLY_TEXT_MAX]; /* for the head of a reply, until it has been sent or copied */
 };
 
 /*

@@ -22,7 +22,7 @@
 #include "httpd/io/residency.h"
 #include "httpd/log.h"
 #include "httpd/master.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 #include "httpd/worker.h"
 
 #include <stdatomic.h>
@@ -160,13 +160,14 @@ static void fetched(struct worker *worker, struct helped_connection *helped, off
 static bool may_send(struct amped_connection *own)
 {
     const struct connection *connection = &own->helped.connection;
-    const struct cached_file *file = connection->file;
-    off_t to = connection->offset + WINDOW_BYTES;
+    const struct cached_file *file = connection->delivery.file;
+    const struct reply *reply = &connection->protocol.reply;
+    off_t to = reply->offset + WINDOW_BYTES;
 
-    if (to > connection->end)
-        to = connection->end;
-    if (!residency_check(file->fd, connection->offset, to) &&
-        helpers_ask(helpers, &own->helped, file->path, connection->offset, to))
+    if (to > reply->end)
+        to = reply->end;
+    if (!residency_check(file->fd, reply->offset, to) &&
+        helpers_ask(helpers, &own->helped, file->path, reply->offset, to))
         return false;
     own->checked = to;
     return true;
@@ -177,18 +178,18 @@ static enum send_outcome send_resident(struct worker *worker, struct connection 
 {
     struct amped_connection *own = (struct amped_connection *)connection;
     const uint64_t sent_before = worker->counters->bytes_sent;
-    const uint64_t pass = (uint64_t)reply_pass_bytes(connection);
+    const uint64_t pass = (uint64_t)delivery_pass_bytes(&connection->delivery);
     enum send_outcome outcome;
 
-    if (!connection->begun)
-        own->checked = connection->offset;
-    outcome = reply_send(connection, &own->checked, worker->counters);
+    if (!connection->delivery.begun)
+        own->checked = connection->protocol.reply.offset;
+    outcome = sending_pass(connection, &own->checked, worker->counters);
     while (outcome == SEND_HELD) {
-        if (worker->counters->bytes_sent - sent_before >= pass && !connection->blocking)
+        if (worker->counters->bytes_sent - sent_before >= pass && !connection->delivery.blocking)
             return SEND_PAUSED;
         if (!may_send(own))
             return SEND_HELD;
-        outcome = reply_send(connection, &own->checked, worker->counters);
+        outcome = sending_pass(connection, &own->checked, worker->counters);
     }
     return outcome;
 }
@@ -229,8 +230,8 @@ static bool forward(struct worker *worker, struct amped_connection *own, const c
     const bool is_ours = owner == 0 || owner == worker->process + 1;
 
     if (!is_ours && !own->forwarded && !worker->shutting_down && may_forward(worker, owner - 1) &&
-        handover_send(common->loops[owner - 1].handover[0], connection->fd, connection->blocking, input,
-                      length)) {
+        handover_send(common->loops[owner - 1].handover[0], connection->fd, connection->delivery.blocking,
+                      input, length)) {
         connection_give_away(worker, connection);
         return true;
     }

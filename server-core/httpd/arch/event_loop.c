@@ -20,7 +20,7 @@
 #include "httpd/connection.h"
 #include "httpd/log.h"
 #include "httpd/recycle.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 
 #include <errno.h>
 #include <stdlib.h>

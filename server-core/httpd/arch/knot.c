@@ -22,7 +22,7 @@
 #include "httpd/arch/queue.h"
 #include "httpd/arch/user_threads.h"
 #include "httpd/log.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -89,7 +89,7 @@ static void *work(void *argument)
         if (connection->state == WAITING)
             user_thread_open(thread);
         else
-            thread->outcome = reply_send(connection, NULL, worker->counters);
+            thread->outcome = sending_pass(connection, NULL, worker->counters);
         if (!queue_push(&knot->done, &item, 1, &worker->counters->lock_waits))
             log_line("the queue of finished jobs is full: a connection is lost");
         if (!atomic_exchange(&knot->done_told, true))
@@ -138,7 +138,7 @@ static enum send_outcome send_by_worker(struct user_thread *thread)
     struct worker *worker = thread->scheduler->worker;
 
     if (worker->sendfile == SENDFILE_OFF)
-        return reply_send(&thread->own->connection, NULL, worker->counters);
+        return sending_pass(&thread->own->connection, NULL, worker->counters);
     return ask_worker(thread) ? thread->outcome : SEND_FAILED;
 }
 

@@ -21,7 +21,7 @@
 #include "httpd/arch/processors.h"
 #include "httpd/file_table.h"
 #include "httpd/log.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -62,7 +62,7 @@ static enum send_outcome send_here(struct user_thread *thread)
     struct counters *counters = thread->scheduler->worker->counters;
     struct counters own = {0};
     const uint64_t call = processor_enter(processor);
-    const enum send_outcome outcome = reply_send(&thread->own->connection, NULL, &own);
+    const enum send_outcome outcome = sending_pass(&thread->own->connection, NULL, &own);
 
     processor_leave(processor, call);
     counters->bytes_sent += own.bytes_sent;

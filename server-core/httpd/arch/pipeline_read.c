@@ -11,7 +11,7 @@
 #include "common/clock.h"
 #include "httpd/log.h"
 #include "httpd/recycle.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ const struct driver pipeline_driver = {
     .connection_bytes = sizeof(struct pipeline_connection),
     .fresh_bytes = offsetof(struct pipeline_connection, posted),
     .allocate = allocate,
-    .send = reply_leave_to_others,
+    .send = sending_leave_to_others,
 };
 
 static void hand_over_replies(struct reader *reader)

@@ -10,7 +10,7 @@
 #include "httpd/arch/pipeline.h"
 
 #include "httpd/log.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 
 #define BATCH 64
 
@@ -19,7 +19,7 @@ static bool send_reply(struct stage *stage, struct turns *turns, struct connecti
 {
     struct pipeline_connection *own = (struct pipeline_connection *)connection;
 
-    own->outcome = (uint8_t)reply_send(connection, NULL, stage->worker->counters);
+    own->outcome = (uint8_t)sending_pass(connection, NULL, stage->worker->counters);
     if (own->outcome == SEND_PAUSED)
         turns_append(turns, connection);
     if (own->outcome != SEND_BLOCKED)
@@ -41,7 +41,7 @@ static size_t send_batch(struct stage *stage, struct turns *turns, void **connec
 
     for (size_t i = 0; i < count; i++) {
         connection = connections[i];
-        if (connection->begun)
+        if (connection->delivery.begun)
             turns_append(turns, connection);
         else if (send_reply(stage, turns, connection))
             sent[sent_count++] = connection;

@@ -20,11 +20,12 @@
 #include "httpd/arch/uring.h"
 
 #include "common/clock.h"
+#include "httpd/answer.h"
 #include "httpd/arch/architecture.h"
 #include "httpd/file_table.h"
 #include "httpd/log.h"
 #include "httpd/master.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,21 +59,23 @@ static bool is_long_enough(const struct connection *connection)
 {
     struct stat status;
 
-    return fstat(connection->file->fd, &status) == 0 && status.st_size >= connection->end;
+    return fstat(connection->delivery.file->fd, &status) == 0 &&
+           status.st_size >= connection->protocol.reply.end;
 }
 
 /* Has the ring send what is to be sent next, from memory. For the driver. */
 static enum send_outcome send_by_ring(struct worker *worker, struct connection *connection)
 {
     struct queues *queues = worker->own;
-    const bool has_range = connection->offset < connection->end;
+    struct reply *reply = &connection->protocol.reply;
+    const bool has_range = reply->offset < reply->end;
     const char *contents = NULL;
 
     if (has_range && !is_long_enough(connection))
         return SEND_TRUNCATED;
     if (has_range)
-        contents = file_table_map(connection->file);
-    if ((has_range && !contents) || !reply_own_head(connection) ||
+        contents = file_table_map(connection->delivery.file);
+    if ((has_range && !contents) || !reply_own_text(reply) ||
         !uring_send(&queues->uring, (struct uring_connection *)connection, contents)) {
         log_errno("no memory for a reply");
         connection_close(worker, connection, CLOSED_BY_SERVER);
@@ -86,7 +89,7 @@ static enum send_outcome send_by_ring(struct worker *worker, struct connection *
 static void dispose(struct queues *queues, struct uring_connection *own)
 {
     struct connection *connection = &own->connection;
-    const bool paused = connection_pending_bytes(connection) > PENDING_MAX;
+    const bool paused = protocol_kept_bytes(&connection->protocol) > PENDING_MAX;
 
     if (connection->state == CLOSED) {
         if (own->receiving)
@@ -95,7 +98,7 @@ static void dispose(struct queues *queues, struct uring_connection *own)
             uring_cancel_send(&queues->uring, own);
         own->generation++;
     } else if (paused) {
-        connection->linger = true; /* there may be more that has not been received */
+        connection->protocol.more_comes = true; /* there may be more that has not been received */
         if (own->receiving && !own->pausing)
             own->pausing = uring_cancel_receive(&queues->uring, own);
     } else if (!own->receiving && !connection->peer_closed) {
@@ -143,14 +146,20 @@ static enum send_outcome outcome_of(struct queues *queues, struct connection *co
     struct stat status;
 
     if (result >= 0) {
-        const enum send_outcome outcome = reply_advance(connection, (size_t)result, queues->worker->counters);
-
-        return outcome == SEND_BLOCKED ? SEND_PAUSED : outcome;
+        queues->worker->counters->bytes_sent += (uint64_t)result;
+        switch (reply_advance(&connection->protocol.reply, (size_t)result)) {
+        case REPLY_GOES_ON:
+            return SEND_PAUSED;
+        case REPLY_OVER:
+            return SEND_COMPLETE;
+        case REPLY_FAILED:
+            return SEND_FAILED;
+        }
     }
     if (result == -EAGAIN || result == -EINTR)
         return SEND_PAUSED;
-    if (result == -EFAULT && connection->file && fstat(connection->file->fd, &status) == 0 &&
-        status.st_size < connection->end)
+    if (result == -EFAULT && connection->delivery.file &&
+        fstat(connection->delivery.file->fd, &status) == 0 && status.st_size < connection->protocol.reply.end)
         return SEND_TRUNCATED;
     return SEND_FAILED;
 }
@@ -258,8 +267,8 @@ static void sending_phase(struct queues *queues)
     off_t asked = 0;
 
     while (asked < PASS_BYTES && (connection = turns_take(&queues->worker->turns)) != NULL) {
-        asked += connection->end - connection->offset;
-        reply_continue(queues->worker, connection);
+        asked += connection->protocol.reply.end - connection->protocol.reply.offset;
+        sending_continue(queues->worker, connection);
         dispose(queues, (struct uring_connection *)connection);
     }
 }
@@ -273,8 +282,8 @@ static void expired(void *user, struct timer *timer)
 
     if (connection_keeps_pace(queues->worker, connection))
         return;
-    if (connection->state == READING && connection_pending_bytes(connection) > 0)
-        reply_timeout(queues->worker, connection);
+    if (connection->state == READING && protocol_kept_bytes(&connection->protocol) > 0)
+        answer_timeout(queues->worker, connection);
     connection_close(queues->worker, connection,
                      connection->state == LINGERING ? CLOSED_BY_SERVER : CLOSED_BY_TIMEOUT);
     dispose(queues, (struct uring_connection *)connection);
@@ -286,7 +295,7 @@ static void retire(void *user, struct timer *timer)
     struct queues *queues = user;
     struct connection *connection = connection_of_timer(timer);
 
-    if (connection->state == READING && connection_pending_bytes(connection) == 0) {
+    if (connection->state == READING && protocol_kept_bytes(&connection->protocol) == 0) {
         connection_close(queues->worker, connection, CLOSED_BY_SERVER);
         dispose(queues, (struct uring_connection *)connection);
     }

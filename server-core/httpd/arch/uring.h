@@ -38,7 +38,7 @@ struct uring_connection {
 struct sending {
     struct uring_connection *own; /* NULL: it has ended */
     struct cached_file *file;
-    const char *head;
+    const char *text;
     struct msghdr message;
     struct iovec pieces[2];
     struct sending *next_free;
@@ -126,13 +126,13 @@ bool uring_watch_wake(struct uring *uring, int fd);
  * has taken that. Returns false when there is no memory to remember it. */
 bool uring_close_socket(struct uring *uring, int fd);
 
-/* Sends what is left of the connection's head, which is its own, and, up to a pass (httpd/reply.h), of its
+/* Sends what is left of the reply's text, which is its own, and, up to a pass (httpd/delivery.h), of its
  * file, of which `contents` is the memory. The operation takes them from the connection until uring_sent().
  */
 bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents);
 bool uring_cancel_send(struct uring *uring, struct uring_connection *own);
 
-/* Ends a sending: gives head and file back to its connection, if that has not ended, and returns it. */
+/* Ends a sending: gives text and file back to its connection, if that has not ended, and returns it. */
 struct uring_connection *uring_sent(struct uring *uring, struct sending *sending);
 
 /* The bytes of a receive completion, and giving their buffer back. */

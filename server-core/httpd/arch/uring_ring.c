@@ -4,7 +4,7 @@
 #include "httpd/arch/uring.h"
 
 #include "common/clock.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -301,6 +301,7 @@ static struct sending *allocate_sending(struct uring *uring)
 bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents)
 {
     struct connection *connection = &own->connection;
+    struct reply *reply = &connection->protocol.reply;
     struct sending *sending = allocate_sending(uring);
     struct io_uring_sqe *submission;
     size_t pieces = 0;
@@ -315,28 +316,28 @@ bool uring_send(struct uring *uring, struct uring_connection *own, const char *c
     }
     *sending = (struct sending){
         .own = own,
-        .file = connection->file,
-        .head = connection->head,
+        .file = connection->delivery.file,
+        .text = reply->text,
     };
-    if (connection->head_sent < connection->head_length)
+    if (reply->text_sent < reply->text_length)
         sending->pieces[pieces++] = (struct iovec){
-            .iov_base = (char *)(uintptr_t)(connection->head + connection->head_sent),
-            .iov_len = connection->head_length - connection->head_sent,
+            .iov_base = (char *)(uintptr_t)(reply->text + reply->text_sent),
+            .iov_len = reply->text_length - reply->text_sent,
         };
-    if (connection->offset < connection->end) {
-        const off_t rest = connection->end - connection->offset, pass = reply_pass_bytes(connection);
+    if (reply->offset < reply->end) {
+        const off_t rest = reply->end - reply->offset, pass = delivery_pass_bytes(&connection->delivery);
 
         sending->pieces[pieces++] = (struct iovec){
-            .iov_base = (char *)contents + connection->offset,
+            .iov_base = (char *)(uintptr_t)(contents + reply->offset),
             .iov_len = (size_t)(rest < pass ? rest : pass),
         };
     }
-    connection->begun = true;
+    connection->delivery.begun = true;
     sending->message.msg_iov = sending->pieces;
     sending->message.msg_iovlen = pieces;
     io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);
-    connection->file = NULL;
-    connection->head = NULL;
+    connection->delivery.file = NULL;
+    reply->text = NULL;
     own->sending = sending;
     return true;
 }
@@ -355,13 +356,13 @@ struct uring_connection *uring_sent(struct uring *uring, struct sending *sending
     struct uring_connection *own = sending->own;
 
     if (own) {
-        own->connection.file = sending->file;
-        own->connection.head = sending->head;
+        own->connection.delivery.file = sending->file;
+        own->connection.protocol.reply.text = sending->text;
         own->sending = NULL;
     } else {
         if (sending->file)
             file_cache_release(sending->file);
-        free((char *)(uintptr_t)sending->head);
+        free((char *)(uintptr_t)sending->text);
     }
     sending->next_free = uring->free_sendings;
     uring->free_sendings = sending;

@@ -8,7 +8,7 @@
 #include "httpd/http/path.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
-#include "httpd/reply.h"
+#include "httpd/sending.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -217,7 +217,7 @@ static bool continue_for(struct user_thread *thread, uint32_t delivered)
 
     if (delivered != EVENT_WRITABLE || !thread->waiting || thread->delivered || connection->state != SENDING)
         return false;
-    outcome = reply_send(connection, NULL, worker->counters);
+    outcome = sending_pass(connection, NULL, worker->counters);
     if (!waits_for_event(outcome))
         return false; /* the thread will find the same */
     connection_sent(worker, connection, outcome);
@@ -250,7 +250,7 @@ const struct driver user_threads_driver = {
     .connection_bytes = sizeof(struct user_connection),
     .fresh_bytes = sizeof(struct user_connection),
     .admit = admit,
-    .send = reply_leave_to_others, /* to the connection's thread, when it has left the connection's code */
+    .send = sending_leave_to_others, /* to the connection's thread, when it has left the connection's code */
     .deliver = deliver,
 };
 

@@ -1,0 +1,260 @@
+/*
+ * See reply.h.
+ */
+#include "httpd/http/reply.h"
+
+#include "httpd/http/conditions.h"
+#include "httpd/http/mime.h"
+#include "httpd/http/path.h"
+#include "httpd/http/range.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *connection_header(const struct asking *asking)
+{
+    return response_connection_header(asking->keep_alive, asking->request->minor_version);
+}
+
+/* Makes a reply of which the head has been written. */
+static void make(struct reply *reply, const struct asking *asking, enum http_status status, size_t length)
+{
+    *reply =
+        (struct reply){.text = asking->text, .text_length = (uint32_t)length, .status = (uint16_t)status};
+}
+
+void reply_make_error(struct reply *reply, const struct asking *asking, enum http_status status,
+                      const char *more)
+{
+    const size_t length = response_error(asking->text, status, asking->date, more, connection_header(asking),
+                                         asking->request->method == METHOD_HEAD);
+    const char *body = strstr(asking->text, "\r\n\r\n") + 4;
+
+    make(reply, asking, status, length);
+    reply->body_bytes = length - (size_t)(body - asking->text);
+}
+
+void reply_make_redirect(struct reply *reply, const struct asking *asking, const char *path)
+{
+    const struct request *request = asking->request;
+    const char *target = asking->data + request->target_offset;
+    const char *query = memchr(target, '?', request->target_length);
+    const size_t query_length = query ? request->target_length - (size_t)(query - target) : 0;
+    char location[LOCATION_MAX];
+    char more[HEADER_LINE_MAX];
+
+    if (!path_encode(path, location, sizeof(location) - query_length - 1)) {
+        reply_make_error(reply, asking, HTTP_URI_TOO_LONG, "");
+        return;
+    }
+    snprintf(more, sizeof(more), "Location: %s/%.*s\r\n", location, (int)query_length, query ? query : "");
+    reply_make_error(reply, asking, HTTP_MOVED_PERMANENTLY, more);
+}
+
+/* The whole file; its head lies finished. */
+static void make_whole(struct reply *reply, const struct asking *asking,
+                       const struct representation *representation)
+{
+    const char *header = connection_header(asking);
+    const size_t header_length = strlen(header);
+    const size_t before = representation->head_length - 2; /* the empty line comes behind the added header */
+    char *text = asking->text;
+
+    memcpy(text, representation->head, before);
+    memcpy(text + representation->date_offset, asking->date->text, HTTP_DATE_LENGTH);
+    memcpy(text + before, header, header_length);
+    memcpy(text + before + header_length, "\r\n", 2);
+    make(reply, asking, HTTP_OK, before + header_length + 2);
+    if (asking->request->method != METHOD_HEAD) {
+        reply->end = (off_t)representation->size;
+        reply->body_bytes = representation->size;
+    }
+}
+
+/* With a head made for this occasion. */
+static void make_with_head(struct reply *reply, const struct asking *asking, struct file_response *response)
+{
+    size_t date_offset, length;
+
+    response->date = asking->date->text;
+    length = response_file_head(asking->text, response, &date_offset);
+    make(reply, asking, response->status, length);
+    reply->body_bytes = response->length;
+}
+
+static void make_one_range(struct reply *reply, const struct asking *asking,
+                           const struct representation *representation, const struct validators *validators,
+                           struct byte_range range)
+{
+    char more[160];
+
+    snprintf(more, sizeof(more), "Content-Range: bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64 "\r\n%s",
+             range.first, range.end - 1, representation->size, connection_header(asking));
+    make_with_head(reply, asking,
+                   &(struct file_response){.status = HTTP_PARTIAL_CONTENT,
+                                           .type = mime_type(representation->path),
+                                           .length = range.end - range.first,
+                                           .validators = validators,
+                                           .more = more});
+    reply->offset = (off_t)range.first;
+    reply->end = (off_t)range.end;
+}
+
+/* Several ranges. Returns false when there is no memory. */
+static bool make_ranges(struct reply *reply, const struct asking *asking,
+                        const struct representation *representation, const struct validators *validators,
+                        const struct byte_range *ranges, unsigned count)
+{
+    struct multipart *multipart = malloc(sizeof(*multipart));
+    char type[64];
+
+    if (!multipart)
+        return false;
+    multipart->count = count;
+    multipart->size = representation->size;
+    multipart->type = mime_type(representation->path);
+    memcpy(multipart->ranges, ranges, count * sizeof(*ranges));
+    multipart_begin(multipart);
+    snprintf(type, sizeof(type), "multipart/byteranges; boundary=%s", multipart->boundary);
+    make_with_head(reply, asking,
+                   &(struct file_response){.status = HTTP_PARTIAL_CONTENT,
+                                           .type = type,
+                                           .length = multipart_length(multipart),
+                                           .validators = validators,
+                                           .more = connection_header(asking)});
+    reply->multipart = multipart;
+    return true;
+}
+
+/* To a request that has preconditions or asks for ranges. */
+static void make_conditional(struct reply *reply, const struct asking *asking,
+                             const struct representation *representation)
+{
+    struct byte_range ranges[RANGES_MAX];
+    struct validators validators;
+    enum range_outcome outcome = RANGE_WHOLE;
+    enum http_status status;
+    const char *range;
+    size_t range_length;
+    unsigned count;
+    char more[64];
+
+    validators_make(&validators, representation->size, representation->modified);
+    status = conditions_evaluate(asking->request, asking->data, &validators, asking->date->second, &range,
+                                 &range_length);
+    if (status == HTTP_NOT_MODIFIED) {
+        make_with_head(reply, asking,
+                       &(struct file_response){
+                           .status = status, .validators = &validators, .more = connection_header(asking)});
+        return;
+    }
+    if (status != HTTP_OK) {
+        reply_make_error(reply, asking, status, "");
+        return;
+    }
+    if (range)
+        outcome = range_parse(range, range_length, representation->size, ranges, &count);
+    if (outcome == RANGE_UNSATISFIABLE) {
+        snprintf(more, sizeof(more), "Content-Range: bytes */%" PRIu64 "\r\n", representation->size);
+        reply_make_error(reply, asking, HTTP_RANGE_NOT_SATISFIABLE, more);
+    } else if (outcome == RANGE_PARTS && count == 1) {
+        make_one_range(reply, asking, representation, &validators, ranges[0]);
+    } else if (outcome != RANGE_PARTS ||
+               !make_ranges(reply, asking, representation, &validators, ranges, count)) {
+        make_whole(reply, asking, representation); /* which a server may always do (RFC 9110 §14.2) */
+    }
+}
+
+void reply_make_file(struct reply *reply, const struct asking *asking,
+                     const struct representation *representation)
+{
+    if (asking->request->conditional)
+        make_conditional(reply, asking, representation);
+    else
+        make_whole(reply, asking, representation);
+}
+
+bool reply_has_next_part(const struct reply *reply)
+{
+    return reply->multipart && reply->multipart->next <= reply->multipart->count;
+}
+
+static void drop_text(struct reply *reply)
+{
+    if (reply->owns_text)
+        free((char *)(uintptr_t)reply->text);
+    reply->owns_text = false;
+    reply->text = NULL;
+    reply->text_sent = reply->text_length = 0;
+}
+
+bool reply_own_text(struct reply *reply)
+{
+    const uint32_t left = reply->text_length - reply->text_sent;
+    char *copy;
+
+    if (reply->owns_text || left == 0)
+        return true;
+    copy = malloc(left);
+    if (!copy)
+        return false;
+    memcpy(copy, reply->text + reply->text_sent, left);
+    reply->text = copy;
+    reply->text_sent = 0;
+    reply->text_length = left;
+    reply->owns_text = true;
+    return true;
+}
+
+bool reply_next_part(struct reply *reply)
+{
+    struct multipart *multipart = reply->multipart;
+    const unsigned index = multipart->next++;
+    char text[MULTIPART_TEXT_MAX];
+
+    drop_text(reply);
+    reply->text = text;
+    reply->text_length = (uint32_t)multipart_text(multipart, index, text);
+    if (!reply_own_text(reply)) {
+        drop_text(reply);
+        return false;
+    }
+    if (index < multipart->count) {
+        reply->offset = (off_t)multipart->ranges[index].first;
+        reply->end = (off_t)multipart->ranges[index].end;
+    }
+    return true;
+}
+
+enum reply_progress reply_advance(struct reply *reply, size_t sent)
+{
+    const size_t text_left = reply->text_length - reply->text_sent;
+    const size_t of_text = sent < text_left ? sent : text_left;
+
+    reply->text_sent += (uint32_t)of_text;
+    reply->offset += (off_t)(sent - of_text);
+    if (of_text < text_left || reply->offset < reply->end)
+        return REPLY_GOES_ON;
+    if (!reply_has_next_part(reply))
+        return REPLY_OVER;
+    return reply_next_part(reply) ? REPLY_GOES_ON : REPLY_FAILED;
+}
+
+uint64_t reply_body_sent(const struct reply *reply)
+{
+    const struct multipart *multipart = reply->multipart;
+    uint64_t left = reply->offset < reply->end ? (uint64_t)(reply->end - reply->offset) : 0;
+
+    for (unsigned i = multipart ? multipart->next : 0; multipart && i < multipart->count; i++)
+        left += multipart->ranges[i].end - multipart->ranges[i].first;
+    return reply->body_bytes > left ? reply->body_bytes - left : 0;
+}
+
+void reply_drop(struct reply *reply)
+{
+    drop_text(reply);
+    free(reply->multipart);
+    *reply = (struct reply){0};
+}

@@ -1,0 +1,92 @@
+/*
+ * A reply as a value: what is to be said to a request, and how far that is out.
+ *
+ *     text (the head) | range of the file | text before the next part | range of the file | … | last text
+ *
+ * Most replies are a head and the whole file, or a head that says all. Only one of several ranges (RFC 9110
+ * §14.6) has more than one part. Nothing here sends or opens anything: who runs the connection looks the file
+ * up and describes it (struct representation), sends the text and the range that the reply names, and says
+ * how many bytes are out.
+ */
+#ifndef TRIMTAB_HTTPD_HTTP_REPLY_H
+#define TRIMTAB_HTTPD_HTTP_REPLY_H
+
+#include "httpd/http/request.h"
+#include "httpd/http/response.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct multipart;
+
+/* What a reply must know of the file that it is about. */
+struct representation {
+    const char *path; /* whose ending says the media type */
+    uint64_t size;    /* bytes */
+    struct timespec modified;
+    const char *head; /* of the usual reply, without a Connection header and with a blank for the date */
+    size_t head_length, date_offset;
+};
+
+/* A request to be answered. */
+struct asking {
+    const struct request *request;
+    const char *data; /* where its head begins */
+    const struct http_date *date;
+    bool keep_alive; /* after the reply */
+    char *text;      /* REPLY_TEXT_MAX bytes for the head, which the reply then names */
+};
+
+#define REPLY_TEXT_MAX ERROR_REPLY_MAX
+
+/* Zeroed: there is none. */
+struct reply {
+    const char *text; /* to be sent next, from text_sent on; others' bytes unless owns_text */
+    uint32_t text_sent, text_length;
+    uint16_t status; /* enum http_status */
+    bool owns_text;
+    off_t offset, end;           /* of the file, to be sent behind the text */
+    uint64_t body_bytes;         /* of the body, all in all */
+    struct multipart *multipart; /* where there are several parts; offset and end are those of one of them */
+};
+
+/* Makes a reply with an error; `more` is a further header line with its CR LF, or "". */
+void reply_make_error(struct reply *reply, const struct asking *asking, enum http_status status,
+                      const char *more);
+
+/* Makes a reply that sends the client from the directory `path` to the same with a trailing slash. */
+void reply_make_redirect(struct reply *reply, const struct asking *asking, const char *path);
+
+/* Makes the reply to a request for a file: the file, ranges of it, or what its conditions demand. */
+void reply_make_file(struct reply *reply, const struct asking *asking,
+                     const struct representation *representation);
+
+/* Says whether the reply has a part that is not begun yet; the text behind the last counts. */
+bool reply_has_next_part(const struct reply *reply);
+
+/* Makes the next part what is to be sent. Returns false when there is no memory. */
+bool reply_next_part(struct reply *reply);
+
+enum reply_progress {
+    REPLY_GOES_ON, /* there is more to be sent */
+    REPLY_OVER,
+    REPLY_FAILED, /* there is no memory for the next part */
+};
+
+/* Notes that `sent` bytes more are out, first of the text, then of the range. */
+enum reply_progress reply_advance(struct reply *reply, size_t sent);
+
+/* Makes a copy of the text, as far as it has not been sent, for the bytes are others'. Returns false when
+ * there is no memory. */
+bool reply_own_text(struct reply *reply);
+
+/* Returns how many bytes of the body have been sent, as far as they come from the file. */
+uint64_t reply_body_sent(const struct reply *reply);
+
+/* Frees what the reply owns and leaves it zeroed. */
+void reply_drop(struct reply *reply);
+
+#endif
