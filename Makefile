@@ -119,8 +119,9 @@ check: .build/venv .build/npm ## formatting, linters, types, import rules
 	@$(BIN)/mypy -p trimtab_trials -p trimtab_tuner -p trimtab_db -p trimtab_agent
 	@MYPYPATH=server-core/bench $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
 	@$(BIN)/mypy $(wildcard webui/bench/*.py)
-	@$(BIN)/mypy package/man_pages.py
+	@$(BIN)/mypy package/man_pages.py server-core/check_layers.py
 	@$(BIN)/lint-imports
+	@$(BIN)/python server-core/check_layers.py
 	@find server-core -path 'server-core/build*' -prune -o \( -name '*.[ch]' -print \) | xargs $(BIN)/clang-format --dry-run -Werror
 	@cd webui && npm run --silent check
 

@@ -1,16 +1,17 @@
 /*
  * trimtab-httpd: a web server for static files whose architecture is a knob.
  *
- * This file is the command line: it gathers the configuration, has it checked, and hands it to the master
- * (master.c), which forks workers (worker.c); each runs an architecture (arch/) over connections
- * (connection.c).
+ * This file is the command line: it gathers the configuration, has it checked, and serves with it (serve.h):
+ * a master (process/master.h) forks workers (connection/worker.h); each runs an architecture (arch/) over
+ * connections (connection/connection.h).
  */
-#include "httpd/config.h"
+#include "httpd/config/load.h"
 #include "httpd/log.h"
-#include "httpd/master.h"
+#include "httpd/serve.h"
 #include "httpd/version.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void print_usage(FILE *out)
@@ -105,7 +106,7 @@ int main(int argc, char **argv)
     source.settings = settings;
     exit_code = config_load(config, &source);
     if (exit_code == EXIT_SUCCESS && !check_only) {
-        exit_code = master_run(&source, config);
+        exit_code = serve(&source, config);
     } else {
         if (exit_code == EXIT_SUCCESS)
             config_print(config, stdout);

@@ -4,8 +4,8 @@
 #include "httpd/version.h"
 
 #include "common/json_writer.h"
-#include "httpd/arch/architecture.h"
-#include "httpd/config.h"
+#include "httpd/config/architecture.h"
+#include "httpd/config/load.h"
 #include "httpd/io/events.h"
 #include "httpd/log.h"
 

@@ -13,17 +13,18 @@
  *
  * Processes: event loops 0…workers-1, then the helpers of event loop 0, of event loop 1, and so on.
  */
-#include "httpd/arch/architecture.h"
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/handover.h"
 #include "httpd/arch/helpers.h"
+#include "httpd/cache/hash.h"
+#include "httpd/cache/residency.h"
+#include "httpd/config/architecture.h"
+#include "httpd/connection/sending.h"
+#include "httpd/connection/worker.h"
 #include "httpd/http/path.h"
 #include "httpd/http/request.h"
-#include "httpd/io/residency.h"
 #include "httpd/log.h"
-#include "httpd/master.h"
-#include "httpd/sending.h"
-#include "httpd/worker.h"
+#include "httpd/process/master.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -194,19 +195,10 @@ static enum send_outcome send_resident(struct worker *worker, struct connection 
     return outcome;
 }
 
-/* FNV-1a. */
-static uint32_t hash_of(const char *path)
-{
-    uint32_t hash = 2166136261u;
-
-    for (; *path; path++)
-        hash = (hash ^ (unsigned char)*path) * 16777619u;
-    return hash;
-}
-
 static uint64_t connections_of(const struct worker *worker, unsigned loop)
 {
-    return __atomic_load_n(&shared_counters(worker->shared, loop)->connections_open, __ATOMIC_RELAXED);
+    return __atomic_load_n(&scoreboard_counters(worker->scoreboard, loop)->connections_open,
+                           __ATOMIC_RELAXED);
 }
 
 /* Says whether the load lets a connection go to event loop `owner`. */
@@ -225,7 +217,7 @@ static bool forward(struct worker *worker, struct amped_connection *own, const c
 {
     struct connection *connection = &own->helped.connection;
     const struct common *common = worker->common;
-    _Atomic uint16_t *slot = &common->owners[hash_of(path) % OWNER_SLOTS];
+    _Atomic uint16_t *slot = &common->owners[hash_text(path) % OWNER_SLOTS];
     const unsigned owner = atomic_load_explicit(slot, memory_order_relaxed);
     const bool is_ours = owner == 0 || owner == worker->process + 1;
 

@@ -12,10 +12,10 @@
 #include "httpd/arch/blocking_loop.h"
 
 #include "common/clock.h"
-#include "httpd/accept_policy.h"
-#include "httpd/connection.h"
+#include "httpd/connection/accept_policy.h"
+#include "httpd/connection/connection.h"
+#include "httpd/connection/recycle.h"
 #include "httpd/log.h"
-#include "httpd/recycle.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -133,7 +133,8 @@ static unsigned idle_longer(const struct worker *worker, uint64_t since_ns)
     unsigned count = 0;
 
     for (unsigned row = 0; row < worker->layout.serving; row++) {
-        const uint64_t other_ns = *shared_idle_since_ns(worker->shared, worker_shared_row(worker, row));
+        const uint64_t other_ns =
+            *scoreboard_idle_since_ns(worker->scoreboard, worker_shared_row(worker, row));
 
         count += other_ns > 0 && other_ns < since_ns;
     }
@@ -182,7 +183,7 @@ static void serve_connection(struct worker *worker, int fd, bool blocking)
 {
     struct connection *connection = connection_open(worker, fd, blocking);
     _Atomic uint64_t *idle_since_ns =
-        shared_idle_since_ns(worker->shared, worker_shared_row(worker, worker->row));
+        scoreboard_idle_since_ns(worker->scoreboard, worker_shared_row(worker, worker->row));
     bool retired = false;
 
     if (!connection)

@@ -8,7 +8,7 @@
 #ifndef TRIMTAB_HTTPD_ARCH_BLOCKING_LOOP_H
 #define TRIMTAB_HTTPD_ARCH_BLOCKING_LOOP_H
 
-#include "httpd/driver.h"
+#include "httpd/connection/driver.h"
 
 #include <stdbool.h>
 

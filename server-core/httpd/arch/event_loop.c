@@ -16,11 +16,11 @@
 #include "httpd/arch/event_loop.h"
 
 #include "common/clock.h"
-#include "httpd/accept_policy.h"
-#include "httpd/connection.h"
+#include "httpd/connection/accept_policy.h"
+#include "httpd/connection/connection.h"
+#include "httpd/connection/recycle.h"
+#include "httpd/connection/sending.h"
 #include "httpd/log.h"
-#include "httpd/recycle.h"
-#include "httpd/sending.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  *              max_connections, or accept_limit connections were accepted;
  *   work       each connection that the wait reported runs as far as it can. One that was accepted just now
  * waits for the next getevents, which reports it if its request is there already;
- *   sending    some of the large replies that could go on do so (httpd/turns.h).
+ *   sending    some of the large replies that could go on do so (httpd/connection/turns.h).
  */
 #ifndef TRIMTAB_HTTPD_ARCH_EVENT_LOOP_H
 #define TRIMTAB_HTTPD_ARCH_EVENT_LOOP_H

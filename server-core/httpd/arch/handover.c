@@ -3,10 +3,10 @@
  */
 #include "httpd/arch/handover.h"
 
-#include "httpd/connection.h"
+#include "httpd/connection/connection.h"
+#include "httpd/connection/recycle.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
-#include "httpd/recycle.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #include "httpd/arch/helpers.h"
 
-#include "httpd/file_open.h"
+#include "httpd/cache/file_open.h"
 #include "httpd/http/path.h"
 #include "httpd/log.h"
 

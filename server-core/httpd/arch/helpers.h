@@ -13,7 +13,7 @@
 #ifndef TRIMTAB_HTTPD_ARCH_HELPERS_H
 #define TRIMTAB_HTTPD_ARCH_HELPERS_H
 
-#include "httpd/connection.h"
+#include "httpd/connection/connection.h"
 
 #include <stdbool.h>
 #include <stddef.h>

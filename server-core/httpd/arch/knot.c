@@ -17,12 +17,12 @@
  *   sendfile = off           The contents are in memory: the user thread writes them itself.
  * Workers without a job sleep.
  */
-#include "httpd/arch/architecture.h"
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/queue.h"
 #include "httpd/arch/user_threads.h"
+#include "httpd/config/architecture.h"
+#include "httpd/connection/sending.h"
 #include "httpd/log.h"
-#include "httpd/sending.h"
 
 #include <errno.h>
 #include <pthread.h>

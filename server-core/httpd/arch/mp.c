@@ -5,8 +5,10 @@
  *
  * Process i takes connections while i is less than max_connections, so at most `workers` are open.
  */
-#include "httpd/arch/architecture.h"
 #include "httpd/arch/blocking_loop.h"
+#include "httpd/config/architecture.h"
+
+#include <stdio.h>
 
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_SENDFILE,          KNOB_MAX_CONNECTIONS, KNOB_WORKERS,   KNOB_AFFINITY, KNOB_CACHE_ENTRIES,

@@ -8,10 +8,10 @@
  * The main thread serves nobody. It starts the threads, hands the master's wake-up on to each of them, and
  * ends the process when all have ended. Thread i takes connections while i is less than max_connections.
  */
-#include "httpd/arch/architecture.h"
 #include "httpd/arch/blocking_loop.h"
+#include "httpd/config/architecture.h"
+#include "httpd/connection/worker.h"
 #include "httpd/log.h"
-#include "httpd/worker.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -9,12 +9,13 @@
  * architecture need not know that it is copied. Only shared-symped does, because what its processes share is
  * made before they are forked.
  */
-#include "httpd/arch/parts.h"
+#include "httpd/arch/copies.h"
 #include "httpd/arch/shared_symped.h"
+#include "httpd/connection/worker.h"
 #include "httpd/log.h"
-#include "httpd/master.h"
-#include "httpd/worker.h"
+#include "httpd/process/master.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static struct config config_of_copy(const struct config *config, unsigned copy)
 
     own.values[KNOB_ARCHITECTURE].integer = copied_index(config);
     own.values[KNOB_MAX_CONNECTIONS].integer =
-        config_share(config_integer(config, KNOB_MAX_CONNECTIONS), parts_count(config), copy);
+        config_share(config_integer(config, KNOB_MAX_CONNECTIONS), copies_count(config), copy);
     own.values[KNOB_REUSEPORT].integer = SWITCH_OFF;
     own.values[KNOB_COPIES].integer = 1;
     if (affinity->count > 0) {
@@ -67,14 +68,14 @@ static struct config config_of_copy(const struct config *config, unsigned copy)
     }
     if (config_integer(config, KNOB_REUSEPORT) == SWITCH_OFF)
         own.values[KNOB_LISTEN].count =
-            (size_t)config_share((int64_t)config->values[KNOB_LISTEN].count, parts_count(config), copy);
+            (size_t)config_share((int64_t)config->values[KNOB_LISTEN].count, copies_count(config), copy);
     return own;
 }
 
 static void lay_out(const struct config *config, struct layout *layout)
 {
     const struct config first = config_of_copy(config, 0);
-    const unsigned copies = parts_count(config);
+    const unsigned copies = copies_count(config);
 
     *layout = architecture_layout(&first);
     layout->processes *= copies;
@@ -88,7 +89,7 @@ static void lay_out(const struct config *config, struct layout *layout)
 
 static struct row_description describe_row(const struct config *config, unsigned row)
 {
-    const unsigned copies = parts_count(config), copy = row % copies;
+    const unsigned copies = copies_count(config), copy = row % copies;
     const struct config own = config_of_copy(config, copy);
     struct row_description about = architecture_row(&own, row / copies);
 
@@ -109,7 +110,7 @@ static bool is_of_the_whole(enum knob_id id)
 static bool check(const struct config *config)
 {
     const struct architecture *architecture = copied(config);
-    bool ok = parts_check(config);
+    bool ok = copies_check(config);
     struct config own;
     char sentence[128];
 
@@ -129,7 +130,7 @@ static bool check(const struct config *config)
 
 static bool prepare(struct master *master)
 {
-    return !shares_descriptors(master->config) || shared_symped_prepare(master, parts_count(master->config));
+    return !shares_descriptors(master->config) || shared_symped_prepare(master, copies_count(master->config));
 }
 
 static void bury(struct master *master, unsigned process)
@@ -141,7 +142,7 @@ static void bury(struct master *master, unsigned process)
 static int run(struct worker *worker)
 {
     static struct config own;
-    const unsigned copies = parts_count(worker->config), copy = worker->process % copies;
+    const unsigned copies = copies_count(worker->config), copy = worker->process % copies;
 
     if (shares_descriptors(worker->config))
         shared_symped_join(worker);
@@ -168,7 +169,7 @@ const struct architecture architecture_n_copy = {
     .lay_out = lay_out,
     .describe_row = describe_row,
     .prepare = prepare,
-    .choose_listeners = parts_choose_listeners,
+    .choose_listeners = copies_choose_listeners,
     .bury = bury,
     .run = run,
 };

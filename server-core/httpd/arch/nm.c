@@ -8,8 +8,8 @@
  *
  * Descriptors do not block: a user thread that has to wait for a socket sleeps at user level, and the event
  * loop of its processor learns of readiness for all of them at once. Where the kernel may block all the same,
- * in opening files and sending what is not in memory, the processor changes its kernel thread (processors.h).
- * A connection stays with the processor that accepted it; the cache is shared by all.
+ * in opening files and sending what is not in memory, the processor changes its kernel thread
+ * (nm_processors.h). A connection stays with the processor that accepted it; the cache is shared by all.
  *
  * `large_transfer` says who sends what did not fit the socket at first: the scheduler, on its own stack,
  * until the reply is out (`continuation`), or the user thread, which is switched to each time (`thread`).
@@ -17,11 +17,11 @@
  * With one worker this is N user threads on one kernel thread, with as many workers as max_connections one
  * kernel thread for each user thread.
  */
-#include "httpd/arch/architecture.h"
-#include "httpd/arch/processors.h"
-#include "httpd/file_table.h"
+#include "httpd/arch/nm_processors.h"
+#include "httpd/cache/file_table.h"
+#include "httpd/config/architecture.h"
+#include "httpd/connection/sending.h"
 #include "httpd/log.h"
-#include "httpd/sending.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -26,7 +26,7 @@
 
 #include "common/affinity.h"
 #include "common/clock.h"
-#include "httpd/file_table.h"
+#include "httpd/cache/file_table.h"
 #include "httpd/log.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
 #define TRIMTAB_HTTPD_ARCH_PIPELINE_H
 
 #include "httpd/arch/queue.h"
-#include "httpd/connection.h"
-#include "httpd/worker.h"
+#include "httpd/connection/connection.h"
+#include "httpd/connection/worker.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

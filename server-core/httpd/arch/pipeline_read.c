@@ -9,9 +9,9 @@
 #include "httpd/arch/pipeline.h"
 
 #include "common/clock.h"
+#include "httpd/connection/recycle.h"
+#include "httpd/connection/sending.h"
 #include "httpd/log.h"
-#include "httpd/recycle.h"
-#include "httpd/sending.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>

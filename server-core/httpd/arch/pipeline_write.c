@@ -9,8 +9,8 @@
  */
 #include "httpd/arch/pipeline.h"
 
+#include "httpd/connection/sending.h"
 #include "httpd/log.h"
-#include "httpd/sending.h"
 
 #define BATCH 64
 

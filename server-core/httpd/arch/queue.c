@@ -4,7 +4,7 @@
 #include "httpd/arch/queue.h"
 
 #include "common/clock.h"
-#include "httpd/knobs.h"
+#include "httpd/config/knobs.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef TRIMTAB_HTTPD_ARCH_QUEUE_H
 #define TRIMTAB_HTTPD_ARCH_QUEUE_H
 
-#include "httpd/metrics.h"
+#include "httpd/counters/metrics.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -13,11 +13,11 @@
  */
 #include "httpd/arch/shared_symped.h"
 
+#include "httpd/arch/copies.h"
 #include "httpd/arch/event_loop.h"
-#include "httpd/arch/parts.h"
-#include "httpd/connection_pool.h"
+#include "httpd/connection/connection_pool.h"
 #include "httpd/log.h"
-#include "httpd/master.h"
+#include "httpd/process/master.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,13 +127,13 @@ static int run(struct worker *worker)
 
 static bool check(const struct config *config)
 {
-    return shared_symped_check(config) & parts_check(config);
+    return shared_symped_check(config) & copies_check(config);
 }
 
 static void lay_out(const struct config *config, struct layout *layout)
 {
     shared_symped_lay_out(layout, (unsigned)config_integer(config, KNOB_WORKERS));
-    layout->listener_sets = config_integer(config, KNOB_REUSEPORT) == SWITCH_ON ? parts_count(config) : 1;
+    layout->listener_sets = config_integer(config, KNOB_REUSEPORT) == SWITCH_ON ? copies_count(config) : 1;
 }
 
 static bool prepare(struct master *master)
@@ -150,9 +150,9 @@ const struct architecture architecture_shared_symped = {
     .balances_accepting = true,
     .check = check,
     .lay_out = lay_out,
-    .describe_row = parts_describe_row,
+    .describe_row = copies_describe_row,
     .prepare = prepare,
-    .choose_listeners = parts_choose_listeners,
+    .choose_listeners = copies_choose_listeners,
     .bury = shared_symped_bury,
     .driver = &driver,
     .run = run,

@@ -4,7 +4,7 @@
 #ifndef TRIMTAB_HTTPD_ARCH_SHARED_SYMPED_H
 #define TRIMTAB_HTTPD_ARCH_SHARED_SYMPED_H
 
-#include "httpd/arch/architecture.h"
+#include "httpd/config/architecture.h"
 
 /* Refuses the event mechanisms that keep tables by descriptor. */
 bool shared_symped_check(const struct config *config);

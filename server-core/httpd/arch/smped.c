@@ -10,14 +10,14 @@
  * A connection goes to the SPED of the pool that has the fewest. Those that a SPED has are known from its
  * counters, and from what was handed to it since.
  */
-#include "httpd/accept_policy.h"
-#include "httpd/arch/architecture.h"
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/handover.h"
-#include "httpd/connection.h"
+#include "httpd/config/architecture.h"
+#include "httpd/connection/accept_policy.h"
+#include "httpd/connection/connection.h"
+#include "httpd/connection/worker.h"
 #include "httpd/log.h"
-#include "httpd/master.h"
-#include "httpd/worker.h"
+#include "httpd/process/master.h"
 
 #include "common/clock.h"
 
@@ -100,7 +100,7 @@ static void release(struct master *master)
 
 /* Returns a counter of SPED `sped` in total over its lives. */
 #define READ(scheduler, sped, metric)                                                                        \
-    __atomic_load_n(&shared_counters((scheduler)->worker->shared, sped)->metric, __ATOMIC_RELAXED)
+    __atomic_load_n(&scoreboard_counters((scheduler)->worker->scoreboard, sped)->metric, __ATOMIC_RELAXED)
 
 /* Connections that have ended, or were lost, in SPED `sped`. */
 static uint64_t closed(const struct scheduler *scheduler, unsigned sped)
@@ -126,8 +126,8 @@ static uint64_t bytes_sent_by_all(const struct scheduler *scheduler)
     uint64_t bytes = 0;
 
     for (unsigned i = 0; i < scheduler->size; i++)
-        bytes +=
-            __atomic_load_n(&shared_counters(scheduler->worker->shared, i)->bytes_sent, __ATOMIC_RELAXED);
+        bytes += __atomic_load_n(&scoreboard_counters(scheduler->worker->scoreboard, i)->bytes_sent,
+                                 __ATOMIC_RELAXED);
     return bytes;
 }
 
@@ -266,7 +266,8 @@ static bool open_scheduler(struct scheduler *scheduler)
     }
     /* If another scheduler was here before, the SPEDs have connections already. */
     for (unsigned i = 0; i < scheduler->size; i++)
-        scheduler->handed[i] = closed(scheduler, i) + shared_counters(worker->shared, i)->connections_open;
+        scheduler->handed[i] =
+            closed(scheduler, i) + scoreboard_counters(worker->scoreboard, i)->connections_open;
     worker_refresh(worker);
     scheduler->decided_ns = worker->now_ns;
     scheduler->bytes_sent = bytes_sent_by_all(scheduler);

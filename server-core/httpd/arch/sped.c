@@ -2,8 +2,8 @@
  * SPED, single-process event-driven: one process multiplexes all connections in one event loop, and holds the
  * descriptor table and the cache alone.
  */
-#include "httpd/arch/architecture.h"
 #include "httpd/arch/event_loop.h"
+#include "httpd/config/architecture.h"
 
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_EVENTS,        KNOB_SENDFILE,          KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,

@@ -4,8 +4,8 @@
  * divides the load and no lock is needed. With blocking sendfile, or when a disk read blocks, the other
  * processes go on.
  */
-#include "httpd/arch/architecture.h"
 #include "httpd/arch/event_loop.h"
+#include "httpd/config/architecture.h"
 
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_EVENTS,        KNOB_SENDFILE,          KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,

@@ -20,12 +20,12 @@
 #include "httpd/arch/uring.h"
 
 #include "common/clock.h"
-#include "httpd/answer.h"
-#include "httpd/arch/architecture.h"
-#include "httpd/file_table.h"
+#include "httpd/cache/file_table.h"
+#include "httpd/config/architecture.h"
+#include "httpd/connection/answer.h"
+#include "httpd/connection/sending.h"
 #include "httpd/log.h"
-#include "httpd/master.h"
-#include "httpd/sending.h"
+#include "httpd/process/master.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,8 @@
 #ifndef TRIMTAB_HTTPD_ARCH_URING_H
 #define TRIMTAB_HTTPD_ARCH_URING_H
 
-#include "httpd/connection.h"
-#include "httpd/recycle.h"
+#include "httpd/connection/connection.h"
+#include "httpd/connection/recycle.h"
 
 #include <liburing.h>
 #include <stdbool.h>
@@ -126,7 +126,7 @@ bool uring_watch_wake(struct uring *uring, int fd);
  * has taken that. Returns false when there is no memory to remember it. */
 bool uring_close_socket(struct uring *uring, int fd);
 
-/* Sends what is left of the reply's text, which is its own, and, up to a pass (httpd/delivery.h), of its
+/* Sends what is left of the reply's text, which is its own, and, up to a pass (httpd/send/delivery.h), of its
  * file, of which `contents` is the memory. The operation takes them from the connection until uring_sent().
  */
 bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents);

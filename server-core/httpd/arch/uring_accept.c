@@ -3,8 +3,8 @@
  * requests that it accepts by.
  */
 #include "common/clock.h"
-#include "httpd/accept_policy.h"
 #include "httpd/arch/uring.h"
+#include "httpd/connection/accept_policy.h"
 #include "httpd/log.h"
 
 #include <errno.h>

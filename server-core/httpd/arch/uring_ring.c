@@ -4,7 +4,7 @@
 #include "httpd/arch/uring.h"
 
 #include "common/clock.h"
-#include "httpd/sending.h"
+#include "httpd/connection/sending.h"
 
 #include <errno.h>
 #include <poll.h>

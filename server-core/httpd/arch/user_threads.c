@@ -3,12 +3,12 @@
  */
 #include "httpd/arch/user_threads.h"
 
-#include "httpd/file_cache.h"
-#include "httpd/file_open.h"
+#include "httpd/cache/file_cache.h"
+#include "httpd/cache/file_open.h"
+#include "httpd/connection/sending.h"
 #include "httpd/http/path.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
-#include "httpd/sending.h"
 
 #include <stdlib.h>
 #include <string.h>

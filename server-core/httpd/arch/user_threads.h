@@ -15,8 +15,8 @@
 #define TRIMTAB_HTTPD_ARCH_USER_THREADS_H
 
 #include "httpd/arch/fibre.h"
-#include "httpd/connection.h"
-#include "httpd/worker.h"
+#include "httpd/connection/connection.h"
+#include "httpd/connection/worker.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -16,11 +16,6 @@ struct input {
     char bytes[];
 };
 
-void protocol_feed(struct feed *feed, const char *bytes, size_t length)
-{
-    *feed = (struct feed){.bytes = bytes, .length = length};
-}
-
 bool protocol_feed_kept(struct protocol *protocol, struct feed *feed)
 {
     struct input *input = protocol->input;
@@ -31,27 +26,6 @@ bool protocol_feed_kept(struct protocol *protocol, struct feed *feed)
         .request = input->request, .bytes = input->bytes, .length = input->length, .input = input};
     protocol->input = NULL;
     return true;
-}
-
-bool protocol_next(struct feed *feed)
-{
-    return feed->length > 0 && request_parse(&feed->request, feed->bytes, feed->length);
-}
-
-void protocol_accept(struct protocol *protocol, const struct feed *feed, bool may_stay)
-{
-    const struct request *request = &feed->request;
-
-    protocol->keep_alive = request->keep_alive && may_stay;
-    protocol->more_comes = request->more_comes || request->parsed < feed->length;
-}
-
-void protocol_step(struct feed *feed)
-{
-    feed->bytes += feed->request.parsed;
-    feed->length -= feed->request.parsed;
-    if (feed->length > 0)
-        feed->request = (struct request){0};
 }
 
 /* Makes room for `length` bytes more. Returns false when there is no memory. */
@@ -80,7 +54,8 @@ bool protocol_keep(struct protocol *protocol, struct feed *feed)
     size_t left;
 
     if (feed->length == 0) {
-        protocol_forget(feed);
+        if (feed->input)
+            protocol_forget(feed);
         return true;
     }
     left = request_keep(&feed->request, feed->length);

@@ -39,20 +39,38 @@ struct feed {
 };
 
 /* Begins to look at `length` bytes that have come just now, while nothing is kept. */
-void protocol_feed(struct feed *feed, const char *bytes, size_t length);
+static inline void protocol_feed(struct feed *feed, const char *bytes, size_t length)
+{
+    *feed = (struct feed){.bytes = bytes, .length = length};
+}
 
 /* The same for what is kept, which it takes out. Returns false if there is nothing. */
 bool protocol_feed_kept(struct protocol *protocol, struct feed *feed);
 
 /* Says whether there is a complete request: feed->request, which begins at feed->bytes. */
-bool protocol_next(struct feed *feed);
+static inline bool protocol_next(struct feed *feed)
+{
+    return feed->length > 0 && request_parse(&feed->request, feed->bytes, feed->length);
+}
 
 /* That request is to be answered now: says in `protocol` whether the connection may go on after it, if the
  * server wants that too (`may_stay`). */
-void protocol_accept(struct protocol *protocol, const struct feed *feed, bool may_stay);
+static inline void protocol_accept(struct protocol *protocol, const struct feed *feed, bool may_stay)
+{
+    const struct request *request = &feed->request;
+
+    protocol->keep_alive = request->keep_alive && may_stay;
+    protocol->more_comes = request->more_comes || request->parsed < feed->length;
+}
 
 /* Goes on to what stands behind the request. */
-void protocol_step(struct feed *feed);
+static inline void protocol_step(struct feed *feed)
+{
+    feed->bytes += feed->request.parsed;
+    feed->length -= feed->request.parsed;
+    if (feed->length > 0)
+        feed->request = (struct request){0};
+}
 
 /* Ends the look at the bytes and keeps those that are left. Returns false when there is no memory. */
 bool protocol_keep(struct protocol *protocol, struct feed *feed);

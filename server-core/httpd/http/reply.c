@@ -255,6 +255,8 @@ uint64_t reply_body_sent(const struct reply *reply)
 void reply_drop(struct reply *reply)
 {
     drop_text(reply);
-    free(reply->multipart);
-    *reply = (struct reply){0};
+    if (reply->multipart)
+        free(reply->multipart);
+    reply->multipart = NULL;
+    reply->offset = reply->end = 0;
 }

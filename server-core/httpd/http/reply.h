@@ -86,7 +86,7 @@ bool reply_own_text(struct reply *reply);
 /* Returns how many bytes of the body have been sent, as far as they come from the file. */
 uint64_t reply_body_sent(const struct reply *reply);
 
-/* Frees what the reply owns and leaves it zeroed. */
+/* Frees what the reply owns; nothing is left to be sent. */
 void reply_drop(struct reply *reply);
 
 #endif

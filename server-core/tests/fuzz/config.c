@@ -2,7 +2,7 @@
  * Configuration files: whatever is taken and passes the checks is printed as a file that is taken again and
  * printed as the same.
  */
-#include "httpd/config.h"
+#include "httpd/config/load.h"
 #include "httpd/log.h"
 #include "tests/fuzz/fuzz.h"
 

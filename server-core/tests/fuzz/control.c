@@ -1,9 +1,8 @@
 /*
  * Commands of the stats socket: every line is answered by one line of JSON, and none does harm.
  */
-#include "httpd/control.h"
+#include "httpd/control/control.h"
 #include "httpd/log.h"
-#include "httpd/stats.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
@@ -28,8 +27,8 @@ static struct master *make_master(void)
         .workers = &worker,
         .worker_count = 1,
     };
-    master.shared = shared_create(&config, master.layout.rows);
-    REQUIRE(master.shared && worker.wake_fd >= 0);
+    master.scoreboard = scoreboard_create(&config, master.layout.rows);
+    REQUIRE(master.scoreboard && worker.wake_fd >= 0);
     return &master;
 }
 
@@ -65,6 +64,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         size -= length + 1;
         bytes = end + 1;
     }
-    stats_release(make_master());
     return 0;
 }

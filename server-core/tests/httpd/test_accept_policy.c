@@ -1,8 +1,8 @@
 /*
  * How many connections `accept_limit = auto` accepts.
  */
-#include "httpd/accept_policy.h"
-#include "httpd/knobs.h"
+#include "httpd/config/knobs.h"
+#include "httpd/connection/accept_policy.h"
 #include "tests/unit.h"
 
 static void test_the_longer_queue_is_emptied_more(void **state)

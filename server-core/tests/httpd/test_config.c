@@ -1,7 +1,7 @@
 /*
  * A configuration against the limits of a machine.
  */
-#include "httpd/config.h"
+#include "httpd/config/load.h"
 #include "httpd/log.h"
 #include "tests/unit.h"
 

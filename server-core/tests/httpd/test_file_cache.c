@@ -1,7 +1,7 @@
 /*
  * The open-file cache over a real directory.
  */
-#include "httpd/file_cache.h"
+#include "httpd/cache/file_cache.h"
 #include "tests/unit.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /*
  * Both ways of opening files below a root, in a real directory with links that lead astray.
  */
-#include "httpd/file_open.h"
+#include "httpd/cache/file_open.h"
 #include "tests/unit.h"
 
 #include <errno.h>

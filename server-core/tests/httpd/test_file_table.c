@@ -1,7 +1,7 @@
 /*
  * The shared table of open files: several threads, and processes that are killed while they use it.
  */
-#include "httpd/file_table.h"
+#include "httpd/cache/file_table.h"
 #include "tests/unit.h"
 
 #include <fcntl.h>

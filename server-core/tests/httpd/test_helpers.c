@@ -2,7 +2,7 @@
  * Helper processes, seen from the event loop: a job that could not be sent.
  */
 #include "httpd/arch/helpers.h"
-#include "httpd/worker.h"
+#include "httpd/connection/worker.h"
 #include "tests/unit.h"
 
 #include <string.h>

@@ -1,10 +1,11 @@
 /*
  * The values of knobs, and configuration files.
  */
-#include "httpd/config.h"
+#include "httpd/config/config.h"
 #include "tests/unit.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /*
  * The lock of a shared table, among threads and among processes that die.
  */
-#include "httpd/table_lock.h"
+#include "httpd/cache/table_lock.h"
 #include "tests/unit.h"
 
 #include <pthread.h>

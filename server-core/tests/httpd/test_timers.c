@@ -2,7 +2,7 @@
  * The timer wheel, driven by a clock of our own.
  */
 #include "common/clock.h"
-#include "httpd/timers.h"
+#include "httpd/connection/timers.h"
 #include "tests/unit.h"
 
 #include <stdbool.h>

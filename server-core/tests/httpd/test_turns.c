@@ -1,8 +1,8 @@
 /*
  * Turns: who came first goes on first, nobody stands in line twice, and who leaves leaves no gap.
  */
-#include "httpd/connection.h"
-#include "httpd/turns.h"
+#include "httpd/connection/connection.h"
+#include "httpd/connection/turns.h"
 #include "tests/unit.h"
 
 static void test_connections_go_on_in_the_order_in_which_they_came(void **state)

@@ -1,0 +1,59 @@
+"""Holds the rooms of the server: which may include which, and no circles inside a room.
+
+`make check` runs it. A line "#include "httpd/ROOM/NAME.h"" in a file of one room is allowed when the table
+below says so. Inside a room NAME.h and NAME.c are one module, and modules must not use each other in circles.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+HTTPD = Path(__file__).parent / "httpd"
+INCLUDE = re.compile(r'^#include "httpd/(?:(\w+)/)?(\w+)\.h"', re.MULTILINE)
+
+# Each room may use itself, those named, and what lies beside the rooms in BASE.
+ROOMS: dict[str, set[str]] = {
+    "http": set(),
+    "io": set(),
+    "config": {"io"},
+    "counters": {"http", "config"},
+    "cache": {"http", "config", "counters"},
+    "send": {"http", "config", "counters", "cache"},
+    "connection": {"http", "io", "config", "counters", "cache", "send"},
+    "process": {"http", "io", "config", "counters", "connection"},
+    "arch": {"http", "io", "config", "counters", "cache", "send", "connection", "process"},
+    "control": {"io", "config", "counters", "process"},
+}
+BASE = {"log"}
+
+# A connection is one thing in several files: its life, what it answers, and how that is sent. So is a master
+# with its processes.
+WITH_CIRCLES = {"connection", "process"}
+
+
+def faults() -> list[str]:
+    """Every line that the table does not allow, and every circle."""
+    found = []
+    uses: dict[str, dict[str, set[str]]] = {room: {} for room in ROOMS}
+    for path in sorted(HTTPD.glob("*/*.[ch]")):
+        room = path.parent.name
+        for used_room, used in INCLUDE.findall(path.read_text()):
+            if used_room == room:
+                uses[room].setdefault(path.stem, set()).add(used)
+            elif used_room not in ROOMS[room] and (used_room or used not in BASE):
+                found.append(f"{path}: {room}/ may not use {used_room or '.'}/{used}.h")
+    for room, modules in uses.items():
+        if room in WITH_CIRCLES:
+            continue
+        try:
+            TopologicalSorter({name: used - {name} for name, used in modules.items()}).prepare()
+        except CycleError as error:
+            found.append(f"{room}/: modules use each other in a circle: {' -> '.join(error.args[1])}")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(faults()) or None)

@@ -1,0 +1,234 @@
+/*
+ * See file_cache.h.
+ */
+#include "httpd/cache/file_cache.h"
+
+#include "httpd/cache/file_open.h"
+#include "httpd/http/mime.h"
+#include "httpd/http/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define INDEX_NAME "index.html"
+
+struct file_cache {
+    struct file_table *table;
+    bool joined; /* the table belongs to somebody else */
+    struct file_table_user user;
+};
+
+struct file_cache *file_cache_join(struct file_table *table, unsigned holder, struct counters *counters)
+{
+    struct file_cache *cache = calloc(1, sizeof(*cache));
+
+    if (cache)
+        *cache = (struct file_cache){.table = table, .joined = true, .user = {holder, counters}};
+    return cache;
+}
+
+struct file_cache *file_cache_create(const char *root, size_t capacity, struct counters *counters)
+{
+    struct file_table *table = file_table_create(root, capacity);
+    struct file_cache *cache = table ? file_cache_join(table, 0, counters) : NULL;
+
+    if (cache)
+        cache->joined = false;
+    else if (table)
+        file_table_destroy(table);
+    return cache;
+}
+
+void file_cache_destroy(struct file_cache *cache)
+{
+    if (!cache->joined)
+        file_table_destroy(cache->table);
+    free(cache);
+}
+
+void file_cache_release(struct cached_file *file)
+{
+    file_table_release(file);
+}
+
+size_t file_cache_shed(struct file_cache *cache, size_t count)
+{
+    return file_table_shed(cache->table, &cache->user, count);
+}
+
+static bool same_file(const struct cached_file *file, const struct stat *status)
+{
+    return file->device == status->st_dev && file->inode == status->st_ino &&
+           file->size == (uint64_t)status->st_size && file->modified.tv_sec == status->st_mtim.tv_sec &&
+           file->modified.tv_nsec == status->st_mtim.tv_nsec &&
+           file->changed.tv_sec == status->st_ctim.tv_sec && file->changed.tv_nsec == status->st_ctim.tv_nsec;
+}
+
+/* Says whether the file that the entry holds is still the one at its path and unchanged. A path that now
+ * leads outside the root is found by the opening that follows; here nothing is opened. */
+static bool still_current(struct file_cache *cache, struct cached_file *file, time_t now)
+{
+    struct stat status;
+
+    if (atomic_exchange_explicit(&file->checked, now, memory_order_relaxed) == now)
+        return true;
+    return fstatat(file_table_root(cache->table), file->path, &status, 0) == 0 && same_file(file, &status);
+}
+
+static enum http_status status_of_errno(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case ENXIO: /* a socket */
+        return HTTP_NOT_FOUND;
+    case EACCES:
+    case EXDEV: /* the path leads outside the root */
+    case ELOOP:
+        return HTTP_FORBIDDEN;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+        return HTTP_SERVICE_UNAVAILABLE;
+    default:
+        return HTTP_INTERNAL_SERVER_ERROR;
+    }
+}
+
+/* Opens a file; when the descriptors have run out, gives back some that only the cache holds. */
+static int open_file(struct file_cache *cache, const char *path)
+{
+    const int root = file_table_root(cache->table);
+    int fd = file_open_beneath(root, path);
+
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE) && file_cache_shed(cache, 16) > 0)
+        fd = file_open_beneath(root, path);
+    return fd;
+}
+
+static struct cached_file *insert(struct file_cache *cache, const char *path, int fd,
+                                  const struct stat *status, time_t now)
+{
+    char head[RESPONSE_HEAD_MAX];
+    struct validators validators;
+    struct cached_file file = {
+        .fd = fd,
+        .size = (uint64_t)status->st_size,
+        .checked = now,
+        .device = status->st_dev,
+        .inode = status->st_ino,
+        .modified = status->st_mtim,
+        .changed = status->st_ctim,
+    };
+
+    validators_make(&validators, file.size, file.modified);
+    file.head_length = response_file_head(head,
+                                          &(struct file_response){.status = HTTP_OK,
+                                                                  .type = mime_type(path),
+                                                                  .length = file.size,
+                                                                  .validators = &validators,
+                                                                  .more = ""},
+                                          &file.date_offset);
+    return file_table_insert(cache->table, &cache->user, path, &file, head);
+}
+
+/* Opens the file at `path` and puts it into the table. */
+static enum http_status load(struct file_cache *cache, const char *path, time_t now,
+                             struct cached_file **file)
+{
+    enum http_status failure;
+    struct stat status;
+    const int fd = open_file(cache, path);
+
+    if (fd < 0)
+        return status_of_errno(errno);
+    if (fstat(fd, &status) != 0)
+        failure = HTTP_INTERNAL_SERVER_ERROR;
+    else if (S_ISDIR(status.st_mode))
+        failure = HTTP_MOVED_PERMANENTLY;
+    else if (!S_ISREG(status.st_mode))
+        failure = HTTP_FORBIDDEN;
+    else if ((*file = insert(cache, path, fd, &status, now)) == NULL)
+        failure = HTTP_SERVICE_UNAVAILABLE;
+    else
+        return HTTP_OK;
+    close(fd);
+    return failure;
+}
+
+/* What to say of a directory without index: 403 if the directory exists, otherwise 404. */
+static enum http_status missing_index(struct file_cache *cache, const char *directory)
+{
+    const int fd = open_file(cache, directory);
+
+    if (fd < 0)
+        return status_of_errno(errno);
+    close(fd);
+    return HTTP_FORBIDDEN;
+}
+
+/* Writes the path of the file that a path stands for: that of a directory stands for its index. Returns
+ * whether it is a directory's. */
+static bool complete_path(const char *path, char file[FILE_CACHE_PATH_MAX])
+{
+    const size_t length = strlen(path);
+    const bool is_directory = length == 0 || path[length - 1] == '/';
+
+    memcpy(file, path, length + 1);
+    if (is_directory)
+        memcpy(file + length, INDEX_NAME, sizeof(INDEX_NAME));
+    return is_directory;
+}
+
+int file_cache_root(const struct file_cache *cache)
+{
+    return file_table_root(cache->table);
+}
+
+bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX])
+{
+    struct cached_file *file;
+
+    complete_path(path, wanted);
+    file = file_table_find(cache->table, &cache->user, wanted);
+    if (!file)
+        return file_open_would_wait(file_table_root(cache->table), wanted);
+    file_cache_release(file);
+    return false; /* an open file keeps the names that lead to it in the kernel's cache */
+}
+
+enum http_status file_cache_get(struct file_cache *cache, const char *path, const struct http_date *date,
+                                struct cached_file **found)
+{
+    char file_path[FILE_CACHE_PATH_MAX];
+    const char *directory = complete_path(path, file_path) ? path : NULL;
+    struct counters *counters = cache->user.counters;
+    struct cached_file *file;
+    enum http_status status;
+
+    file = file_table_find(cache->table, &cache->user, file_path);
+    if (file && !still_current(cache, file, date->second)) {
+        file_table_remove(cache->table, &cache->user, file);
+        file_cache_release(file);
+        file = NULL;
+    }
+    if (file) {
+        counters->cache_hits++;
+    } else {
+        counters->cache_misses++;
+        status = load(cache, file_path, date->second, &file);
+        if (status == HTTP_NOT_FOUND && directory)
+            return missing_index(cache, directory);
+        if (status == HTTP_MOVED_PERMANENTLY && directory)
+            return HTTP_FORBIDDEN; /* index.html is itself a directory */
+        if (status != HTTP_OK)
+            return status;
+    }
+    *found = file;
+    return HTTP_OK;
+}

@@ -1,0 +1,56 @@
+/*
+ * The cache of a worker: path -> open descriptor and finished reply head. It holds no file data; those are in
+ * the kernel's page cache, from where sendfile(2) sends them.
+ *
+ * DESIGN. The entries are in a table (file_table.h) of the worker's own, or in one that it shares with
+ * others. An entry that is evicted or replaced while a reply is being sent lives on until that reply ends, so
+ * every reply is of one version of its file.
+ *
+ * An entry that is hit is compared with the file system (fstatat) when that has not been done within the last
+ * second; if the file was replaced or changed, it is opened anew. So a change is seen at most a second late.
+ */
+#ifndef TRIMTAB_HTTPD_CACHE_FILE_CACHE_H
+#define TRIMTAB_HTTPD_CACHE_FILE_CACHE_H
+
+#include "httpd/cache/file_table.h"
+#include "httpd/http/path.h"
+#include "httpd/http/response.h"
+
+#include <stddef.h>
+
+#define FILE_CACHE_PATH_MAX (PATH_BYTES_MAX + 16) /* of a file in a directory, with the NUL */
+
+struct file_cache;
+
+/* Opens the cache of files below directory `root` for up to `capacity` entries; hits, misses and evictions
+ * are counted in `counters`. Returns NULL with errno set on failure. */
+struct file_cache *file_cache_create(const char *root, size_t capacity, struct counters *counters);
+
+/* The same over a table that others use too, as user `holder`. */
+struct file_cache *file_cache_join(struct file_table *table, unsigned holder, struct counters *counters);
+
+void file_cache_destroy(struct file_cache *cache);
+
+/*
+ * Looks up a decoded path (http/path.h); for a directory ("" or with a trailing slash) its index.html. On
+ * success returns 200 and a reference in *file; give it back with file_cache_release(). `date` tells the
+ * present. Otherwise returns the status to reply with; 301 means that the path is a directory
+ * and lacks the trailing slash.
+ */
+enum http_status file_cache_get(struct file_cache *cache, const char *path, const struct http_date *date,
+                                struct cached_file **file);
+
+/* Says whether looking a path up would have to wait for a disk, and writes the path of the file that it
+ * stands for into `wanted`. */
+bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX]);
+
+/* Returns the descriptor (O_PATH) of the directory below which files are opened. */
+int file_cache_root(const struct file_cache *cache);
+
+void file_cache_release(struct cached_file *file);
+
+/* Gives up to `count` descriptors back to the system by evicting entries that nobody uses. Returns how many.
+ */
+size_t file_cache_shed(struct file_cache *cache, size_t count);
+
+#endif

@@ -1,0 +1,379 @@
+/*
+ * See file_table.h.
+ *
+ * An entry of a shared table is given back by whoever used it last, who does not hold the lock. So it is put
+ * on a list (a push needs one compare-and-swap), and the next insertion, which has the lock, frees it.
+ */
+#include "httpd/cache/file_table.h"
+
+#include "httpd/cache/block_pool.h"
+#include "httpd/cache/hash.h"
+#include "httpd/cache/table_lock.h"
+#include "httpd/counters/scoreboard.h"
+#include "httpd/http/path.h"
+#include "httpd/http/response.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What is reserved for each entry: far more than an average path and head take. */
+#define POOL_BYTES_PER_ENTRY 2048
+#define POOL_BYTES_MIN (4096 * (size_t)(sizeof(struct cached_file) + PATH_BYTES_MAX + RESPONSE_HEAD_MAX))
+
+struct file_table {
+    int root;
+    size_t capacity, count;
+    struct lru order; /* of use */
+    uint32_t mask;    /* number of buckets - 1 */
+    struct cached_file **buckets;
+
+    /* Of a shared table; NULL in a private one. */
+    struct table_lock *lock;
+    struct block_pool *pool;
+    _Atomic(struct cached_file *) unused; /* to be freed */
+    size_t mapped;                        /* bytes */
+};
+
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+}
+
+static uint32_t bucket_count(size_t capacity)
+{
+    uint32_t buckets = 16;
+
+    while (buckets < capacity)
+        buckets *= 2;
+    return buckets;
+}
+
+static bool open_root(struct file_table *table, const char *root, size_t capacity)
+{
+    table->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    table->capacity = capacity;
+    table->mask = bucket_count(capacity) - 1;
+    return table->root >= 0;
+}
+
+struct file_table *file_table_create(const char *root, size_t capacity)
+{
+    struct file_table *table =
+        calloc(1, whole_lines(sizeof(*table)) + bucket_count(capacity) * sizeof(*table->buckets));
+
+    if (!table)
+        return NULL;
+    table->buckets = (struct cached_file **)((char *)table + whole_lines(sizeof(*table)));
+    if (!open_root(table, root, capacity)) {
+        free(table);
+        return NULL;
+    }
+    return table;
+}
+
+struct file_table *file_table_create_shared(const char *root, size_t capacity, enum cache_lock lock,
+                                            unsigned holders)
+{
+    const size_t lock_at = whole_lines(sizeof(struct file_table));
+    const size_t buckets_at = lock_at + whole_lines(table_lock_bytes(lock, holders));
+    const size_t bytes = buckets_at + bucket_count(capacity) * sizeof(struct cached_file *);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct file_table *table = (struct file_table *)memory;
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    table->lock = table_lock_init(memory + lock_at, lock, holders);
+    table->buckets = (struct cached_file **)(memory + buckets_at);
+    table->mapped = bytes;
+    table->pool = block_pool_create(POOL_BYTES_MIN + capacity * POOL_BYTES_PER_ENTRY);
+    if (!table->pool || !open_root(table, root, capacity)) {
+        if (table->pool)
+            block_pool_destroy(table->pool);
+        munmap(table, bytes);
+        return NULL;
+    }
+    return table;
+}
+
+int file_table_root(const struct file_table *table)
+{
+    return table->root;
+}
+
+static void lock_read(struct file_table *table, const struct file_table_user *user)
+{
+    if (table->lock && table_lock_read(table->lock, user->holder))
+        user->counters->lock_waits++;
+}
+
+static void unlock_read(struct file_table *table, const struct file_table_user *user)
+{
+    if (table->lock)
+        table_unlock_read(table->lock, user->holder);
+}
+
+static void lock_write(struct file_table *table, const struct file_table_user *user)
+{
+    if (table->lock && table_lock_write(table->lock, user->holder))
+        user->counters->lock_waits++;
+}
+
+static void unlock_write(struct file_table *table, const struct file_table_user *user)
+{
+    if (table->lock)
+        table_unlock_write(table->lock, user->holder);
+}
+
+const char *file_table_map(struct cached_file *file)
+{
+    if (!file->mapped) {
+        void *mapped = mmap(NULL, file->size, PROT_READ, MAP_SHARED, file->fd, 0);
+
+        if (mapped != MAP_FAILED)
+            file->mapped = mapped;
+    }
+    return file->mapped;
+}
+
+void file_table_release(struct cached_file *file)
+{
+    struct file_table *table = file->table;
+
+    if (atomic_fetch_sub(&file->references, 1) > 1)
+        return;
+    close(file->fd);
+    if (file->mapped)
+        munmap((void *)(uintptr_t)file->mapped, file->size);
+    if (!table->pool) {
+        free(file);
+        return;
+    }
+    file->chain = atomic_load(&table->unused);
+    while (!atomic_compare_exchange_weak(&table->unused, &file->chain, file)) {
+    }
+}
+
+/* Returns the entry used longest ago; NULL if there is none. */
+static struct cached_file *oldest(const struct file_table *table)
+{
+    return (struct cached_file *)table->order.oldest;
+}
+
+static void link_file(struct file_table *table, struct cached_file *file)
+{
+    struct cached_file **bucket = &table->buckets[file->hash & table->mask];
+
+    file->chain = *bucket;
+    *bucket = file;
+    lru_add(&table->order, &file->order);
+    table->count++;
+}
+
+/* Takes an entry out of the table. The table's reference is to be given back (release_all()) when the lock
+ * is: closing the last descriptor of a deleted file frees its blocks, which takes long if it was large. */
+static void take_out(struct file_table *table, struct cached_file *file, struct cached_file **taken)
+{
+    struct cached_file **link = &table->buckets[file->hash & table->mask];
+
+    while (*link != file)
+        link = &(*link)->chain;
+    *link = file->chain;
+    lru_remove(&table->order, &file->order);
+    table->count--;
+    file->listed = false;
+    file->chain = *taken;
+    *taken = file;
+}
+
+/* Gives back the table's references to entries that were taken out. */
+static void release_all(struct cached_file *taken)
+{
+    while (taken) {
+        struct cached_file *next = taken->chain;
+
+        file_table_release(taken);
+        taken = next;
+    }
+}
+
+static struct cached_file *find(struct file_table *table, const char *path, uint32_t hash)
+{
+    struct cached_file *file = table->buckets[hash & table->mask];
+
+    while (file && (file->hash != hash || strcmp(file->path, path) != 0))
+        file = file->chain;
+    return file;
+}
+
+/* Notes a use in the order. */
+static void note_use(struct file_table *table, struct cached_file *file)
+{
+    if (table->lock && !table_lock_excludes_readers(table->lock)) {
+        if (!atomic_load_explicit(&file->used, memory_order_relaxed))
+            atomic_store_explicit(&file->used, true, memory_order_relaxed);
+    } else {
+        lru_use(&table->order, &file->order);
+    }
+}
+
+struct cached_file *file_table_find(struct file_table *table, const struct file_table_user *user,
+                                    const char *path)
+{
+    const uint32_t hash = hash_text(path);
+    struct cached_file *file;
+
+    lock_read(table, user);
+    file = find(table, path, hash);
+    if (file) {
+        note_use(table, file);
+        atomic_fetch_add(&file->references, 1);
+    }
+    unlock_read(table, user);
+    return file;
+}
+
+static void evict_one(struct file_table *table, const struct file_table_user *user,
+                      struct cached_file **taken)
+{
+    /* Ends: each turn takes a mark away, and nobody can set one meanwhile. */
+    while (atomic_exchange_explicit(&oldest(table)->used, false, memory_order_relaxed))
+        lru_use(&table->order, table->order.oldest);
+    take_out(table, oldest(table), taken);
+    user->counters->cache_evictions++;
+}
+
+static struct cached_file *allocate(struct file_table *table, size_t bytes)
+{
+    struct cached_file *file;
+
+    if (!table->pool)
+        return calloc(1, bytes);
+    file = atomic_exchange(&table->unused, NULL);
+    while (file) {
+        struct cached_file *next = file->chain;
+
+        block_pool_free(table->pool, file);
+        file = next;
+    }
+    return block_pool_allocate(table->pool, bytes);
+}
+
+/* Makes an entry with one reference, of the table, and puts it in. */
+static struct cached_file *add_file(struct file_table *table, const struct file_table_user *user,
+                                    const char *path, uint32_t hash, const struct cached_file *made_from,
+                                    const char *head, struct cached_file **taken)
+{
+    const size_t path_bytes = strlen(path) + 1;
+    struct cached_file *file;
+
+    if (table->count == table->capacity)
+        evict_one(table, user, taken);
+    file = allocate(table, sizeof(*file) + path_bytes + made_from->head_length);
+    if (!file)
+        return NULL;
+    *file = *made_from;
+    file->table = table;
+    file->hash = hash;
+    file->head = file->path + path_bytes;
+    memcpy(file->path, path, path_bytes);
+    memcpy(file->head, head, file->head_length);
+    file->references = 1;
+    file->listed = true;
+    link_file(table, file);
+    return file;
+}
+
+struct cached_file *file_table_insert(struct file_table *table, const struct file_table_user *user,
+                                      const char *path, const struct cached_file *file, const char *head)
+{
+    const uint32_t hash = hash_text(path);
+    struct cached_file *taken = NULL;
+    struct cached_file *found, *entry;
+
+    lock_write(table, user);
+    found = table->lock ? find(table, path, hash) : NULL;
+    entry = found ? found : add_file(table, user, path, hash, file, head, &taken);
+    if (entry)
+        atomic_fetch_add(&entry->references, 1);
+    unlock_write(table, user);
+    if (found)
+        close(file->fd);
+    release_all(taken);
+    return entry;
+}
+
+void file_table_remove(struct file_table *table, const struct file_table_user *user, struct cached_file *file)
+{
+    struct cached_file *taken = NULL;
+
+    lock_write(table, user);
+    if (file->listed)
+        take_out(table, file, &taken);
+    unlock_write(table, user);
+    release_all(taken);
+}
+
+size_t file_table_shed(struct file_table *table, const struct file_table_user *user, size_t count)
+{
+    struct cached_file *taken = NULL;
+    size_t shed = 0;
+
+    lock_write(table, user);
+    for (struct cached_file *file = oldest(table); file && shed < count;) {
+        struct cached_file *next = (struct cached_file *)file->order.newer;
+
+        if (atomic_load(&file->references) == 1) {
+            take_out(table, file, &taken);
+            user->counters->cache_evictions++;
+            shed++;
+        }
+        file = next;
+    }
+    unlock_write(table, user);
+    release_all(taken);
+    return shed;
+}
+
+void file_table_destroy(struct file_table *table)
+{
+    struct cached_file *taken = NULL;
+
+    while (oldest(table))
+        take_out(table, oldest(table), &taken);
+    release_all(taken);
+    close(table->root);
+    if (!table->pool) {
+        free(table);
+        return;
+    }
+    block_pool_destroy(table->pool);
+    munmap(table, table->mapped);
+}
+
+/* An entry of the table goes back into it. One that is not in it is being sent, or waits to be freed; only a
+ * block that had not become an entry yet is free. */
+static int keep_or_free(void *user, void *block)
+{
+    struct file_table *table = user;
+    struct cached_file *file = block;
+
+    if (file->table != table)
+        return 0;
+    if (file->listed)
+        link_file(table, file);
+    return 1;
+}
+
+void file_table_recover(struct file_table *table, unsigned holder)
+{
+    if (!table_lock_inherit(table->lock, holder))
+        return;
+    memset(table->buckets, 0, (table->mask + 1) * sizeof(*table->buckets));
+    table->order = (struct lru){0};
+    table->count = 0;
+    block_pool_recover(table->pool, keep_or_free, table);
+    table_unlock_write(table->lock, holder);
+}

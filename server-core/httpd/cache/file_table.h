@@ -1,0 +1,108 @@
+/*
+ * The table of a file cache: path -> open descriptor and finished reply head, with references and an order of
+ * use. It opens nothing and sends nothing; that is file_cache.c.
+ *
+ * PRIVATE AND SHARED. A private table is of one process with one thread; its entries come from malloc. A
+ * shared one is of several processes which also share their descriptors, or of several threads: it lives in
+ * memory mapped before they begin, at one address in all of them, and has a lock. The lock is held for
+ * look-ups, insertions and removals, never while something is opened or asked of the file system.
+ *
+ * ORDER OF USE. When the table is full the entry used longest ago is evicted. That order is a list, and a
+ * look-up moves its entry to the front; under a lock that admits several readers it cannot, so there it marks
+ * the entry as used, and whoever evicts gives each marked entry a second chance.
+ *
+ * REFERENCES are counted atomically: one of the table, one of each reply that is being sent. Who gives back
+ * the last one closes the descriptor. An entry that is evicted while it is being sent lives on until then.
+ */
+#ifndef TRIMTAB_HTTPD_CACHE_FILE_TABLE_H
+#define TRIMTAB_HTTPD_CACHE_FILE_TABLE_H
+
+#include "httpd/cache/lru.h"
+#include "httpd/config/knobs.h"
+#include "httpd/counters/metrics.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct file_table;
+
+struct cached_file {
+    struct lru_link order; /* for the table only */
+    int fd;
+    uint64_t size; /* bytes */
+
+    /* The reply head for a connection that stays open, without a Connection header and with a blank for the
+     * date at date_offset. Whoever sends it makes a copy. */
+    size_t head_length, date_offset;
+    char *head;
+
+    const char *mapped; /* the contents (file_table_map()); NULL: not yet */
+
+    /* For the table and the cache only. */
+    struct file_table *table;
+    atomic_uint references;
+    atomic_bool used; /* since the order was last looked at */
+    bool listed;      /* is in the table */
+    uint32_t hash;
+    _Atomic time_t checked;    /* when it was last compared with the file system */
+    struct cached_file *chain; /* of its hash bucket; of the entries to be freed */
+    dev_t device;
+    ino_t inode;
+    struct timespec modified, changed;
+    char path[]; /* NUL-terminated; the head is behind it */
+};
+
+/* Who uses the table: its number among the sharers, and where it counts lock_waits and cache_evictions. */
+struct file_table_user {
+    unsigned holder;
+    struct counters *counters;
+};
+
+/* Makes an empty private table of files below the directory `root`. Returns NULL with errno set on failure.
+ */
+struct file_table *file_table_create(const char *root, size_t capacity);
+
+/* The same, to be shared by `holders` users. */
+struct file_table *file_table_create_shared(const char *root, size_t capacity, enum cache_lock lock,
+                                            unsigned holders);
+
+void file_table_destroy(struct file_table *table);
+
+/* Returns the root directory's descriptor (O_PATH). */
+int file_table_root(const struct file_table *table);
+
+/* Looks up a path. Returns its entry with a reference, or NULL. */
+struct cached_file *file_table_find(struct file_table *table, const struct file_table_user *user,
+                                    const char *path);
+
+/*
+ * Inserts a copy of `file` (fd, size, head_length, date_offset, what tells the file from others) under the
+ * path, evicting another if the table is full. Returns the entry with a reference; that is another one, and
+ * file->fd has been closed, when somebody else has been faster. Returns NULL when there is no memory.
+ */
+struct cached_file *file_table_insert(struct file_table *table, const struct file_table_user *user,
+                                      const char *path, const struct cached_file *file, const char *head);
+
+/* Takes an entry out of the table if it still is in it. */
+void file_table_remove(struct file_table *table, const struct file_table_user *user,
+                       struct cached_file *file);
+
+/* Takes out up to `count` entries that nobody uses, the oldest first. Returns how many. */
+size_t file_table_shed(struct file_table *table, const struct file_table_user *user, size_t count);
+
+/* Returns the contents of an entry of a private table, mapped from the page cache for as long as the entry
+ * lives; NULL with errno set on failure. They are for system calls: touching what a file has lost since would
+ * end the process, where send(2) fails with EFAULT. */
+const char *file_table_map(struct cached_file *file);
+
+/* Gives back a reference. */
+void file_table_release(struct cached_file *file);
+
+/* Puts the table in order after user `holder` has died. */
+void file_table_recover(struct file_table *table, unsigned holder);
+
+#endif

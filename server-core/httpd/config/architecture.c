@@ -1,0 +1,100 @@
+/*
+ * The table of architectures; see architecture.h.
+ */
+#include "httpd/config/architecture.h"
+
+extern const struct architecture architecture_amped;
+extern const struct architecture architecture_co_amped;
+extern const struct architecture architecture_knot;
+extern const struct architecture architecture_mp;
+extern const struct architecture architecture_mt;
+extern const struct architecture architecture_n_copy;
+extern const struct architecture architecture_nm;
+extern const struct architecture architecture_pipeline;
+extern const struct architecture architecture_shared_symped;
+extern const struct architecture architecture_smped;
+extern const struct architecture architecture_sped;
+extern const struct architecture architecture_symped;
+extern const struct architecture architecture_uring;
+
+/* clang-format off */
+static const struct architecture *const ARCHITECTURES[] = {
+    &architecture_sped,
+    &architecture_symped,
+    &architecture_shared_symped,
+    &architecture_n_copy,
+    &architecture_amped,
+    &architecture_co_amped,
+    &architecture_smped,
+    &architecture_mp,
+    &architecture_mt,
+    &architecture_pipeline,
+    &architecture_knot,
+    &architecture_nm,
+    &architecture_uring,
+};
+/* clang-format on */
+
+/* What any server has, however it divides its work. */
+static const enum knob_id COMMON_KNOBS[] = {
+    KNOB_ROOT,    KNOB_LISTEN, KNOB_STATS_SOCKET, KNOB_ACCESS_LOG,      KNOB_ARCHITECTURE,
+    KNOB_BACKLOG, KNOB_SNDBUF, KNOB_CACHE_MB,     KNOB_MIN_BYTES_PER_S, KNOB_COUNT,
+};
+
+const struct architecture *architecture_at(size_t index)
+{
+    return index < sizeof(ARCHITECTURES) / sizeof(*ARCHITECTURES) ? ARCHITECTURES[index] : NULL;
+}
+
+const char *architecture_name(size_t index)
+{
+    const struct architecture *architecture = architecture_at(index);
+
+    return architecture ? architecture->name : NULL;
+}
+
+const struct architecture *architecture_of(const struct config *config)
+{
+    return architecture_at((size_t)config_integer(config, KNOB_ARCHITECTURE));
+}
+
+struct layout architecture_layout(const struct config *config)
+{
+    const struct architecture *architecture = architecture_of(config);
+    const unsigned workers = (unsigned)config_integer(config, KNOB_WORKERS);
+    const bool reuseport = config_integer(config, KNOB_REUSEPORT) == SWITCH_ON;
+    struct layout layout = {
+        .processes = workers,
+        .rows = workers,
+        .serving = workers,
+        .descriptor_tables = workers,
+        .listener_sets = reuseport ? workers : 1,
+    };
+
+    if (architecture->lay_out)
+        architecture->lay_out(config, &layout);
+    return layout;
+}
+
+struct row_description architecture_row(const struct config *config, unsigned row)
+{
+    const struct architecture *architecture = architecture_of(config);
+
+    if (architecture->describe_row)
+        return architecture->describe_row(config, row);
+    return (struct row_description){.role = "worker", .process = row, .cpu_position = row};
+}
+
+static bool contains(const enum knob_id *knobs, enum knob_id id)
+{
+    for (; *knobs != KNOB_COUNT; knobs++) {
+        if (*knobs == id)
+            return true;
+    }
+    return false;
+}
+
+bool architecture_understands(const struct architecture *architecture, enum knob_id id)
+{
+    return contains(COMMON_KNOBS, id) || contains(architecture->knobs, id);
+}

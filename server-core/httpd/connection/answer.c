@@ -1,0 +1,80 @@
+/*
+ * See answer.h.
+ */
+#include "httpd/connection/answer.h"
+
+#include "httpd/connection/sending.h"
+#include "httpd/http/path.h"
+
+#include <sys/socket.h>
+
+/* Makes the reply that is about a file, or that there is none. */
+static void make_reply(struct worker *worker, struct connection *connection, const struct asking *asking)
+{
+    const struct request *request = asking->request;
+    struct reply *reply = &connection->protocol.reply;
+    const struct cached_file *file;
+    char path[PATH_BYTES_MAX];
+    enum http_status status;
+    int length;
+
+    if (request->status != 0) {
+        reply_make_error(reply, asking, request->status, "");
+        return;
+    }
+    length = path_decode(asking->data + request->target_offset, request->target_length, path);
+    status = length < 0 ? (enum http_status) - length
+                        : file_cache_get(worker->cache, path, &worker->date, &connection->delivery.file);
+    file = connection->delivery.file;
+    if (status == HTTP_OK)
+        reply_make_file(reply, asking,
+                        &(struct representation){
+                            .path = file->path,
+                            .size = file->size,
+                            .modified = file->modified,
+                            .head = file->head,
+                            .head_length = file->head_length,
+                            .date_offset = file->date_offset,
+                        });
+    else if (status == HTTP_MOVED_PERMANENTLY)
+        reply_make_redirect(reply, asking, path);
+    else
+        reply_make_error(reply, asking, status, "");
+}
+
+void answer_request(struct worker *worker, struct connection *connection, const struct feed *feed)
+{
+    struct protocol *protocol = &connection->protocol;
+    struct asking asking = {
+        .request = &feed->request, .data = feed->bytes, .date = &worker->date, .text = worker->text};
+
+    worker->counters->requests++;
+    connection->started_ns = worker->now_ns;
+    connection->reading_head = false;
+    protocol_accept(protocol, feed, !worker->shutting_down);
+    asking.keep_alive = protocol->keep_alive;
+    make_reply(worker, connection, &asking);
+    if (worker->access_log)
+        connection_log_request(worker, connection, asking.request, asking.data);
+    sending_begin(worker, connection);
+}
+
+void answer_timeout(struct worker *worker, struct connection *connection)
+{
+    const struct request nothing = {.minor_version = 1};
+    const struct asking asking = {.request = &nothing, .date = &worker->date, .text = worker->text};
+    struct reply *reply = &connection->protocol.reply;
+
+    worker->counters->requests++;
+    reply_make_error(reply, &asking, HTTP_REQUEST_TIMEOUT, "");
+    if (worker->access_log)
+        connection_log_request(worker, connection, &nothing, NULL);
+    if (send(connection->fd, reply->text, reply->text_length, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+        (ssize_t)reply->text_length) {
+        worker->counters->bytes_sent += reply->text_length;
+        worker->counters->replies_408++;
+    } else {
+        reply->body_bytes = 0; /* for the access log */
+    }
+    shutdown(connection->fd, SHUT_WR);
+}

@@ -1,0 +1,16 @@
+/*
+ * The commands of the stats socket: one line in, one JSON document out. Described for users in
+ * docs/stats-socket.md.
+ */
+#ifndef TRIMTAB_HTTPD_CONTROL_CONTROL_H
+#define TRIMTAB_HTTPD_CONTROL_CONTROL_H
+
+#include "httpd/process/master.h"
+
+#include <stdio.h>
+
+/* Carries out the command in `line` (changed in the process) and writes its answer, a line of JSON, to `out`.
+ * NULL: the line was too long to be taken. */
+void control_execute(struct master *master, char *line, FILE *out);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * See scoreboard.h.
+ */
+#include "httpd/counters/scoreboard.h"
+
+#include "common/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* A row is the counters, the histogram and a line for who has one connection. Behind the rows is room for as
+ * many more: what they were when they were last cleared. */
+struct scoreboard {
+    struct live_settings settings;
+    size_t mapped; /* bytes */
+    size_t stride; /* bytes from one row to the next: whole cache lines */
+    unsigned row_count;
+    bool cleared; /* ever */
+    _Alignas(CACHE_LINE_BYTES) unsigned char rows[];
+};
+
+static size_t whole_lines(size_t bytes)
+{
+    return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+}
+
+struct scoreboard *scoreboard_create(const struct config *config, unsigned rows)
+{
+    const size_t stride = whole_lines(sizeof(struct counters)) +
+                          whole_lines(histogram_bytes(SERVICE_TIME_PRECISION_BITS)) + CACHE_LINE_BYTES;
+    const size_t bytes = sizeof(struct scoreboard) + 2 * rows * stride;
+    struct scoreboard *scoreboard =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (scoreboard == MAP_FAILED)
+        return NULL;
+    scoreboard->mapped = bytes;
+    scoreboard->stride = stride;
+    scoreboard->row_count = rows;
+    for (unsigned i = 0; i < rows; i++)
+        histogram_init(scoreboard_service_time(scoreboard, i), SERVICE_TIME_PRECISION_BITS);
+    scoreboard_apply(scoreboard, config);
+    return scoreboard;
+}
+
+void scoreboard_destroy(struct scoreboard *scoreboard)
+{
+    munmap(scoreboard, scoreboard->mapped);
+}
+
+struct live_settings *scoreboard_settings(struct scoreboard *scoreboard)
+{
+    return &scoreboard->settings;
+}
+
+void scoreboard_apply(struct scoreboard *scoreboard, const struct config *config)
+{
+    struct live_settings *settings = &scoreboard->settings;
+
+    settings->max_connections = config_integer(config, KNOB_MAX_CONNECTIONS);
+    settings->accept_limit = config_integer(config, KNOB_ACCEPT_LIMIT);
+    settings->sendfile = (int)config_integer(config, KNOB_SENDFILE);
+    settings->keepalive_timeout_ns = clock_seconds_to_ns(config_seconds(config, KNOB_KEEPALIVE_TIMEOUT));
+    settings->request_timeout_ns = clock_seconds_to_ns(config_seconds(config, KNOB_REQUEST_TIMEOUT));
+    settings->min_bytes_per_s = (uint64_t)config_integer(config, KNOB_MIN_BYTES_PER_S);
+}
+
+struct counters *scoreboard_counters(struct scoreboard *scoreboard, unsigned row)
+{
+    return (struct counters *)(scoreboard->rows + row * scoreboard->stride);
+}
+
+struct histogram *scoreboard_service_time(struct scoreboard *scoreboard, unsigned row)
+{
+    return (struct histogram *)(scoreboard->rows + row * scoreboard->stride +
+                                whole_lines(sizeof(struct counters)));
+}
+
+_Atomic uint64_t *scoreboard_idle_since_ns(struct scoreboard *scoreboard, unsigned row)
+{
+    return (_Atomic uint64_t *)(scoreboard->rows + (row + 1) * scoreboard->stride - CACHE_LINE_BYTES);
+}
+
+void scoreboard_clear(struct scoreboard *scoreboard)
+{
+    const size_t bytes = scoreboard->row_count * scoreboard->stride;
+
+    memcpy(scoreboard->rows + bytes, scoreboard->rows, bytes);
+    scoreboard->cleared = true;
+}
+
+void scoreboard_read(struct scoreboard *scoreboard, unsigned row, uint64_t values[METRIC_COUNT])
+{
+    const uint64_t *now = (const uint64_t *)scoreboard_counters(scoreboard, row);
+    const uint64_t *before = (const uint64_t *)scoreboard_counters(scoreboard, scoreboard->row_count + row);
+
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
+        values[i] = __atomic_load_n(&now[i], __ATOMIC_RELAXED);
+        if (scoreboard->cleared && strcmp(METRIC_TABLE[i].kind, "counter") == 0)
+            values[i] -= before[i];
+    }
+}
+
+/* Takes the values of `less`, an earlier state of the same histogram, away from `histogram`. The maximum is
+ * then known as exactly as its bucket is wide. */
+static void subtract(struct histogram *histogram, const struct histogram *less)
+{
+    uint32_t position = 0;
+    uint64_t value, count;
+
+    for (uint32_t i = 0; i < histogram->bucket_count; i++)
+        histogram->buckets[i] -= less->buckets[i];
+    histogram->count -= less->count;
+    histogram->sum -= less->sum;
+    if (histogram->max != less->max)
+        return; /* it was reached since */
+    histogram->max = 0;
+    while (histogram_next(histogram, &position, &value, &count))
+        histogram->max = value < less->max ? value : less->max;
+}
+
+/* Returns the histograms of as many rows as there are, from row `first` on, together. */
+static struct histogram *merged(struct scoreboard *scoreboard, unsigned first)
+{
+    struct histogram *total = histogram_new(SERVICE_TIME_PRECISION_BITS);
+
+    for (unsigned i = 0; total && i < scoreboard->row_count; i++)
+        histogram_merge(total, scoreboard_service_time(scoreboard, first + i));
+    return total;
+}
+
+struct histogram *scoreboard_service_times(struct scoreboard *scoreboard)
+{
+    struct histogram *total = merged(scoreboard, 0);
+    struct histogram *before =
+        total && scoreboard->cleared ? merged(scoreboard, scoreboard->row_count) : NULL;
+
+    if (before)
+        subtract(total, before);
+    free(before);
+    return total;
+}

@@ -1,0 +1,36 @@
+/*
+ * The listening sockets. The master opens them before it forks, so all workers share them.
+ *
+ * What accepted sockets inherit is set here once, so that accepting one costs no further system call:
+ * TCP_NODELAY (replies are handed over whole, so Nagle's algorithm could only delay their ends), SO_SNDBUF
+ * and SO_SNDTIMEO.
+ */
+#ifndef TRIMTAB_HTTPD_PROCESS_LISTENERS_H
+#define TRIMTAB_HTTPD_PROCESS_LISTENERS_H
+
+#include "httpd/config/architecture.h"
+#include "httpd/config/config.h"
+
+#include <stddef.h>
+
+/* Sockets that are open already. */
+struct open_listeners {
+    const struct knob_value *addresses; /* as the kernel gave them */
+    const int *sockets;                 /* one set behind the other */
+    unsigned sets;
+};
+
+/*
+ * Opens `layout->listener_sets` sockets for each address of the configuration: sockets[] has room for so many
+ * times as many and gets one set behind the other. Several sets share the ports (SO_REUSEPORT), and the
+ * kernel divides the connections among them. A port 0 in the configuration is replaced by the one that the
+ * kernel chose. Sockets of `before` (NULL: there are none), which has as many sets, are taken over where the
+ * address is the same. Logs what is wrong and returns -1, with none open that was not before; or 0.
+ */
+int listeners_open(struct config *config, const struct layout *layout, const struct open_listeners *before,
+                   int *sockets);
+
+/* Sets how long a blocking send on connections accepted from now on may wait for the peer. */
+void listeners_set_send_timeout(const int *sockets, size_t count, double seconds);
+
+#endif

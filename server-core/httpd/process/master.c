@@ -1,0 +1,89 @@
+/*
+ * See master.h.
+ */
+#include "httpd/process/master.h"
+
+#include "common/clock.h"
+#include "httpd/connection/access_log.h"
+#include "httpd/log.h"
+#include "httpd/process/listeners.h"
+#include "httpd/process/worker_processes.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define GRACE_NS (2 * NS_PER_S) /* to finish replies in */
+
+void master_shut_down(struct master *master)
+{
+    if (master->shutting_down)
+        return;
+    /* Ends the listening for all processes that share the sockets: whoever comes now is refused at once. */
+    for (size_t i = 0; i < master->listener_count; i++)
+        shutdown(master->listeners[i], SHUT_RD);
+    for (; master; master = master->older)
+        worker_processes_end(master, true, GRACE_NS);
+}
+
+void master_log_start(const struct master *master)
+{
+    const struct config *config = master->config;
+    char addresses[512];
+
+    knob_format(&KNOBS[KNOB_LISTEN], &config->values[KNOB_LISTEN], addresses, sizeof(addresses));
+    log_line("ready: %s at %s, %s, %u process%s", config_text(config, KNOB_ROOT), addresses,
+             master->architecture->name, master->worker_count, master->worker_count == 1 ? "" : "es");
+}
+
+/* Opens the access log, if there is to be one, and the rings to it. */
+static bool open_access_log(struct master *master)
+{
+    const char *path = config_text(master->config, KNOB_ACCESS_LOG);
+
+    if (!path)
+        return true;
+    master->log_rings = access_log_open(path) ? access_log_add_rings(master->layout.rows) : NULL;
+    return master->log_rings != NULL;
+}
+
+bool master_open(struct master *master, const struct master *before)
+{
+    struct config *config = master->config;
+    const struct open_listeners open = {
+        .addresses = before ? &before->config->values[KNOB_LISTEN] : NULL,
+        .sockets = before ? before->listeners : NULL,
+        .sets = before ? before->layout.listener_sets : 0,
+    };
+    const size_t count = master->layout.listener_sets * config->values[KNOB_LISTEN].count;
+
+    master->listeners = calloc(count, sizeof(*master->listeners));
+    master->scoreboard = scoreboard_create(config, master->layout.rows);
+    if (!master->listeners || !master->scoreboard || !worker_processes_open(master)) {
+        log_errno("cannot start");
+        return false;
+    }
+    if (listeners_open(config, &master->layout, before ? &open : NULL, master->listeners) != 0)
+        return false;
+    master->listener_count = count;
+    return (!master->architecture->prepare || master->architecture->prepare(master)) &&
+           open_access_log(master);
+}
+
+void master_release(struct master *master)
+{
+    if (master->architecture->release)
+        master->architecture->release(master);
+    free(master->common);
+    for (size_t i = 0; i < master->listener_count; i++) {
+        if (master->listeners[i] >= 0)
+            close(master->listeners[i]);
+    }
+    free(master->listeners);
+    worker_processes_release(master);
+    access_log_remove_rings(master->log_rings);
+    if (master->scoreboard)
+        scoreboard_destroy(master->scoreboard);
+    config_release(master->config);
+    free(master->config);
+}
