@@ -1,5 +1,6 @@
 """The verification rules, each at and beyond its limit."""
 
+import numpy as np
 import pytest
 from trimtab_trials.measurement import Measurement, SizeClassCounts
 from trimtab_tuner.verification import Thresholds, verify
@@ -114,6 +115,22 @@ def test_limit_fails_once_chance_is_below_one_in_twenty(timeouts, broken):
     """Of 20 requests at a true 2 %, two timeouts have a chance of 6 %, three of 0.7 %."""
     measurement = measured(size_class(102, 100_000), size_class(921_600, 20, timeouts))
     assert broken == rules(measurement, Thresholds())
+
+
+def test_server_at_the_limit_seldom_fails_however_many_sizes_there_are():
+    """Each of 36 sizes may come out too high by chance, and all of them together in one of 20 rates."""
+    chance = np.random.default_rng(4)
+    failed = 0
+    for _ in range(200):
+        sizes = [size_class(1000 + n, 68, int(chance.binomial(68, 0.02))) for n in range(36)]
+        failed += "file-size" in rules(measured(*sizes), Thresholds())
+    assert failed / 200 <= 0.05
+
+
+def test_one_starved_size_among_many_still_fails():
+    """Of 68 requests for the largest files a third timed out."""
+    sizes = [size_class(1000 + n, 68) for n in range(35)]
+    assert "file-size" in rules(measured(*sizes, size_class(921_600, 68, 22)), Thresholds())
 
 
 def test_large_counts_make_both_forms_agree():

@@ -21,9 +21,10 @@ loss. Abandoned requests were never sent. So a share is
 Small counts. The largest files are asked for once in a thousand requests, so in a short measurement a
 single timeout among 20 requests is 5 %, and a plain limit of 2 % is a lottery. Unless `confidence` is None, a
 limit therefore counts as exceeded only if that many timeouts would come up by chance less often than
-1 - `confidence` in a server whose true share is exactly the limit (one-sided exact binomial test). The price:
-with few requests a server must be well above the limit to fail. The `thesis` preset, whose measurements take
-minutes, uses the plain limits.
+1 - `confidence` in a server whose true share is exactly the limit (one-sided exact binomial test). One rate
+compares some thirty sizes with their limit, so that chance has as many occasions: each size gets its part of
+1 - `confidence` (Bonferroni). The price: with few requests a server must be well above the limit to fail. The
+`thesis` preset, whose measurements take minutes, uses the plain limits.
 """
 
 from collections.abc import Sequence
@@ -119,10 +120,14 @@ def _violations(measurement: Measurement, limits: Thresholds) -> list[Violation]
     timeouts = sum(count for _, count, _ in classes)
     failures = sum(c.failed for c in measurement.size_classes)
     size_over_mean = timeouts / requests + limits.size_over_mean_limit
+    sizes = sum(read > 0 for _, _, read in classes)
     found: list[Violation] = []
 
     def apply(rule: Rule, size_bytes: int | None, count: int, requests: int, limit: float) -> None:
-        if _exceeds(count, requests, limit, limits.confidence, strictly_below=rule == "file-size"):
+        chance = None if limits.confidence is None else 1 - limits.confidence
+        if chance is not None and size_bytes is not None:
+            chance /= sizes
+        if _exceeds(count, requests, limit, chance, strictly_below=rule == "file-size"):
             found.append(
                 Violation(
                     rule=rule,
@@ -155,16 +160,17 @@ def _nothing_read(rate_rps: float, asked: int) -> Violation:
     )
 
 
-def _exceeds(
-    count: int, requests: int, limit: float, confidence: float | None, *, strictly_below: bool
-) -> bool:
-    """Whether count of requests breaks the limit; `strictly_below` counts the limit itself as too much."""
+def _exceeds(count: int, requests: int, limit: float, chance: float | None, *, strictly_below: bool) -> bool:
+    """Whether count of requests breaks the limit; `strictly_below` counts the limit itself as too much.
+
+    By chance that much may come up with a probability of `chance`; None takes the plain limit.
+    """
     if count == 0:
         return False
     share = count / requests
     if share < limit or (share == limit and not strictly_below):
         return False
-    if confidence is None:
+    if chance is None:
         return True
     # The binomial survival function; scipy.stats has it too, and takes a second to load.
-    return float(special.bdtrc(count - 1, requests, limit)) < 1 - confidence
+    return float(special.bdtrc(count - 1, requests, limit)) < chance
