@@ -158,18 +158,18 @@ fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up
 	  $(CORE_FUZZ)/tests/fuzz/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=.build/fuzz/$$target- .build/fuzz/$$target server-core/tests/fuzz/corpus/$$target; done
 
-bench: setup .build/webui .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; writes docs/benchmarks.md
+bench: setup .build/webui .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; writes docs/lab/benchmarks.md
 	@$(BIN)/ninja -C $(CORE) --quiet bench/do-nothing
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
-	@mv .build/benchmarks.md docs/benchmarks.md
+	@mv .build/benchmarks.md docs/lab/benchmarks.md
 
-bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick against grid; three hours; writes docs/whole-runs.md
+bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick against grid; three hours; writes docs/lab/whole-runs.md
 	@$(BIN)/python agent/bench/tuning_runs.py > .build/whole-runs.md
-	@mv .build/whole-runs.md docs/whole-runs.md
+	@mv .build/whole-runs.md docs/lab/whole-runs.md
 
-behaviours: setup ## measure the testable statements of the literature; writes docs/behaviours.md
+behaviours: setup ## measure the testable statements of the literature; writes docs/lab/behaviours.md
 	@$(BIN)/python server-core/bench/behaviours.py > .build/behaviours.md
-	@mv .build/behaviours.md docs/behaviours.md
+	@mv .build/behaviours.md docs/lab/behaviours.md
 
 # --- hand over ------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ SHORTEST_TOKEN = 16
 
 
 class AgentSettings(BaseSettings):
-    """All settings; `docs/architecture.md` lists them for users."""
+    """All settings; `docs/settings.md` lists them for users."""
 
     model_config = SettingsConfigDict(
         env_prefix="TRIMTAB_", env_ignore_empty=True, extra="forbid", frozen=True

@@ -1,4 +1,4 @@
-"""Measures the behaviours of the literature on this machine and prints docs/behaviours.md.
+"""Measures the behaviours of the literature on this machine and prints docs/lab/behaviours.md.
 
 python server-core/bench/behaviours.py [--rounds N] [NUMBER …]
 """

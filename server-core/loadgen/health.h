@@ -1,6 +1,6 @@
 /*
- * Judges whether a result describes the server or the generator. docs/load-generator.md argues for the
- * limits.
+ * Judges whether a result describes the server or the generator. docs/internals/load-generator.md argues
+ * for the limits.
  */
 #ifndef TRIMTAB_LOADGEN_HEALTH_H
 #define TRIMTAB_LOADGEN_HEALTH_H

@@ -1,6 +1,6 @@
 /*
- * trimtab-load: an HTTP load generator, open-loop and closed-loop. docs/load-generator.md describes it from
- * the outside; the walk through the source begins here:
+ * trimtab-load: an HTTP load generator, open-loop and closed-loop. docs/internals/load-generator.md
+ * describes it from the outside; the walk through the source begins here:
  *
  *     options.c, url.c   the command line
  *     sessions.c         what is asked for, and in what order: sessions of requests (request_kind.c)

@@ -1,6 +1,6 @@
 /*
- * What the generator prints: progress and the result, as JSON lines (docs/load-generator.md has the schema)
- * or as text for people.
+ * What the generator prints: progress and the result, as JSON lines (docs/internals/load-generator.md has
+ * the schema) or as text for people.
  */
 #ifndef TRIMTAB_LOADGEN_REPORT_H
 #define TRIMTAB_LOADGEN_REPORT_H

@@ -2,9 +2,9 @@
  * What the clients ask for: sessions, read from a log or made from the URL.
  *
  * DESIGN. A session is a row of requests that go one at a time over one persistent connection. The log has
- * httperf's `wsesslog` form (docs/load-generator.md has the grammar). It may be long, so it is kept in three
- * flat arrays: every distinct request once, with its text ready to be sent; eight bytes for each request;
- * four for each session.
+ * httperf's `wsesslog` form (docs/internals/load-generator.md has the grammar). It may be long, so it is
+ * kept in three flat arrays: every distinct request once, with its text ready to be sent; eight bytes for
+ * each request; four for each session.
  */
 #ifndef TRIMTAB_LOADGEN_SESSIONS_H
 #define TRIMTAB_LOADGEN_SESSIONS_H

@@ -128,16 +128,16 @@ def test_text_that_is_no_job_is_refused(text):
         read_job(text)
 
 
-DOCUMENT = (Path(__file__).parents[2] / "docs/jobs.md").read_text()
+DOCUMENT = (Path(__file__).parents[2] / "docs/internals/jobs.md").read_text()
 
 
 def test_documented_job_is_one():
-    """The example of docs/jobs.md can be copied into a file and carried out."""
+    """The example of docs/internals/jobs.md can be copied into a file and carried out."""
     (example,) = re.findall(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)
     assert read_job(example).ladder == (500, 1000)
 
 
 @pytest.mark.parametrize("field", [*TrialJob.model_fields, *TrialReport.model_fields])
 def test_every_field_is_documented(field):
-    """docs/jobs.md names it."""
+    """docs/internals/jobs.md names it."""
     assert f"`{field}`" in DOCUMENT

@@ -1,6 +1,7 @@
-"""Samples of the counters as the API replies with them; docs/architecture.md says how long they are kept.
+"""Samples of the counters as the API replies with them.
 
-What a source reads is written up where it is read (`trimtab_agent.counters`). Units are in the names.
+How long they are kept: docs/internals/architecture.md. What a source reads is written up where it is
+read (`trimtab_agent.counters`). Units are in the names.
 """
 
 from datetime import datetime

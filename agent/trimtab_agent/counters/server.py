@@ -1,5 +1,5 @@
-"""The server's own counters: of trimtab-httpd in total and of each worker (docs/stats-socket.md), of other
-servers what their status pages tell (docs/targets.md).
+"""The server's own counters: of trimtab-httpd in total and of each worker, of other servers what their
+status pages tell (docs/internals/stats-socket.md, docs/targets.md).
 """
 
 import threading

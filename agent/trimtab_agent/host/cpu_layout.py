@@ -24,7 +24,7 @@ from trimtab_agent.host.priority import priority_allowed
 from trimtab_agent.host.topology import Cpu, read_cpus
 
 # trimtab-load beside trimtab-httpd on the loopback: 9.2 us of CPU time a request where the server takes 10
-# (docs/benchmarks.md, "What the load generator can offer"), and more where sessions are short.
+# (docs/lab/benchmarks.md, "What the load generator can offer"), and more where sessions are short.
 ASSUMED_SHARE = 1 / 2
 # Configurations better than the calibrated one cost the server less a request, and the generator the same.
 HEADROOM = 1.2

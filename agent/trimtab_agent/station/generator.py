@@ -1,4 +1,4 @@
-"""Drives one rate with trimtab-load, and reads its JSON lines (docs/load-generator.md has the schema)."""
+"""Drives one rate with trimtab-load, and reads its JSON lines (schema: docs/internals/load-generator.md)."""
 
 import json
 import os
@@ -145,7 +145,8 @@ class LoadOrder:
             f"--processes={processes}",
             f"--cpus={format_cpus(tuple(self.cpus))}",
             # A run makes hundreds of thousands of connections: closed with FIN they would fill the table of
-            # a host that tracks connections (nf_conntrack), which then drops SYNs (docs/load-generator.md).
+            # a host that tracks connections (nf_conntrack), which then drops SYNs
+            # (docs/internals/load-generator.md).
             "--close=reset",
             *(f"--{name}-share={share:g}" for name, share in shares.items() if share > 0),
             *((f"--destination={','.join(self.destinations)}",) if self.destinations else ()),

@@ -35,7 +35,7 @@ class WindowCounters:
 
     Told by the generator when the window begins and ends. The memory of the processes is read by this
     process, at the end of the window and in its middle, and the larger counts. A reading is a walk through
-    all their pages, 25 ms for each GiB (docs/benchmarks.md), in which a process cannot map a file: so the
+    all their pages, 25 ms for each GiB (docs/lab/benchmarks.md), in which a process cannot map a file: so the
     middle is left out if a reading before the load, while they were idle, has taken longer than
     `MIDDLE_READ_S`.
     """

@@ -1,6 +1,6 @@
 /*
  * The commands of the stats socket: one line in, one JSON document out. Described for users in
- * docs/stats-socket.md.
+ * docs/internals/stats-socket.md.
  */
 #ifndef TRIMTAB_HTTPD_CONTROL_CONTROL_H
 #define TRIMTAB_HTTPD_CONTROL_CONTROL_H

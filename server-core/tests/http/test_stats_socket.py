@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-DOCUMENTATION = Path(__file__).parents[3] / "docs" / "stats-socket.md"
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "internals" / "stats-socket.md"
 
 
 def test_statistics_are_exactly_what_the_client_saw(server: Any, mode: dict[str, str]) -> None:
@@ -222,7 +222,7 @@ def test_help_lists_every_command(start: Callable[..., Any]) -> None:
 
 
 def test_each_metric_and_knob_is_documented(start: Callable[..., Any]) -> None:
-    """docs/stats-socket.md names everything that the socket reports."""
+    """docs/internals/stats-socket.md names everything that the socket reports."""
     server = start()
     documented = set(re.findall(r"`(\w+)`", DOCUMENTATION.read_text()))
     names = {row["name"] for row in server.command("show schema")} | set(server.command("show config"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-DOCUMENTATION = Path(__file__).parents[3] / "docs" / "load-generator.md"
+DOCUMENTATION = Path(__file__).parents[3] / "docs" / "internals" / "load-generator.md"
 URL = "http://127.0.0.1:1/"
 
 

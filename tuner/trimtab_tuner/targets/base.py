@@ -247,7 +247,9 @@ class Target(Protocol):
         ...
 
     def parse_status(self, text: str) -> dict[str, float]:
-        """What the page at `status_path` says, under the names of docs/stats-socket.md where they exist."""
+        """What the page at `status_path` says, under the names of docs/internals/stats-socket.md where they
+        exist there.
+        """
         ...
 
 

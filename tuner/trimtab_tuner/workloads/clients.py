@@ -7,7 +7,7 @@ measures the numbers of `connections` in place of rates. A closed loop finds thr
 ARRIVALS, in an open loop: `deterministic` at equal distances, `poisson` independent of each other.
 
 SHARES. Of the requests that ask only for what has changed (`conditional_share`), and of the sessions whose
-clients read slowly (`slow_share`), as docs/load-generator.md defines them.
+clients read slowly (`slow_share`), as docs/internals/load-generator.md defines them.
 """
 
 from typing import Annotated, Literal

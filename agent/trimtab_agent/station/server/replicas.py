@@ -27,7 +27,7 @@ from trimtab_agent.station.server.target_server import (
 )
 from trimtab_agent.stopping import StopSignal
 
-LARGEST_COUNTS = {"queue_length_max"}  # a maximum: replicas do not add up (docs/stats-socket.md)
+LARGEST_COUNTS = {"queue_length_max"}  # a maximum: replicas do not add up (docs/internals/stats-socket.md)
 
 
 class Replicas:

@@ -1,6 +1,6 @@
 """Client of trimtab-httpd's stats socket: one command a line, one JSON document a line back.
 
-The protocol is written up in docs/stats-socket.md.  One connection serves any number of commands.
+The protocol is written up in docs/internals/stats-socket.md.  One connection serves any number of commands.
 """
 
 import json
