@@ -33,7 +33,7 @@ PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_DEB := dpkg-dev
 PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
 
-.PHONY: help setup build up tune test check deb test-deb bench bench-live behaviours fuzz clean lock packages-test packages-bench \
+.PHONY: help setup build up tune docs test check deb test-deb bench bench-live behaviours fuzz clean lock packages-test packages-bench \
         test-core test-python test-kill test-webui test-browser
 
 help: ## list the goals
@@ -111,6 +111,17 @@ tune: setup ## the main job in the terminal: tune the server on the quick preset
 up: setup .build/webui ## build the web UI, start the daemon with it on http://127.0.0.1:8080
 	@$(BIN)/trimtab up
 
+# The generator of the site, which nothing else needs.
+.build/docs-tools: requirements-docs.lock .build/venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	@touch $@
+
+docs: .build/docs-tools ## build the documentation as a site, which the daemon serves at /docs; fails at a broken link
+	@$(BIN)/python package/reference.py docs/reference
+	@rm -rf .build/docs-site
+	@$(BIN)/zensical build --strict --clean
+	@$(BIN)/python package/self_contained.py .build/docs-site
+
 # --- look and test --------------------------------------------------------------------------
 
 check: .build/venv .build/npm ## formatting, linters, types, import rules
@@ -119,7 +130,7 @@ check: .build/venv .build/npm ## formatting, linters, types, import rules
 	@$(BIN)/mypy -p trimtab_trials -p trimtab_tuner -p trimtab_db -p trimtab_agent
 	@MYPYPATH=server-core/bench $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
 	@$(BIN)/mypy $(wildcard webui/bench/*.py)
-	@$(BIN)/mypy package/man_pages.py server-core/check_layers.py
+	@MYPYPATH=package $(BIN)/mypy $(wildcard package/*.py) server-core/check_layers.py
 	@$(BIN)/lint-imports
 	@$(BIN)/python server-core/check_layers.py
 	@find server-core -path 'server-core/build*' -prune -o \( -name '*.[ch]' -print \) | xargs $(BIN)/clang-format --dry-run -Werror
@@ -190,6 +201,7 @@ lock: ## resolve the Python dependencies anew into the lock files
 	uvx() { $$compile --custom-compile-command 'make lock' "$$@"; }; \
 	uvx --no-emit-package trimtab-db --no-emit-package trimtab-trials --no-emit-package trimtab-tuner agent/pyproject.toml db/pyproject.toml trials/pyproject.toml tuner/pyproject.toml -o requirements.lock; \
 	uvx --group dev -c requirements.lock -o requirements-dev.lock; \
+	uvx --group docs -c requirements.lock -c requirements-dev.lock -o requirements-docs.lock; \
 	uvx -c requirements.lock -c requirements-dev.lock tuner/bench/requirements.in -o tuner/bench/requirements.lock
 
 clean: ## remove what was built; experiments in var/ stay

@@ -72,6 +72,9 @@ class AgentSettings(BaseSettings):
         default=None, description="URL that is sent a JSON document when a run has ended."
     )
     webui: Path = Field(default=CHECKOUT / "webui/dist", description="Directory of the built web UI.")
+    docs_site: Path = Field(
+        default=CHECKOUT / ".build/docs-site", description="Directory of the built documentation."
+    )
 
     @field_validator("extra_hosts", mode="before")
     @classmethod

@@ -68,7 +68,8 @@ def launch(directory: Path, **changes: object) -> Daemon:
     """Starts a daemon that keeps its files in `directory`."""
     var = directory / "var"
     var.mkdir(exist_ok=True)
-    settings = AgentSettings(**{"port": 0, "var": var, "webui": directory / "dist", **changes})
+    built = {"webui": directory / "dist", "docs_site": directory / "docs"}
+    settings = AgentSettings(**{"port": 0, "var": var, **built, **changes})
     repository = open_database(sqlite_url(var / "trimtab.db"))
     broadcaster = Broadcaster()
     host_id = repository.register_host(describe_host(var))

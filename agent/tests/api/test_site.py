@@ -53,3 +53,40 @@ def test_page_says_how_to_build_the_ui_when_it_is_not_built(daemon):
     assert "make up" in response.text
     assert daemon.client.get("/api/v1/health").status_code == 200
     assert daemon.client.post("/").status_code == 405
+
+
+@pytest.fixture
+def docs(start_daemon, tmp_path):
+    """A daemon with documentation of two pages."""
+    (tmp_path / "docs" / "install").mkdir(parents=True)
+    (tmp_path / "docs" / "index.html").write_text("first page")
+    (tmp_path / "docs" / "install" / "index.html").write_text("installing")
+    (tmp_path / "secret.txt").write_text("secret")
+    return start_daemon()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [("/docs", "first page"), ("/docs/", "first page"), ("/docs/install", "installing")],
+)
+def test_documentation_is_served_under_the_policy_of_every_page(path, text, docs):
+    """With or without the slash at the end."""
+    response = docs.client.get(path, follow_redirects=True)
+    assert (response.status_code, response.text) == (200, text)
+    assert response.headers["cache-control"] == "no-cache"
+    assert response.headers["content-security-policy"].startswith("default-src 'self';")
+    assert "unsafe" not in response.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("path", ["/docs/gone/", "/docs/gone.js", "/docs/..%2fsecret.txt"])
+def test_missing_page_of_the_documentation_is_404(path, docs):
+    """And not the first page of the UI."""
+    response = docs.client.get(path)
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "not-found")
+
+
+def test_page_says_how_to_build_the_documentation_when_it_is_not_built(daemon):
+    """Whatever page of it was asked for."""
+    response = daemon.client.get("/docs/install/")
+    assert response.status_code == 503
+    assert "make docs" in response.text

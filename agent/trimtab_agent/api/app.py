@@ -1,7 +1,8 @@
-"""Puts the daemon's HTTP face together: routes, errors, gate, web UI."""
+"""Puts the daemon's HTTP face together: routes, errors, gate, documentation, web UI."""
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from starlette.responses import RedirectResponse
 
 from trimtab_agent import __version__
 from trimtab_agent.api.context import Context
@@ -9,7 +10,7 @@ from trimtab_agent.api.errors import add_error_handlers
 from trimtab_agent.api.gate import Gate
 from trimtab_agent.api.routes import affinity, catalogue, compare, exports, live, runs, system, trials
 from trimtab_agent.api.schemas import ErrorBody
-from trimtab_agent.api.site import make_site
+from trimtab_agent.api.site import make_docs, make_site
 from trimtab_agent.settings import AgentSettings
 
 
@@ -39,11 +40,13 @@ def make_api() -> FastAPI:
 
 
 def create_app(settings: AgentSettings, context: Context) -> FastAPI:
-    """The whole application: the API at work on `context`, guarded, with the web UI at every other
-    address."""
+    """The whole application: the API at work on `context`, guarded, with the documentation at /docs and the
+    web UI at every other address."""
     app = make_api()
     app.state.context = context
     app.add_middleware(Gate, access=context.access)
+    app.add_route("/docs", lambda _: RedirectResponse("/docs/"), include_in_schema=False)
+    app.mount("/docs", make_docs(settings.docs_site))
     # The default and not a mount: a mount at `/` would answer 404 where a route wants to answer 405.
     app.router.default = make_site(settings.webui)
     return app
