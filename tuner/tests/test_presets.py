@@ -66,7 +66,7 @@ def test_only_the_preset_decides_whether_there_is_a_search(name):
     """Its name is what lists of runs go by."""
     settings = PRESETS[name].settings
     assert settings == override(settings, {"capacity_only": settings.capacity_only})
-    with pytest.raises(SettingsError, match="expected the preset 'capacity' for a run without") as error:
+    with pytest.raises(SettingsError, match="expected the preset 'capacity' to measure without") as error:
         override(settings, {"capacity_only": not settings.capacity_only})
     assert error.value.setting == "capacity_only"
 

@@ -219,7 +219,7 @@ def conclude(
     else:
         sentence = (
             f"{name} passed verification in {chosen.verified_blocks} of {counted(len(blocks), 'block')} "
-            "and the default in none, so that no gain in score can be stated."
+            "and the default in none, so its score cannot be compared with the default's."
         )
     if chosen.verified_blocks < default_blocks:
         broken = len(blocks) - chosen.verified_blocks

@@ -177,8 +177,8 @@ def override(settings: RunSettings, changes: Mapping[str, object]) -> RunSetting
     if changed.capacity_only != settings.capacity_only:
         raise SettingsError(
             "capacity_only",
-            "capacity_only: the preset alone decides it; expected the preset 'capacity' for a run without a "
-            "search, and any other for one with it",
+            "capacity_only: only a preset can set it; expected the preset 'capacity' to measure without a "
+            "search, or another one to search",
         )
     return changed
 

@@ -202,7 +202,7 @@ def test_port_in_use_is_told_and_the_exit_code_says_so(daemon, tmp_path):
         timeout=60,
     )
     assert process.returncode == 1
-    assert f"port {daemon.port} on 127.0.0.1 cannot be listened on: Address already in use" in process.stderr
+    assert f"cannot listen on port {daemon.port} of 127.0.0.1: Address already in use" in process.stderr
     assert "Traceback" not in process.stderr
 
 

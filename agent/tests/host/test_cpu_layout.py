@@ -98,8 +98,8 @@ def test_layout_says_why():
     assert "hardware threads, which share its time" in divide_cpus((0, 1), THREADS_OF_ONE).reason
     reason = divide_cpus(numbers(TWO_SOCKETS), TWO_SOCKETS).reason
     assert reason == (
-        "the generator has 16 of 32 cores: until it is measured it is taken to need as much CPU time a "
-        "request as the server; the hardware threads of a core stay together; "
+        "the generator has 16 of 32 cores: until it has been measured, Trimtab assumes that it needs as much "
+        "CPU time for a request as the server; the hardware threads of a core stay together; "
         "the server's are in NUMA node 0, the generator's in 1"
     )
 

@@ -250,5 +250,5 @@ def test_one_file_of_a_users_own_is_not_that_of_several_instances(tmp_path):
     """They would share its addresses."""
     own = tmp_path / "nginx.conf"
     own.write_text("worker_processes 1;\nevents {}\nhttp { server { listen 80; } }\n")
-    with pytest.raises(SpecError, match="one file cannot be that of several instances"):
+    with pytest.raises(SpecError, match="one file cannot serve several instances"):
         check(RunSpec(target="nginx", base=str(own), knobs={"replicas": KnobSpec(fixed=2)}), cpus=2)

@@ -124,7 +124,7 @@ def test_architecture_decides_which_knobs_are_free():
         (
             {"settings": {"capacity_only": True}},
             "settings.capacity_only",
-            "the preset alone decides it; expected the preset 'capacity'",
+            "only a preset can set it; expected the preset 'capacity'",
         ),
     ],
 )

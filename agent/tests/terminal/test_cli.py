@@ -117,9 +117,9 @@ def trimtab_here(settings, monkeypatch, capfd):
         (["--set", "gap_s=0", "--set", "gap_s=1"], "--set gap_s: given more than once"),
         (["--memory", "lots"], "memory = 'lots': expected 'unlimited', 'in-memory'"),
         (["--resume", "9"], "There is no run 9. `trimtab runs` lists the runs there are."),
-        (["--resume", "1", "--budget", "50"], "a run goes on as it was started; --budget cannot change it"),
+        (["--resume", "1", "--budget", "50"], "leave out --budget; a run continues with its own options"),
         (["--even-if-changed"], "--even-if-changed: expected together with --resume ID"),
-        (["--resume", "1", "--set", "gap_s=0"], "a run goes on as it was started; --set cannot change it"),
+        (["--resume", "1", "--set", "gap_s=0"], "leave out --set; a run continues with its own options"),
     ],
 )
 def test_bad_input_is_named_and_ends_with_2(trimtab_here, options, sentence):
@@ -216,7 +216,7 @@ def test_daemons_port_in_use_is_named(trimtab_here):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         code, _, errors = trimtab_here("up", "--port", str(port))
-    assert (code, f"port {port} on 127.0.0.1 cannot be listened on" in errors) == (1, True)
+    assert (code, f"cannot listen on port {port} of 127.0.0.1" in errors) == (1, True)
     assert "choose another port with --port" in errors
 
 

@@ -34,7 +34,7 @@ def listen(settings: AgentSettings) -> socket.socket:
         )[0]
         listener = socket.socket(family, kind)
     except OSError as error:
-        raise HostError(f"{settings.host} is no address to listen on: {error.strerror}") from error
+        raise HostError(f"the daemon cannot listen on {settings.host}: {error.strerror}") from error
     try:
         # A daemon that has just ended leaves connections in TIME_WAIT; they are no reason not to start.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -43,7 +43,7 @@ def listen(settings: AgentSettings) -> socket.socket:
     except OSError as error:
         listener.close()
         raise HostError(
-            f"port {settings.port} on {settings.host} cannot be listened on: {error.strerror}"
+            f"the daemon cannot listen on port {settings.port} of {settings.host}: {error.strerror}"
             f"{_ADVICE.get(error.errno or 0, '')}"
         ) from error
     return listener

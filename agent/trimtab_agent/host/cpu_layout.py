@@ -89,8 +89,8 @@ def divide_cpus(usable: Collection[int], topology: Sequence[Cpu]) -> CpuLayout:
         return _within_one_core(cores[0])
     count = _generator_cores(len(cores), ASSUMED_SHARE)
     taken = (
-        f"the generator has {count} of {len(cores)} cores: until it is measured it is taken to need "
-        "as much CPU time a request as the server"
+        f"the generator has {count} of {len(cores)} cores: until it has been measured, Trimtab assumes that "
+        "it needs as much CPU time for a request as the server"
     )
     return _divided(cores, topology, count, taken)
 

@@ -59,7 +59,7 @@ def refuse_replicas(space: Space, link: Link, *, own_file: bool, part: str) -> N
     if own_file and several:
         raise SpecError(
             f"{part}.{REPLICAS}",
-            f"base: one file cannot be that of several instances; expected {REPLICAS} fixed at 1",
+            f"base: one file cannot serve several instances; expected {REPLICAS} fixed at 1",
         )
     placed = space.knob(REPLICA_PLACEMENT)
     tuned = placed in space.free and placed.choices != ("none",)

@@ -38,8 +38,8 @@ class Announcer:
         """The ladder has grown: the scores of the search are others now."""
         self.note(
             "info",
-            f"Trial {trial.number} follows more than the highest rate of the ladder, which now goes up to "
-            f"{level}; scores are those on the longer ladder.",
+            f"Trial {trial.number} kept up with the highest rate of the ladder. The ladder now goes up to "
+            f"{level}, and all scores are those on the longer ladder.",
         )
         self._broadcaster.publish("ladder", {"run_id": self._run_id, "ladder": list(ladder)})
 

@@ -73,16 +73,16 @@ def calibration_sentence(calibration: Calibration, ladder: tuple[float, ...]) ->
     if calibration.generator_limited:
         return (
             f"The load generator gave out before the server, at {calibration.saturation_rps:.0f} requests/s: "
-            f"the ladder {rates} requests/s ends below, and faster configurations cannot show by how much."
+            f"the ladder {rates} requests/s ends below that, so it cannot show how much faster others are."
         )
     if not calibration.saturated:
         return (
-            f"The calibration has not seen the default configuration saturate: it followed every rate up to "
-            f"{calibration.saturation_rps:.0f} requests/s; the ladder begins as {rates} requests/s."
+            f"The default configuration kept up with every rate of the calibration, to "
+            f"{calibration.saturation_rps:.0f} requests/s; the ladder begins with {rates} requests/s."
         )
     return (
         f"The default configuration saturates at {calibration.saturation_rps:.0f} requests/s; "
-        f"the ladder begins as {rates} requests/s, and grows with what is found."
+        f"the ladder begins with {rates} requests/s, and grows if a configuration keeps up with more."
     )
 
 

@@ -223,11 +223,11 @@ def _unfinished_sentence(run: records.Run, best: Trial | None, history: History,
     sentence = f"Best so far is {describe(best.configuration, default)} with {in_mbps(best.score)}"
     of_default = [t.score for t in searched if t.configuration == default and t.score is not None]
     if best.configuration != default and of_default:
-        sentence += f", the default measured {in_mbps(of_default[0])}"
+        sentence += f"; the default has {in_mbps(of_default[0])}"
     known = f"by {noise.measured} of the default" if noise.measured >= 2 else "assumed"
     return (
-        f"{sentence}; single trials differ by {noise.share:.1%} (standard deviation, {known}), and the "
-        "best of several is also the luckiest. Not confirmed."
+        f"{sentence}. That is not confirmed: single trials differ by {noise.share:.1%} (standard deviation, "
+        f"{known}), and the best of several is also the luckiest."
     )
 
 

@@ -182,7 +182,7 @@ class Search:
         if repeats >= 2:
             challengers = 1 + self._settings.runners_up + self._settings.expert_baseline
             gain = smallest_gain(noise.share, repeats, challengers=challengers)
-            sentence += f"; {repeats} repeats tell a gain of {gain:.1%} nine times in ten"
+            sentence += f"; in nine of ten cases {repeats} repeats are enough to show a gain of {gain:.1%}"
         return sentence + "."
 
     @property

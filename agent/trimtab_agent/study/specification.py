@@ -188,8 +188,8 @@ def _check_objectives(spec: RunSpec, definition: Definition) -> None:
         if needs_limit(text) and definition.clients.loop == "closed":
             raise SpecError(
                 field,
-                f"{field} = {text!r}: a closed loop has no calibration to derive the latency limit "
-                "from; expected one, for instance 'mat: p999 <= 4ms'",
+                f"{field} = {text!r}: the latency limit is missing, and a closed loop has no calibration to "
+                "find one; expected for instance 'mat: p999 <= 4ms'",
             )
 
 
@@ -202,13 +202,13 @@ def _check_ladder(spec: RunSpec, settings: RunSettings, definition: Definition) 
     if definition.clients.loop == "closed":
         raise SpecError(
             "settings.ladder",
-            "ladder: a closed loop has no rates; its numbers of connections are those of the workload",
+            "ladder: a workload with a closed loop has no rates; change its numbers of connections instead",
         )
     if any(needs_limit(text) for text in (spec.objective, spec.second_objective) if text is not None):
         raise SpecError(
             "objective",
-            "objective = 'mat': with a ladder of its own a run has no calibration to derive the limit from; "
-            "expected one, for instance 'mat: p999 <= 4ms'",
+            "objective = 'mat': the latency limit is missing, and a run with your own ladder has no "
+            "calibration to find one; expected for instance 'mat: p999 <= 4ms'",
         )
 
 
@@ -216,7 +216,7 @@ def _with_defaults(space: Space, spec: RunSpec) -> Space:
     """The space with the defaults that the specification gives; refuses values that the knobs cannot have."""
     if spec.defaults and spec.base is not None:
         raise SpecError(
-            "defaults", "defaults: a run with a file of its own has its values; expected one of both"
+            "defaults", "defaults: the configuration file sets them already; expected either file or defaults"
         )
     for name, value in spec.defaults.items():
         try:

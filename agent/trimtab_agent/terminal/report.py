@@ -21,9 +21,9 @@ from trimtab_agent.results.exporting import verdict, was_refused
 from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration, compared
 
 LEGEND = (
-    "rank: finalists that share a number cannot be told apart (within the blocks, 95 %); * recommended; "
-    "score: one trial of the search; confirmed: mean of the interleaved repeats; "
-    "late: timed out at the highest rate"
+    "*: recommended; rank: finalists with the same number may be equally good (95 %, within the blocks); "
+    "score: one trial of the search; confirmed: mean of the repeats; "
+    "late: share of requests that timed out at the highest rate"
 )
 STATE_STYLE = {
     RunState.RUNNING: "cyan",

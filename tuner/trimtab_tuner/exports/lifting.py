@@ -42,7 +42,7 @@ class Lifted:
         found = (
             f"The limit found is {self.measured}, with pauses {pauses.time_scale:g} times those of the "
             f"workload (time scale) and a time limit of {pauses.timeout_s:g} s; {self.value} is the limit "
-            "for the pauses as they are."
+            "for the workload's real pauses."
         )
         law = (
             f"Little's law: {pauses.sessions_rps:.0f} sessions/s of {pauses.measured_s:.2f} s held "
@@ -59,7 +59,7 @@ class Lifted:
         """That the exported file was driven with the limit as it was measured."""
         return (
             f"It was driven with {self.knob} = {self.measured} as measured, in place of {self.value}, which "
-            "is for the pauses as they are."
+            "is for real pauses."
         )
 
 

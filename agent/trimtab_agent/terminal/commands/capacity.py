@@ -42,7 +42,7 @@ def capacity(
     as_json: Json = False,
     var: Var = None,
 ) -> None:
-    """Measure how much load a configuration follows as it is: one climb, no search, two minutes."""
+    """Measure how much load a server takes as it is configured, without a search: two minutes."""
     settings = settings_of(var=var)
     spec = make_spec(
         preset=PRESET,

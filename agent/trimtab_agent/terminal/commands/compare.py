@@ -17,7 +17,7 @@ from trimtab_agent.terminal.commands.options import LARGEST_ID, Json, Var, conso
 from trimtab_agent.terminal.documents import print_json
 
 LEGEND = (
-    "rank: runs that share a number have winners whose ratios to the default cannot be told apart (95 %); "
+    "rank: the winners of runs with the same number may gain equally much over the default (95 %); "
     "score: mean of the winner's trials in the confirmation; peak: the highest goodput at any rate"
 )
 

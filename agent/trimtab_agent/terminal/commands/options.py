@@ -22,9 +22,7 @@ EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Var = Annotated[
-    Path | None, typer.Option("--var", help="Directory of everything that running leaves behind.")
-]
+Var = Annotated[Path | None, typer.Option("--var", help="Directory for everything that Trimtab records.")]
 RunId = Annotated[int, typer.Argument(metavar="RUN", help="Number of the run.", min=1, max=LARGEST_ID)]
 
 

@@ -30,7 +30,7 @@ Value = TypeVar("Value")
 Target = Annotated[str, typer.Option(help=f"Kind of server: {', '.join(TARGETS)}.")]
 Base = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Your own configuration file; the run begins with its values."),
+    typer.Option(metavar="FILE", help="Your own configuration file: its values are the defaults of the run."),
 ]
 WorkloadName = Annotated[
     str, typer.Option(help="What clients ask for: a name of `trimtab workload list`, or a TOML file's path.")

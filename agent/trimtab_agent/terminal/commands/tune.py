@@ -50,7 +50,7 @@ def tune(
     ladder: Annotated[
         str | None,
         typer.Option(
-            metavar="RATE,RATE,…", help="Drive these rates and no others; runs of different days compare."
+            metavar="RATE,RATE,…", help="Measure at these rates only, so that runs of different days compare."
         ),
     ] = None,
     knob: Knobs = None,
@@ -59,13 +59,14 @@ def tune(
         bool, typer.Option("--profile", help="Sample the server with perf, to tell where its CPU time goes.")
     ] = False,
     resume: Annotated[
-        int | None, typer.Option(metavar="ID", help="Go on with this run.", min=1, max=LARGEST_ID)
+        int | None,
+        typer.Option(metavar="ID", help="Continue the run of this number.", min=1, max=LARGEST_ID),
     ] = None,
     even_if_changed: Annotated[
         bool,
         typer.Option(
             "--even-if-changed",
-            help="With --resume: also with another host, kernel, CPUs or server than the run began with.",
+            help="With --resume: go on even if host, kernel, CPUs or server have changed since.",
         ),
     ] = False,
     as_json: Json = False,
@@ -123,7 +124,7 @@ def _refuse_beside_resume(context: typer.Context) -> None:
     ]
     if given:
         option = "--" + given[0].strip("_").replace("_", "-")
-        raise SpecError("resume", f"--resume: a run goes on as it was started; {option} cannot change it")
+        raise SpecError("resume", f"--resume: leave out {option}; a run continues with its own options")
 
 
 def _parse_ladder(text: str) -> list[float]:

@@ -52,7 +52,7 @@ export function EstimatePanel(props: EstimatePanelProps) {
     <div className={classes.side}>
       <Panel
         title="Before you start"
-        description="At most, if every session runs into its timeout. What a busy host spoils is measured again on top."
+        description="At most, if every session runs into its timeout. A busy machine adds to that, as disturbed trials are measured again."
       >
         {refused || impossible ? (
           <Message tone="bad" title="This run cannot work.">

@@ -26,7 +26,7 @@ interface MeasuredFieldsProps {
 }
 
 const CONDITION_LABELS: Record<ConditionName, string> = { memory: 'Memory', start: 'Start', link: 'Link' };
-const AS_DEFINED = { name: '', help: 'What the workload’s definition asks for.', refusal: null };
+const AS_DEFINED = { name: '', help: 'As the definition of the workload says.', refusal: null };
 const NO_SECOND = {
   name: '',
   help: 'One objective gives one best configuration, two a choice between them.',
@@ -56,7 +56,7 @@ export function MeasuredFields(props: MeasuredFieldsProps) {
           <TextInput
             label="Path of your own configuration file"
             inputWrapperOrder={WRAPPER_ORDER}
-            description="The whole file is measured and handed back. A browser may not name files of this host, so such a run is started by the command on this page."
+            description="Trimtab measures the whole file and hands it back with the changes. A browser may not name files of this machine, so start such a run with the command on this page."
             placeholder="/etc/nginx/nginx.conf"
             value={form.base}
             onChange={(event) => onChange({ base: event.currentTarget.value })}

@@ -33,7 +33,7 @@ export function OwnFile({ target, own, error, onOwn }: OwnFileProps) {
       <Textarea
         label="Your own configuration"
         inputWrapperOrder={WRAPPER_ORDER}
-        description="Paste it, or choose the file: what it sets are the defaults, which the gain is measured over. Nothing else of it is used, and what it includes is not read."
+        description="Paste it or choose the file. Its values become the defaults, so the gain is measured over them. Trimtab uses nothing else of it, and does not read files that it includes."
         rows={3}
         spellCheck={false}
         value={text}

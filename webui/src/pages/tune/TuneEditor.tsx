@@ -129,7 +129,7 @@ export function TuneEditor({
             <NumberEntry
               label="Budget"
               inputWrapperOrder={WRAPPER_ORDER}
-              description="The search measures at most so many configurations."
+              description="How many configurations the search measures at most."
               suffix=" trials"
               min={1}
               allowDecimal={false}
@@ -140,7 +140,7 @@ export function TuneEditor({
             <TextInput
               label="Ladder"
               inputWrapperOrder={WRAPPER_ORDER}
-              description="Rates in requests per second. Empty: made in the calibration, and grows with what is found. Runs of different days compare on one that is given."
+              description="Rates in requests per second. Give them if runs of different days should compare. Empty: the run chooses them, and adds higher ones as it finds better configurations."
               placeholder="5000, 10000, 20000"
               value={form.ladder}
               error={errorOf('settings.ladder')}

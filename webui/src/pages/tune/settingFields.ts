@@ -8,7 +8,7 @@ export const NUMBER_SETTINGS = [
     name: 'rate_duration_s',
     label: 'Time per rate',
     unit: 's',
-    help: 'How long each rate of the ladder is driven.',
+    help: 'How long a trial measures at each rate.',
   },
   {
     name: 'warmup_s',
@@ -16,13 +16,13 @@ export const NUMBER_SETTINGS = [
     unit: 's',
     help: 'The first part of each rate, which does not count.',
   },
-  { name: 'timeout_s', label: 'Client timeout', unit: 's', help: 'After it a session gives up.' },
+  { name: 'timeout_s', label: 'Client timeout', unit: 's', help: 'A session that takes longer gives up.' },
   { name: 'gap_s', label: 'Pause between rates', unit: 's', help: 'Lets closed connections drain.' },
   {
     name: 'ladder_points',
     label: 'Rates in the ladder',
     unit: '',
-    help: 'The ladder begins with so many rates.',
+    help: 'How many rates the ladder has at first.',
   },
   {
     name: 'confirmation_repeats',
@@ -30,8 +30,8 @@ export const NUMBER_SETTINGS = [
     unit: '',
     help: 'How often winner and default are measured again; narrows the interval.',
   },
-  { name: 'runners_up', label: 'Runners-up', unit: '', help: 'Further finalists in the confirmation.' },
-  { name: 'levels', label: 'Search levels', unit: '', help: 'The coarse grid and so many finer ones.' },
+  { name: 'runners_up', label: 'Runners-up', unit: '', help: 'Finalists besides the best and the default.' },
+  { name: 'levels', label: 'Search levels', unit: '', help: 'How many finer grids follow the coarse one.' },
   { name: 'directories', label: 'File set', unit: 'directories', help: 'About 5 MB of files each.' },
   {
     name: 'time_scale',
@@ -66,7 +66,7 @@ export const SWITCH_SETTINGS = [
   {
     name: 'learn',
     label: 'Learn from earlier runs',
-    help: 'The search begins with what runs of this target have shown before.',
+    help: 'The search begins with what earlier runs of this target have shown.',
   },
   {
     name: 'expert_baseline',
@@ -98,7 +98,7 @@ export const THRESHOLDS = [
   {
     name: 'size_over_mean_limit',
     label: 'Each size over the mean',
-    help: 'So many points more than over all files: large files must not starve.',
+    help: 'How far one size may exceed all files, so that large files do not starve.',
   },
   {
     name: 'failures_limit',
