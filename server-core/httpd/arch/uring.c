@@ -12,8 +12,9 @@
  * such bound), it is the accept queue's turn.
  *
  * A reply leaves with one operation, head and body together, from the page cache, into which the file is
- * mapped; there is no copy of it in the server. Received bytes land in buffers that the kernel takes from a
- * pool when they have come, so that an idle connection has none.
+ * mapped; there is no copy of it in the server. Of a file that is not in the page cache the operation is done
+ * by a thread of the kernel (IOSQE_ASYNC), which waits for the disk instead of the server. Received bytes
+ * land in buffers that the kernel takes from a pool when they have come, so that an idle connection has none.
  *
  * `workers` processes do this side by side, each with a ring of its own, like those of symped.
  */
@@ -21,6 +22,7 @@
 
 #include "common/clock.h"
 #include "httpd/cache/file_table.h"
+#include "httpd/cache/residency.h"
 #include "httpd/config/architecture.h"
 #include "httpd/connection/answer.h"
 #include "httpd/connection/sending.h"
@@ -37,6 +39,7 @@
 #define WORK_ROUNDS 16          /* before accepting has its turn, */
 #define WORK_NS     NS_PER_MS   /* or rounds that have taken so long */
 #define PENDING_MAX (64 * 1024) /* bytes of requests kept behind a reply; then receiving pauses */
+#define WARM_BYTES  (4 << 20)   /* larger files are looked at pass by pass */
 
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_SENDFILE,      KNOB_WORKERS,           KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
@@ -63,6 +66,23 @@ static bool is_long_enough(const struct connection *connection)
            status.st_size >= connection->protocol.reply.end;
 }
 
+/*
+ * Says whether what is sent next must be fetched from a disk. Of a file that is not very large that is asked
+ * once a second at most, and of all of it: asking takes a system call for each page.
+ */
+static bool is_cold(const struct worker *worker, const struct connection *connection)
+{
+    struct cached_file *file = connection->delivery.file;
+    const struct reply *reply = &connection->protocol.reply;
+    const off_t pass_end = reply->offset + delivery_pass_bytes(&connection->delivery);
+
+    if (file->size > WARM_BYTES)
+        return !residency_check(file->fd, reply->offset, pass_end < reply->end ? pass_end : reply->end);
+    if (file->resident != worker->date.second && residency_check(file->fd, 0, (off_t)file->size))
+        file->resident = worker->date.second;
+    return file->resident != worker->date.second;
+}
+
 /* Has the ring send what is to be sent next, from memory. For the driver. */
 static enum send_outcome send_by_ring(struct worker *worker, struct connection *connection)
 {
@@ -70,13 +90,17 @@ static enum send_outcome send_by_ring(struct worker *worker, struct connection *
     struct reply *reply = &connection->protocol.reply;
     const bool has_range = reply->offset < reply->end;
     const char *contents = NULL;
+    bool cold = false;
 
     if (has_range && !is_long_enough(connection))
         return SEND_TRUNCATED;
-    if (has_range)
+    if (has_range) {
         contents = file_table_map(connection->delivery.file);
+        cold = is_cold(worker, connection);
+        worker->counters->helper_requests += cold;
+    }
     if ((has_range && !contents) || !reply_own_text(reply) ||
-        !uring_send(&queues->uring, (struct uring_connection *)connection, contents)) {
+        !uring_send(&queues->uring, (struct uring_connection *)connection, contents, cold)) {
         log_errno("no memory for a reply");
         connection_close(worker, connection, CLOSED_BY_SERVER);
     } else {
@@ -443,7 +467,7 @@ static bool check(const struct config *config)
     if (config_integer(config, KNOB_SENDFILE) != SENDFILE_NONBLOCKING)
         ok = config_refuse(
             config, KNOB_SENDFILE,
-            "expected nonblocking: this architecture sends from the page cache and never waits");
+            "expected nonblocking: this architecture sends from the page cache and waits for no client");
     return ok;
 }
 

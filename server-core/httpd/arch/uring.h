@@ -127,9 +127,10 @@ bool uring_watch_wake(struct uring *uring, int fd);
 bool uring_close_socket(struct uring *uring, int fd);
 
 /* Sends what is left of the reply's text, which is its own, and, up to a pass (httpd/send/delivery.h), of its
- * file, of which `contents` is the memory. The operation takes them from the connection until uring_sent().
+ * file, of which `contents` is the memory; by a thread of the kernel if that is `cold`. The operation takes
+ * them from the connection until uring_sent().
  */
-bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents);
+bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents, bool cold);
 bool uring_cancel_send(struct uring *uring, struct uring_connection *own);
 
 /* Ends a sending: gives text and file back to its connection, if that has not ended, and returns it. */

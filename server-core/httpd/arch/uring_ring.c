@@ -298,7 +298,7 @@ static struct sending *allocate_sending(struct uring *uring)
     return sending;
 }
 
-bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents)
+bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents, bool cold)
 {
     struct connection *connection = &own->connection;
     struct reply *reply = &connection->protocol.reply;
@@ -336,6 +336,8 @@ bool uring_send(struct uring *uring, struct uring_connection *own, const char *c
     sending->message.msg_iov = sending->pieces;
     sending->message.msg_iovlen = pieces;
     io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);
+    if (cold)
+        submission->flags |= IOSQE_ASYNC;
     connection->delivery.file = NULL;
     reply->text = NULL;
     own->sending = sending;

@@ -41,6 +41,7 @@ struct cached_file {
     char *head;
 
     const char *mapped; /* the contents (file_table_map()); NULL: not yet */
+    time_t resident;    /* when all of them were last found in memory (arch/uring.c) */
 
     /* For the table and the cache only. */
     struct file_table *table;

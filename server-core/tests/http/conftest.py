@@ -353,6 +353,28 @@ def parts() -> Callable[[Reply], list[tuple[str, bytes]]]:
     return parts_of
 
 
+def forget_pages(path: Path) -> None:
+    """Have the kernel forget the pages of a file, unless somebody has them in hand."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+@pytest.fixture
+def evict(tmp_path: Path) -> Callable[[Path], None]:
+    """Return the function that evicts a file from memory; skips where the file system keeps its pages."""
+    probe = tmp_path / "probe"
+    probe.write_bytes(bytes(100_000))
+    for _ in range(20):
+        forget_pages(probe)
+        with probe.open("rb") as file, contextlib.suppress(OSError):
+            try:
+                os.preadv(file.fileno(), [bytearray(1)], 0, os.RWF_NOWAIT)
+            except BlockingIOError:
+                return forget_pages
+    pytest.skip("this file system keeps its pages")
+
+
 @pytest.fixture
 def binary() -> str:
     """Return the path of the program under test."""

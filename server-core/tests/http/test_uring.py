@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 LARGE = bytes(range(256)) * 16384  # 4 MiB: more than the buffers of a socket that nobody reads from
 
@@ -44,6 +46,37 @@ def test_a_flood_of_requests_behind_a_blocked_reply_is_answered_in_order(
             assert connection.reply().body == b"%d" % (number % 10)
         sent.result()
     server.await_total(requests=count + 1, replies_200=count + 1, connections_open=1)
+
+
+def test_file_that_is_not_in_memory_is_sent_by_a_thread_of_the_kernel(
+    start: Callable[..., Any], await_state: Callable[..., Any], evict: Callable[[Path], None]
+) -> None:
+    """Every byte arrives, small or large, and the ring has not waited for the disk."""
+    server = start(architecture="uring", workers=1)
+    names = (f"file{number}" for number in itertools.count())
+
+    def thread_was_asked(contents: bytes) -> bool:
+        """The kernel may keep pages that somebody else has in hand, so try another file."""
+        before = server.total()["helper_requests"]
+        name = next(names)
+        evict(server.write(name, contents))
+        assert server.connect().get(f"/{name}").body == contents
+        return bool(server.total()["helper_requests"] > before)
+
+    await_state(lambda: thread_was_asked(b"small"))
+    await_state(lambda: thread_was_asked(LARGE + b"more than is looked at as a whole"))
+
+
+def test_file_in_memory_is_sent_by_the_ring_itself(start: Callable[..., Any]) -> None:
+    """No thread of the kernel is asked for what is there."""
+    server = start(architecture="uring", workers=1)
+    server.write("small", b"small")
+    server.write("large", 2 * LARGE)
+    connection = server.connect()
+    for _ in range(3):
+        assert connection.get("/small").body == b"small"
+        assert connection.get("/large").body == 2 * LARGE
+    assert server.total()["helper_requests"] == 0
 
 
 @pytest.mark.parametrize("max_connections", [3, 150])
@@ -91,6 +124,6 @@ def test_a_connection_closed_under_a_reply_leaves_nothing_for_the_next_one(start
 
 @pytest.mark.parametrize("sendfile", ["blocking", "off"])
 def test_another_way_of_sending_is_refused(refusal: Callable[..., str], sendfile: str) -> None:
-    """It sends from the page cache and never waits, so there is nothing to choose."""
+    """It sends from the page cache and waits for no client, so there is nothing to choose."""
     said = refusal("architecture=uring", f"sendfile={sendfile}")
     assert f"sendfile = {sendfile}: expected nonblocking: " in said
