@@ -82,7 +82,7 @@ test('the exported configuration is what the server ran', async ({ page, request
   const knobs = Object.keys(outcome.best);
   const pick = (settings: Map<string, string>) => knobs.map((knob) => `${knob} = ${settings.get(knob)}`);
   const exported = settingsOf(text ?? '');
-  // A limit on connections is for the pauses as they are; the comment says as what it was measured.
+  // A limit on connections is for real pauses; the comment says as what it was measured.
   const measured = /As it was measured, (\d+):/.exec(text ?? '')?.[1];
   if (measured !== undefined) exported.set('max_connections', measured);
   expect(pick(exported)).toEqual(pick(settingsOf(ran.server_config)));

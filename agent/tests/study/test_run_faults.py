@@ -83,7 +83,7 @@ def test_run_stopped_early_says_that_its_best_is_not_confirmed(runtime, listener
     outcome = Outcome.model_validate(runtime.repository.run(run_id).outcome)
     assert not outcome.confirmed
     assert outcome.sentence.startswith("Best so far is ")
-    assert outcome.sentence.endswith("Not confirmed.")
+    assert "That is not confirmed: " in outcome.sentence
 
 
 def test_run_stopped_in_its_calibration_says_that_nothing_was_measured(runtime, listener):
