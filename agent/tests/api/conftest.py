@@ -5,7 +5,7 @@ Counters are not sampled and no run is going on, unless a test starts that.
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -230,6 +230,16 @@ def _record_run(
     repository.set_run_phase(run.id, records.RunPhase.DONE)
     repository.set_run_state(run.id, records.RunState.FINISHED)
     return repository.run(run.id)
+
+
+@pytest.fixture
+def make_trial_of() -> Callable[..., Trial]:
+    """Makes a verified trial of a run with a plan, some workers and a score."""
+
+    def make(run: records.Run, number: int, plan: str, workers: int, score: float) -> Trial:
+        return replace(make_trial(run, number, configuration(affinity=plan, workers=workers)), score=score)
+
+    return make
 
 
 def make_trial(run: records.Run, number: int, tried: dict[str, int | str]) -> Trial:

@@ -13,6 +13,8 @@ from trimtab_agent.counters.source import CounterSet
 from trimtab_db.records import CounterSample
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.servers.lighttpd import LighttpdTarget
+from trimtab_tuner.targets.servers.nginx import NginxTarget
 from trimtab_tuner.workloads.conditions import Conditions
 
 
@@ -216,6 +218,44 @@ def test_metrics_tell_how_far_the_run_has_come(daemon, monkeypatch):
     assert 'trimtab_run_progress_ratio{run="7"} 0.25' in lines
     assert 'trimtab_run_replies_per_second{run="7"} 950.5' in lines
     assert not [line for line in lines if "offered" in line or "best_score" in line]
+
+
+def test_targets_say_what_their_usual_files_set_and_nothing_else_of_them(daemon, tmp_path, monkeypatch):
+    """With what they include: Debian's packages spread settings over files."""
+    own, part = tmp_path / "nginx.conf", tmp_path / "part.conf"
+    part.write_text("worker_processes 7;\n")
+    own.write_text(f"include {part};\nevents {{ worker_connections 321; }}\nhttp {{ }}\n# secret\n")
+    monkeypatch.setattr(NginxTarget, "usual_files", (str(tmp_path / "none.conf"), str(own)))
+    monkeypatch.setattr(LighttpdTarget, "usual_files", ())
+    reply = daemon.client.get("/api/v1/targets")
+    targets = {entry["name"]: entry for entry in reply.json()}
+    assert targets["nginx"]["file"] == {
+        "path": str(own),
+        "values": {"worker_processes": 7, "worker_connections": 321},
+        "trouble": "",
+    }
+    assert targets["lighttpd"]["file"] is None
+    assert "secret" not in reply.text
+
+
+def test_a_usual_file_that_makes_no_sense_is_told_without_a_word_of_it(daemon, tmp_path, monkeypatch):
+    """A server's own message would quote the line."""
+    own = tmp_path / "nginx.conf"
+    own.write_text("worker_processes hunter2;\n")
+    monkeypatch.setattr(NginxTarget, "usual_files", (str(own),))
+    reply = daemon.client.get("/api/v1/targets")
+    file = next(entry["file"] for entry in reply.json() if entry["name"] == "nginx")
+    assert file["values"] == {}
+    assert f"trimtab tune --target nginx --base {own}" in file["trouble"]
+    assert "hunter2" not in reply.text
+
+
+def test_a_target_that_is_not_installed_says_how_to_get_it(daemon, monkeypatch):
+    """Those that are say nothing."""
+    monkeypatch.setattr(NginxTarget, "program", "no-such-nginx")
+    missing = {entry["name"]: entry["missing"] for entry in daemon.client.get("/api/v1/targets").json()}
+    assert "nginx-light" in missing["nginx"]
+    assert missing["core"] == ""
 
 
 def test_values_of_a_pasted_file_are_read_and_nothing_of_the_host(daemon, tmp_path):

@@ -84,6 +84,27 @@ class Named(Reply):
     help: str
 
 
+class UsualFile(Reply):
+    """The file that a server is usually run with on this machine, and the values of knobs that it sets.
+
+    `trouble` says why its values are not known; empty where they are.
+    """
+
+    path: str
+    values: Configuration
+    trouble: str
+
+
+class TargetReply(Named):
+    """A kind of server that can be tuned. `missing` says what to do before it can be; empty where it is here.
+
+    `file` is what it is usually run with here; null where there is no such file.
+    """
+
+    missing: str
+    file: UsualFile | None
+
+
 class ConfigurationText(BaseModel):
     """The text of a configuration file."""
 

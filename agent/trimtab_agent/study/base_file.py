@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets.base import RenderError, Target
 
 from trimtab_agent.errors import SpecError
@@ -24,6 +25,35 @@ class BaseFile:
     def as_json(self) -> dict[str, Any]:
         """What is recorded with a run."""
         return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsualFile:
+    """The file that a server is usually run with: where it lies, and the values of knobs that it sets.
+
+    `trouble` says why its values are not known; empty where they are.
+    """
+
+    path: str
+    values: Configuration
+    trouble: str = ""
+
+
+def usual_file(target: Target, cpus: int) -> UsualFile | None:
+    """The first of the target's usual files that is there; None without one.
+
+    For those who may not name files: the path is one of a fixed list, and of what is in it they get names and
+    values of knobs. So trouble is told without a word of the file.
+    """
+    path = next((path for path in map(Path, target.usual_files) if path.is_file()), None)
+    if path is None:
+        return None
+    try:
+        base = read_base(target, path)
+        return UsualFile(path=str(path), values=target.parse(base.expanded, cpus))
+    except (SpecError, RenderError):
+        trouble = f"It could not be read: trimtab tune --target {target.name} --base {path} says why."
+        return UsualFile(path=str(path), values={}, trouble=trouble)
 
 
 def read_base(target: Target, path: Path) -> BaseFile:

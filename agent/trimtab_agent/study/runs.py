@@ -33,10 +33,18 @@ from trimtab_db.records import RunState
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.presets import Estimate
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import Target
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
 from trimtab_agent.broadcast import Broadcaster
-from trimtab_agent.errors import HostError, RunNotResumable, RunNotRunning, TrialNotRepeatable, TrimtabError
+from trimtab_agent.errors import (
+    BinaryMissing,
+    HostError,
+    RunNotResumable,
+    RunNotRunning,
+    TrialNotRepeatable,
+    TrimtabError,
+)
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.lock import MachineLock
 from trimtab_agent.paths import VarPaths
@@ -44,6 +52,7 @@ from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.deleting import delete_run
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.station.processes.programs import server_program
 from trimtab_agent.station.requirements import require
 from trimtab_agent.station.station import Station
 from trimtab_agent.study.specification import Plan, RunSpec, check
@@ -196,6 +205,14 @@ class RunService:
     def estimate(self, spec: RunSpec) -> Estimate:
         """How many trials such a run would take, and how long; raises SpecError."""
         return self._checked(spec).estimate()
+
+    def missing(self, target: Target) -> str:
+        """What to do before the target can be tuned here; "" where its server is here."""
+        try:
+            server_program(target, self._settings.httpd_path)
+        except BinaryMissing as error:
+            return error.sentence
+        return ""
 
     def _checked(self, spec: RunSpec) -> Plan:
         return check(spec, self.paths.workloads, cpus=len(self._layout.server))

@@ -139,7 +139,8 @@ class Target(Protocol):
     """A kind of server.
 
     `program` is the name of its executable, `file_name` that of its configuration file, `unit` the systemd
-    unit as Debian's packages call it, and `package` Debian's package (None for our own). A server has
+    unit as Debian's packages call it, and `package` Debian's package (None for our own). `usual_files` says
+    where that file lies on a machine that serves with it: as Debian has it, then as others do. A server has
     `status_path`, where it tells over HTTP what it has counted, or None if it has the stats socket of `core`.
     With `serves_php` it hands requests for PHP to a pool. `equivalents` says what its knobs mean to other
     servers, and `verify_live` has for a knob the command that shows what a running server does with it.
@@ -155,6 +156,7 @@ class Target(Protocol):
     help: str
     program: str
     file_name: str
+    usual_files: Sequence[str]
     unit: str
     serves_php: bool
 

@@ -10,6 +10,7 @@ from trimtab_agent.affinity.journal import Restored
 from trimtab_agent.affinity.service import AffinityStatus, PlannedAffinity
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.host.topology import Topology
+from trimtab_agent.results.measured_plans import MeasuredPlans, measured_plans
 
 router = APIRouter(tags=["host"])
 
@@ -38,6 +39,12 @@ def get_topology(context: ContextDep) -> Topology:
 def get_affinity(context: ContextDep) -> AffinityStatus:
     """What is in force, what has drifted, and who else moves interrupts."""
     return context.affinity.status()
+
+
+@router.get("/affinity/measured")
+def get_measured_plans(context: ContextDep) -> MeasuredPlans:
+    """Which plan the recorded runs of this machine have found to be best, and by how much."""
+    return measured_plans(context.repository, context.host_id)
 
 
 @router.post("/affinity/plan", response_model=PlannedAffinity)

@@ -11,22 +11,24 @@ from trimtab_tuner.second_objective import P999, RSS
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import RenderError
+from trimtab_tuner.targets.base import RenderError, Target
 from trimtab_tuner.workloads.conditions import MEMORY_HELP, START_HELP, Conditions
 from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.parameters import parameters
 
-from trimtab_agent.api.context import ContextDep
+from trimtab_agent.api.context import Context, ContextDep
 from trimtab_agent.api.schemas import (
     Condition,
     ConditionsReply,
     ConfigurationText,
     ConfigurationValues,
     Named,
+    TargetReply,
     WorkloadReply,
 )
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.station.site import require_conditions
+from trimtab_agent.study.base_file import usual_file
 from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload
 from trimtab_agent.workloads.facts import WorkloadFacts, workload_facts
 
@@ -55,9 +57,18 @@ def get_presets() -> list[Preset]:
 
 
 @router.get("/targets")
-def get_targets() -> list[Named]:
-    """The kinds of server that can be tuned."""
-    return [Named(name=name, help=target.help) for name, target in TARGETS.items()]
+def get_targets(context: ContextDep) -> list[TargetReply]:
+    """The kinds of server that can be tuned: which are installed here, and what their usual files set."""
+    return [TargetReply.model_validate(_target(target, context)) for target in TARGETS.values()]
+
+
+def _target(target: Target, context: Context) -> dict[str, object]:
+    return {
+        "name": target.name,
+        "help": target.help,
+        "missing": context.service.missing(target),
+        "file": usual_file(target, len(context.layout.server)),
+    }
 
 
 @router.get("/targets/{name}/space")

@@ -124,6 +124,7 @@ class H2oTarget:
     help = "h2o, the web server of Debian's package."
     program = "h2o"
     file_name = "h2o.conf"
+    usual_files = ("/etc/h2o/h2o.conf", "/usr/local/etc/h2o.conf")
     unit = "h2o"
     package = "h2o"
     status_path = "/json?show=main"

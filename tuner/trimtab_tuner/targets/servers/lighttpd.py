@@ -129,6 +129,7 @@ class LighttpdTarget:
     help = "lighttpd, the web server of Debian's package."
     program = "lighttpd"
     file_name = "lighttpd.conf"
+    usual_files = ("/etc/lighttpd/lighttpd.conf",)
     unit = "lighttpd"
     package = "lighttpd"
     status_path = "/status?auto"

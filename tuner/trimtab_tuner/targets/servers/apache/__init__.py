@@ -23,6 +23,11 @@ class ApacheTarget:
     help = "Apache httpd 2.4 with the event MPM, of Debian's package apache2-bin."
     program = "apache2"
     file_name = "apache2.conf"
+    usual_files = (
+        "/etc/apache2/apache2.conf",
+        "/etc/httpd/conf/httpd.conf",
+        "/usr/local/apache2/conf/httpd.conf",
+    )
     unit = "apache2"
     package = "apache2-bin"
     status_path = rendering.STATUS_PATH

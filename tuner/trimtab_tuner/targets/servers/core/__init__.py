@@ -35,6 +35,7 @@ class CoreTarget:
     help = "trimtab-httpd, Trimtab's own server for static files."
     program = "trimtab-httpd"
     file_name = "trimtab-httpd.ini"
+    usual_files = ("/etc/trimtab/httpd.conf",)
     unit = "trimtab-httpd"
     package = None
     status_path = None

@@ -23,6 +23,7 @@ class NginxTarget:
     help = "nginx, the web server and proxy of Debian's package."
     program = "nginx"
     file_name = "nginx.conf"
+    usual_files = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf")
     unit = "nginx"
     package = "nginx-light"
     status_path = rendering.STATUS_PATH
