@@ -21,7 +21,7 @@ const browser = await chromium.launch({
 async function firstLoad() {
   const page = await browser.newPage();
   await page.goto(base);
-  await page.getByRole('button', { name: 'Start the quick run' }).waitFor();
+  await page.getByRole('button', { name: /^Tune \w+$/ }).waitFor();
   const files = await page.evaluate(() =>
     performance
       .getEntriesByType('resource')

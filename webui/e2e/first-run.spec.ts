@@ -2,7 +2,7 @@
 // tests look at the finished run that this one leaves.
 
 import { type Export, finishedRun, get, read, type Trial } from './api';
-import { expect, inspect, setUpTinyRun, startRun, test } from './fixtures';
+import { expect, inspect, quickStart, setUpTinyRun, startRun, test } from './fixtures';
 
 /** The settings of a configuration file as `key = value` lines, without comments. */
 function settingsOf(text: string): Map<string, string> {
@@ -16,7 +16,7 @@ function settingsOf(text: string): Map<string, string> {
 test('pages without a run say so, and how to get one', async ({ page }) => {
   await page.goto('/');
   await expect(page.getByText('There has been no run yet.')).toBeVisible();
-  await expect(page.getByRole('button', { name: 'Start the quick run' })).toBeVisible();
+  await expect(quickStart(page)).toBeVisible();
   await inspect(page, 'home-empty');
   for (const empty of ['runs', 'compare']) {
     await page.goto(`/${empty}`);

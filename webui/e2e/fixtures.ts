@@ -64,6 +64,9 @@ export async function inspect(page: Page, name: string): Promise<void> {
   await page.setViewportSize(viewport);
 }
 
+/** The button of the first page that tunes a server of this machine, whichever it offers first. */
+export const quickStart = (page: Page) => page.getByRole('button', { name: /^Tune \w+$/ });
+
 /** What makes a run take seconds, by the labels of the Tune page. */
 export const TINY = {
   'Warm-up per rate': '0.1',

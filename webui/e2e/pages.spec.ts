@@ -1,7 +1,7 @@
 // What the pages do apart from a run: refusals beside their fields, live charts, the keyboard, safe answers.
 
 import type { Page } from '@playwright/test';
-import { expect, inspect, test } from './fixtures';
+import { expect, inspect, quickStart, test } from './fixtures';
 
 test.describe('the Tune page', () => {
   // A refused estimate is an answer of 422, which Chromium also writes to the console.
@@ -151,7 +151,7 @@ test.describe('an address that leads nowhere', () => {
 
 test('the keyboard reaches the content, the pages and the theme', async ({ page }) => {
   await page.goto('/');
-  await expect(page.getByRole('button', { name: 'Start the quick run' })).toBeVisible();
+  await expect(quickStart(page)).toBeVisible();
   await page.keyboard.press('Tab');
   await expect(page.getByRole('link', { name: 'Skip to content' })).toBeFocused();
   await page.keyboard.press('Enter');
@@ -168,7 +168,7 @@ test('the keyboard reaches the content, the pages and the theme', async ({ page 
 
 test('the palette lists every action with its keys, and keys do the same as the mouse', async ({ page }) => {
   await page.goto('/');
-  await expect(page.getByRole('button', { name: 'Start the quick run' })).toBeVisible();
+  await expect(quickStart(page)).toBeVisible();
   await page.keyboard.press('g');
   await page.keyboard.press('l');
   await expect(page).toHaveURL(/\/live/);

@@ -2,7 +2,7 @@
 
 import type { Locator, Page } from '@playwright/test';
 import { get, type Run } from './api';
-import { expect, inspect, setUpTinyRun, startRun, TINY, test } from './fixtures';
+import { expect, inspect, quickStart, setUpTinyRun, startRun, TINY, test } from './fixtures';
 
 const MOST_TABS = 250;
 
@@ -21,7 +21,7 @@ const progressOf = (page: Page) => page.getByRole('progressbar', { name: /Progre
 
 test('a run is set up, started, paused, resumed and stopped by keyboard alone', async ({ page }) => {
   await page.goto('/');
-  await expect(page.getByRole('button', { name: 'Start the quick run' })).toBeEnabled();
+  await expect(quickStart(page)).toBeEnabled();
   await page.keyboard.press('g');
   await page.keyboard.press('t');
   const fields = { Budget: '40', ...TINY };
@@ -168,7 +168,7 @@ test('the capacity is measured without a search, and its climb drawn', async ({ 
 test('a double click on the start of the quick run starts one run', async ({ page, request }) => {
   const before = await get<{ total: number }>(request, '/runs?limit=1');
   await page.goto('/');
-  await page.getByRole('button', { name: 'Start the quick run' }).dblclick();
+  await quickStart(page).dblclick();
   await page.waitForURL(/\/runs\/\d+$/);
   await page.getByRole('button', { name: 'Stop' }).click();
   await expect(page.getByText('stopped', { exact: true })).toBeVisible();

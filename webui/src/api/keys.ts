@@ -3,6 +3,7 @@
 export const keys = {
   host: ['host'] as const,
   catalogue: ['catalogue'] as const,
+  targets: ['targets'] as const,
   space: (target: string) => ['space', target] as const,
   estimate: (body: unknown) => ['estimate', body] as const,
   runLists: ['runs'] as const,
@@ -20,6 +21,7 @@ export const keys = {
   hostState: ['host-state'] as const,
   topology: ['host-state', 'topology'] as const,
   affinity: ['host-state', 'affinity'] as const,
+  measuredPlans: ['measured-plans'] as const,
   plan: (request: unknown) => ['host-state', 'plan', request] as const,
   progress: ['progress'] as const,
   ladderSoFar: ['ladder-so-far'] as const,

@@ -11,12 +11,13 @@ import {
   getWorkloads,
   type Named,
   type Preset,
+  type TargetReply,
 } from '../api/generated';
 import { keys } from '../api/keys';
 
 export interface Catalogue {
   presets: Preset[];
-  targets: Named[];
+  targets: TargetReply[];
   workloads: Named[];
   strategies: Named[];
   objectives: Named[];

@@ -12,6 +12,7 @@ import type {
   Progress,
   RunDetail,
   Space,
+  TargetReply,
   TrialDetail,
   TrialSummary,
 } from '../api/generated';
@@ -313,6 +314,14 @@ export const host: HostReply = {
   layout: { server: [0], generator: [1], reason: 'the generator has 1 of 2 cores' },
   layout_sentence: 'The server runs on CPU 0, the load generator and the agent on CPU 1.',
 };
+
+export const target = (name: string, change: Partial<TargetReply> = {}): TargetReply => ({
+  name,
+  help: `The server ${name}.`,
+  missing: '',
+  file: null,
+  ...change,
+});
 
 export const preset: Preset = {
   name: 'quick',

@@ -1,24 +1,21 @@
-// What this is, on which machine, and what came out so far; one button starts.
+// What goes on and what came out last, and a button that tunes; before the first run, what this is.
 
-import { Button } from '@mantine/core';
-import { IconPlayerPlayFilled } from '@tabler/icons-react';
-import { useActions } from '../../actions/ActionsProvider';
+import { Skeleton } from '@mantine/core';
 import { Figure, FigureList } from '../../components/Figure';
 import { Loadable } from '../../components/Loadable';
-import { LinkButton, TextLink } from '../../components/links';
+import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { RunTable } from '../../components/RunTable';
-import { StartFailure } from '../../components/StartFailure';
-import { useEstimate } from '../../hooks/useEstimate';
 import { useHost } from '../../hooks/useHost';
 import { useProgress } from '../../hooks/useProgress';
-import { useStartAndWatch } from '../../hooks/useRunActions';
 import { useRuns } from '../../hooks/useRuns';
-import { formatBytes, formatCount, formatDuration } from '../../maths/format';
+import { formatBytes, formatCount } from '../../maths/format';
 import classes from './HomePage.module.css';
+import { LastRun } from './LastRun';
+import { RunningNow } from './RunningNow';
+import { StartServer } from './StartServer';
 
-const QUICK = { preset: 'quick' };
 const STEPS = [
   ['Calibrate', 'find the load at which the default configuration saturates'],
   ['Search', 'restart the server with one configuration after another and drive it up a ladder of rates'],
@@ -30,35 +27,33 @@ export function HomePage() {
   const host = useHost();
   const runs = useRuns(5);
   const progress = useProgress();
+  const newest = runs.data?.runs[0];
   return (
     <div className={classes.page}>
       <title>Trimtab</title>
-      <section className={classes.hero} aria-labelledby="hero-title">
-        <div>
-          <h1 id="hero-title" className={classes.title}>
-            Find the configuration at which a web server performs best on this machine
+      {progress || newest ? (
+        <section className={classes.now} aria-labelledby="now-title">
+          <h1 id="now-title" className={classes.nowTitle}>
+            {host.data ? `Trimtab on ${host.data.name}` : 'Trimtab'}
           </h1>
-          <p className={classes.lead}>
-            Trimtab runs a real server under a real load, tries its settings, says with an interval how much
-            the best ones gain, and hands them back as configuration files.
-          </p>
-          {progress ? (
-            <LinkButton to="/runs/$id" params={{ id: progress.run_id }} size="md">
-              Watch run {progress.run_id}
-            </LinkButton>
-          ) : (
-            <QuickStart />
+          {progress && <RunningNow progress={progress} />}
+          {!progress && newest && (
+            <div className={classes.beside}>
+              <LastRun run={newest} />
+              <Panel title="Tune a server">
+                <StartServer />
+              </Panel>
+            </div>
           )}
+        </section>
+      ) : runs.isPending ? (
+        <div aria-busy="true">
+          <span className="visually-hidden">The last runs: loading</span>
+          <Skeleton h={280} radius="sm" />
         </div>
-        <ol className={classes.steps}>
-          {STEPS.map(([name, what]) => (
-            <li key={name}>
-              <strong>{name}</strong>
-              <span>{what}</span>
-            </li>
-          ))}
-        </ol>
-      </section>
+      ) : (
+        <Welcome />
+      )}
       <Panel
         title="Last runs"
         actions={
@@ -100,34 +95,28 @@ export function HomePage() {
 
 const cpuList = (cpus: readonly number[]) => `CPU ${cpus.join(', ')}`;
 
-function QuickStart() {
-  const estimate = useEstimate(QUICK);
-  const start = useStartAndWatch();
-  useActions([{ title: 'Start the quick run', run: () => start.begin(QUICK) }]);
+/** What there is to know before the first run. */
+function Welcome() {
   return (
-    <>
-      <div className={classes.start}>
-        <Button
-          size="md"
-          leftSection={<IconPlayerPlayFilled size={16} aria-hidden />}
-          loading={start.isPending}
-          onClick={() => start.begin(QUICK)}
-        >
-          Start the quick run
-        </Button>
-        <span className={classes.hint}>
-          {estimate.data && (
-            <>
-              {formatCount(estimate.data.trials)} trials, at most {formatDuration(estimate.data.duration_s)}{' '}
-              on a quiet host.{' '}
-            </>
-          )}
-          <TextLink to="/tune" size="sm" underline="always">
-            Set up another run
-          </TextLink>
-        </span>
+    <section className={classes.hero} aria-labelledby="hero-title">
+      <div>
+        <h1 id="hero-title" className={classes.title}>
+          Find the configuration at which a web server performs best on this machine
+        </h1>
+        <p className={classes.lead}>
+          Trimtab runs a real server under a real load, tries its settings, says with an interval how much the
+          best ones gain, and hands them back as configuration files.
+        </p>
+        <StartServer />
       </div>
-      {start.error && <StartFailure error={start.error} />}
-    </>
+      <ol className={classes.steps}>
+        {STEPS.map(([name, what]) => (
+          <li key={name}>
+            <strong>{name}</strong>
+            <span>{what}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
   );
 }
