@@ -74,6 +74,38 @@ test('the Live page draws every CPU, pauses, and keeps its window in the address
   await expect.poll(label).not.toBe(frozen);
 });
 
+test('a drag over one chart shows that part in all of them, and the cursor is in all', async ({ page }) => {
+  await page.goto('/live?window=60');
+  const chart = page.getByRole('img', { name: /^Use of CPU 0 by state.*user \d/ });
+  await chart.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = (await chart.boundingBox()) as NonNullable<
+    Awaited<ReturnType<typeof chart.boundingBox>>
+  >;
+  const at = (share: number) => [x + share * width, y + height / 2] as const;
+  await page.mouse.move(...at(0.6));
+  // The flag beside the cursor is shown in the chart under the pointer only; the line is in all.
+  const flags = page.getByText(/^−\d:\d\d( · trial \d+)?$/);
+  await expect(flags.filter({ visible: true })).toHaveCount(1);
+  expect(await flags.count()).toBeGreaterThan(2);
+  await page.mouse.down();
+  await page.mouse.move(...at(0.7), { steps: 3 });
+  await page.mouse.move(...at(0.8), { steps: 3 });
+  await page.mouse.up();
+  await expect(page.getByRole('button', { name: 'Go on' })).toBeVisible();
+  const firstTimes: (string | null)[] = [];
+  for (const name of [/^Table of Use of CPU 1/, /^Table of Context switches/]) {
+    await page.getByRole('button', { name }).click();
+    const rows = page.getByRole('table', { name: new RegExp(name.source.slice(10)) }).locator('tbody th');
+    firstTimes.push(await rows.first().textContent());
+    expect(await rows.count()).toBeLessThan(30);
+  }
+  expect(firstTimes[0]).toMatch(/^\d\d:\d\d:\d\d$/);
+  expect(firstTimes[1]).toBe(firstTimes[0]);
+  await page.getByRole('button', { name: 'Show all of the window' }).click();
+  await expect(page.getByRole('button', { name: 'Show all of the window' })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: 'Go on' })).toBeVisible();
+});
+
 test('a hidden tab rests, and is up to date once it is seen again', async ({ page, context }) => {
   const label = async (tab: Page) => {
     const chart = tab.getByRole('img', { name: /^Context switches/ });

@@ -39,7 +39,7 @@ test.describe('a page whose daemon', () => {
     wire.requests.length = 0;
     await wire.mend();
     await expect(banner).toHaveCount(0);
-    await expect(page.getByText('Live', { exact: true }).last()).toBeVisible();
+    await expect(page.getByText('Connected', { exact: true })).toBeVisible();
     expect(wire.requests.find((head) => LIVE.test(head))).toMatch(/^last-event-id: \d+/im);
     await page.getByRole('button', { name: /^Table of Context switches/ }).click();
     const table = page.getByRole('table', { name: /^Context switches/ });
@@ -114,7 +114,7 @@ test.describe('a daemon that asks for a token', () => {
       await page.getByLabel('Token', { exact: true }).fill('a-token-for-a-browser-test');
       await page.keyboard.press('Enter');
       await expect(page.getByRole('heading', { name: 'Topology' })).toBeVisible();
-      await expect(page.getByText('Live', { exact: true }).last()).toBeVisible();
+      await expect(page.getByText('Connected', { exact: true })).toBeVisible();
     };
     await page.goto('/host');
     await letIn();

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { renderInApp } from '../test/render';
 import { ConnectionMark, DisconnectedBanner } from './Connection';
 
-it('says in a word whether the page is live', async () => {
+it('says in a word whether the page hears from the daemon', async () => {
   await renderInApp(<ConnectionMark state={{ status: 'open' }} />);
-  expect(screen.getByRole('status')).toHaveTextContent('Live');
+  expect(screen.getByRole('status')).toHaveTextContent('Connected');
 });
 
 it('warns with the time since which the page may be out of date', async () => {

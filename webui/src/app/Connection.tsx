@@ -1,11 +1,11 @@
-// Says whether what the page shows is live.
+// Says whether the page hears from the daemon. (Live is a page.)
 
 import { IconPlugConnectedX } from '@tabler/icons-react';
 import type { ConnectionState } from '../live/liveConnection';
 import { formatTime } from '../maths/format';
 import classes from './Connection.module.css';
 
-const WORDS = { connecting: 'Connecting', open: 'Live', lost: 'Disconnected' } as const;
+const WORDS = { connecting: 'Connecting', open: 'Connected', lost: 'Disconnected' } as const;
 
 export function ConnectionMark({ state }: { state: ConnectionState }) {
   return (

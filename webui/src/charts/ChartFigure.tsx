@@ -10,13 +10,13 @@ import { seriesColour, seriesDash, useChartTheme } from './chartTheme';
 export interface LegendEntry {
   label: string;
   /** The value to show beside the name, such as the latest. */
-  value?: string;
+  value?: ReactNode;
   /** Place in the palette; the place in the legend when left out. */
   colour?: number;
   /** Points without a line. */
   point?: boolean | undefined;
-  /** What stands for no series: a crossed point, an upright line. */
-  sign?: 'cross' | 'upright';
+  /** What stands for no series: a crossed point, an upright line, nothing. */
+  sign?: 'cross' | 'upright' | 'none';
 }
 
 export interface ChartTable {
@@ -65,10 +65,12 @@ export function ChartFigure(props: ChartFigureProps) {
         <ul className={classes.legend}>
           {legend.map((entry, index) => (
             <li key={entry.label} className={classes.entry}>
-              <Swatch
-                index={entry.colour ?? index}
-                shape={entry.sign ?? (entry.point ? 'point' : legendShape)}
-              />
+              {entry.sign !== 'none' && (
+                <Swatch
+                  index={entry.colour ?? index}
+                  shape={entry.sign ?? (entry.point ? 'point' : legendShape)}
+                />
+              )}
               <span>{entry.label}</span>
               {entry.value !== undefined && <strong className={classes.latest}>{entry.value}</strong>}
             </li>

@@ -1,4 +1,5 @@
-// Values over time, the newest at the right edge. Redrawn without animation, and only while it is to be seen.
+// Values over time, the newest at the right edge. Redrawn without animation, and only while it is to be seen; what
+// follows the pointer lies over it (`TimeOverlay`), and the values at the cursor stand in the legend.
 
 import type { ChartData, ChartOptions } from 'chart.js';
 import { memo, useMemo, useRef } from 'react';
@@ -6,13 +7,17 @@ import { Line } from 'react-chartjs-2';
 import { useOnScreen } from '../hooks/useOnScreen';
 import type { Mark } from '../live/liveStore';
 import type { Point } from '../maths/decimate';
-import { byteTicks, formatSecondsAgo, tickText, timeTicks } from '../maths/ticks';
-import type { View } from '../panels/view';
+import { byteTicks, formatSecondsAgo, logTicks, tickText, timeTicks } from '../maths/ticks';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, seriesColour, seriesDash, useChartTheme } from './chartTheme';
-import { latestValue, piledUp } from './series';
+import { isLonely, latestValue, piledUp } from './series';
 import classes from './TimeChart.module.css';
+import { TimeOverlay } from './TimeOverlay';
+import { useCursor, valueAt } from './timeCursor';
 import { marksToDraw, timeMarks } from './timeMarks';
+import { PLOT } from './timePlot';
+import type { TimeView } from './timeView';
+import { useHeld } from './useHeld';
 
 export interface TimeSeries {
   label: string;
@@ -26,7 +31,7 @@ interface TimeChartProps {
   /** What is shown, for the text alternative. */
   label: string;
   /** Which part of which rows; the chart keeps the last one while it is not to be seen. */
-  view: View;
+  view: TimeView;
   /** The same array while nothing else is to be shown. */
   series: readonly TimeSeries[];
   format: (value: number) => string;
@@ -36,6 +41,8 @@ interface TimeChartProps {
   max?: number;
   /** The values are bytes: marks are powers of two apart. */
   bytes?: boolean;
+  /** Each ten times the one before takes as much room: for values that are far apart. */
+  logarithmic?: boolean;
   height?: number;
   /** Said in place of the chart while there is no value in the window. */
   empty?: string;
@@ -47,15 +54,9 @@ interface Drawn {
 }
 
 const PLUGINS = [timeMarks];
+const LONELY_PX = 1.75;
 
 const hasValue = ({ points }: Drawn): boolean => points.some(({ y }) => !Number.isNaN(y));
-
-/** The value while `live`, and the last one of that time while not. */
-function useHeld<T>(value: T, live: boolean): T {
-  const held = useRef(value);
-  if (live) held.current = value;
-  return held.current;
-}
 
 export function TimeChart({ view, ...look }: TimeChartProps) {
   const box = useRef<HTMLDivElement>(null);
@@ -68,7 +69,8 @@ export function TimeChart({ view, ...look }: TimeChartProps) {
 }
 
 const Shown = memo(function Shown(props: TimeChartProps) {
-  const { label, view, format, stacked = false, height = 180, max, bytes = false, empty } = props;
+  const { label, view, format, stacked = false, height = 180, max, empty } = props;
+  const { bytes = false, logarithmic = false } = props;
   const { window, past = false, formatTime = formatSecondsAgo } = view;
   const theme = useChartTheme();
   const series = useMemo(
@@ -79,8 +81,8 @@ const Shown = memo(function Shown(props: TimeChartProps) {
     [props.series, view],
   );
   const options = useMemo(
-    () => chartOptions({ theme, windowSeconds: window, max, bytes, format, formatTime }),
-    [theme, window, max, bytes, format, formatTime],
+    () => chartOptions({ theme, windowSeconds: window, max, bytes, logarithmic, format, formatTime }),
+    [theme, window, max, bytes, logarithmic, format, formatTime],
   );
   const data = useMemo(
     () => chartData(series, view.marks, theme, stacked),
@@ -98,7 +100,12 @@ const Shown = memo(function Shown(props: TimeChartProps) {
     <ChartFigure
       label={`${label}. Now: ${shown.map((one) => `${one.label} ${one.value}`).join(', ')}.`}
       name={label}
-      legend={shown}
+      legend={shown.map((one, index) => ({
+        label: one.label,
+        value: (
+          <ValueAt points={series[index]?.points ?? []} view={view} format={format} otherwise={one.value} />
+        ),
+      }))}
       legendShape={stacked ? 'area' : 'line'}
       height={height}
       table={() => ({
@@ -107,11 +114,32 @@ const Shown = memo(function Shown(props: TimeChartProps) {
       })}
     >
       {(described) => (
-        <Line aria-label={described} data={data} options={options} plugins={PLUGINS} updateMode="none" />
+        <>
+          <Line aria-label={described} data={data} options={options} plugins={PLUGINS} updateMode="none" />
+          <TimeOverlay view={view} />
+        </>
       )}
     </ChartFigure>
   );
 });
+
+interface ValueAtProps {
+  points: readonly Point[];
+  view: TimeView;
+  format: (value: number) => string;
+  /** What stands there while there is no cursor. */
+  otherwise: string;
+}
+
+/** The value of a series at the cursor. */
+function ValueAt({ points, view, format, otherwise }: ValueAtProps) {
+  const x = useCursor();
+  return <>{x === null ? otherwise : format(valueAt(points, x, view.window))}</>;
+}
+
+/** The radius of each point, in pixels: between two gaps there is no line to see. */
+const lonely = (points: readonly Point[]): number[] =>
+  points.map((_, index) => (isLonely(points, index) ? LONELY_PX : 0));
 
 function chartData(
   series: readonly Drawn[],
@@ -126,13 +154,11 @@ function chartData(
       label,
       ...(index === 0 ? { timeMarks: marksToDraw(marks, theme) } : {}),
       data: lines[index] ?? [],
-      /** The series' own values, which the tooltip tells. */
-      own: points[index],
       borderColor: seriesColour(theme, index),
       backgroundColor: stacked ? seriesColour(theme, index) : 'transparent',
       borderDash: stacked ? [] : seriesDash(index),
       borderWidth: stacked ? 0 : 1.75,
-      pointRadius: 0,
+      pointRadius: lonely(points[index] ?? []),
       pointHitRadius: 6,
       fill: stacked ? (index === 0 ? 'origin' : '-1') : false,
     })),
@@ -156,27 +182,19 @@ interface Look {
   windowSeconds: number;
   max: number | undefined;
   bytes: boolean;
+  logarithmic: boolean;
   format: (value: number) => string;
   formatTime: (seconds: number) => string;
 }
 
 function chartOptions(look: Look): ChartOptions<'line'> {
-  const { theme, windowSeconds, max, bytes, format, formatTime } = look;
+  const { theme, windowSeconds, max, bytes, logarithmic, format, formatTime } = look;
   return {
     parsing: false,
     normalized: true,
-    interaction: { mode: 'index', intersect: false },
-    plugins: {
-      tooltip: {
-        callbacks: {
-          title: ([first]) => formatTime(first?.parsed.x ?? 0),
-          label: ({ dataset, dataIndex }) => {
-            const { own } = dataset as { own?: Point[] };
-            return `${dataset.label}: ${format(own?.[dataIndex]?.y ?? Number.NaN)}`;
-          },
-        },
-      },
-    },
+    // The cursor tells more than a tooltip would, and hides nothing.
+    events: [],
+    layout: { padding: { top: PLOT.top, right: PLOT.right } },
     scales: {
       x: {
         type: 'linear',
@@ -184,6 +202,9 @@ function chartOptions(look: Look): ChartOptions<'line'> {
         max: 0,
         grid: { color: theme.grid },
         border: { color: theme.grid },
+        afterFit: (axis) => {
+          axis.height = PLOT.bottom;
+        },
         afterBuildTicks: (axis) => {
           axis.ticks = timeTicks(windowSeconds).map((value) => ({ value }));
         },
@@ -195,13 +216,16 @@ function chartOptions(look: Look): ChartOptions<'line'> {
         },
       },
       y: {
-        type: 'linear',
-        beginAtZero: true,
+        ...(logarithmic ? { type: 'logarithmic' as const } : { type: 'linear' as const, beginAtZero: true }),
         ...(max === undefined ? {} : { max }),
         grid: { color: theme.grid },
         border: { display: false },
         afterBuildTicks: (axis) => {
           if (bytes) axis.ticks = byteTicks(axis.max).map((value) => ({ value }));
+          if (logarithmic) axis.ticks = logTicks(axis.min, axis.max).map((value) => ({ value }));
+        },
+        afterFit: (axis) => {
+          axis.width = PLOT.left;
         },
         ticks: {
           color: theme.dimmed,

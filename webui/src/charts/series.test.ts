@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { latestValue, piledUp } from './series';
+import { isLonely, latestValue, piledUp } from './series';
 
 const gap = Number.NaN;
 
@@ -38,4 +38,9 @@ it('puts each series on those before it and leaves gaps', () => {
     at(11, gap, gap),
     at(111, 202, gap),
   ]);
+});
+
+it('a value between two gaps is lonely, one beside another is not', () => {
+  const points = [1, Number.NaN, 2, Number.NaN, 3, 4].map((y, x) => ({ x, y }));
+  expect(points.map((_, index) => isLonely(points, index))).toEqual([true, false, true, false, false, false]);
 });

@@ -26,3 +26,9 @@ export function piledUp(series: readonly (readonly Point[])[]): Point[][] {
     }),
   );
 }
+
+/** Whether a point has a value, and neither the one before it nor the one after. */
+export function isLonely(points: readonly Point[], index: number): boolean {
+  const has = (at: number) => !Number.isNaN(points[at]?.y ?? Number.NaN);
+  return has(index) && !has(index - 1) && !has(index + 1);
+}

@@ -9,14 +9,14 @@ const trials = (count: number) => Array.from({ length: count }, (_, i) => mark('
 
 it('draws trials and rates while they are few', () => {
   const marks = [...trials(3), mark('rate', 3)];
-  expect(marksToDraw(marks, theme)).toMatchObject({ marks, faint: false });
+  expect(marksToDraw(marks, theme)).toMatchObject({ marks, lines: true });
 });
 
 it('leaves the rates out where there are many marks', () => {
   const marks = [...trials(30), ...trials(30).map(({ trial }) => mark('rate', trial))];
-  expect(marksToDraw(marks, theme)).toMatchObject({ marks: trials(30), faint: false });
+  expect(marksToDraw(marks, theme)).toMatchObject({ marks: trials(30), lines: true });
 });
 
-it('draws every trial, but faintly, where there are many', () => {
-  expect(marksToDraw(trials(300), theme)).toMatchObject({ marks: trials(300), faint: true });
+it('marks every trial, but draws no lines, where there are many', () => {
+  expect(marksToDraw(trials(300), theme)).toMatchObject({ marks: trials(300), lines: false });
 });

@@ -1,5 +1,5 @@
-// Vertical lines in charts over time: where trials (solid, with their number where there is room) and rates (dashed)
-// begin. Many trials get faint lines, each with a clear notch at the top, so that the curves stay readable.
+// Where trials (with their number where there is room) and rates begin, in charts over time: notches in a lane above
+// the plot, so that nothing lies over the curves. While they are few, a trial also has a thin line behind them.
 //
 // The marks come with the first dataset, as they change with the data: Chart.js takes plugins only once, and new
 // options cost more than new data.
@@ -8,22 +8,26 @@ import type { Plugin } from 'chart.js';
 import type { Mark } from '../live/liveStore';
 import type { ChartTheme } from './chartTheme';
 
-/** More marks than this would hide the curves: then only trials are marked, and more trials than this faintly. */
+/** More marks than this are one grey bar: then only trials are marked, and more trials than this without a line. */
 const MOST_MARKS = 40;
 /** Between the labels of two trials. */
 const LABEL_GAP_PX = 6;
-const NOTCH_PX = 5;
+/** Heights of notches, and what keeps them off the plot. */
+const TRIAL_PX = 12;
+const RATE_PX = 4;
+const GAP_PX = 2;
+const LINE_ALPHA = 0.22;
 
 interface DrawnMarks {
   marks: readonly Mark[];
-  faint: boolean;
+  lines: boolean;
   colour: string;
 }
 
 /** What a dataset carries for `timeMarks`: all marks, or only the trials' where there are many. */
 export function marksToDraw(marks: readonly Mark[], theme: ChartTheme): DrawnMarks {
   const shown = marks.length <= MOST_MARKS ? marks : marks.filter(({ kind }) => kind === 'trial');
-  return { marks: shown, faint: shown.length > MOST_MARKS, colour: theme.dimmed };
+  return { marks: shown, lines: shown.length <= MOST_MARKS, colour: theme.dimmed };
 }
 
 function line(context: CanvasRenderingContext2D, x: number, top: number, bottom: number): void {
@@ -50,16 +54,19 @@ export const timeMarks: Plugin<'line'> = {
       const left = Math.round(axis.getPixelForValue(x)) + 0.5;
       if (left < area.left || left > area.right || left === last) continue;
       last = left;
-      context.globalAlpha = drawn.faint ? 0.25 : kind === 'trial' ? 0.8 : 0.45;
-      context.setLineDash(kind === 'trial' ? [] : [2, 3]);
-      line(context, left, area.top, area.bottom);
-      if (kind !== 'trial') continue;
-      context.globalAlpha = 1;
-      if (drawn.faint) line(context, left, area.top, area.top + NOTCH_PX);
+      const isTrial = kind === 'trial';
+      context.globalAlpha = isTrial ? 1 : 0.6;
+      line(context, left, area.top - GAP_PX - (isTrial ? TRIAL_PX : RATE_PX), area.top - GAP_PX);
+      if (!isTrial) continue;
+      if (drawn.lines) {
+        context.globalAlpha = LINE_ALPHA;
+        line(context, left, area.top, area.bottom);
+        context.globalAlpha = 1;
+      }
       const label = `#${trial}`;
       const labelRight = left + 3 + context.measureText(label).width;
       if (left < labelEnd || labelRight > area.right) continue;
-      context.fillText(label, left + 3, area.top + NOTCH_PX + 9);
+      context.fillText(label, left + 3, area.top - GAP_PX - RATE_PX);
       labelEnd = labelRight + LABEL_GAP_PX;
     }
     context.restore();

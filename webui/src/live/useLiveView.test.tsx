@@ -8,21 +8,25 @@ import { FakeEventSource } from '../test/fakeEventSource';
 import { counterSample } from '../test/records';
 import { api, renderInApp, url } from '../test/render';
 import { LiveProvider } from './LiveProvider';
-import { useLiveView, usePause } from './useLiveView';
+import { useLiveView, usePart, usePause } from './useLiveView';
 
 /** What the Live page has of its charts. */
 function Charts() {
-  const { frozen, setPaused } = usePause();
+  const pause = usePause();
+  const { frozen, setPaused } = pause;
   const [window, setWindow] = useState(60);
   useStoredSamples(window, frozen === null);
-  const { store, now } = useLiveView(window, frozen);
+  const { store, now, ...view } = usePart(useLiveView(window, pause), pause);
   return (
     <>
       <p data-testid="shown">
-        {`${now}: ${store.points('runQueue', now, window).length} points, ${store.workers.length} workers`}
+        {`${now}: ${store.points('runQueue', now, view.window).length} points, ${store.workers.length} workers`}
       </p>
       <button type="button" onClick={() => setPaused(frozen === null)}>
         Pause
+      </button>
+      <button type="button" onClick={() => view.onZoom?.(-7, -1)}>
+        Zoom
       </button>
       <button type="button" onClick={() => setWindow(300)}>
         5 min
@@ -71,4 +75,22 @@ it('a paused page stands still: no new sample, no other workers, nothing read an
   await userEvent.click(screen.getByRole('button', { name: 'Pause' }));
   await expect.poll(shown).toBe('104: 5 points, 4 workers');
   expect(asked).toEqual([60, 300]);
+});
+
+it('a part that is chosen stands still, and going on shows all again', async () => {
+  await renderInApp(
+    <LiveProvider>
+      <Charts />
+    </LiveProvider>,
+  );
+  const shown = () => screen.getByTestId('shown').textContent;
+  await expect.poll(shown).toBe('101: 2 points, 0 workers');
+  for (let time = 102; time <= 120; time += 1) comes(time, 0);
+  expect(shown()).toBe('120: 21 points, 0 workers');
+  await userEvent.click(screen.getByRole('button', { name: 'Zoom' }));
+  expect(shown()).toBe('119: 7 points, 0 workers');
+  comes(121, 0);
+  expect(shown()).toBe('119: 7 points, 0 workers');
+  await userEvent.click(screen.getByRole('button', { name: 'Pause' }));
+  await expect.poll(shown).toBe('121: 22 points, 0 workers');
 });

@@ -1,29 +1,49 @@
-// What a window of the Live page shows now: moving with the samples, or frozen while paused.
+// What a window of the Live page shows now: moving with the samples, or standing still while paused, as a whole or a
+// part of it.
 
 import { useCallback, useMemo, useState, useSyncExternalStore } from 'react';
+import { partOf, type Stretch, type TimeView } from '../charts/timeView';
 import { samplesPerPoint } from '../maths/decimate';
-import type { View } from '../panels/view';
+import { formatClock } from '../maths/ticks';
 import { useLive } from './LiveProvider';
 import { type LiveStore, MAX_POINTS } from './liveStore';
 
 export interface Pause {
   /** What there was when it began; null while the charts move. */
   frozen: LiveStore | null;
+  /** The part that is shown of it; null for all of the window. */
+  part: Stretch | null;
   setPaused(paused: boolean): void;
+  /** Shows a part, which pauses; null for all of the window. */
+  show(part: Stretch | null): void;
 }
 
 export function usePause(): Pause {
   const { store } = useLive();
   const [frozen, setFrozen] = useState<LiveStore | null>(null);
-  const setPaused = useCallback((pause: boolean) => setFrozen(pause ? store.frozen() : null), [store]);
-  return { frozen, setPaused };
+  const [part, setPart] = useState<Stretch | null>(null);
+  const setPaused = useCallback(
+    (pause: boolean) => {
+      setFrozen(pause ? store.frozen() : null);
+      setPart(null);
+    },
+    [store],
+  );
+  const show = useCallback(
+    (wanted: Stretch | null) => {
+      if (wanted !== null) setFrozen((before) => before ?? store.frozen());
+      setPart(wanted);
+    },
+    [store],
+  );
+  return { frozen, part, setPaused, show };
 }
 
 /**
- * Redraws when a point of a window of so many seconds has become complete, which in a long one is every few
- * seconds; never while paused or while the tab is hidden. `now` is NaN before the first sample.
+ * The whole of a window of so many seconds. Redraws when a point of it has become complete, which in a long one is
+ * every few seconds; never while paused or while the tab is hidden. `now` is NaN before the first sample.
  */
-export function useLiveView(window: number, frozen: LiveStore | null): View {
+export function useLiveView(window: number, { frozen, show }: Pause): TimeView {
   const { store: moving } = useLive();
   const store = frozen ?? moving;
   const step = samplesPerPoint(window, 1, MAX_POINTS);
@@ -43,7 +63,28 @@ export function useLiveView(window: number, frozen: LiveStore | null): View {
   const { now, version } = store;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `version` says that the rows in the store have changed
   return useMemo(
-    () => ({ store, now, window, marks: store.marks(now, window) }),
-    [store, now, window, version],
+    () => ({
+      store,
+      now,
+      window,
+      marks: store.marks(now, window),
+      onZoom: (from: number, to: number) => show(partOf({ now, window }, from, to)),
+    }),
+    [store, now, window, version, show],
   );
+}
+
+/** The part of a whole view that is shown, with the times of the clock; all of it where no part is. */
+export function usePart(whole: TimeView, { part, show }: Pause): TimeView {
+  return useMemo(() => {
+    if (part === null) return whole;
+    return {
+      ...part,
+      store: whole.store,
+      marks: whole.store.marks(part.now, part.window),
+      past: true,
+      formatTime: (x: number) => formatClock(part.now + x),
+      onZoom: (from: number, to: number) => show(partOf(part, from, to)),
+    };
+  }, [whole, part, show]);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { byteTicks, formatSecondsAgo, tickText, timeTicks } from './ticks';
+import { byteTicks, formatSecondsAgo, logTicks, tickText, timeTicks } from './ticks';
 
 it('a minute is marked every ten seconds, a quarter of an hour every three minutes', () => {
   expect(timeTicks(60)).toEqual([-60, -50, -40, -30, -20, -10, 0]);
@@ -25,4 +25,11 @@ it.each([
 it('bytes are marked in powers of two', () => {
   expect(byteTicks(22 * 2 ** 30).map((bytes) => bytes / 2 ** 30)).toEqual([0, 8, 16]);
   expect(byteTicks(0)).toEqual([0]);
+});
+
+it('a logarithmic axis is marked at 1, 2 and 5, or at powers of ten where it spans many', () => {
+  expect(logTicks(300, 6000)).toEqual([500, 1000, 2000, 5000]);
+  expect(logTicks(1, 1e6)).toEqual([1, 100, 10_000, 1e6]);
+  expect(logTicks(1, 1e4)).toEqual([1, 10, 100, 1000, 10_000]);
+  expect(logTicks(0, 10)).toEqual([]);
 });

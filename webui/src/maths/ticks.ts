@@ -15,6 +15,10 @@ export function formatSecondsAgo(seconds: number): string {
   return `−${Math.floor(whole / 60)}:${(whole % 60).toString().padStart(2, '0')}`;
 }
 
+/** A time of the day, of seconds since the epoch: `14:03:20`. */
+export const formatClock = (seconds: number): string =>
+  new Date(seconds * 1000).toLocaleTimeString('en-GB', { hourCycle: 'h23' });
+
 /** Time since the beginning: `90` → `1:30`. */
 export function formatElapsed(seconds: number): string {
   const whole = Math.round(Math.max(0, seconds));
@@ -31,4 +35,23 @@ export function byteTicks(max: number, count = 4): number[] {
   if (!(max > 0) || !Number.isFinite(max)) return [0];
   const step = 2 ** Math.ceil(Math.log2(max / count));
   return Array.from({ length: Math.floor(max / step) + 1 }, (_, i) => i * step);
+}
+
+/** No logarithmic axis has more marks than this. */
+const MOST_LOG_TICKS = 6;
+
+/** Marks on a logarithmic axis: 1, 2 and 5 times the powers of ten in between, or only those where they are many. */
+export function logTicks(min: number, max: number): number[] {
+  if (!(min > 0) || !(max >= min) || !Number.isFinite(max)) return [];
+  const powers = Array.from(
+    { length: Math.ceil(Math.log10(max)) - Math.floor(Math.log10(min)) + 1 },
+    (_, i) => 10 ** (Math.floor(Math.log10(min)) + i),
+  );
+  const within = (steps: readonly number[]) =>
+    powers.flatMap((power) => steps.map((step) => step * power)).filter((at) => at >= min && at <= max);
+  const fine = within([1, 2, 5]);
+  if (fine.length <= MOST_LOG_TICKS) return fine;
+  const coarse = within([1]);
+  const every = Math.ceil(coarse.length / MOST_LOG_TICKS);
+  return coarse.filter((_, i) => i % every === 0);
 }

@@ -1,8 +1,8 @@
 import { TimeChart } from '../charts/TimeChart';
+import type { TimeView } from '../charts/timeView';
 import { Panel } from '../components/Panel';
 import type { ScalarColumn } from '../live/columns';
 import { formatBytes, formatMany, formatNumber, formatPerSecond } from '../maths/format';
-import type { View } from './view';
 
 const bytesPerSecond = (value: number) => `${formatBytes(value)}/s`;
 const tasks = (value: number) => formatNumber(value, 2);
@@ -130,7 +130,7 @@ const PANELS: readonly PanelSpec[] = [
 ];
 
 /** Counters of the kernel and of the server, one chart a subject. */
-export function HostPanels({ view }: { view: View }) {
+export function HostPanels({ view }: { view: TimeView }) {
   return PANELS.map(({ title, description, ...chart }) => (
     <Panel key={title} title={title} description={description}>
       <TimeChart {...chart} view={view} height={150} />

@@ -1,8 +1,8 @@
 import { TimeChart, type TimeSeries } from '../charts/TimeChart';
+import type { TimeView } from '../charts/timeView';
 import { Message } from '../components/Message';
 import { Panel } from '../components/Panel';
 import { formatMbps, formatMicroseconds, formatRate } from '../maths/format';
-import type { View } from './view';
 
 const GOODPUT: readonly TimeSeries[] = [{ label: 'goodput', column: 'goodput' }];
 const REPLIES: readonly TimeSeries[] = [
@@ -17,7 +17,7 @@ const LATENCIES: readonly TimeSeries[] = [
 ];
 
 /** What the load generator sees: goodput, reply rate and latency, while it drives a rate. */
-export function LoadPanels({ view, running }: { view: View; running: boolean }) {
+export function LoadPanels({ view, running }: { view: TimeView; running: boolean }) {
   const { store, now, window } = view;
   if (!store.points('goodput', now, window).some(({ y }) => !Number.isNaN(y))) {
     return (
@@ -45,8 +45,17 @@ export function LoadPanels({ view, running }: { view: View; running: boolean }) 
           format={formatRate}
         />
       </Panel>
-      <Panel title="Latency" description="Of whole replies, from the intended start of the request.">
-        <TimeChart view={view} label="Latency of replies" series={LATENCIES} format={formatMicroseconds} />
+      <Panel
+        title="Latency"
+        description="Of whole replies, from the intended start of the request; the axis is logarithmic."
+      >
+        <TimeChart
+          view={view}
+          label="Latency of replies"
+          series={LATENCIES}
+          format={formatMicroseconds}
+          logarithmic
+        />
       </Panel>
     </>
   );

@@ -1,21 +1,22 @@
 // The host and the server as they are doing right now.
 
-import { Button, SegmentedControl } from '@mantine/core';
+import { Button, NativeSelect, SegmentedControl } from '@mantine/core';
 import { IconPlayerPauseFilled, IconPlayerPlayFilled } from '@tabler/icons-react';
 import { getRouteApi } from '@tanstack/react-router';
 import { useActions } from '../../actions/ActionsProvider';
 import { LIVE_WINDOWS_S, type LiveWindow } from '../../app/liveWindows';
+import { type TimeView, trialsOf } from '../../charts/timeView';
 import { Message } from '../../components/Message';
 import { Page } from '../../components/Page';
 import { useHost } from '../../hooks/useHost';
 import { useProgress } from '../../hooks/useProgress';
 import { useStoredSamples } from '../../hooks/useStoredSamples';
-import type { LiveStore } from '../../live/liveStore';
-import { useLiveView, usePause } from '../../live/useLiveView';
+import { type Pause, useLiveView, usePart, usePause } from '../../live/useLiveView';
 import { CpuPanels } from '../../panels/CpuPanels';
 import { HostPanels } from '../../panels/HostPanels';
 import { LoadPanels } from '../../panels/LoadPanels';
 import classes from '../../panels/panelGrid.module.css';
+import pageClasses from './LivePage.module.css';
 import { WorkersPanel } from './WorkersPanel';
 
 const route = getRouteApi('/live');
@@ -25,11 +26,14 @@ export function LivePage() {
   const { window = DEFAULT_WINDOW } = route.useSearch();
   const navigate = route.useNavigate();
   const progress = useProgress();
-  const { frozen, setPaused } = usePause();
+  const pause = usePause();
+  const { frozen, setPaused } = pause;
   const paused = frozen !== null;
   const stored = useStoredSamples(window, !paused);
-  const show = (seconds: LiveWindow) =>
-    navigate({ search: { window: seconds }, replace: true, resetScroll: false });
+  const show = (seconds: LiveWindow) => {
+    pause.show(null);
+    return navigate({ search: { window: seconds }, replace: true, resetScroll: false });
+  };
   useActions([
     { title: paused ? 'Go on' : 'Pause', keys: 'p', run: () => setPaused(!paused) },
     ...LIVE_WINDOWS_S.map((seconds, index) => ({
@@ -77,16 +81,16 @@ export function LivePage() {
           {stored.error.message}
         </Message>
       )}
-      <Charts window={window} frozen={frozen} running={progress !== null} />
+      <Charts window={window} pause={pause} running={progress !== null} />
     </Page>
   );
 }
 
 /** What moves: apart from the head of the page, which does not. */
-function Charts(props: { window: LiveWindow; frozen: LiveStore | null; running: boolean }) {
-  const { window, frozen, running } = props;
+function Charts({ window, pause, running }: { window: LiveWindow; pause: Pause; running: boolean }) {
   const host = useHost();
-  const view = useLiveView(window, frozen);
+  const whole = useLiveView(window, pause);
+  const view = usePart(whole, pause);
   return (
     <>
       {Object.entries(view.store.missing).map(([source, reason]) => (
@@ -98,6 +102,7 @@ function Charts(props: { window: LiveWindow; frozen: LiveStore | null; running: 
         <Message title="Waiting for the first sample.">Samples come once a second.</Message>
       ) : (
         <div className={classes.grid}>
+          <Zoom whole={whole} pause={pause} />
           <LoadPanels view={view} running={running} />
           <CpuPanels view={view} layout={host.data?.layout} />
           <HostPanels view={view} />
@@ -105,5 +110,35 @@ function Charts(props: { window: LiveWindow; frozen: LiveStore | null; running: 
         </div>
       )}
     </>
+  );
+}
+
+/** What a drag over a chart does too: shows one trial, or all of the window again. */
+function Zoom({ whole, pause: { part, show } }: { whole: TimeView; pause: Pause }) {
+  const trials = trialsOf(whole);
+  return (
+    <div className={pageClasses.zoom}>
+      <span>Drag over a chart to look closer; all charts show the same time.</span>
+      {trials.length > 0 && (
+        <NativeSelect
+          size="xs"
+          aria-label="Look closer at"
+          value=""
+          data={[
+            { value: '', label: 'Look closer at…' },
+            ...trials.map(({ trial, from }) => ({ value: String(from), label: `Trial ${trial}` })),
+          ]}
+          onChange={(event) => {
+            const chosen = trials.find(({ from }) => String(from) === event.currentTarget.value);
+            if (chosen) whole.onZoom?.(chosen.from, chosen.to);
+          }}
+        />
+      )}
+      {part && (
+        <Button size="xs" variant="default" onClick={() => show(null)}>
+          Show all of the window
+        </Button>
+      )}
+    </div>
   );
 }
