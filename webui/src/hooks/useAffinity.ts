@@ -3,6 +3,7 @@ import { call } from '../api/call';
 import {
   applyAffinity,
   getAffinity,
+  getMeasuredPlans,
   getTopology,
   type PlanRequest,
   planAffinity,
@@ -25,6 +26,11 @@ export function useTopology() {
 /** Which masks are in force, what has drifted, and who else moves interrupts. */
 export function useAffinity() {
   return useQuery({ queryKey: keys.affinity, queryFn: () => call(getAffinity()) });
+}
+
+/** Which plan the recorded runs of this machine have found to be best, and by how much. */
+export function useMeasuredPlans() {
+  return useQuery({ queryKey: keys.measuredPlans, queryFn: () => call(getMeasuredPlans()) });
 }
 
 /** What a plan would set; touches nothing. */

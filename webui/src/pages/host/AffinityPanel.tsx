@@ -4,12 +4,12 @@ import { Button, MultiSelect, NumberInput, SegmentedControl, Table } from '@mant
 import { useMediaQuery } from '@mantine/hooks';
 import { useState } from 'react';
 import { useActions } from '../../actions/ActionsProvider';
-import type { AffinityStatus, Applied, PlanRequest, Topology } from '../../api/generated';
+import type { AffinityStatus, Applied, MeasuredPlans, PlanRequest, Topology } from '../../api/generated';
 import { Loadable } from '../../components/Loadable';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
-import { useAffinity, useAffinityActions, usePlan } from '../../hooks/useAffinity';
+import { useAffinity, useAffinityActions, useMeasuredPlans, usePlan } from '../../hooks/useAffinity';
 import { useProgress } from '../../hooks/useProgress';
 import classes from './Host.module.css';
 
@@ -25,8 +25,17 @@ const PLANS: readonly { name: PlanRequest['plan']; help: string }[] = [
 ];
 
 export function AffinityPanel({ topology }: { topology: Topology }) {
+  const measured = useMeasuredPlans();
+  return (
+    <Loadable query={measured} what="What plans have measured here" height={240}>
+      {(data) => <Plans topology={topology} measured={data} />}
+    </Loadable>
+  );
+}
+
+function Plans({ topology, measured }: { topology: Topology; measured: MeasuredPlans }) {
   const usable = topology.devices.filter(({ queues }) => queues.some(({ direction }) => direction === 'rx'));
-  const [plan, setPlan] = useState<PlanRequest['plan']>('aligned');
+  const [plan, setPlan] = useState(measured.best);
   const [devices, setDevices] = useState<string[]>(() =>
     usable.filter(({ up, driver }) => up && driver !== null).map(({ name }) => name),
   );
@@ -49,6 +58,7 @@ export function AffinityPanel({ topology }: { topology: Topology }) {
             data={PLANS.map(({ name }) => name)}
             onChange={(name) => setPlan(name as PlanRequest['plan'])}
           />
+          <p className={classes.dimmed}>{measured.reason}</p>
           <div className={classes.fields}>
             <MultiSelect
               label="Devices"
