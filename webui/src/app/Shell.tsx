@@ -11,6 +11,7 @@ import { useProgress } from '../hooks/useProgress';
 import { useLive } from '../live/LiveProvider';
 import { formatPercent } from '../maths/format';
 import { ConnectionMark, DisconnectedBanner } from './Connection';
+import { EndNoticeButton } from './EndNoticeButton';
 import { PAGES, useFrameActions } from './frameActions';
 import { Logo } from './Logo';
 import classes from './Shell.module.css';
@@ -67,6 +68,7 @@ export function Shell() {
                 Run {progress.run_id} · {progress.phase} · {formatPercent(progress.fraction)}
               </TextLink>
             )}
+            <EndNoticeButton running={progress !== null} />
             <ConnectionMark state={state} />
             <ActionIcon variant="default" size="md" aria-label="Actions and keys" onClick={openPalette}>
               <IconCommand size={16} stroke={1.75} aria-hidden />
