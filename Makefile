@@ -33,7 +33,7 @@ PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_DEB := dpkg-dev
 PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
 
-.PHONY: help setup build up tune docs test check deb test-deb bench bench-live behaviours fuzz clean lock packages-test packages-bench \
+.PHONY: help setup build up tune docs test check deb test-deb bench bench-live bench-live-tuning behaviours fuzz clean lock packages-test packages-bench \
         test-core test-python test-kill test-webui test-browser
 
 help: ## list the goals
@@ -177,6 +177,9 @@ bench: setup .build/webui .build/packages-bench .build/bench-peers ## measure sp
 bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick against grid; three hours; writes docs/lab/whole-runs.md
 	@$(BIN)/python agent/bench/tuning_runs.py > .build/whole-runs.md
 	@mv .build/whole-runs.md docs/lab/whole-runs.md
+
+bench-live-tuning: .build/venv ## simulated episodes of live tuning: false and true alarms; a quarter of an hour
+	@$(BIN)/python tuner/bench/live_episodes.py
 
 behaviours: setup ## measure the testable statements of the literature; writes docs/lab/behaviours.md
 	@$(BIN)/python server-core/bench/behaviours.py > .build/behaviours.md

@@ -1,0 +1,56 @@
+"""Simulated traffic of a server whose connections three arms share: what each arm sees, period by period.
+
+Requests come by chance, in sizes of a mix; service times have heavy tails; the machine's speed moves for all
+arms alike, and the CPU clock has noise. A candidate differs from the baseline as its parameters say.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from trimtab_tuner.live.episode import Episode
+from trimtab_tuner.live.observed import ArmPeriod, Served
+
+REQUESTS = 1000  # a period, in all arms
+CPU_S = 50e-6
+SERVICE_S = 1e-3
+MIX = np.array([0.35, 0.4, 0.2, 0.05, 0.0, 0.0])  # of the size classes
+TAIL = 1.31  # relative standard deviation of a service time within a class: a lognormal with sigma 1
+SLOW = 0.01
+
+Arms = tuple[ArmPeriod, ArmPeriod, ArmPeriod]
+
+
+class Traffic:
+    """Draws by a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = np.random.default_rng(seed)
+
+    def arm(
+        self, share: float, *, cost: float = 1.0, time: float = 1.0, errors: float = 0.0, drift: float = 1.0
+    ) -> ArmPeriod:
+        """An arm with that share of the requests. `cost` and `time` are factors of CPU and service time,
+        `errors` is the share of requests that fail, `drift` the machine's slowness in this period."""
+        chance = self._chance
+        counts = chance.poisson(REQUESTS * share * MIX)
+        sizes = 2.0 ** np.arange(len(MIX))
+        means = chance.gamma(np.maximum(counts, 1) / TAIL**2, TAIL**2 / np.maximum(counts, 1))
+        times_s = counts * sizes * means * SERVICE_S * time * drift
+        return ArmPeriod(
+            served=tuple(Served(int(n), float(s)) for n, s in zip(counts, times_s, strict=True)),
+            errors=int(chance.poisson(REQUESTS * share * errors)),
+            slow=int(chance.poisson(REQUESTS * share * SLOW * time)),
+            cpu_s=float((counts * sizes).sum() * CPU_S * cost * chance.lognormal(0, 0.1) * drift),
+        )
+
+    def periods(
+        self, episode: Episode, *, cost: float = 1.0, time: float = 1.0, errors: float = 0.0
+    ) -> Iterator[Arms]:
+        """Production, baseline and canary, with the shares that the episode gives them."""
+        while True:
+            share, drift = episode.share, float(self._chance.lognormal(0, 0.2))
+            yield (
+                self.arm(max(0.0, 1 - 2 * share), drift=drift),
+                self.arm(share, drift=drift),
+                self.arm(share, drift=drift, cost=cost, time=time, errors=errors),
+            )

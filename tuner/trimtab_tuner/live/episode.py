@@ -1,0 +1,206 @@
+"""An episode: one candidate beside the baseline on live traffic, from its first connections to a decision.
+
+The canary begins with a small share of the connections, and the baseline with the same. After every period
+the episode decides: harm sends all connections back to production at once; when a step has shown that the
+candidate is not worse, the next step has a larger share; after the last one a candidate that has shown a gain
+is worth promoting. What can be shown neither way within the time of a step is given up, without harm.
+
+Decisions hold at any time (evidence.py): that of harm with an error of `alpha` over the whole episode, which
+is divided over what is watched; that of a gain with `alpha` as well.
+"""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.live.evidence import Above, Excess, Middle
+from trimtab_tuner.live.observed import ArmPeriod, cost_difference, time_difference, together
+
+
+class Action(StrEnum):
+    """What is to be done after a period."""
+
+    GO_ON = "go-on"
+    NEXT_STEP = "next-step"
+    PROMOTE = "promote"
+    GIVE_UP = "give-up"
+    ROLL_BACK = "roll-back"
+
+
+class Rules(Frozen):
+    """What an episode goes by.
+
+    `steps`: shares of the connections that the canary gets, one step after the other; the baseline gets the
+    same, so no more than a half. `margin`: by how much a candidate may be worse and still not count as worse;
+    in earlier steps more (step_margin()).
+    `least_pairs`: so many comparisons a step takes at least. `most_periods`: so long a step lasts at most.
+    `hang_periods`: so many periods with connections waiting and no reply are a hang.
+    """
+
+    objective: Literal["cost", "time"] = "cost"
+    steps: tuple[float, ...] = Field(default=(0.05, 0.15, 0.5), min_length=1)
+    alpha: float = Field(default=0.05, gt=0, lt=0.5)
+    margin: float = Field(default=0.02, gt=0, lt=1)
+    least_pairs: int = Field(default=20, ge=1)
+    most_periods: int = Field(default=1200, ge=1)
+    hang_periods: int = Field(default=4, ge=1)
+
+    def step_margin(self, step: int) -> float:
+        """The margin of a step: noise falls with the root of the share, and so does the margin.
+
+        A small share is a small risk, and would take long to show anything with the margin of a large one.
+        """
+        return self.margin * math.sqrt(self.steps[-1] / self.steps[step])
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What an episode decided after a period, and why; `share` is the canary's from now on."""
+
+    action: Action
+    share: float
+    reason: str
+
+
+class _Compared:
+    """One thing in which canary and baseline are compared: differences, and the bets on them."""
+
+    def __init__(self, subject: str, rules: Rules) -> None:
+        self.subject = subject
+        self._middle = Middle()
+        self._harm, self._gain = Above(math.log1p(rules.margin)), Above()
+        self.begin_step(rules.step_margin(0))
+
+    def begin_step(self, margin: float) -> None:
+        """Each step has to show for itself that the candidate is not worse by more than its margin."""
+        self._not_worse = Above(-math.log1p(margin))
+        self.pairs_of_step = 0
+
+    def tell(self, difference: float | None) -> None:
+        """The difference of one period; None where there is none."""
+        if difference is None:
+            return
+        self.pairs_of_step += 1
+        self._middle.tell(difference)
+        self._harm.tell(difference)
+        self._gain.tell(-difference)
+        self._not_worse.tell(-difference)
+
+    def is_harmed(self, needed: float) -> bool:
+        """Whether it has been shown to be worse by more than the margin."""
+        return self._harm.evidence >= needed
+
+    def is_unclear(self, needed: float) -> bool:
+        """Whether the step has not shown yet that it is not worse by more than the margin."""
+        return self._not_worse.evidence < needed
+
+    def has_gained(self, needed: float) -> bool:
+        """Whether it has been shown to be better."""
+        return self._gain.evidence >= needed
+
+    def change(self, alpha: float) -> tuple[float, float]:
+        """The interval of the change, as shares (-0.05: 5 % less)."""
+        low, high = self._middle.bounds(alpha)
+        return math.expm1(low), math.expm1(high) if math.isfinite(high) else math.inf
+
+
+class Episode:
+    """Judges one candidate; told of every period, in order."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._step = 0
+        self._periods_of_step = 0
+        self._hanging = 0
+        self._compared = {
+            "cost": _Compared("CPU time per request", rules),
+            "time": _Compared("service time", rules),
+        }
+        self._events = {
+            "errors than the baseline": Excess(),
+            "errors than all others": Excess(),
+            "slow replies than the baseline": Excess(),
+        }
+
+    @property
+    def share(self) -> float:
+        """The canary's share of the connections in the step under way."""
+        return self._rules.steps[self._step]
+
+    def told(self, production: ArmPeriod, baseline: ArmPeriod, canary: ArmPeriod) -> Decision:
+        """Takes in one more period, and decides. After a decision that ends the episode, tell no more."""
+        self._periods_of_step += 1
+        self._compared["cost"].tell(cost_difference(baseline, canary))
+        self._compared["time"].tell(time_difference(baseline, canary))
+        others = together((production, baseline))
+        self._count("errors than the baseline", canary.errors, baseline.errors, canary, baseline)
+        self._count("errors than all others", canary.errors, others.errors, canary, others)
+        self._count("slow replies than the baseline", canary.slow, baseline.slow, canary, baseline)
+        hangs = canary.waiting > 0 and not canary.requests and baseline.requests
+        self._hanging = self._hanging + 1 if hangs else 0
+        if harm := self._harm():
+            return Decision(Action.ROLL_BACK, 0.0, harm)
+        return self._progress()
+
+    def change(self, metric: Literal["cost", "time"]) -> tuple[float, float]:
+        """The interval of the change of a metric, as shares (-0.05: 5 % less); infinite where unknown."""
+        return self._compared[metric].change(self._rules.alpha)
+
+    def _count(self, what: str, own: int, others: int, canary: ArmPeriod, beside: ArmPeriod) -> None:
+        """Takes in events of the canary and of what it is compared with.
+
+        Aborted requests are no replies, so errors count as requests too where they are more than those.
+        """
+        of_canary, of_others = max(canary.requests, own), max(beside.requests, others)
+        if of_canary + of_others:
+            self._events[what].tell(own, others, of_canary / (of_canary + of_others))
+
+    def _harm(self) -> str:
+        """The sentence about the harm that has been shown, or an empty one."""
+        if self._hanging >= self._rules.hang_periods:
+            # Needs no share of the error: it does not happen by chance.
+            return f"connections waited and none was answered in {self._hanging} periods"
+        needed = math.log((len(self._compared) + len(self._events)) / self._rules.alpha)
+        for compared in self._compared.values():
+            if compared.is_harmed(needed):
+                return f"{compared.subject} is more than {self._rules.margin:.0%} higher than the baseline's"
+        for name, excess in self._events.items():
+            if excess.evidence >= needed:
+                return f"more {name}"
+        return ""
+
+    def _progress(self) -> Decision:
+        """What comes next where no harm has been shown."""
+        rules = self._rules
+        needed = -math.log(rules.alpha)
+        objective = self._compared[rules.objective]
+        unclear = [each.subject for each in self._compared.values() if each.is_unclear(needed)]
+        if objective.pairs_of_step >= rules.least_pairs and not unclear:
+            if self._step < len(rules.steps) - 1:
+                return self._next_step()
+            if objective.has_gained(needed):
+                low, high = objective.change(rules.alpha)
+                reason = f"{objective.subject} is {-high:.1%} to {-low:.1%} lower than the baseline's"
+                return Decision(Action.PROMOTE, self.share, reason)
+        if self._periods_of_step >= rules.most_periods:
+            what = (
+                f"that {' and '.join(unclear)} is no worse"
+                if unclear
+                else f"of a gain in {objective.subject}"
+            )
+            return Decision(
+                Action.GIVE_UP, 0.0, f"not enough evidence {what}, after {self._periods_of_step} periods"
+            )
+        return Decision(Action.GO_ON, self.share, "")
+
+    def _next_step(self) -> Decision:
+        reason = f"no worse than the baseline by more than {self._rules.step_margin(self._step):.1%}"
+        self._step += 1
+        self._periods_of_step = 0
+        for compared in self._compared.values():
+            compared.begin_step(self._rules.step_margin(self._step))
+        return Decision(Action.NEXT_STEP, self.share, reason)
