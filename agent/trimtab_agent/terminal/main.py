@@ -1,5 +1,5 @@
 """The command line: `trimtab up | tune | capacity | runs | show | compare | export | delete | replay |
-targets | host | affinity | load | station | workload | db`.
+targets | live | host | affinity | load | station | workload | db`.
 
 Exit codes
     0    done; for `tune` and `capacity`: the run has finished, whether or not it found a gain
@@ -29,6 +29,7 @@ from trimtab_agent.terminal.commands.affinity import app as affinity_app
 from trimtab_agent.terminal.commands.capacity import capacity
 from trimtab_agent.terminal.commands.compare import compare
 from trimtab_agent.terminal.commands.host import app as host_app
+from trimtab_agent.terminal.commands.live import app as live_app
 from trimtab_agent.terminal.commands.load import app as load_app
 from trimtab_agent.terminal.commands.options import (
     EXIT_BAD_INPUT,
@@ -58,6 +59,7 @@ database_app = Commands(name="db", help="The database.", no_args_is_help=True)
 app.add_typer(database_app)
 app.add_typer(host_app)
 app.add_typer(affinity_app)
+app.add_typer(live_app)
 app.add_typer(load_app)
 app.add_typer(station_app)
 app.add_typer(workload_app)

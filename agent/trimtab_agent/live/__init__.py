@@ -1,0 +1,1 @@
+"""Live tuning: the servers that run here, and sharing their connections with others."""

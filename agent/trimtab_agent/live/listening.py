@@ -1,0 +1,81 @@
+"""Listening sockets of running processes: which there are, and a descriptor of our own for one.
+
+pidfd_getfd(2) gives another process's descriptor to whoever may trace that process: root, or the same user
+where the machine allows it (kernel/yama/ptrace_scope). The process is not stopped and notices nothing.
+"""
+
+import ctypes
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+PIDFD_GETFD = 438  # the same on every architecture (asm-generic/unistd.h)
+LISTEN = "0A"  # TCP_LISTEN in /proc/PID/net/tcp (include/net/tcp_states.h)
+PROC = Path("/proc")
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, order=True)
+class Listener:
+    """A listening socket of a process: its descriptor there, and where it listens."""
+
+    host: str
+    port: int
+    descriptor: int
+
+    @property
+    def address(self) -> str:
+        """As people write it: 127.0.0.1:80, [::1]:80."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def listeners_of(pid: int) -> tuple[Listener, ...]:
+    """The TCP sockets on which a process listens, in the order of their addresses.
+
+    Raises OSError for a process that is gone or may not be looked into.
+    """
+    addresses = _listening(pid)
+    found = []
+    for link in (PROC / str(pid) / "fd").iterdir():
+        try:
+            kind, _, inode = str(link.readlink()).partition(":")
+        except OSError:
+            continue  # closed meanwhile
+        if kind == "socket" and (address := addresses.get(inode.strip("[]"))):
+            found.append(Listener(*address, int(link.name)))
+    return tuple(sorted(found))
+
+
+def take(pid: int, descriptor: int) -> socket.socket:
+    """A descriptor of our own for a socket of another process; raises OSError, also PermissionError."""
+    process = os.pidfd_open(pid)
+    try:
+        taken = _libc.syscall(PIDFD_GETFD, process, descriptor, 0)
+        if taken < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+    finally:
+        os.close(process)
+    return socket.socket(fileno=taken)
+
+
+def _listening(pid: int) -> dict[str, tuple[str, int]]:
+    """Address and port of the listening sockets in the process's network namespace, by inode."""
+    found = {}
+    for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        try:
+            lines = (PROC / str(pid) / "net" / name).read_text().splitlines()[1:]
+        except FileNotFoundError:
+            continue  # a kernel without IPv6
+        for fields in map(str.split, lines):
+            if fields[3] == LISTEN:
+                packed, _, port = fields[1].partition(":")
+                found[fields[9]] = (socket.inet_ntop(family, _address(packed)), int(port, 16))
+    return found
+
+
+def _address(packed: str) -> bytes:
+    """The bytes of an address that the kernel prints as words of the machine's byte order."""
+    words = [packed[start : start + 8] for start in range(0, len(packed), 8)]
+    return b"".join(int(word, 16).to_bytes(4, "little") for word in words)

@@ -1,0 +1,133 @@
+"""The web servers that run on this machine: found, named, and whether their connections can be shared.
+
+Nothing is touched. A server is known by the name of its program; its main process is the one whose parent is
+another program. Where it listens, the kernel says; which file it was started with, its command line does, or
+the usual place of its kind.
+"""
+
+import itertools
+import os
+import re
+import socket
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import Target
+
+from trimtab_agent.live.listening import Listener, listeners_of, take
+
+# Names under which a program runs elsewhere than on Debian.
+OTHER_NAMES = {"httpd": "apache"}
+# How the servers are told which file to use.
+FILE_OPTIONS = ("-c", "--conf", "-f")
+UNIT = re.compile(r"([^/]+\.service)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningServer:
+    """A server that runs: its main process, how many there are in all, where it listens, and with which file.
+
+    `file` is None where that is not known, `unit` is empty for a process that systemd has not started.
+    `obstacles` are sentences about why a share of its connections cannot go to another server.
+    """
+
+    target: Target
+    pid: int
+    processes: int
+    user: str
+    listeners: tuple[Listener, ...]
+    file: Path | None
+    unit: str
+    obstacles: tuple[str, ...]
+
+    def answers_to(self, word: str) -> bool:
+        """Whether a person may mean it: by the name of its kind or program, its unit, pid, or a port."""
+        names = {self.target.name, self.target.program, self.unit, self.unit.removesuffix(".service")}
+        numbers = {self.pid, *(listener.port for listener in self.listeners)}
+        return bool(word) and (word in names or (word.isdigit() and int(word) in numbers))
+
+
+def running_servers() -> tuple[RunningServer, ...]:
+    """Every web server of a kind that Trimtab knows and that this user may see, in the order of pids."""
+    by_name = {target.program: target for target in TARGETS.values()}
+    by_name |= {name: TARGETS[target] for name, target in OTHER_NAMES.items()}
+    families: dict[int, list[psutil.Process]] = {}
+    processes = {p.pid: p for p in psutil.process_iter(["name", "ppid"]) if p.info["name"] in by_name}
+    for process in processes.values():
+        main = process
+        while (parent := processes.get(main.info["ppid"])) and parent.info["name"] == main.info["name"]:
+            main = parent
+        families.setdefault(main.pid, []).append(process)
+    found = (
+        _described(by_name[processes[pid].info["name"]], processes[pid], families[pid])
+        for pid in sorted(families)
+    )
+    return tuple(server for server in found if server is not None)
+
+
+def _described(
+    target: Target, main: psutil.Process, family: Sequence[psutil.Process]
+) -> RunningServer | None:
+    """None for a process that has ended meanwhile, or of which nothing may be seen."""
+    try:
+        listeners = listeners_of(main.pid)
+        command = main.cmdline()
+        directory = Path(main.cwd())
+        user = main.username()
+        unit = UNIT.findall((Path("/proc") / str(main.pid) / "cgroup").read_text())
+    except (OSError, psutil.Error):
+        return None
+    return RunningServer(
+        target=target,
+        pid=main.pid,
+        processes=len(family),
+        user=user,
+        listeners=listeners,
+        file=_file(target, command, directory),
+        unit=unit[0] if unit else "",
+        obstacles=tuple(_obstacles(main.pid, listeners)),
+    )
+
+
+def _file(target: Target, command: Iterable[str], directory: Path) -> Path | None:
+    """The configuration file of that command line, or the one that is used where it names none.
+
+    nginx writes its command line over with one of a single word: `nginx: master process nginx -c FILE`.
+    """
+    words = " ".join(command).split()
+    for option, value in itertools.pairwise(words):
+        if option in FILE_OPTIONS:
+            return directory / value
+    return next((path for path in map(Path, target.usual_files) if path.is_file()), None)
+
+
+def _obstacles(pid: int, listeners: Sequence[Listener]) -> Iterable[str]:
+    """Sentences about why the connections of that process cannot be shared."""
+    if not listeners:
+        yield "It listens on no TCP port."
+        return
+    if _network(pid) != _network(os.getpid()):
+        yield "It runs in another network namespace (a container): Trimtab has to run in the same."
+        return
+    for address, sockets in Counter(listener.address for listener in listeners).items():
+        if sockets > 1:
+            yield f"{address}: its workers have {sockets} sockets of their own (reuseport); expected one."
+    try:
+        with take(pid, listeners[0].descriptor) as taken:
+            owner = os.fstat(taken.fileno()).st_uid
+            kind = taken.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL)
+    except OSError as error:
+        yield f"Its sockets cannot be looked at: {error.strerror}; root may do that, and its own user."
+        return
+    if os.geteuid() not in (0, owner):
+        yield f"Its sockets belong to user {owner}: only root and that user can share them."
+    if kind != socket.IPPROTO_TCP:
+        yield "Its sockets speak another protocol than TCP (MPTCP)."
+
+
+def _network(pid: int) -> int:
+    return (Path("/proc") / str(pid) / "ns" / "net").stat().st_ino

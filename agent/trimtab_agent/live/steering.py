@@ -1,0 +1,162 @@
+"""Sharing the connections of a port that a running server listens on, by weight.
+
+SO_REUSEPORT lets several sockets listen on one address; the kernel gives each new connection to one of them.
+Which one is for a filter to say: a classic BPF program that is attached to the group of sockets, and returns
+the index of one (socket(7), SO_ATTACH_REUSEPORT_CBPF). Ours draws a random number for every connection.
+
+    join      takes a descriptor of production's own socket and sets SO_REUSEPORT on it; production notices
+              nothing, and keeps all connections
+    open      one more socket on the same address, for a server of ours; it gets no connection yet
+    weigh     says which share of the connections goes to each
+    leave     takes the filter away, and puts SO_REUSEPORT back
+
+The group's sockets are numbered in the order in which they began to listen, from production's 0; when one
+closes, the last takes its number (net/core/sock_reuseport.c). An index that there is not falls back to the
+kernel's own choice among those that there are: so a filter that is left behind by a kill sends nothing into
+the void.
+
+A group has a filter only once it is one, with two sockets. So a socket of our own joins first and leaves at
+once, and the filter stays; a connection that came to it in those microseconds goes to production. That, and
+every later leaving, takes net.ipv4.tcp_migrate_req = 1: otherwise connections that wait are reset.
+"""
+
+import ctypes
+import os
+import socket
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from trimtab_agent.errors import HostError
+from trimtab_agent.live import listening
+from trimtab_agent.live.listening import Listener
+
+SO_ATTACH_REUSEPORT_CBPF = 51
+SO_DETACH_REUSEPORT_BPF = 68
+BACKLOG = 4096  # net.core.somaxconn limits it
+MIGRATE = Path("/proc/sys/net/ipv4/tcp_migrate_req")
+
+# Of classic BPF (linux/filter.h): load a word, jump if greater or equal, return a constant.
+LOAD, JUMP_IF_AT_LEAST, RETURN = 0x20, 0x35, 0x06
+RANDOM = 0xFFFFF000 + 56  # SKF_AD_OFF + SKF_AD_RANDOM
+INSTRUCTION = struct.Struct("HBBI")
+WHOLE = 1 << 32
+_libc = ctypes.CDLL(None)
+
+
+def can_migrate() -> bool:
+    """Whether waiting connections of a socket that closes go to the others of its group."""
+    try:
+        return MIGRATE.read_text().strip() == "1"
+    except FileNotFoundError:  # before Linux 5.14
+        return False
+
+
+class SharedPort:
+    """A port that production listens on, and whose connections others can have a share of.
+
+    Raises HostError where that cannot be: the sentence says why, and nothing has changed.
+    """
+
+    def __init__(self, pid: int, listener: Listener) -> None:
+        self._listener = listener
+        beside = [other for other in listening.listeners_of(pid) if other.address == listener.address]
+        if len(beside) > 1:
+            raise HostError(
+                f"{listener.address}: process {pid} has {len(beside)} sockets on it (reuseport); expected one"
+            )
+        if not can_migrate():
+            raise HostError("net.ipv4.tcp_migrate_req is 0: connections that wait would be reset; expected 1")
+        try:
+            self._production = listening.take(pid, listener.descriptor)
+        except OSError as error:
+            raise HostError(f"cannot share {listener.address} of process {pid}: {error.strerror}") from error
+        self._option = self._production.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT)
+        try:
+            self._production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            with self.open():
+                self.weigh(())
+        except BaseException:
+            self._put_back()
+            raise
+
+    def open(self) -> socket.socket:
+        """One more socket that listens on the port, for a server of ours; raises HostError.
+
+        It has no share of the connections until weigh() gives it one.
+        """
+        with _as_user(os.fstat(self._production.fileno()).st_uid):
+            joined = socket.socket(self._production.family, socket.SOCK_STREAM)
+        try:
+            joined.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            joined.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            if joined.family == socket.AF_INET6:
+                only = self._production.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
+                joined.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only)
+            joined.bind((self._listener.host, self._listener.port))
+            joined.listen(BACKLOG)
+        except OSError as error:
+            joined.close()
+            raise HostError(f"cannot listen on {self._listener.address} too: {error.strerror}") from error
+        return joined
+
+    def weigh(self, shares: Sequence[float]) -> None:
+        """Gives each socket that was opened, in their order, its share (0 to 1); production has the rest.
+
+        It holds for new connections. Raises HostError.
+        """
+        program = b"".join(INSTRUCTION.pack(*step) for step in filter_of(shares))
+        instructions = ctypes.create_string_buffer(program, len(program))
+        # struct sock_fprog: a count, padding, and the address of the instructions.
+        described = struct.pack("HP", len(program) // INSTRUCTION.size, ctypes.addressof(instructions))
+        try:
+            self._production.setsockopt(socket.SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, described)
+        except OSError as error:
+            raise HostError(f"cannot steer {self._listener.address}: {error.strerror}") from error
+
+    def leave(self) -> None:
+        """Takes the filter away and puts the option back. The sockets that were opened are closed before."""
+        self._production.setsockopt(socket.SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, 0)
+        self._put_back()
+
+    def _put_back(self) -> None:
+        self._production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self._option)
+        self._production.close()
+
+
+@contextmanager
+def _as_user(uid: int) -> Iterator[None]:
+    """What this thread makes meanwhile belongs to that user, if this one may do so.
+
+    The kernel shares a port only between sockets of one user (inet_reuseport_add_sock()), and a socket is of
+    the user as whom the file system knows its maker: setfsuid(2), which is of one thread alone.
+    """
+    before = _libc.setfsuid(uid)
+    try:
+        yield
+    finally:
+        _libc.setfsuid(before)
+
+
+def filter_of(shares: Sequence[float]) -> list[tuple[int, int, int, int]]:
+    """The program: instructions as (code, jump if true, jump if false, constant).
+
+    The random number lies in one of the ranges that the shares cut off, or above them all. Index 0 is
+    production's. Raises ValueError for shares that are negative or more than the whole.
+    """
+    if any(share < 0 for share in shares) or sum(shares) > 1 + 1e-9:
+        raise ValueError(f"shares {list(shares)}: expected none negative, and 1 in all at most")
+    program = [(LOAD, 0, 0, RANDOM)]
+    end = 0.0
+    for index, share in enumerate(shares, 1):
+        end += share
+        if not share:
+            continue
+        # A range up to the whole cannot be written as "at least the whole": everything is in it.
+        limit = round(end * WHOLE)
+        if limit < WHOLE:
+            program.append((JUMP_IF_AT_LEAST, 1, 0, limit))
+        program.append((RETURN, 0, 0, index))
+    program.append((RETURN, 0, 0, 0))
+    return program
