@@ -41,9 +41,7 @@ def test_descriptor_that_there_is_not_cannot_be_taken():
         take(os.getpid(), 1_000_000)
 
 
-@pytest.mark.parametrize(
-    ("host", "expected"), [("127.0.0.1", "127.0.0.1:80"), ("::1", "[::1]:80")]
-)
+@pytest.mark.parametrize(("host", "expected"), [("127.0.0.1", "127.0.0.1:80"), ("::1", "[::1]:80")])
 def test_address_is_written_as_people_do(host, expected):
     """With brackets where it has colons."""
     assert Listener(host, 80, 3).address == expected

@@ -19,7 +19,7 @@ def test_server_that_runs_is_listed_with_what_its_file_sets(trimtab, nginx):
     code, output = trimtab("live", "servers", str(nginx.port), "--json").finish()
     (found,) = json.loads(output)
     assert (code, found["target"], found["processes"]) == (0, "nginx", 3)
-    assert found["addresses"] == [f"127.0.0.1:{nginx.port}"]
+    assert f"127.0.0.1:{nginx.port}" in found["addresses"]
     assert found["values"]["worker_processes"] == 2
     assert (found["obstacles"], found["trouble"]) == ([], None)
 

@@ -139,8 +139,7 @@ class Target(Protocol):
     """A kind of server.
 
     `program` is the name of its executable, `file_name` that of its configuration file, `unit` the systemd
-    unit as Debian's packages call it, and `package` Debian's package (None for our own). `usual_files` says
-    where that file lies on a machine that serves with it: as Debian has it, then as others do. A server has
+    unit as Debian's packages call it, and `package` Debian's package (None for our own). A server has
     `status_path`, where it tells over HTTP what it has counted, or None if it has the stats socket of `core`.
     With `serves_php` it hands requests for PHP to a pool. `equivalents` says what its knobs mean to other
     servers, and `verify_live` has for a knob the command that shows what a running server does with it.
@@ -156,13 +155,17 @@ class Target(Protocol):
     help: str
     program: str
     file_name: str
-    usual_files: Sequence[str]
     unit: str
     serves_php: bool
 
     @property
     def package(self) -> str | None:
         """The Debian package."""
+        ...
+
+    @property
+    def usual_files(self) -> Sequence[str]:
+        """Where its file lies on a machine that serves with it: as Debian has it, then as others do."""
         ...
 
     @property

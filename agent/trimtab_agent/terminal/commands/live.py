@@ -31,8 +31,9 @@ def servers(
         found = tuple(server for server in found if server.answers_to(which))
         if not found:
             raise SpecError(
-                "server", f"server = {which!r}: none of that name, unit, pid or port runs here; "
-                "`trimtab live servers` lists those that do"
+                "server",
+                f"server = {which!r}: none of that name, unit, pid or port runs here; "
+                "`trimtab live servers` lists those that do",
             )
     if as_json:
         print_json([_document(server) for server in found])
