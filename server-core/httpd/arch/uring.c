@@ -11,18 +11,14 @@
  * kernel is asked, without waiting, whether more has come, and only then, or after some rounds (TUX has no
  * such bound), it is the accept queue's turn.
  *
- * A reply leaves with one operation, head and body together, from the page cache, into which the file is
- * mapped; there is no copy of it in the server. Of a file that is not in the page cache the operation is done
- * by a thread of the kernel (IOSQE_ASYNC), which waits for the disk instead of the server. Received bytes
- * land in buffers that the kernel takes from a pool when they have come, so that an idle connection has none.
+ * A reply leaves with one operation, head and body together (uring_send.c). Received bytes land in buffers
+ * that the kernel takes from a pool when they have come, so that an idle connection has none.
  *
  * `workers` processes do this side by side, each with a ring of its own, like those of symped.
  */
 #include "httpd/arch/uring.h"
 
 #include "common/clock.h"
-#include "httpd/cache/file_table.h"
-#include "httpd/cache/residency.h"
 #include "httpd/config/architecture.h"
 #include "httpd/connection/answer.h"
 #include "httpd/connection/sending.h"
@@ -32,14 +28,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define QUEUE_SIZE  1024        /* completions taken at once */
 #define WORK_ROUNDS 16          /* before accepting has its turn, */
 #define WORK_NS     NS_PER_MS   /* or rounds that have taken so long */
 #define PENDING_MAX (64 * 1024) /* bytes of requests kept behind a reply; then receiving pauses */
-#define WARM_BYTES  (4 << 20)   /* larger files are looked at pass by pass */
 
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_SENDFILE,      KNOB_WORKERS,           KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
@@ -55,59 +49,6 @@ struct queues {
 };
 
 /* --- the work queue --- */
-
-/* Says whether the file still has what is to be sent of it. Where one that was shrunk ends, the rest of its
- * last page is zeros, which the kernel would send. */
-static bool is_long_enough(const struct connection *connection)
-{
-    struct stat status;
-
-    return fstat(connection->delivery.file->fd, &status) == 0 &&
-           status.st_size >= connection->protocol.reply.end;
-}
-
-/*
- * Says whether what is sent next must be fetched from a disk. Of a file that is not very large that is asked
- * once a second at most, and of all of it: asking takes a system call for each page.
- */
-static bool is_cold(const struct worker *worker, const struct connection *connection)
-{
-    struct cached_file *file = connection->delivery.file;
-    const struct reply *reply = &connection->protocol.reply;
-    const off_t pass_end = reply->offset + delivery_pass_bytes(&connection->delivery);
-
-    if (file->size > WARM_BYTES)
-        return !residency_check(file->fd, reply->offset, pass_end < reply->end ? pass_end : reply->end);
-    if (file->resident != worker->date.second && residency_check(file->fd, 0, (off_t)file->size))
-        file->resident = worker->date.second;
-    return file->resident != worker->date.second;
-}
-
-/* Has the ring send what is to be sent next, from memory. For the driver. */
-static enum send_outcome send_by_ring(struct worker *worker, struct connection *connection)
-{
-    struct queues *queues = worker->own;
-    struct reply *reply = &connection->protocol.reply;
-    const bool has_range = reply->offset < reply->end;
-    const char *contents = NULL;
-    bool cold = false;
-
-    if (has_range && !is_long_enough(connection))
-        return SEND_TRUNCATED;
-    if (has_range) {
-        contents = file_table_map(connection->delivery.file);
-        cold = is_cold(worker, connection);
-        worker->counters->helper_requests += cold;
-    }
-    if ((has_range && !contents) || !reply_own_text(reply) ||
-        !uring_send(&queues->uring, (struct uring_connection *)connection, contents, cold)) {
-        log_errno("no memory for a reply");
-        connection_close(worker, connection, CLOSED_BY_SERVER);
-    } else {
-        connection_pace(worker, connection);
-    }
-    return SEND_ELSEWHERE;
-}
 
 /* Asks the kernel for what the connection needs after something has happened to it. */
 static void dispose(struct queues *queues, struct uring_connection *own)
@@ -163,31 +104,6 @@ static void receive_completed(struct queues *queues, const struct completion *co
         uring_recycle(&queues->uring, completion->flags);
 }
 
-/* What the result of a send means. What is left is sent when it is its turn: the ring waits for the socket.
- */
-static enum send_outcome outcome_of(struct queues *queues, struct connection *connection, int result)
-{
-    struct stat status;
-
-    if (result >= 0) {
-        queues->worker->counters->bytes_sent += (uint64_t)result;
-        switch (reply_advance(&connection->protocol.reply, (size_t)result)) {
-        case REPLY_GOES_ON:
-            return SEND_PAUSED;
-        case REPLY_OVER:
-            return SEND_COMPLETE;
-        case REPLY_FAILED:
-            return SEND_FAILED;
-        }
-    }
-    if (result == -EAGAIN || result == -EINTR)
-        return SEND_PAUSED;
-    if (result == -EFAULT && connection->delivery.file &&
-        fstat(connection->delivery.file->fd, &status) == 0 && status.st_size < connection->protocol.reply.end)
-        return SEND_TRUNCATED;
-    return SEND_FAILED;
-}
-
 static void send_completed(struct queues *queues, const struct completion *completion)
 {
     struct uring_connection *own = uring_sent(&queues->uring, sending_of(completion->user_data));
@@ -196,7 +112,8 @@ static void send_completed(struct queues *queues, const struct completion *compl
     if (!own)
         return;
     connection = &own->connection;
-    connection_sent(queues->worker, connection, outcome_of(queues, connection, completion->result));
+    connection_sent(queues->worker, connection,
+                    uring_send_outcome(queues->worker, connection, completion->result));
     if (connection->peer_closed && connection->state == READING)
         connection_close(queues->worker, connection, CLOSED_BY_CLIENT);
     dispose(queues, own);
@@ -338,6 +255,13 @@ static int wait_ms(const struct queues *queues)
 }
 
 /* --- the driver --- */
+
+static enum send_outcome send_by_ring(struct worker *worker, struct connection *connection)
+{
+    struct queues *queues = worker->own;
+
+    return uring_send(&queues->uring, worker, connection);
+}
 
 static bool open_connection(struct worker *worker, struct connection *connection)
 {

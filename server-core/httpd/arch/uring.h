@@ -114,6 +114,12 @@ int uring_wait(struct uring *uring, int timeout_ms);
 /* Takes up to `size` completions. Returns how many. */
 unsigned uring_take(struct uring *uring, struct completion *completions, unsigned size);
 
+/* Returns a submission to be filled in; NULL when the kernel does not take what the ring holds. */
+struct io_uring_sqe *uring_submission(struct uring *uring, uint64_t user_data);
+
+/* Cancels what was asked for with such user_data. */
+bool uring_cancel(struct uring *uring, uint64_t user_data, unsigned flags);
+
 /* Ask for things. Receiving and multishot accepting go on until they are cancelled or fail. They return false
  * when the kernel takes no more. */
 bool uring_accept(struct uring *uring, int listener, unsigned index, bool multishot);
@@ -126,12 +132,15 @@ bool uring_watch_wake(struct uring *uring, int fd);
  * has taken that. Returns false when there is no memory to remember it. */
 bool uring_close_socket(struct uring *uring, int fd);
 
-/* Sends what is left of the reply's text, which is its own, and, up to a pass (httpd/send/delivery.h), of its
- * file, of which `contents` is the memory; by a thread of the kernel if that is `cold`. The operation takes
- * them from the connection until uring_sent().
- */
-bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents, bool cold);
+/* Has the ring send what is to be sent next of the reply, up to a pass (send/delivery.h). For the driver. */
+enum send_outcome uring_send(struct uring *uring, struct worker *worker, struct connection *connection);
+
+/* Cancels what the kernel is sending for a connection that has ended. */
 bool uring_cancel_send(struct uring *uring, struct uring_connection *own);
+
+/* Says what the result of an operation that has sent means. What is left is sent when it is its turn: the
+ * ring waits for the socket. */
+enum send_outcome uring_send_outcome(struct worker *worker, struct connection *connection, int result);
 
 /* Ends a sending: gives text and file back to its connection, if that has not ended, and returns it. */
 struct uring_connection *uring_sent(struct uring *uring, struct sending *sending);

@@ -190,8 +190,7 @@ unsigned uring_take(struct uring *uring, struct completion *completions, unsigne
     return count;
 }
 
-/* Returns NULL when the kernel does not take what the ring holds. */
-static struct io_uring_sqe *next_submission(struct uring *uring, uint64_t user_data)
+struct io_uring_sqe *uring_submission(struct uring *uring, uint64_t user_data)
 {
     struct io_uring_sqe *submission = io_uring_get_sqe(&uring->ring);
 
@@ -206,7 +205,7 @@ static struct io_uring_sqe *next_submission(struct uring *uring, uint64_t user_d
 
 bool uring_accept(struct uring *uring, int listener, unsigned index, bool multishot)
 {
-    struct io_uring_sqe *submission = next_submission(uring, (uint64_t)index << 3 | OP_ACCEPT);
+    struct io_uring_sqe *submission = uring_submission(uring, (uint64_t)index << 3 | OP_ACCEPT);
 
     if (!submission)
         return false;
@@ -217,9 +216,9 @@ bool uring_accept(struct uring *uring, int listener, unsigned index, bool multis
     return true;
 }
 
-static bool cancel(struct uring *uring, uint64_t user_data, unsigned flags)
+bool uring_cancel(struct uring *uring, uint64_t user_data, unsigned flags)
 {
-    struct io_uring_sqe *submission = next_submission(uring, OP_IGNORED);
+    struct io_uring_sqe *submission = uring_submission(uring, OP_IGNORED);
 
     if (submission)
         io_uring_prep_cancel64(submission, user_data, (int)flags);
@@ -228,7 +227,7 @@ static bool cancel(struct uring *uring, uint64_t user_data, unsigned flags)
 
 bool uring_cancel_accepts(struct uring *uring, unsigned index)
 {
-    return cancel(uring, (uint64_t)index << 3 | OP_ACCEPT, IORING_ASYNC_CANCEL_ALL);
+    return uring_cancel(uring, (uint64_t)index << 3 | OP_ACCEPT, IORING_ASYNC_CANCEL_ALL);
 }
 
 static uint64_t receive_data(const struct uring_connection *own)
@@ -238,7 +237,7 @@ static uint64_t receive_data(const struct uring_connection *own)
 
 bool uring_receive(struct uring *uring, struct uring_connection *own)
 {
-    struct io_uring_sqe *submission = next_submission(uring, receive_data(own));
+    struct io_uring_sqe *submission = uring_submission(uring, receive_data(own));
 
     if (!submission)
         return false;
@@ -251,12 +250,12 @@ bool uring_receive(struct uring *uring, struct uring_connection *own)
 
 bool uring_cancel_receive(struct uring *uring, const struct uring_connection *own)
 {
-    return cancel(uring, receive_data(own), 0);
+    return uring_cancel(uring, receive_data(own), 0);
 }
 
 bool uring_watch_wake(struct uring *uring, int fd)
 {
-    struct io_uring_sqe *submission = next_submission(uring, OP_WAKE);
+    struct io_uring_sqe *submission = uring_submission(uring, OP_WAKE);
 
     if (submission)
         io_uring_prep_poll_multishot(submission, fd, POLLIN);
@@ -280,95 +279,12 @@ static bool close_later(struct uring *uring, int fd)
 
 bool uring_close_socket(struct uring *uring, int fd)
 {
-    struct io_uring_sqe *submission = next_submission(uring, OP_IGNORED);
+    struct io_uring_sqe *submission = uring_submission(uring, OP_IGNORED);
 
     if (!submission)
         return close_later(uring, fd);
     io_uring_prep_close(submission, fd);
     return true;
-}
-
-static struct sending *allocate_sending(struct uring *uring)
-{
-    struct sending *sending = uring->free_sendings;
-
-    if (!sending)
-        return malloc(sizeof(*sending));
-    uring->free_sendings = sending->next_free;
-    return sending;
-}
-
-bool uring_send(struct uring *uring, struct uring_connection *own, const char *contents, bool cold)
-{
-    struct connection *connection = &own->connection;
-    struct reply *reply = &connection->protocol.reply;
-    struct sending *sending = allocate_sending(uring);
-    struct io_uring_sqe *submission;
-    size_t pieces = 0;
-
-    if (!sending)
-        return false;
-    submission = next_submission(uring, (uint64_t)(uintptr_t)sending | OP_SEND);
-    if (!submission) {
-        sending->next_free = uring->free_sendings;
-        uring->free_sendings = sending;
-        return false;
-    }
-    *sending = (struct sending){
-        .own = own,
-        .file = connection->delivery.file,
-        .text = reply->text,
-    };
-    if (reply->text_sent < reply->text_length)
-        sending->pieces[pieces++] = (struct iovec){
-            .iov_base = (char *)(uintptr_t)(reply->text + reply->text_sent),
-            .iov_len = reply->text_length - reply->text_sent,
-        };
-    if (reply->offset < reply->end) {
-        const off_t rest = reply->end - reply->offset, pass = delivery_pass_bytes(&connection->delivery);
-
-        sending->pieces[pieces++] = (struct iovec){
-            .iov_base = (char *)(uintptr_t)(contents + reply->offset),
-            .iov_len = (size_t)(rest < pass ? rest : pass),
-        };
-    }
-    connection->delivery.begun = true;
-    sending->message.msg_iov = sending->pieces;
-    sending->message.msg_iovlen = pieces;
-    io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);
-    if (cold)
-        submission->flags |= IOSQE_ASYNC;
-    connection->delivery.file = NULL;
-    reply->text = NULL;
-    own->sending = sending;
-    return true;
-}
-
-bool uring_cancel_send(struct uring *uring, struct uring_connection *own)
-{
-    struct sending *sending = own->sending;
-
-    sending->own = NULL;
-    own->sending = NULL;
-    return cancel(uring, (uint64_t)(uintptr_t)sending | OP_SEND, 0);
-}
-
-struct uring_connection *uring_sent(struct uring *uring, struct sending *sending)
-{
-    struct uring_connection *own = sending->own;
-
-    if (own) {
-        own->connection.delivery.file = sending->file;
-        own->connection.protocol.reply.text = sending->text;
-        own->sending = NULL;
-    } else {
-        if (sending->file)
-            file_cache_release(sending->file);
-        free((char *)(uintptr_t)sending->text);
-    }
-    sending->next_free = uring->free_sendings;
-    uring->free_sendings = sending;
-    return own;
 }
 
 const char *uring_bytes(const struct uring *uring, uint32_t flags)

@@ -1,0 +1,175 @@
+/*
+ * Sending through the ring of the uring architecture. A reply leaves with one operation, head and body
+ * together, from the page cache, into which the file is mapped; there is no copy of it in the server. Of a
+ * file that is not in the page cache the operation is done by a thread of the kernel (IOSQE_ASYNC), which
+ * waits for the disk instead of the server.
+ */
+#include "httpd/arch/uring.h"
+#include "httpd/cache/residency.h"
+#include "httpd/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define WARM_BYTES (4 << 20) /* larger files are looked at pass by pass */
+
+/* Says whether the file still has what is to be sent of it. Where one that was shrunk ends, the rest of its
+ * last page is zeros, which the kernel would send. */
+static bool is_long_enough(const struct connection *connection)
+{
+    struct stat status;
+
+    return fstat(connection->delivery.file->fd, &status) == 0 &&
+           status.st_size >= connection->protocol.reply.end;
+}
+
+/*
+ * Says whether what is sent next must be fetched from a disk. Of a file that is not very large that is asked
+ * once a second at most, and of all of it: asking takes a system call for each page.
+ */
+static bool is_cold(const struct worker *worker, const struct connection *connection)
+{
+    struct cached_file *file = connection->delivery.file;
+    const struct reply *reply = &connection->protocol.reply;
+    const off_t pass_end = reply->offset + delivery_pass_bytes(&connection->delivery);
+
+    if (file->size > WARM_BYTES)
+        return !residency_check(file->fd, reply->offset, pass_end < reply->end ? pass_end : reply->end);
+    if (file->resident != worker->date.second && residency_check(file->fd, 0, (off_t)file->size))
+        file->resident = worker->date.second;
+    return file->resident != worker->date.second;
+}
+
+static struct sending *allocate_sending(struct uring *uring)
+{
+    struct sending *sending = uring->free_sendings;
+
+    if (!sending)
+        return malloc(sizeof(*sending));
+    uring->free_sendings = sending->next_free;
+    return sending;
+}
+
+/* Asks for what is left of the reply's text, which is its own, and for the range of its file, of which
+ * `contents` is the memory, up to a pass. The operation takes both from the connection until uring_sent().
+ * Returns false when the kernel takes no more or there is no memory. */
+static bool ask(struct uring *uring, struct uring_connection *own, const char *contents, bool cold)
+{
+    struct connection *connection = &own->connection;
+    struct reply *reply = &connection->protocol.reply;
+    struct sending *sending = allocate_sending(uring);
+    struct io_uring_sqe *submission;
+    size_t pieces = 0;
+
+    if (!sending)
+        return false;
+    submission = uring_submission(uring, (uint64_t)(uintptr_t)sending | OP_SEND);
+    if (!submission) {
+        sending->next_free = uring->free_sendings;
+        uring->free_sendings = sending;
+        return false;
+    }
+    *sending = (struct sending){
+        .own = own,
+        .file = connection->delivery.file,
+        .text = reply->text,
+    };
+    if (reply->text_sent < reply->text_length)
+        sending->pieces[pieces++] = (struct iovec){
+            .iov_base = (char *)(uintptr_t)(reply->text + reply->text_sent),
+            .iov_len = reply->text_length - reply->text_sent,
+        };
+    if (reply->offset < reply->end) {
+        const off_t rest = reply->end - reply->offset, pass = delivery_pass_bytes(&connection->delivery);
+
+        sending->pieces[pieces++] = (struct iovec){
+            .iov_base = (char *)(uintptr_t)(contents + reply->offset),
+            .iov_len = (size_t)(rest < pass ? rest : pass),
+        };
+    }
+    connection->delivery.begun = true;
+    sending->message.msg_iov = sending->pieces;
+    sending->message.msg_iovlen = pieces;
+    io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);
+    if (cold)
+        submission->flags |= IOSQE_ASYNC;
+    connection->delivery.file = NULL;
+    reply->text = NULL;
+    own->sending = sending;
+    return true;
+}
+
+enum send_outcome uring_send(struct uring *uring, struct worker *worker, struct connection *connection)
+{
+    struct reply *reply = &connection->protocol.reply;
+    const bool has_range = reply->offset < reply->end;
+    const char *contents = NULL;
+    bool cold = false;
+
+    if (has_range && !is_long_enough(connection))
+        return SEND_TRUNCATED;
+    if (has_range) {
+        contents = file_table_map(connection->delivery.file);
+        cold = is_cold(worker, connection);
+        worker->counters->helper_requests += cold;
+    }
+    if ((has_range && !contents) || !reply_own_text(reply) ||
+        !ask(uring, (struct uring_connection *)connection, contents, cold)) {
+        log_errno("no memory for a reply");
+        connection_close(worker, connection, CLOSED_BY_SERVER);
+    } else {
+        connection_pace(worker, connection);
+    }
+    return SEND_ELSEWHERE;
+}
+
+bool uring_cancel_send(struct uring *uring, struct uring_connection *own)
+{
+    struct sending *sending = own->sending;
+
+    sending->own = NULL;
+    own->sending = NULL;
+    return uring_cancel(uring, (uint64_t)(uintptr_t)sending | OP_SEND, 0);
+}
+
+struct uring_connection *uring_sent(struct uring *uring, struct sending *sending)
+{
+    struct uring_connection *own = sending->own;
+
+    if (own) {
+        own->connection.delivery.file = sending->file;
+        own->connection.protocol.reply.text = sending->text;
+        own->sending = NULL;
+    } else {
+        if (sending->file)
+            file_cache_release(sending->file);
+        free((char *)(uintptr_t)sending->text);
+    }
+    sending->next_free = uring->free_sendings;
+    uring->free_sendings = sending;
+    return own;
+}
+
+enum send_outcome uring_send_outcome(struct worker *worker, struct connection *connection, int result)
+{
+    struct stat status;
+
+    if (result >= 0) {
+        worker->counters->bytes_sent += (uint64_t)result;
+        switch (reply_advance(&connection->protocol.reply, (size_t)result)) {
+        case REPLY_GOES_ON:
+            return SEND_PAUSED;
+        case REPLY_OVER:
+            return SEND_COMPLETE;
+        case REPLY_FAILED:
+            return SEND_FAILED;
+        }
+    }
+    if (result == -EAGAIN || result == -EINTR)
+        return SEND_PAUSED;
+    if (result == -EFAULT && connection->delivery.file &&
+        fstat(connection->delivery.file->fd, &status) == 0 && status.st_size < connection->protocol.reply.end)
+        return SEND_TRUNCATED;
+    return SEND_FAILED;
+}
