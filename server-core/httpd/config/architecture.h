@@ -47,9 +47,8 @@ struct architecture {
     const char *name;
     const char *help;
 
-    /* The knobs it understands beside those that every architecture does (root, listen, stats_socket,
-     * access_log, architecture, backlog, sndbuf, cache_mb, min_bytes_per_s); ends with KNOB_COUNT. All others
-     * must keep their defaults. */
+    /* The knobs it understands beside those that every architecture does (COMMON_KNOBS in architecture.c);
+     * ends with KNOB_COUNT. All others must keep their defaults. */
     const enum knob_id *knobs;
 
     /* What `workers` is when it is not given; 0: as for all others. */

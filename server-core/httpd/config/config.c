@@ -22,6 +22,7 @@ void config_release(struct config *config)
 {
     for (enum knob_id id = 0; id < KNOB_COUNT; id++)
         knob_release(&config->values[id]);
+    free(config->identity);
 }
 
 static void log_unknown_knob(const char *name, const char *origin)

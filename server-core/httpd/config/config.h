@@ -13,8 +13,11 @@
 /* Exit codes of the program. */
 enum { EXIT_RUNTIME = 1, EXIT_CONFIGURATION = 2 };
 
+struct identity;
+
 struct config {
     struct knob_value values[KNOB_COUNT];
+    struct identity *identity; /* that the workers assume (identity.h); NULL: that of the master */
 };
 
 /* Fills in the defaults. */

@@ -95,6 +95,10 @@ const struct knob KNOBS[KNOB_COUNT] = {
         .help = "path of the Unix socket for statistics and control; none if not given"},
     [KNOB_ACCESS_LOG] = {.name = "access_log", .kind = KNOB_PATH,
         .help = "file to append a line to for every request, in the combined format; none if not given"},
+    [KNOB_USER] = {.name = "user", .kind = KNOB_NAME,
+        .help = "user that the workers serve as, if the server is started by root; the master stays root"},
+    [KNOB_GROUP] = {.name = "group", .kind = KNOB_NAME,
+        .help = "group that the workers serve as; that of the user if not given"},
     [KNOB_ARCHITECTURE] = {.name = "architecture", .kind = KNOB_CHOICE, .choice = architecture_name,
         .default_text = "symped", .help = "how the work is divided among processes"},
     [KNOB_EVENTS] = {.name = "events", .kind = KNOB_CHOICE, .choice = events_choice,
@@ -195,6 +199,13 @@ static bool parse_seconds(const struct knob *knob, const char *text, double *sec
     return *end == '\0' && *seconds > (double)knob->low && *seconds <= (double)knob->high;
 }
 
+static bool is_name(const char *text)
+{
+    return *text != '\0' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+@-") ==
+               strlen(text);
+}
+
 static bool parse_choice(const struct knob *knob, const char *text, int64_t *index)
 {
     for (size_t i = 0; knob->choice(i); i++) {
@@ -259,6 +270,9 @@ bool knob_parse(const struct knob *knob, const char *text, struct knob_value *va
     case KNOB_PATH:
         ok = *text != '\0' && (parsed.text = strdup(text)) != NULL;
         break;
+    case KNOB_NAME:
+        ok = is_name(text) && (parsed.text = strdup(text)) != NULL;
+        break;
     case KNOB_ADDRESSES:
         ok = parse_list(knob, text, &parsed);
         break;
@@ -298,6 +312,9 @@ void knob_expected(const struct knob *knob, char *text, size_t size)
     switch (knob->kind) {
     case KNOB_PATH:
         snprintf(text, size, "a path");
+        break;
+    case KNOB_NAME:
+        snprintf(text, size, "a name of letters, digits and . _ + @ -");
         break;
     case KNOB_ADDRESSES:
         snprintf(text, size, "comma-separated addresses such as 127.0.0.1:8000 or [::1]:8000");
@@ -349,6 +366,7 @@ size_t knob_format(const struct knob *knob, const struct knob_value *value, char
 {
     switch (knob->kind) {
     case KNOB_PATH:
+    case KNOB_NAME:
         return (size_t)snprintf(text, size, "%s", value->text ? value->text : "");
     case KNOB_ADDRESSES:
     case KNOB_CPUS:

@@ -18,6 +18,8 @@ enum knob_id {
     KNOB_LISTEN,
     KNOB_STATS_SOCKET,
     KNOB_ACCESS_LOG,
+    KNOB_USER,
+    KNOB_GROUP,
     KNOB_ARCHITECTURE,
     KNOB_EVENTS,
     KNOB_SENDFILE,
@@ -47,6 +49,7 @@ enum knob_id {
 
 enum knob_kind {
     KNOB_PATH,
+    KNOB_NAME,            /* letters, digits and few signs */
     KNOB_ADDRESSES,       /* comma-separated address:port */
     KNOB_CPUS,            /* comma-separated CPU numbers, or `none` */
     KNOB_CHOICE,          /* one of a list of names */
@@ -80,7 +83,7 @@ struct knob {
 struct knob_value {
     bool given;      /* by the file or by --set; otherwise the default stands */
     char *origin;    /* "FILE:7" or "--set"; NULL for a default */
-    char *text;      /* KNOB_PATH; NULL when unset */
+    char *text;      /* KNOB_PATH, KNOB_NAME; NULL when unset */
     int64_t integer; /* integers; index of a choice */
     double seconds;
     struct listen_address *addresses;

@@ -5,6 +5,7 @@
 
 #include "common/affinity.h"
 #include "httpd/config/architecture.h"
+#include "httpd/config/identity.h"
 #include "httpd/io/events.h"
 #include "httpd/log.h"
 
@@ -62,6 +63,8 @@ bool config_check(const struct config *config)
         snprintf(sentence, sizeof(sentence), "expected a path of at most %zu bytes", path_max);
         ok = config_refuse(config, KNOB_STATS_SOCKET, sentence);
     }
+    if (config_text(config, KNOB_GROUP) && !config_text(config, KNOB_USER))
+        ok = config_refuse(config, KNOB_GROUP, "expected a user beside it");
     if (config_integer(config, KNOB_ACCEPT_LIMIT) == KNOB_AUTO && !architecture->balances_accepting) {
         snprintf(sentence, sizeof(sentence),
                  "architecture %s has no turns to balance: expected a number or inf", architecture->name);
@@ -185,7 +188,8 @@ int config_load(struct config *config, const struct config_source *source)
     config_complete(config);
     if (!ok || !config_check(config))
         return EXIT_CONFIGURATION;
-    return config_check_host(config) ? EXIT_SUCCESS : EXIT_RUNTIME;
+    return config_check_host(config) && identity_find(config, &config->identity) ? EXIT_SUCCESS
+                                                                                 : EXIT_RUNTIME;
 }
 
 bool config_check_host(struct config *config)

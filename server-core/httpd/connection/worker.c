@@ -7,6 +7,7 @@
 #include "common/affinity.h"
 #include "common/clock.h"
 #include "httpd/cache/contents.h"
+#include "httpd/config/identity.h"
 #include "httpd/connection/driver.h"
 #include "httpd/log.h"
 
@@ -186,7 +187,8 @@ int worker_run(struct worker *worker)
 
     snprintf(name, sizeof(name), "%s %u", architecture_row(worker->config, worker->row).role, worker->row);
     log_set_process(name);
-    if (isolate(worker) != 0)
+    /* In this order: who becomes somebody else is forgotten to die with its parent. */
+    if (!identity_assume(worker->config->identity) || isolate(worker) != 0)
         return EXIT_RUNTIME;
     worker_pin(worker);
     forget_predecessor(worker);

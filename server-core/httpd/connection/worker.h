@@ -95,8 +95,8 @@ struct worker {
 };
 
 /*
- * The life of a worker process: dies with its master, ignores the signals meant for the master, pins itself
- * and runs the architecture. Returns the exit code of the process.
+ * The life of a worker process: gives up rights (config/identity.h), dies with its master, ignores the
+ * signals meant for the master, pins itself and runs the architecture. Returns the exit code of the process.
  */
 int worker_run(struct worker *worker);
 

@@ -182,8 +182,10 @@ class StatsClient:
 class Server:
     """A running trimtab-httpd."""
 
-    def __init__(self, directory: Path, knobs: dict[str, object]) -> None:
-        self.root = directory / "root"
+    def __init__(
+        self, directory: Path, knobs: dict[str, object], launch: Callable[..., Any] = subprocess.Popen
+    ) -> None:
+        self.root = Path(str(knobs.get("root", directory / "root")))
         self.root.mkdir(exist_ok=True)
         self.log_path = directory / "log"
         settings = {
@@ -197,7 +199,7 @@ class Server:
         lines = [f"{name} = {value}" for name, value in settings.items()]
         self.configuration.write_text("\n".join(["[server]", *lines, ""]))
         with self.log_path.open("wb") as log:
-            self.process = subprocess.Popen([BINARY, "-c", self.configuration], stderr=log)
+            self.process = launch([BINARY, "-c", self.configuration], stderr=log)
         self.open_clients: list[Connection | StatsClient] = []
         self.stats_client: StatsClient | None = None
         eventually(self._is_ready, "the server is ready")
@@ -278,13 +280,16 @@ class Server:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Return a function that starts a server with the given knobs; it is stopped after the test."""
+    """Return a function that starts a server with the given knobs; it is stopped after the test.
+
+    `launch` stands in for Popen where the program is not to be started as it is.
+    """
     servers: list[Server] = []
 
-    def start_server(**knobs: object) -> Server:
+    def start_server(launch: Callable[..., Any] = subprocess.Popen, **knobs: object) -> Server:
         directory = tmp_path / f"server{len(servers)}"
         directory.mkdir()
-        servers.append(Server(directory, knobs))
+        servers.append(Server(directory, knobs, launch))
         return servers[-1]
 
     yield start_server

@@ -82,7 +82,7 @@ hosts:
       /:
         proxy.reverse.url: http://10.0.0.1/
 """,
-    "core": "[server]\nroot = /srv/own\nlisten = 0.0.0.0:80\nworkers = 3 ; three\n\n# end\n",
+    "core": "[server]\nroot = /srv/own\nlisten = 0.0.0.0:80\nuser = www-data\nworkers = 3 ; three\n\n# end\n",
 }
 PRODUCTION = (
     "10.0.0.1",
@@ -93,7 +93,7 @@ PRODUCTION = (
     "/var/log",
     "5432",
     "php-cgi",
-    "www-data;",
+    "www-data",
     "443",
 )
 TUNED = {

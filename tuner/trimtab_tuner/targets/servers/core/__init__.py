@@ -122,7 +122,7 @@ class CoreTarget:
     ) -> str:
         """The file with root, address and stats socket of its own."""
         own = {name: str(value) for name, value in surroundings(context).items()}
-        dropped = ("root", "listen", "stats_socket", "access_log")
+        dropped = ("root", "listen", "stats_socket", "access_log", "user", "group")
         edits: list[Edit] = []
         for found in assignments(text):
             if found.name in dropped:
