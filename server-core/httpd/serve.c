@@ -11,6 +11,7 @@
 #include "httpd/control/control.h"
 #include "httpd/io/control_socket.h"
 #include "httpd/log.h"
+#include "httpd/process/activation.h"
 #include "httpd/process/master.h"
 #include "httpd/process/reload.h"
 #include "httpd/process/worker_processes.h"
@@ -145,7 +146,8 @@ int serve(const struct config_source *source, struct config *config)
     if (!opened)
         log_errno("cannot take signals");
     /* In the order that users rely on: who can connect to the stats socket finds the listeners open. */
-    opened = opened && master_open(&master, NULL) && (!socket_path || control_socket_open(socket_path) == 0);
+    opened = opened && activation_open() && master_open(&master, NULL) && activation_all_taken() &&
+             (!socket_path || control_socket_open(socket_path) == 0);
     if (opened) {
         worker_processes_start(&master);
         master_log_start(&master);

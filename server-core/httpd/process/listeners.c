@@ -4,6 +4,7 @@
 #include "httpd/process/listeners.h"
 
 #include "httpd/log.h"
+#include "httpd/process/activation.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -135,6 +136,8 @@ int listeners_open(struct config *config, const struct layout *layout, const str
         struct listen_address *address = &addresses->addresses[i % addresses->count];
 
         sockets[i] = before ? take_over(before, (unsigned)(i / addresses->count), address, sockets, i) : -1;
+        if (sockets[i] < 0 && sets == 1)
+            sockets[i] = activation_take(address, layout->blocking_listeners);
         if (sockets[i] >= 0 && adjust(config, sockets[i]) == 0)
             continue;
         if (sets == 1 || i >= addresses->count || port_is_free(config, layout, address))
@@ -156,6 +159,12 @@ int listeners_open(struct config *config, const struct layout *layout, const str
     warn_of_capped_backlog((int)config_integer(config, KNOB_BACKLOG));
     listeners_set_send_timeout(sockets, total, config_seconds(config, KNOB_REQUEST_TIMEOUT));
     return 0;
+}
+
+void listener_end(int socket)
+{
+    if (!activation_owns(socket))
+        shutdown(socket, SHUT_RD);
 }
 
 void listeners_set_send_timeout(const int *sockets, size_t count, double seconds)

@@ -22,13 +22,18 @@ struct open_listeners {
 
 /*
  * Opens `layout->listener_sets` sockets for each address of the configuration: sockets[] has room for so many
- * times as many and gets one set behind the other. Several sets share the ports (SO_REUSEPORT), and the
+ * times as many and gets one set behind the other. One that was passed in (process/activation.h) is taken
+ * where only one is wanted. Several sets share the ports (SO_REUSEPORT), and the
  * kernel divides the connections among them. A port 0 in the configuration is replaced by the one that the
  * kernel chose. Sockets of `before` (NULL: there are none), which has as many sets, are taken over where the
  * address is the same. Logs what is wrong and returns -1, with none open that was not before; or 0.
  */
 int listeners_open(struct config *config, const struct layout *layout, const struct open_listeners *before,
                    int *sockets);
+
+/* Ends the listening for all processes that share a socket, so that whoever comes now is refused at once. One
+ * that was passed in stays open for who has passed it in. */
+void listener_end(int socket);
 
 /* Sets how long a blocking send on connections accepted from now on may wait for the peer. */
 void listeners_set_send_timeout(const int *sockets, size_t count, double seconds);

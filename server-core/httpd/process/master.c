@@ -7,10 +7,11 @@
 #include "httpd/connection/access_log.h"
 #include "httpd/log.h"
 #include "httpd/process/listeners.h"
+#include "httpd/process/notify.h"
 #include "httpd/process/worker_processes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define GRACE_NS (2 * NS_PER_S) /* to finish replies in */
@@ -19,9 +20,9 @@ void master_shut_down(struct master *master)
 {
     if (master->shutting_down)
         return;
-    /* Ends the listening for all processes that share the sockets: whoever comes now is refused at once. */
+    notify_stopping();
     for (size_t i = 0; i < master->listener_count; i++)
-        shutdown(master->listeners[i], SHUT_RD);
+        listener_end(master->listeners[i]);
     for (; master; master = master->older)
         worker_processes_end(master, true, GRACE_NS);
 }
@@ -29,11 +30,13 @@ void master_shut_down(struct master *master)
 void master_log_start(const struct master *master)
 {
     const struct config *config = master->config;
-    char addresses[512];
+    char addresses[512], status[1024];
 
     knob_format(&KNOBS[KNOB_LISTEN], &config->values[KNOB_LISTEN], addresses, sizeof(addresses));
-    log_line("ready: %s at %s, %s, %u process%s", config_text(config, KNOB_ROOT), addresses,
+    snprintf(status, sizeof(status), "%s at %s, %s, %u process%s", config_text(config, KNOB_ROOT), addresses,
              master->architecture->name, master->worker_count, master->worker_count == 1 ? "" : "es");
+    log_line("ready: %s", status);
+    notify_ready(status);
 }
 
 /* Opens the access log, if there is to be one, and the rings to it. */

@@ -50,7 +50,7 @@ bool master_open(struct master *master, const struct master *before);
 /* Gives everything back but signals and stats socket; all workers have ended. */
 void master_release(struct master *master);
 
-/* Says on stderr what runs. */
+/* Says on stderr, and to the service manager, what runs. */
 void master_log_start(const struct master *master);
 
 /* Begins to stop: workers finish the replies under way, and are killed after two seconds. */

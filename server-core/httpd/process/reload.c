@@ -6,11 +6,12 @@
 #include "common/clock.h"
 #include "httpd/connection/access_log.h"
 #include "httpd/log.h"
+#include "httpd/process/listeners.h"
+#include "httpd/process/notify.h"
 #include "httpd/process/worker_processes.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 /* Says whether two texts are the same or both unset. */
 static bool same_text(const char *one, const char *other)
@@ -62,7 +63,7 @@ static void pass_on_listeners(struct master *older, const struct master *success
         if (has_listener(successor, older->listeners[i]))
             older->listeners[i] = -1;
         else
-            shutdown(older->listeners[i], SHUT_RD);
+            listener_end(older->listeners[i]);
     }
 }
 
@@ -87,21 +88,31 @@ static void replace(struct master *master, struct master *next, struct master *o
     worker_processes_end(older, false, RELOAD_LIMIT_S * NS_PER_S);
 }
 
+static void say_that_nothing_changes(void)
+{
+    static const char sentence[] = "the configuration is not taken up, everything stays as it was";
+
+    log_line(sentence);
+    notify_ready(sentence);
+}
+
 void reload(struct master *master)
 {
     struct master *older = malloc(sizeof(*older));
     struct config *config = malloc(sizeof(*config));
     struct master next = *master;
 
+    notify_reloading();
     access_log_reopen(); /* which may be why the signal was sent */
     if (!older || !config) {
         log_errno("cannot take up the configuration");
+        say_that_nothing_changes();
         free(older);
         free(config);
         return;
     }
     if (config_load(config, master->source) != EXIT_SUCCESS || !can_follow(master, config)) {
-        log_line("the configuration is not taken up, everything stays as it was");
+        say_that_nothing_changes();
         config_release(config);
         free(config);
         free(older);
@@ -116,7 +127,7 @@ void reload(struct master *master)
     next.workers = NULL;
     next.listener_count = next.worker_count = 0;
     if (!master_open(&next, master)) {
-        log_line("the configuration is not taken up, everything stays as it was");
+        say_that_nothing_changes();
         give_up(&next, master);
         free(older);
         return;
