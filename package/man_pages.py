@@ -168,8 +168,10 @@ def program_body(text: str) -> list[str]:
     lines += [escaped(re.sub(r"^usage: ", "", call, flags=re.IGNORECASE)) for call in calls]
     lines += [".fi", ".SH DESCRIPTION", escaped(" ".join(said))]
     for paragraph in paragraphs:
-        if paragraph.startswith("Keys:"):
-            lines += [".SH KEYS", *keys(paragraph.splitlines()[1:])]
+        if paragraph.startswith(("Keys:", "In a section")):
+            heading, *rest = paragraph.splitlines()
+            lines += [".SH KEYS"] if heading == "Keys:" else [".PP", escaped(heading)]
+            lines += keys(rest)
         elif paragraph.startswith(" "):
             lines += [".SH OPTIONS", *program_options(paragraph.splitlines())]
         else:

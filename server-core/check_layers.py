@@ -18,7 +18,7 @@ INCLUDE = re.compile(r'^#include "httpd/(?:(\w+)/)?(\w+)\.h"', re.MULTILINE)
 ROOMS: dict[str, set[str]] = {
     "http": set(),
     "io": set(),
-    "config": {"io"},
+    "config": {"http", "io"},
     "counters": {"http", "config"},
     "cache": {"http", "config", "counters"},
     "send": {"http", "config", "counters", "cache"},

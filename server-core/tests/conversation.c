@@ -3,7 +3,7 @@
  */
 #include "tests/conversation.h"
 
-#include "httpd/http/mime.h"
+#include "httpd/http/presentation.h"
 #include "httpd/http/path.h"
 #include "httpd/http/range.h"
 
@@ -21,19 +21,22 @@ static enum http_status look_up(const char *path, char head[RESPONSE_HEAD_MAX],
         const char *path;
         uint64_t size;
     } files[] = {{"letters", 26}, {"long.html", 300}};
+    static struct presentation presentation;
     struct validators validators;
 
+    if (!presentation.types)
+        presentation.types = mime_types_create(NULL, NULL);
     if (strcmp(path, "directory") == 0)
         return HTTP_MOVED_PERMANENTLY;
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         if (strcmp(path, files[i].path) != 0)
             continue;
         *representation = (struct representation){
-            .path = files[i].path, .size = files[i].size, .modified = {.tv_sec = CHANGED}, .head = head};
-        validators_make(&validators, files[i].size, representation->modified);
+            .presentation = &presentation, .coding = CODING_NONE, .path = files[i].path, .size = files[i].size, .modified = {.tv_sec = CHANGED}, .head = head};
+        validators_make(&validators, files[i].size, representation->modified, "");
         representation->head_length = response_file_head(head,
                                                          &(struct file_response){.status = HTTP_OK,
-                                                                                 .type = mime_type(path),
+                                                                                 .type = mime_type(presentation.types, path),
                                                                                  .length = files[i].size,
                                                                                  .validators = &validators,
                                                                                  .more = ""},

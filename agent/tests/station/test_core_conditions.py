@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.servers.core.knobs import FREE, KNOBS
 
 CORE = TARGETS["core"]
@@ -41,6 +42,28 @@ def test_space_offers_exactly_what_the_server_takes(settings, tmp_path, architec
             if bool(said) == space.allows(configuration) and "a copy of" not in said:
                 wrong.append(f"{knob.name} = {value}: {said or 'taken, but not offered'}")
     assert wrong == []
+
+
+def test_server_takes_what_is_made_of_a_file_with_all_that_an_administrator_sets(settings, tmp_path):
+    """Tuned values go into the section [server], also where sections for paths stand behind it."""
+    text = (
+        f"[server]\nroot = {tmp_path}\nlisten = 127.0.0.1:8001\nmime_types = /dev/null\n"
+        "charset = utf-8\nprecompressed = on\n[path /a/]\nheader = A: 1\nexpires_s = 5"
+    )
+    context = RenderContext(root=str(tmp_path), listen=("127.0.0.1:8000",))
+    tuned = {**own_values(CORE, text, 2), "workers": 2}
+    file = tmp_path / "asked.ini"
+    for made in (
+        CORE.changed(text, tuned, ("workers",), context),
+        CORE.private(text, tuned, ("workers",), context),
+    ):
+        file.write_text(made)
+        said = subprocess.run(
+            [settings.httpd_path, "-t", "-c", file], capture_output=True, text=True, check=False
+        )
+        assert said.stderr == ""
+        assert "\nworkers = 2\n" in said.stdout
+        assert said.stdout.endswith("[path /a/]\nexpires_s = 5\nheader = A: 1\n")
 
 
 @pytest.mark.parametrize("architecture", FREE)

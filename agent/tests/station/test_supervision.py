@@ -24,6 +24,7 @@ from trimtab_agent.stopping import Stopped, StopSignal
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.placement import REPLICA_KNOBS
+from trimtab_tuner.targets.servers.core import OF_THE_ADMINISTRATOR
 from trimtab_tuner.workloads.clients import Clients
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
@@ -274,4 +275,4 @@ def test_server_and_tuner_know_the_same_knobs_and_defaults(settings, tmp_path):
     tuner = {name: value for name, value in tuner.items() if name not in REPLICA_KNOBS}
     # The server caps its cache to the descriptors that it may open here.
     assert int(server.pop("cache_entries")) <= int(tuner.pop("cache_entries"))
-    assert {name: server[name] for name in server.keys() - {"root", "listen", "stats_socket"}} == tuner
+    assert {name: server[name] for name in server.keys() - set(OF_THE_ADMINISTRATOR)} == tuner

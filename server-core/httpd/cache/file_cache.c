@@ -4,11 +4,11 @@
 #include "httpd/cache/file_cache.h"
 
 #include "httpd/cache/file_open.h"
-#include "httpd/http/mime.h"
 #include "httpd/http/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,21 +20,25 @@ struct file_cache {
     struct file_table *table;
     bool joined; /* the table belongs to somebody else */
     struct file_table_user user;
+    const struct presentation *presentation;
 };
 
-struct file_cache *file_cache_join(struct file_table *table, unsigned holder, struct counters *counters)
+struct file_cache *file_cache_join(struct file_table *table, unsigned holder,
+                                   const struct presentation *presentation, struct counters *counters)
 {
     struct file_cache *cache = calloc(1, sizeof(*cache));
 
     if (cache)
-        *cache = (struct file_cache){.table = table, .joined = true, .user = {holder, counters}};
+        *cache = (struct file_cache){
+            .table = table, .joined = true, .user = {holder, counters}, .presentation = presentation};
     return cache;
 }
 
-struct file_cache *file_cache_create(const char *root, size_t capacity, struct counters *counters)
+struct file_cache *file_cache_create(const char *root, size_t capacity,
+                                     const struct presentation *presentation, struct counters *counters)
 {
     struct file_table *table = file_table_create(root, capacity);
-    struct file_cache *cache = table ? file_cache_join(table, 0, counters) : NULL;
+    struct file_cache *cache = table ? file_cache_join(table, 0, presentation, counters) : NULL;
 
     if (cache)
         cache->joined = false;
@@ -68,6 +72,25 @@ static bool same_file(const struct cached_file *file, const struct stat *status)
            file->changed.tv_sec == status->st_ctim.tv_sec && file->changed.tv_nsec == status->st_ctim.tv_nsec;
 }
 
+/* Returns in which codings the file at `path` lies compressed beside it, if such are wanted. One that was
+ * made before the file last changed is of another version, and does not count. */
+static unsigned find_codings(const struct file_cache *cache, const char *path, const struct stat *plain)
+{
+    const int root = file_table_root(cache->table);
+    unsigned codings = 0;
+
+    for (enum coding coding = 0; cache->presentation->precompressed && coding < CODING_COUNT; coding++) {
+        char beside[FILE_CACHE_PATH_MAX];
+        struct stat status;
+
+        snprintf(beside, sizeof(beside), "%s%s", path, CODINGS[coding].suffix);
+        if (fstatat(root, beside, &status, 0) == 0 && S_ISREG(status.st_mode) &&
+            status.st_mtim.tv_sec >= plain->st_mtim.tv_sec)
+            codings |= CODING_BIT(coding);
+    }
+    return codings;
+}
+
 /* Says whether the file that the entry holds is still the one at its path and unchanged. A path that now
  * leads outside the root is found by the opening that follows; here nothing is opened. */
 static bool still_current(struct file_cache *cache, struct cached_file *file, time_t now)
@@ -76,7 +99,8 @@ static bool still_current(struct file_cache *cache, struct cached_file *file, ti
 
     if (atomic_exchange_explicit(&file->checked, now, memory_order_relaxed) == now)
         return true;
-    return fstatat(file_table_root(cache->table), file->path, &status, 0) == 0 && same_file(file, &status);
+    return fstatat(file_table_root(cache->table), file->path, &status, 0) == 0 && same_file(file, &status) &&
+           find_codings(cache, file->path, &status) == file->codings;
 }
 
 static enum http_status status_of_errno(int error)
@@ -114,7 +138,7 @@ static int open_file(struct file_cache *cache, const char *path)
 static struct cached_file *insert(struct file_cache *cache, const char *path, int fd,
                                   const struct stat *status, time_t now)
 {
-    char head[RESPONSE_HEAD_MAX];
+    char head[RESPONSE_HEAD_MAX], lines[PRESENTATION_LINES_MAX];
     struct validators validators;
     struct cached_file file = {
         .fd = fd,
@@ -124,16 +148,21 @@ static struct cached_file *insert(struct file_cache *cache, const char *path, in
         .inode = status->st_ino,
         .modified = status->st_mtim,
         .changed = status->st_ctim,
+        .codings = find_codings(cache, path, status),
     };
 
-    validators_make(&validators, file.size, file.modified);
-    file.head_length = response_file_head(head,
-                                          &(struct file_response){.status = HTTP_OK,
-                                                                  .type = mime_type(path),
-                                                                  .length = file.size,
-                                                                  .validators = &validators,
-                                                                  .more = ""},
-                                          &file.date_offset);
+    validators_make(&validators, file.size, file.modified, "");
+    file.expires_s = presentation_lines(cache->presentation, path, CODING_NONE, file.codings, now, lines);
+    file.head_length =
+        response_file_head(head,
+                           &(struct file_response){.status = HTTP_OK,
+                                                   .type = mime_type(cache->presentation->types, path),
+                                                   .length = file.size,
+                                                   .validators = &validators,
+                                                   .more = lines},
+                           &file.date_offset);
+    if (file.expires_s >= 0) /* it is the last line */
+        file.expires_offset = file.head_length - strlen("\r\n\r\n") - HTTP_DATE_LENGTH;
     return file_table_insert(cache->table, &cache->user, path, &file, head);
 }
 

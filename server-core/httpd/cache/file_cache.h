@@ -14,20 +14,24 @@
 
 #include "httpd/cache/file_table.h"
 #include "httpd/http/path.h"
+#include "httpd/http/presentation.h"
 #include "httpd/http/response.h"
 
 #include <stddef.h>
 
-#define FILE_CACHE_PATH_MAX (PATH_BYTES_MAX + 16) /* of a file in a directory, with the NUL */
+#define FILE_CACHE_PATH_MAX (PATH_BYTES_MAX + 32) /* of a file in a directory, compressed, with the NUL */
 
 struct file_cache;
 
-/* Opens the cache of files below directory `root` for up to `capacity` entries; hits, misses and evictions
- * are counted in `counters`. Returns NULL with errno set on failure. */
-struct file_cache *file_cache_create(const char *root, size_t capacity, struct counters *counters);
+/* Opens the cache of files below directory `root` for up to `capacity` entries, with heads as `presentation`
+ * wants them; hits, misses and evictions are counted in `counters`. Returns NULL with errno set on failure.
+ */
+struct file_cache *file_cache_create(const char *root, size_t capacity,
+                                     const struct presentation *presentation, struct counters *counters);
 
 /* The same over a table that others use too, as user `holder`. */
-struct file_cache *file_cache_join(struct file_table *table, unsigned holder, struct counters *counters);
+struct file_cache *file_cache_join(struct file_table *table, unsigned holder,
+                                   const struct presentation *presentation, struct counters *counters);
 
 void file_cache_destroy(struct file_cache *cache);
 

@@ -39,6 +39,9 @@ struct cached_file {
      * date at date_offset. Whoever sends it makes a copy. */
     size_t head_length, date_offset;
     char *head;
+    size_t expires_offset; /* of another date, which is expires_s seconds ahead; 0: there is none */
+    int64_t expires_s;
+    unsigned codings; /* in which the file lies compressed beside this one (CODING_BIT()) */
 
     const char *mapped; /* the contents (file_table_map()); NULL: not yet */
     time_t resident;    /* when all of them were last found in memory (arch/uring.c) */
@@ -81,7 +84,7 @@ struct cached_file *file_table_find(struct file_table *table, const struct file_
                                     const char *path);
 
 /*
- * Inserts a copy of `file` (fd, size, head_length, date_offset, what tells the file from others) under the
+ * Inserts a copy of `file` (fd, size, what concerns the head, what tells the file from others) under the
  * path, evicting another if the table is full. Returns the entry with a reference; that is another one, and
  * file->fd has been closed, when somebody else has been faster. Returns NULL when there is no memory.
  */

@@ -37,8 +37,9 @@ static const struct architecture *const ARCHITECTURES[] = {
 
 /* What any server has, however it divides its work. */
 static const enum knob_id COMMON_KNOBS[] = {
-    KNOB_ROOT,    KNOB_LISTEN, KNOB_STATS_SOCKET, KNOB_ACCESS_LOG,      KNOB_USER,         KNOB_GROUP,
-    KNOB_BACKLOG, KNOB_SNDBUF, KNOB_CACHE_MB,     KNOB_MIN_BYTES_PER_S, KNOB_ARCHITECTURE, KNOB_COUNT,
+    KNOB_ROOT,       KNOB_LISTEN,   KNOB_STATS_SOCKET,    KNOB_ACCESS_LOG,   KNOB_USER,
+    KNOB_MIME_TYPES, KNOB_CHARSET,  KNOB_PRECOMPRESSED,   KNOB_GROUP,        KNOB_BACKLOG,
+    KNOB_SNDBUF,     KNOB_CACHE_MB, KNOB_MIN_BYTES_PER_S, KNOB_ARCHITECTURE, KNOB_COUNT,
 };
 
 const struct architecture *architecture_at(size_t index)

@@ -6,6 +6,7 @@
 #define TRIMTAB_HTTPD_CONFIG_CONFIG_H
 
 #include "httpd/config/knobs.h"
+#include "httpd/http/presentation.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@ struct identity;
 
 struct config {
     struct knob_value values[KNOB_COUNT];
+    struct presentation presentation; /* its rules are those of the sections [path] */
     struct identity *identity; /* that the workers assume (identity.h); NULL: that of the master */
 };
 
@@ -27,7 +29,7 @@ void config_init(struct config *config);
 void config_release(struct config *config);
 
 /*
- * Reads an INI file with one section [server] (config_file.c). Every mistake is logged with file, line, key
+ * Reads an INI file with a section [server] and others for paths (config_file.c). Every mistake is logged with file, line, key
  * and what was expected. Returns false if there was any.
  */
 bool config_read_file(struct config *config, const char *path);

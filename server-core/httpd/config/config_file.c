@@ -1,9 +1,11 @@
 /*
- * Reads the configuration file: INI with the one section [server], of lines `key = value` or `key: value`.
+ * Reads the configuration file: INI with the section [server] and further ones [path PREFIX]
+ * (config/path_section.h), of lines `key = value` or `key: value`.
  * White space round a line, a key and a value does not count. A line that begins with ; or # is a comment,
  * and so is what follows a ; with white space before it. A line is as long as it likes.
  */
 #include "httpd/config/config.h"
+#include "httpd/config/path_section.h"
 #include "httpd/log.h"
 
 #include <ctype.h>
@@ -13,13 +15,15 @@
 #include <string.h>
 
 #define SECTION         "[server]"
+#define PATH_SECTION    "[path "
+#define ORIGIN_MAX      4096
 #define BYTE_ORDER_MARK "\xEF\xBB\xBF"
 
 struct reading {
     struct config *config;
     const char *path;
     unsigned line_number;
-    bool in_section;
+    enum { NO_SECTION, SERVER_SECTION, PATHS_SECTION } section;
     unsigned lines_seen[KNOB_COUNT]; /* where a key stood, 0 = not yet */
     bool ok;
 };
@@ -54,14 +58,46 @@ static void cut_comment(char *text)
     }
 }
 
+static void write_origin(const struct reading *reading, char origin[ORIGIN_MAX])
+{
+    snprintf(origin, ORIGIN_MAX, "%s:%u", reading->path, reading->line_number);
+}
+
+/* Begins the section that a line "[…]" names. */
+static void take_section(struct reading *reading, char *text)
+{
+    const size_t length = strlen(text);
+    char origin[ORIGIN_MAX];
+
+    write_origin(reading, origin);
+    if (strcmp(text, SECTION) == 0) {
+        reading->section = SERVER_SECTION;
+    } else if (strncmp(text, PATH_SECTION, strlen(PATH_SECTION)) == 0 && text[length - 1] == ']') {
+        text[length - 1] = '\0';
+        reading->section = NO_SECTION;
+        if (path_section_begin(&reading->config->presentation, strip(text + strlen(PATH_SECTION)), origin))
+            reading->section = PATHS_SECTION;
+        else
+            reading->ok = false;
+    } else {
+        reading->section = NO_SECTION;
+        complain(reading, text, "expected the section " SECTION " or " PATH_SECTION "PREFIX]");
+    }
+}
+
 static void take_pair(struct reading *reading, const char *name, const char *value)
 {
     const enum knob_id id = knob_find(name);
-    char origin[4096];
+    char origin[ORIGIN_MAX];
     char sentence[64];
 
-    if (!reading->in_section) {
+    write_origin(reading, origin);
+    if (reading->section == NO_SECTION) {
         complain(reading, name, "expected in section " SECTION);
+        return;
+    }
+    if (reading->section == PATHS_SECTION) {
+        reading->ok = path_section_set(&reading->config->presentation, name, value, origin) && reading->ok;
         return;
     }
     if (id < KNOB_COUNT && reading->lines_seen[id]) {
@@ -71,7 +107,6 @@ static void take_pair(struct reading *reading, const char *name, const char *val
     }
     if (id < KNOB_COUNT)
         reading->lines_seen[id] = reading->line_number;
-    snprintf(origin, sizeof(origin), "%s:%u", reading->path, reading->line_number);
     reading->ok = config_set(reading->config, name, value, origin) && reading->ok;
 }
 
@@ -87,9 +122,7 @@ static void take_line(struct reading *reading, char *line)
     if (*text == '\0')
         return;
     if (*text == '[') {
-        reading->in_section = strcmp(text, SECTION) == 0;
-        if (!reading->in_section)
-            complain(reading, text, "expected the section " SECTION);
+        take_section(reading, text);
         return;
     }
     joint = strpbrk(text, "=:");

@@ -6,6 +6,7 @@
 #include "common/affinity.h"
 #include "httpd/config/architecture.h"
 #include "httpd/config/identity.h"
+#include "httpd/config/path_section.h"
 #include "httpd/io/events.h"
 #include "httpd/log.h"
 
@@ -161,6 +162,22 @@ bool config_fit_mappings(struct config *config, uint64_t most)
     return true;
 }
 
+/* Reads the media types. Logs what is wrong and returns false. */
+static bool read_mime_types(struct config *config)
+{
+    const struct knob_value *path = &config->values[KNOB_MIME_TYPES];
+    FILE *file = fopen(path->text, "re");
+
+    if (!file && (path->given || errno != ENOENT))
+        return config_refuse(config, KNOB_MIME_TYPES, strerror(errno));
+    config->presentation.types = mime_types_create(file, config_text(config, KNOB_CHARSET));
+    if (!config->presentation.types)
+        config_refuse(config, KNOB_MIME_TYPES, strerror(errno));
+    if (file)
+        fclose(file);
+    return config->presentation.types != NULL;
+}
+
 /* Applies one setting of the command line. */
 static bool apply_setting(struct config *config, const char *setting)
 {
@@ -188,8 +205,9 @@ int config_load(struct config *config, const struct config_source *source)
     config_complete(config);
     if (!ok || !config_check(config))
         return EXIT_CONFIGURATION;
-    return config_check_host(config) && identity_find(config, &config->identity) ? EXIT_SUCCESS
-                                                                                 : EXIT_RUNTIME;
+    config->presentation.precompressed = config_integer(config, KNOB_PRECOMPRESSED) == SWITCH_ON;
+    ok = config_check_host(config) & read_mime_types(config) & identity_find(config, &config->identity);
+    return ok ? EXIT_SUCCESS : EXIT_RUNTIME;
 }
 
 bool config_check_host(struct config *config)
@@ -229,4 +247,5 @@ void config_print(const struct config *config, FILE *out)
         if (knob_format(&KNOBS[id], &config->values[id], text, sizeof(text)) > 0)
             fprintf(out, "%s = %s\n", KNOBS[id].name, text);
     }
+    path_sections_print(&config->presentation, out);
 }

@@ -6,14 +6,81 @@
 #include "httpd/connection/sending.h"
 #include "httpd/http/path.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
+
+/* Makes the reply about the file that was found. */
+static void make_plain(struct worker *worker, struct connection *connection, const struct asking *asking)
+{
+    const struct cached_file *file = connection->delivery.file;
+
+    reply_make_file(&connection->protocol.reply, asking,
+                    &(struct representation){
+                        .presentation = &worker->config->presentation,
+                        .path = file->path,
+                        .coding = CODING_NONE,
+                        .codings = file->codings,
+                        .size = file->size,
+                        .modified = file->modified,
+                        .head = file->head,
+                        .head_length = file->head_length,
+                        .date_offset = file->date_offset,
+                        .expires_offset = file->expires_offset,
+                        .expires_s = file->expires_s,
+                    });
+}
+
+/* Puts the compressed file that the client likes best in the place of the plain one that was found. Returns
+ * its coding; CODING_NONE: the plain one stays. */
+static enum coding choose_coding(struct worker *worker, struct connection *connection,
+                                 const struct asking *asking)
+{
+    struct cached_file *plain = connection->delivery.file;
+    const enum coding coding = coding_choose(asking->request, asking->data, plain->codings);
+    char path[FILE_CACHE_PATH_MAX];
+    struct cached_file *file;
+
+    if (coding == CODING_NONE)
+        return CODING_NONE;
+    snprintf(path, sizeof(path), "%s%s", plain->path, CODINGS[coding].suffix);
+    if (file_cache_get(worker->cache, path, &worker->date, &file) != HTTP_OK)
+        return CODING_NONE;           /* it has gone */
+    connection->delivery.file = file; /* first: should the process die now, nobody gives the other back twice */
+    file_cache_release(plain);
+    return coding;
+}
+
+/* Makes the reply about the file that is there also compressed. */
+static void make_negotiated(struct worker *worker, struct connection *connection, const struct asking *asking)
+{
+    const enum coding coding = choose_coding(worker, connection, asking);
+    const struct cached_file *file = connection->delivery.file;
+    struct representation representation = {
+        .presentation = &worker->config->presentation,
+        .path = file->path,
+        .coding = coding,
+        .codings = CODING_BIT(coding),
+        .size = file->size,
+        .modified = file->modified,
+    };
+    char path[FILE_CACHE_PATH_MAX];
+
+    if (coding == CODING_NONE) {
+        make_plain(worker, connection, asking);
+        return;
+    }
+    strcpy(path, file->path);
+    path[strlen(path) - strlen(CODINGS[coding].suffix)] = '\0';
+    representation.path = path;
+    reply_make_file(&connection->protocol.reply, asking, &representation);
+}
 
 /* Makes the reply that is about a file, or that there is none. */
 static void make_reply(struct worker *worker, struct connection *connection, const struct asking *asking)
 {
     const struct request *request = asking->request;
     struct reply *reply = &connection->protocol.reply;
-    const struct cached_file *file;
     char path[PATH_BYTES_MAX];
     enum http_status status;
     int length;
@@ -25,17 +92,10 @@ static void make_reply(struct worker *worker, struct connection *connection, con
     length = path_decode(asking->data + request->target_offset, request->target_length, path);
     status = length < 0 ? (enum http_status) - length
                         : file_cache_get(worker->cache, path, &worker->date, &connection->delivery.file);
-    file = connection->delivery.file;
-    if (status == HTTP_OK)
-        reply_make_file(reply, asking,
-                        &(struct representation){
-                            .path = file->path,
-                            .size = file->size,
-                            .modified = file->modified,
-                            .head = file->head,
-                            .head_length = file->head_length,
-                            .date_offset = file->date_offset,
-                        });
+    if (status == HTTP_OK && connection->delivery.file->codings != 0)
+        make_negotiated(worker, connection, asking);
+    else if (status == HTTP_OK)
+        make_plain(worker, connection, asking);
     else if (status == HTTP_MOVED_PERMANENTLY)
         reply_make_redirect(reply, asking, path);
     else

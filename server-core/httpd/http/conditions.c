@@ -11,10 +11,11 @@
 
 enum answer { ABSENT, FALSE, TRUE };
 
-void validators_make(struct validators *validators, uint64_t size, struct timespec modified)
+void validators_make(struct validators *validators, uint64_t size, struct timespec modified,
+                     const char *coding)
 {
-    snprintf(validators->etag, sizeof(validators->etag), "\"%" PRIx64 "-%" PRIx64 "\"", size,
-             (uint64_t)modified.tv_sec * 1000000000 + (uint64_t)modified.tv_nsec);
+    snprintf(validators->etag, sizeof(validators->etag), "\"%" PRIx64 "-%" PRIx64 "%s%s\"", size,
+             (uint64_t)modified.tv_sec * 1000000000 + (uint64_t)modified.tv_nsec, *coding ? "-" : "", coding);
     validators->modified = modified.tv_sec;
 }
 

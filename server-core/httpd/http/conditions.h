@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#define ETAG_MAX 40
+#define ETAG_MAX 48
 
 /* What tells versions of a file apart. */
 struct validators {
@@ -17,8 +17,10 @@ struct validators {
 };
 
 /* Makes the validators of a file. The tag is a strong one: it is made of the size and of the time of the last
- * change in nanoseconds, and a version is opened anew when either differs (file_cache.h). */
-void validators_make(struct validators *validators, uint64_t size, struct timespec modified);
+ * change in nanoseconds, and a version is opened anew when either differs (file_cache.h); and of the name of
+ * its coding, "" for none, because each representation has tags of its own (§8.8.3.3). */
+void validators_make(struct validators *validators, uint64_t size, struct timespec modified,
+                     const char *coding);
 
 /*
  * Evaluates the preconditions of a request whose head begins at `data`, in the order of §13.2.2. Returns 200:

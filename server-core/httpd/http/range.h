@@ -32,7 +32,7 @@ enum range_outcome range_parse(const char *value, size_t length, uint64_t size,
                                struct byte_range ranges[RANGES_MAX], unsigned *count);
 
 #define MULTIPART_BOUNDARY_LENGTH 24
-#define MULTIPART_TEXT_MAX        256
+#define MULTIPART_TEXT_MAX        384
 
 /* A body of several ranges, each with a head of its own (§14.6). */
 struct multipart {

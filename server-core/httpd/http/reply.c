@@ -4,7 +4,6 @@
 #include "httpd/http/reply.h"
 
 #include "httpd/http/conditions.h"
-#include "httpd/http/mime.h"
 #include "httpd/http/path.h"
 #include "httpd/http/range.h"
 
@@ -64,6 +63,12 @@ static void make_whole(struct reply *reply, const struct asking *asking,
 
     memcpy(text, representation->head, before);
     memcpy(text + representation->date_offset, asking->date->text, HTTP_DATE_LENGTH);
+    if (representation->expires_offset > 0) {
+        struct http_date expires = {0};
+
+        http_date_update(&expires, asking->date->second + (time_t)representation->expires_s);
+        memcpy(text + representation->expires_offset, expires.text, HTTP_DATE_LENGTH);
+    }
     memcpy(text + before, header, header_length);
     memcpy(text + before + header_length, "\r\n", 2);
     make(reply, asking, HTTP_OK, before + header_length + 2);
@@ -73,30 +78,66 @@ static void make_whole(struct reply *reply, const struct asking *asking,
     }
 }
 
-/* With a head made for this occasion. */
-static void make_with_head(struct reply *reply, const struct asking *asking, struct file_response *response)
+/* What is said of a file in a head that does not lie finished. */
+struct description {
+    const char *type;
+    struct validators validators;
+    char lines[PRESENTATION_LINES_MAX];
+};
+
+static void describe(const struct representation *representation, const struct asking *asking,
+                     struct description *description)
 {
+    const bool is_coded = representation->coding != CODING_NONE;
+
+    description->type = mime_type(representation->presentation->types, representation->path);
+    validators_make(&description->validators, representation->size, representation->modified,
+                    is_coded ? CODINGS[representation->coding].name : "");
+    presentation_lines(representation->presentation, representation->path, representation->coding,
+                       representation->codings, asking->date->second, description->lines);
+}
+
+/* With a head made for this occasion; the response says all but date, validators and further lines, of which
+ * it has its own. */
+static void make_with_head(struct reply *reply, const struct asking *asking,
+                           const struct description *description, struct file_response *response)
+{
+    char more[RESPONSE_HEAD_MAX];
     size_t date_offset, length;
 
+    snprintf(more, sizeof(more), "%s%s%s", response->more, description->lines, connection_header(asking));
     response->date = asking->date->text;
+    response->validators = &description->validators;
+    response->more = more;
     length = response_file_head(asking->text, response, &date_offset);
     make(reply, asking, response->status, length);
-    reply->body_bytes = response->length;
+    reply->body_bytes = asking->request->method == METHOD_HEAD ? 0 : response->length;
+}
+
+/* A whole compressed file. */
+static void make_coded(struct reply *reply, const struct asking *asking,
+                       const struct representation *representation, const struct description *description)
+{
+    make_with_head(reply, asking, description,
+                   &(struct file_response){.status = HTTP_OK,
+                                           .type = description->type,
+                                           .length = representation->size,
+                                           .more = ""});
+    reply->end = (off_t)reply->body_bytes;
 }
 
 static void make_one_range(struct reply *reply, const struct asking *asking,
-                           const struct representation *representation, const struct validators *validators,
-                           struct byte_range range)
+                           const struct representation *representation,
+                           const struct description *description, struct byte_range range)
 {
-    char more[160];
+    char more[96];
 
-    snprintf(more, sizeof(more), "Content-Range: bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64 "\r\n%s",
-             range.first, range.end - 1, representation->size, connection_header(asking));
-    make_with_head(reply, asking,
+    snprintf(more, sizeof(more), "Content-Range: bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64 "\r\n", range.first,
+             range.end - 1, representation->size);
+    make_with_head(reply, asking, description,
                    &(struct file_response){.status = HTTP_PARTIAL_CONTENT,
-                                           .type = mime_type(representation->path),
+                                           .type = description->type,
                                            .length = range.end - range.first,
-                                           .validators = validators,
                                            .more = more});
     reply->offset = (off_t)range.first;
     reply->end = (off_t)range.end;
@@ -104,7 +145,7 @@ static void make_one_range(struct reply *reply, const struct asking *asking,
 
 /* Several ranges. Returns false when there is no memory. */
 static bool make_ranges(struct reply *reply, const struct asking *asking,
-                        const struct representation *representation, const struct validators *validators,
+                        const struct representation *representation, const struct description *description,
                         const struct byte_range *ranges, unsigned count)
 {
     struct multipart *multipart = malloc(sizeof(*multipart));
@@ -114,26 +155,25 @@ static bool make_ranges(struct reply *reply, const struct asking *asking,
         return false;
     multipart->count = count;
     multipart->size = representation->size;
-    multipart->type = mime_type(representation->path);
+    multipart->type = description->type;
     memcpy(multipart->ranges, ranges, count * sizeof(*ranges));
     multipart_begin(multipart);
     snprintf(type, sizeof(type), "multipart/byteranges; boundary=%s", multipart->boundary);
-    make_with_head(reply, asking,
+    make_with_head(reply, asking, description,
                    &(struct file_response){.status = HTTP_PARTIAL_CONTENT,
                                            .type = type,
                                            .length = multipart_length(multipart),
-                                           .validators = validators,
-                                           .more = connection_header(asking)});
+                                           .more = ""});
     reply->multipart = multipart;
     return true;
 }
 
-/* To a request that has preconditions or asks for ranges. */
-static void make_conditional(struct reply *reply, const struct asking *asking,
-                             const struct representation *representation)
+/* To a request that has preconditions, asks for ranges or gets a compressed file. */
+static void make_specially(struct reply *reply, const struct asking *asking,
+                           const struct representation *representation)
 {
     struct byte_range ranges[RANGES_MAX];
-    struct validators validators;
+    struct description description;
     enum range_outcome outcome = RANGE_WHOLE;
     enum http_status status;
     const char *range;
@@ -141,13 +181,11 @@ static void make_conditional(struct reply *reply, const struct asking *asking,
     unsigned count;
     char more[64];
 
-    validators_make(&validators, representation->size, representation->modified);
-    status = conditions_evaluate(asking->request, asking->data, &validators, asking->date->second, &range,
-                                 &range_length);
+    describe(representation, asking, &description);
+    status = conditions_evaluate(asking->request, asking->data, &description.validators,
+                                 asking->date->second, &range, &range_length);
     if (status == HTTP_NOT_MODIFIED) {
-        make_with_head(reply, asking,
-                       &(struct file_response){
-                           .status = status, .validators = &validators, .more = connection_header(asking)});
+        make_with_head(reply, asking, &description, &(struct file_response){.status = status, .more = ""});
         return;
     }
     if (status != HTTP_OK) {
@@ -160,18 +198,22 @@ static void make_conditional(struct reply *reply, const struct asking *asking,
         snprintf(more, sizeof(more), "Content-Range: bytes */%" PRIu64 "\r\n", representation->size);
         reply_make_error(reply, asking, HTTP_RANGE_NOT_SATISFIABLE, more);
     } else if (outcome == RANGE_PARTS && count == 1) {
-        make_one_range(reply, asking, representation, &validators, ranges[0]);
+        make_one_range(reply, asking, representation, &description, ranges[0]);
     } else if (outcome != RANGE_PARTS ||
-               !make_ranges(reply, asking, representation, &validators, ranges, count)) {
-        make_whole(reply, asking, representation); /* which a server may always do (RFC 9110 §14.2) */
+               !make_ranges(reply, asking, representation, &description, ranges, count)) {
+        /* which a server may always do (RFC 9110 §14.2) */
+        if (representation->coding == CODING_NONE)
+            make_whole(reply, asking, representation);
+        else
+            make_coded(reply, asking, representation, &description);
     }
 }
 
 void reply_make_file(struct reply *reply, const struct asking *asking,
                      const struct representation *representation)
 {
-    if (asking->request->conditional)
-        make_conditional(reply, asking, representation);
+    if (asking->request->conditional || representation->coding != CODING_NONE)
+        make_specially(reply, asking, representation);
     else
         make_whole(reply, asking, representation);
 }

@@ -11,6 +11,7 @@
 #ifndef TRIMTAB_HTTPD_HTTP_REPLY_H
 #define TRIMTAB_HTTPD_HTTP_REPLY_H
 
+#include "httpd/http/presentation.h"
 #include "httpd/http/request.h"
 #include "httpd/http/response.h"
 
@@ -22,13 +23,21 @@
 
 struct multipart;
 
-/* What a reply must know of the file that it is about. */
+/* What a reply must know of the file that it is about, which may be a compressed one. */
 struct representation {
-    const char *path; /* whose ending says the media type */
+    const struct presentation *presentation;
+    const char *path; /* of the plain file */
+    enum coding coding;
+    unsigned codings; /* in which the file is there beside the plain one (CODING_BIT()) */
     uint64_t size;    /* bytes */
     struct timespec modified;
-    const char *head; /* of the usual reply, without a Connection header and with a blank for the date */
+
+    /* Of a plain file: the head of the usual reply, without a Connection header and with a blank for the date.
+     */
+    const char *head;
     size_t head_length, date_offset;
+    size_t expires_offset; /* of another date, which is expires_s seconds ahead; 0: there is none */
+    int64_t expires_s;
 };
 
 /* A request to be answered. */

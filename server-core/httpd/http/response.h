@@ -9,13 +9,14 @@
 
 #include "httpd/http/conditions.h"
 #include "httpd/http/date.h"
+#include "httpd/http/presentation.h"
 #include "httpd/http/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define RESPONSE_HEAD_MAX 512 /* of a reply with a file */
+#define RESPONSE_HEAD_MAX (1024 + PRESENTATION_LINES_MAX) /* of a reply with a file */
 #define ERROR_REPLY_MAX                                                                                      \
     9216 /* of an error or redirect with its body: the longest Location is ours to bound */
 #define LOCATION_MAX    8192

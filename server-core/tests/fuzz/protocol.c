@@ -4,6 +4,7 @@
  * that passes never leads above the root.
  */
 #include "httpd/http/protocol.h"
+#include "httpd/http/coding.h"
 #include "httpd/http/conditions.h"
 #include "httpd/http/path.h"
 #include "httpd/http/range.h"
@@ -23,7 +24,7 @@ static void look_up(const struct request *request, const char *data)
     size_t length;
     unsigned count;
 
-    validators_make(&validators, 1000, (struct timespec){.tv_sec = 784111777});
+    validators_make(&validators, 1000, (struct timespec){.tv_sec = 784111777}, "");
     conditions_evaluate(request, data, &validators, 1700000000, &range, &length);
     if (!range)
         return;
@@ -57,6 +58,7 @@ static void look_into(const char *data, size_t size)
     REQUIRE(request.target_offset + request.target_length <= request.head_length);
     REQUIRE(request.head_length <= request.parsed);
     look_up(&request, data);
+    REQUIRE(coding_choose(&request, data, 7) <= CODING_NONE);
     decode(&request, data);
 }
 

@@ -183,7 +183,11 @@ class Server:
     """A running trimtab-httpd."""
 
     def __init__(
-        self, directory: Path, knobs: dict[str, object], launch: Callable[..., Any] = subprocess.Popen
+        self,
+        directory: Path,
+        knobs: dict[str, object],
+        launch: Callable[..., Any] = subprocess.Popen,
+        sections: str = "",
     ) -> None:
         self.root = Path(str(knobs.get("root", directory / "root")))
         self.root.mkdir(exist_ok=True)
@@ -197,7 +201,7 @@ class Server:
         self.stats_path = Path(str(settings["stats_socket"]))
         self.configuration = directory / "server.ini"
         lines = [f"{name} = {value}" for name, value in settings.items()]
-        self.configuration.write_text("\n".join(["[server]", *lines, ""]))
+        self.configuration.write_text("\n".join(["[server]", *lines, sections]))
         with self.log_path.open("wb") as log:
             self.process = launch([BINARY, "-c", self.configuration], stderr=log)
         self.open_clients: list[Connection | StatsClient] = []
@@ -282,14 +286,17 @@ class Server:
 def start(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     """Return a function that starts a server with the given knobs; it is stopped after the test.
 
-    `launch` stands in for Popen where the program is not to be started as it is.
+    `launch` stands in for Popen where the program is not to be started as it is; `sections` are those of its
+    file behind [server].
     """
     servers: list[Server] = []
 
-    def start_server(launch: Callable[..., Any] = subprocess.Popen, **knobs: object) -> Server:
+    def start_server(
+        launch: Callable[..., Any] = subprocess.Popen, sections: str = "", **knobs: object
+    ) -> Server:
         directory = tmp_path / f"server{len(servers)}"
         directory.mkdir()
-        servers.append(Server(directory, knobs, launch))
+        servers.append(Server(directory, knobs, launch, sections))
         return servers[-1]
 
     yield start_server

@@ -26,7 +26,7 @@ NO_CAPABILITY = "0" * 16
 @pytest.fixture
 def open_directory() -> Iterator[Path]:
     """A directory that everybody may enter; those of pytest are root's alone."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # noqa: S108 - it has to be one of everybody's
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
         directory = Path(name)
         directory.chmod(0o755)
         yield directory

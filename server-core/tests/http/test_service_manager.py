@@ -1,4 +1,4 @@
-"""Under a service manager: it is told what the server does, and the server uses the sockets that it opened."""
+"""Under a service manager: it is told what the server does, and the sockets that it opened are used."""
 
 from __future__ import annotations
 
@@ -100,9 +100,7 @@ def ask(address: tuple[Any, ...]) -> bytes:
     return received
 
 
-def test_socket_that_was_passed_in_is_served(
-    start: Callable[..., Any], architecture: dict[str, str]
-) -> None:
+def test_socket_that_was_passed_in_is_served(start: Callable[..., Any], architecture: dict[str, str]) -> None:
     """By whichever architecture; the port is the manager's."""
     if architecture.get("reuseport") == "on":
         pytest.skip("wants several sockets at one address")

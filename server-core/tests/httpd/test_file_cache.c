@@ -19,6 +19,7 @@ static char root[64];
 static struct counters counters;
 static struct file_cache *cache;
 static struct http_date date;
+static struct presentation presentation;
 
 static void write_file(const char *name, const char *text)
 {
@@ -41,7 +42,8 @@ static int set_up(void **state)
     counters = (struct counters){0};
     date = (struct http_date){0};
     http_date_update(&date, 1000000000);
-    cache = file_cache_create(root, CAPACITY, &counters);
+    presentation = (struct presentation){.types = mime_types_create(NULL, NULL)};
+    cache = file_cache_create(root, CAPACITY, &presentation, &counters);
     return cache ? 0 : -1;
 }
 
@@ -51,6 +53,7 @@ static int tear_down(void **state)
 
     (void)state;
     file_cache_destroy(cache);
+    presentation_release(&presentation);
     snprintf(command, sizeof(command), "rm -rf %s", root);
     return chdir("/") == 0 ? system(command) : -1;
 }

@@ -1,7 +1,6 @@
 /*
  * Reply heads.
  */
-#include "httpd/http/mime.h"
 #include "httpd/http/response.h"
 #include "tests/unit.h"
 
@@ -50,23 +49,12 @@ static void test_connection_header_says_what_does_not_go_without_saying(void **s
     assert_string_equal(response_connection_header(false, 0), "Connection: close\r\n");
 }
 
-static void test_media_type_follows_the_extension_of_the_last_segment(void **state)
-{
-    (void)state;
-    assert_string_equal(mime_type("a/b.html"), "text/html");
-    assert_string_equal(mime_type("a.JPG"), "image/jpeg");
-    assert_string_equal(mime_type("a.html/b"), "application/octet-stream");
-    assert_string_equal(mime_type("a.unknown"), "application/octet-stream");
-    assert_string_equal(mime_type(""), "application/octet-stream");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_error_reply_is_complete),
         cmocka_unit_test(test_reply_to_head_has_the_length_but_no_body),
         cmocka_unit_test(test_connection_header_says_what_does_not_go_without_saying),
-        cmocka_unit_test(test_media_type_follows_the_extension_of_the_last_segment),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -82,7 +82,9 @@ hosts:
       /:
         proxy.reverse.url: http://10.0.0.1/
 """,
-    "core": "[server]\nroot = /srv/own\nlisten = 0.0.0.0:80\nuser = www-data\nworkers = 3 ; three\n\n# end\n",
+    "core": "[server]\nroot = /srv/own\nlisten = 0.0.0.0:80\nuser = www-data\nworkers = 3 ; three\n"
+    "mime_types = /srv/types\ncharset = utf-8\nprecompressed = on\n\n# end\n"
+    "[path /assets/]\nheader = X-Workers: 5\nexpires_s = 60\n[path /workers = 9/]\nheader = X: workers = 7\n",
 }
 PRODUCTION = (
     "10.0.0.1",
@@ -93,7 +95,8 @@ PRODUCTION = (
     "/var/log",
     "5432",
     "php-cgi",
-    "www-data",
+    "www-data;",
+    "user = ",
     "443",
 )
 TUNED = {
@@ -155,6 +158,8 @@ def test_private_instance_never_meets_production(name):
         ("lighttpd", "server.feature-flags += "),
         ("apache", "Timeout 300"),
         ("h2o", 'server-name: "mine"'),
+        ("core", "mime_types = /srv/types\ncharset = utf-8\nprecompressed = on\n"),
+        ("core", "[path /assets/]\nheader = X-Workers: 5\nexpires_s = 60\n"),
     ],
 )
 def test_private_instance_keeps_what_is_of_the_server_as_a_whole(name, kept):

@@ -27,6 +27,12 @@ from trimtab_tuner.targets.editing import Edit, apply, single_lines
 from trimtab_tuner.targets.placement import Workers, replica_constraints, replica_knobs
 from trimtab_tuner.targets.servers.core.knobs import EQUIVALENTS, FREE, KNOBS, OWN_DEFAULTS, TAKEN, UNKNOWN
 
+OF_THE_PLACE = ("root", "listen", "stats_socket", "access_log", "user", "group")
+"""Keys that say where and as whom a server serves: a private instance has others."""
+
+OF_THE_ADMINISTRATOR = (*OF_THE_PLACE, "mime_types", "charset", "precompressed")
+"""Keys that nobody tunes: what is made of a user's own file keeps them."""
+
 
 class CoreTarget:
     """trimtab-httpd as a target."""
@@ -113,25 +119,24 @@ class CoreTarget:
     def changed(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
     ) -> str:
-        """Keys are replaced where they stand, or added at the end."""
+        """Keys are replaced where they stand, or added at the end of their section."""
         values = {n: str(v) for n, v in settings(configuration, context).items() if n in knobs}
-        return with_values(text, assignments(text), values, joint=" = ")
+        end = server_sections(text)[-1][1]
+        return with_values(text[:end], assignments(text), values, joint=" = ") + text[end:]
 
     def private(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
     ) -> str:
         """The file with root, address and stats socket of its own."""
         own = {name: str(value) for name, value in surroundings(context).items()}
-        dropped = ("root", "listen", "stats_socket", "access_log", "user", "group")
         edits: list[Edit] = []
         for found in assignments(text):
-            if found.name in dropped:
+            if found.name in OF_THE_PLACE:
                 start = text.rfind("\n", 0, found.start) + 1
                 edits.append((start, found.end, ""))
         bare = self.changed(apply(text, edits), configuration, knobs, context)
-        if not bare.endswith("\n"):
-            bare += "\n"
-        return bare + "".join(f"{name} = {value}\n" for name, value in own.items())
+        end = server_sections(bare)[-1][1]
+        return with_values(bare[:end], (), own, joint=" = ") + bare[end:]
 
     def excerpt(
         self, configuration: Configuration, knobs: Collection[str], context: RenderContext
@@ -196,10 +201,26 @@ _SETTING = re.compile(
 )
 
 
+_SECTION = re.compile(r"^[ \t]*\[(?P<name>[^\n]*)", re.MULTILINE)
+
+
+def server_sections(text: str) -> list[tuple[int, int]]:
+    """Where the section [server] stands, from and to; more than once if others interrupt it.
+
+    What stands before all sections counts as the first of them.
+    """
+    headings = [(0, "server]"), *((found.start(), found["name"]) for found in _SECTION.finditer(text))]
+    ends = [*(start for start, _name in headings[1:]), len(text)]
+    return [
+        (start, end) for (start, name), end in zip(headings, ends, strict=True) if name.startswith("server]")
+    ]
+
+
 def assignments(text: str) -> Iterator[Assignment]:
-    """The keys of the file; it has one section."""
-    for match in _SETTING.finditer(text):
-        yield Assignment(match["name"], match["value"], match.start("value"), match.end("value"))
+    """The keys of the section [server]; what other sections say of paths is no knob."""
+    for start, end in server_sections(text):
+        for match in _SETTING.finditer(text, start, end):
+            yield Assignment(match["name"], match["value"], match.start("value"), match.end("value"))
 
 
 TARGET = CoreTarget()
