@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/json_writer.h"
 #include "httpd/config/architecture.h"
+#include "httpd/control/prometheus.h"
 #include "httpd/control/stats.h"
 #include "httpd/io/events.h"
 #include "httpd/log.h"
@@ -114,6 +115,13 @@ static void show_stats(struct master *master, char *arguments, struct json_write
     stats_write(master, json);
 }
 
+/* The one answer that is no JSON document: its last line is `# EOF`. */
+static void show_metrics(struct master *master, char *arguments, struct json_writer *json)
+{
+    (void)arguments;
+    prometheus_write(master, json->out);
+}
+
 static void show_schema(struct master *master, char *arguments, struct json_writer *json)
 {
     (void)master;
@@ -198,6 +206,8 @@ static const struct command COMMANDS[] = {
     {"help", "", "lists the commands", help},
     {"show info", "", "what runs: version, processes, addresses, root", show_info},
     {"show stats", "", "the metrics of each worker and in total", show_stats},
+    {"show metrics", "", "the metrics of each worker as text for Prometheus; the last line is # EOF",
+     show_metrics},
     {"show schema", "", "what each metric is", show_schema},
     {"show config", "", "the effective value of each knob", show_config},
     {"set", "KNOB VALUE", "changes a knob that may change while the server runs", set_knob},

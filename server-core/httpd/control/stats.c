@@ -18,9 +18,11 @@ static void aggregate(uint64_t *total, size_t metric, uint64_t value)
         *total = value;
 }
 
-static void write_service_time(const struct master *master, struct json_writer *json)
+/* Writes the service times of `count` rows from row `first` on together. */
+static void write_service_time(const struct master *master, struct json_writer *json, unsigned first,
+                               unsigned count)
 {
-    struct histogram *total = scoreboard_service_times(master->scoreboard);
+    struct histogram *total = scoreboard_service_times(master->scoreboard, first, count);
 
     json_key(json, METRIC_SERVICE_TIME);
     if (!total) {
@@ -63,6 +65,7 @@ void stats_write(const struct master *master, struct json_writer *json)
         json_member_string(json, "role", about.role);
         json_member_signed(json, "pid", master->workers[about.process].pid);
         write_metrics(json, result);
+        write_service_time(master, json, row, 1);
         json_close_object(json);
         for (size_t i = 0; i < METRIC_COUNT; i++)
             aggregate(&total[i], i, result[i]);
@@ -71,7 +74,7 @@ void stats_write(const struct master *master, struct json_writer *json)
     json_key(json, "total");
     json_open_object(json);
     write_metrics(json, total);
-    write_service_time(master, json);
+    write_service_time(master, json, 0, master->layout.rows);
     json_close_object(json);
     json_close_object(json);
 }
@@ -94,7 +97,7 @@ void stats_write_schema(struct json_writer *json)
         "us",
         "histogram",
         "merge",
-        "from the complete request to the last byte handed to the kernel; in the total only",
+        "from the complete request to the last byte handed to the kernel",
     };
 
     json_open_array(json);

@@ -120,21 +120,21 @@ static void subtract(struct histogram *histogram, const struct histogram *less)
         histogram->max = value < less->max ? value : less->max;
 }
 
-/* Returns the histograms of as many rows as there are, from row `first` on, together. */
-static struct histogram *merged(struct scoreboard *scoreboard, unsigned first)
+/* Returns the histograms of `count` rows from row `first` on together. */
+static struct histogram *merged(struct scoreboard *scoreboard, unsigned first, unsigned count)
 {
     struct histogram *total = histogram_new(SERVICE_TIME_PRECISION_BITS);
 
-    for (unsigned i = 0; total && i < scoreboard->row_count; i++)
+    for (unsigned i = 0; total && i < count; i++)
         histogram_merge(total, scoreboard_service_time(scoreboard, first + i));
     return total;
 }
 
-struct histogram *scoreboard_service_times(struct scoreboard *scoreboard)
+struct histogram *scoreboard_service_times(struct scoreboard *scoreboard, unsigned first, unsigned count)
 {
-    struct histogram *total = merged(scoreboard, 0);
+    struct histogram *total = merged(scoreboard, first, count);
     struct histogram *before =
-        total && scoreboard->cleared ? merged(scoreboard, scoreboard->row_count) : NULL;
+        total && scoreboard->cleared ? merged(scoreboard, scoreboard->row_count + first, count) : NULL;
 
     if (before)
         subtract(total, before);

@@ -64,7 +64,8 @@ void scoreboard_clear(struct scoreboard *scoreboard);
 /* Fills in what the counters of a row say, in the order of METRIC_TABLE. */
 void scoreboard_read(struct scoreboard *scoreboard, unsigned row, uint64_t values[METRIC_COUNT]);
 
-/* Returns the service times of all rows together, to be freed; NULL when there is no memory. */
-struct histogram *scoreboard_service_times(struct scoreboard *scoreboard);
+/* Returns the service times of `count` rows from row `first` on together, to be freed; NULL when there is no
+ * memory. */
+struct histogram *scoreboard_service_times(struct scoreboard *scoreboard, unsigned first, unsigned count);
 
 #endif

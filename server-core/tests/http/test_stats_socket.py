@@ -210,6 +210,83 @@ def test_clear_counters_starts_from_zero_and_keeps_the_gauges(start: Callable[..
     assert server.total()["service_time_us"]["count"] == 1
 
 
+def metrics_of(server: Any) -> tuple[dict[str, str], dict[tuple[str, frozenset[str]], float]]:
+    """The answer to `show metrics`: the types, and the values by name and labels."""
+    client = server.connect_stats()
+    client.socket.sendall(b"show metrics\nshow info\n")
+    types, values = {}, {}
+    while (line := client.stream.readline().decode()) != "# EOF\n":
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split()
+            assert name not in types
+            types[name] = kind
+        elif not line.startswith("# HELP "):
+            name, labels, value = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)\n", line).groups()  # type: ignore[union-attr]
+            key = (name, frozenset(labels.split(",") if labels else ()))
+            assert key not in values
+            values[key] = float(value)
+    assert json.loads(client.stream.readline())["name"] == "trimtab-httpd"  # the next answer is in its place
+    return types, values
+
+
+def test_metrics_for_prometheus_are_the_statistics(
+    start: Callable[..., Any], architecture: dict[str, str]
+) -> None:
+    """Of each worker, under names with types; replies by status, service times in classes."""
+    server = start(**architecture)
+    server.write("file", b"contents")
+    connection = server.connect()
+    for target in ("/file", "/file", "/none"):
+        connection.get(target)
+    server.await_total(requests=3, replies_200=2, replies_404=1)
+    types, values = metrics_of(server)
+    stats = server.command("show stats")
+    for name, kind in types.items():
+        family = {"histogram": f"{name}_count"}.get(kind, name)
+        assert any(key[0] == family for key in values), name
+
+    def total(name: str, *labels: str) -> float:
+        wanted = f"trimtab_httpd_{name}"
+        return sum(value for key, value in values.items() if key[0] == wanted and {*labels} <= key[1])
+
+    assert total("requests_total") == 3
+    assert (total("replies_total", 'status="200"'), total("replies_total", 'status="404"')) == (2, 1)
+    assert total("connections_open") == 1
+    assert total("service_time_seconds_count") == 3
+    assert total("service_time_seconds_bucket", 'le="+Inf"') == 3
+    assert (
+        0
+        <= total("service_time_seconds_bucket", 'le="5e-05"')
+        <= total("service_time_seconds_bucket", 'le="10"')
+    )
+    assert (types["trimtab_httpd_requests_total"], types["trimtab_httpd_connections_open"]) == (
+        "counter",
+        "gauge",
+    )
+    for worker in stats["workers"]:
+        labels = (f'worker="{worker["worker"]}"', f'role="{worker["role"]}"')
+        assert total("requests_total", *labels) == worker["requests"]
+        assert total("service_time_seconds_count", *labels) == worker["service_time_us"]["count"]
+    server.command("clear counters")
+    assert metrics_of(server)[1][("trimtab_httpd_uptime_seconds", frozenset())] > 0
+    assert sum(v for key, v in metrics_of(server)[1].items() if key[0] == "trimtab_httpd_requests_total") == 3
+
+
+def test_service_time_of_each_worker_adds_up(start: Callable[..., Any]) -> None:
+    """The total is what all of them have recorded, also after counters were cleared."""
+    server = start(workers=3)
+    server.write("file", b"contents")
+    for _ in range(2):
+        for _ in range(30):
+            assert server.connect().get("/file").status == 200
+        server.await_total(requests=30, replies_200=30)
+        stats = server.command("show stats")
+        counts = [worker["service_time_us"]["count"] for worker in stats["workers"]]
+        assert counts == [worker["requests"] for worker in stats["workers"]]
+        assert sum(counts) == stats["total"]["service_time_us"]["count"] == 30
+        server.command("clear counters")
+
+
 def test_help_lists_every_command(start: Callable[..., Any]) -> None:
     """The commands that the documentation has, each with a sentence."""
     server = start()
