@@ -19,7 +19,7 @@ static void print_usage(FILE *out)
     fputs("Usage: trimtab-httpd [-t] [-c FILE] [--set KEY=VALUE]...\n"
           "Serves static files over HTTP/1.1.\n"
           "\n"
-          "  -c FILE            configuration file: a section [server], and sections [path PREFIX]\n"
+          "  -c FILE            configuration file: sections [server], [host NAME…] and [path PREFIX]\n"
           "  --set KEY=VALUE    sets a key, over what the file says\n"
           "  -t                 checks the configuration and prints what is effective\n"
           "  -V, --version      prints the version, the architectures and the event mechanisms\n"
@@ -37,6 +37,9 @@ static void print_usage(FILE *out)
             fprintf(out, "; default %s", KNOBS[id].default_text);
         fputs("\n", out);
     }
+    fputs("\nIn a section [host NAME…], for requests to one of these names:\n"
+          "  root               directory whose files are served\n",
+          out);
     fputs("\nIn a section [path PREFIX], for files whose paths begin so:\n"
           "  header             Name: value, a line that goes with them; as often as needed\n"
           "  expires_s          seconds that they stay fresh, as Expires and Cache-Control say it\n",

@@ -3,8 +3,8 @@
  */
 #include "tests/conversation.h"
 
-#include "httpd/http/presentation.h"
 #include "httpd/http/path.h"
+#include "httpd/http/presentation.h"
 #include "httpd/http/range.h"
 
 #include <stdlib.h>
@@ -31,16 +31,21 @@ static enum http_status look_up(const char *path, char head[RESPONSE_HEAD_MAX],
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         if (strcmp(path, files[i].path) != 0)
             continue;
-        *representation = (struct representation){
-            .presentation = &presentation, .coding = CODING_NONE, .path = files[i].path, .size = files[i].size, .modified = {.tv_sec = CHANGED}, .head = head};
+        *representation = (struct representation){.presentation = &presentation,
+                                                  .coding = CODING_NONE,
+                                                  .path = files[i].path,
+                                                  .size = files[i].size,
+                                                  .modified = {.tv_sec = CHANGED},
+                                                  .head = head};
         validators_make(&validators, files[i].size, representation->modified, "");
-        representation->head_length = response_file_head(head,
-                                                         &(struct file_response){.status = HTTP_OK,
-                                                                                 .type = mime_type(presentation.types, path),
-                                                                                 .length = files[i].size,
-                                                                                 .validators = &validators,
-                                                                                 .more = ""},
-                                                         &representation->date_offset);
+        representation->head_length =
+            response_file_head(head,
+                               &(struct file_response){.status = HTTP_OK,
+                                                       .type = mime_type(presentation.types, path),
+                                                       .length = files[i].size,
+                                                       .validators = &validators,
+                                                       .more = ""},
+                               &representation->date_offset);
         return HTTP_OK;
     }
     return HTTP_NOT_FOUND;

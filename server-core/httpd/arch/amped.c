@@ -239,10 +239,10 @@ static bool admit(struct worker *worker, struct connection *connection, const st
 {
     struct amped_connection *own = (struct amped_connection *)connection;
     const bool fetched_now = own->fetched;
-    char path[PATH_BYTES_MAX], wanted[FILE_CACHE_PATH_MAX];
+    char path[HOST_KEY_MAX], wanted[FILE_CACHE_PATH_MAX];
 
     own->fetched = false;
-    if (fetched_now || path_decode(input + request->target_offset, request->target_length, path) < 0)
+    if (fetched_now || hosts_key(&worker->config->hosts, request, input, path) < 0)
         return true;
     if (worker->layout.serving > 1 && !request->has_body && forward(worker, own, path, input, length))
         return false;

@@ -194,10 +194,11 @@ void helpers_destroy(struct helpers *helpers)
 
 /* Brings names and pages into the kernel's caches. What fails here fails again in the event loop, which says
  * so to the client. */
-static void do_job(int root, const struct request_message *request)
+static void do_job(const struct hosts *hosts, int root, const struct request_message *request)
 {
     static char buffer[READ_BYTES];
-    const int fd = file_open_beneath(root, request->path);
+    const char *path = hosts_locate(hosts, request->path, &root);
+    const int fd = file_open_beneath(root, path);
     struct stat status;
 
     if (fd < 0)
@@ -243,7 +244,7 @@ int helper_run(struct worker *worker, const struct helper_channels *channels, un
         }
         if (request.job == JOB_END)
             break;
-        do_job(root, &request);
+        do_job(&worker->config->hosts, root, &request);
         worker->counters->queue_items++;
         completion.job = request.job;
     }

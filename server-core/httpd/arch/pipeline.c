@@ -121,8 +121,8 @@ static bool open_further_reader(struct pipeline *pipeline, struct worker *worker
 {
     worker->mechanism = pipeline->worker->mechanism;
     worker->events = pipeline->read_set;
-    worker->cache =
-        file_cache_join(worker->table, worker->row, &worker->config->presentation, worker->counters);
+    worker->cache = file_cache_join(worker->table, worker->row, &worker->config->hosts,
+                                    &worker->config->presentation, worker->counters);
     timers_init(&worker->timers, worker->now_ns);
     return worker->cache != NULL;
 }

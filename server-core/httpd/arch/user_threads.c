@@ -52,17 +52,16 @@ static bool admit(struct worker *worker, struct connection *connection, const st
     struct user_connection *own = (struct user_connection *)connection;
     struct user_thread *thread = own->thread;
     const bool opened_now = own->opened;
-    char path[PATH_BYTES_MAX], wanted[FILE_CACHE_PATH_MAX];
+    char path[HOST_KEY_MAX], wanted[FILE_CACHE_PATH_MAX];
 
     (void)length;
     own->opened = false;
-    if (opened_now || path_decode(input + request->target_offset, request->target_length, path) < 0 ||
+    if (opened_now || hosts_key(&worker->config->hosts, request, input, path) < 0 ||
         !file_cache_would_wait(worker->cache, path, wanted))
         return true;
-    thread->wanted = strdup(wanted);
+    thread->wanted = strdup(file_cache_locate(worker->cache, wanted, &thread->root));
     if (!thread->wanted)
         return true;
-    thread->root = file_cache_root(worker->cache);
     connection_suspend(worker, connection);
     return false;
 }

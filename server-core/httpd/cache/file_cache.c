@@ -20,25 +20,29 @@ struct file_cache {
     struct file_table *table;
     bool joined; /* the table belongs to somebody else */
     struct file_table_user user;
+    const struct hosts *hosts;
     const struct presentation *presentation;
 };
 
-struct file_cache *file_cache_join(struct file_table *table, unsigned holder,
+struct file_cache *file_cache_join(struct file_table *table, unsigned holder, const struct hosts *hosts,
                                    const struct presentation *presentation, struct counters *counters)
 {
     struct file_cache *cache = calloc(1, sizeof(*cache));
 
     if (cache)
-        *cache = (struct file_cache){
-            .table = table, .joined = true, .user = {holder, counters}, .presentation = presentation};
+        *cache = (struct file_cache){.table = table,
+                                     .joined = true,
+                                     .user = {holder, counters},
+                                     .hosts = hosts,
+                                     .presentation = presentation};
     return cache;
 }
 
-struct file_cache *file_cache_create(const char *root, size_t capacity,
+struct file_cache *file_cache_create(const char *root, size_t capacity, const struct hosts *hosts,
                                      const struct presentation *presentation, struct counters *counters)
 {
     struct file_table *table = file_table_create(root, capacity);
-    struct file_cache *cache = table ? file_cache_join(table, 0, presentation, counters) : NULL;
+    struct file_cache *cache = table ? file_cache_join(table, 0, hosts, presentation, counters) : NULL;
 
     if (cache)
         cache->joined = false;
@@ -76,9 +80,10 @@ static bool same_file(const struct cached_file *file, const struct stat *status)
  * made before the file last changed is of another version, and does not count. */
 static unsigned find_codings(const struct file_cache *cache, const char *path, const struct stat *plain)
 {
-    const int root = file_table_root(cache->table);
+    int root = file_table_root(cache->table);
     unsigned codings = 0;
 
+    path = hosts_locate(cache->hosts, path, &root);
     for (enum coding coding = 0; cache->presentation->precompressed && coding < CODING_COUNT; coding++) {
         char beside[FILE_CACHE_PATH_MAX];
         struct stat status;
@@ -95,11 +100,13 @@ static unsigned find_codings(const struct file_cache *cache, const char *path, c
  * leads outside the root is found by the opening that follows; here nothing is opened. */
 static bool still_current(struct file_cache *cache, struct cached_file *file, time_t now)
 {
+    int root = file_table_root(cache->table);
+    const char *path = hosts_locate(cache->hosts, file->path, &root);
     struct stat status;
 
     if (atomic_exchange_explicit(&file->checked, now, memory_order_relaxed) == now)
         return true;
-    return fstatat(file_table_root(cache->table), file->path, &status, 0) == 0 && same_file(file, &status) &&
+    return fstatat(root, path, &status, 0) == 0 && same_file(file, &status) &&
            find_codings(cache, file->path, &status) == file->codings;
 }
 
@@ -127,11 +134,12 @@ static enum http_status status_of_errno(int error)
 /* Opens a file; when the descriptors have run out, gives back some that only the cache holds. */
 static int open_file(struct file_cache *cache, const char *path)
 {
-    const int root = file_table_root(cache->table);
-    int fd = file_open_beneath(root, path);
+    int root = file_table_root(cache->table);
+    const char *name = hosts_locate(cache->hosts, path, &root);
+    int fd = file_open_beneath(root, name);
 
     if (fd < 0 && (errno == EMFILE || errno == ENFILE) && file_cache_shed(cache, 16) > 0)
-        fd = file_open_beneath(root, path);
+        fd = file_open_beneath(root, name);
     return fd;
 }
 
@@ -214,19 +222,23 @@ static bool complete_path(const char *path, char file[FILE_CACHE_PATH_MAX])
     return is_directory;
 }
 
-int file_cache_root(const struct file_cache *cache)
+const char *file_cache_locate(const struct file_cache *cache, const char *wanted, int *root)
 {
-    return file_table_root(cache->table);
+    *root = file_table_root(cache->table);
+    return hosts_locate(cache->hosts, wanted, root);
 }
 
 bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX])
 {
     struct cached_file *file;
+    const char *name;
+    int root;
 
     complete_path(path, wanted);
+    name = file_cache_locate(cache, wanted, &root);
     file = file_table_find(cache->table, &cache->user, wanted);
     if (!file)
-        return file_open_would_wait(file_table_root(cache->table), wanted);
+        return file_open_would_wait(root, name);
     file_cache_release(file);
     return false; /* an open file keeps the names that lead to it in the kernel's cache */
 }

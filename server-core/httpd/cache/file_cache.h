@@ -13,7 +13,7 @@
 #define TRIMTAB_HTTPD_CACHE_FILE_CACHE_H
 
 #include "httpd/cache/file_table.h"
-#include "httpd/http/path.h"
+#include "httpd/http/hosts.h"
 #include "httpd/http/presentation.h"
 #include "httpd/http/response.h"
 
@@ -23,23 +23,24 @@
 
 struct file_cache;
 
-/* Opens the cache of files below directory `root` for up to `capacity` entries, with heads as `presentation`
- * wants them; hits, misses and evictions are counted in `counters`. Returns NULL with errno set on failure.
+/* Opens the cache of files below directory `root`, and those of the hosts, for up to `capacity` entries, with
+ * heads as `presentation` wants them; hits, misses and evictions are counted in `counters`. Returns NULL with
+ * errno set on failure.
  */
-struct file_cache *file_cache_create(const char *root, size_t capacity,
+struct file_cache *file_cache_create(const char *root, size_t capacity, const struct hosts *hosts,
                                      const struct presentation *presentation, struct counters *counters);
 
 /* The same over a table that others use too, as user `holder`. */
-struct file_cache *file_cache_join(struct file_table *table, unsigned holder,
+struct file_cache *file_cache_join(struct file_table *table, unsigned holder, const struct hosts *hosts,
                                    const struct presentation *presentation, struct counters *counters);
 
 void file_cache_destroy(struct file_cache *cache);
 
 /*
- * Looks up a decoded path (http/path.h); for a directory ("" or with a trailing slash) its index.html. On
- * success returns 200 and a reference in *file; give it back with file_cache_release(). `date` tells the
- * present. Otherwise returns the status to reply with; 301 means that the path is a directory
- * and lacks the trailing slash.
+ * Looks up a decoded path or the key of one (http/hosts.h); for a directory ("" or with a trailing slash) its
+ * index.html. On success returns 200 and a reference in *file; give it back with file_cache_release(). `date`
+ * tells the present. Otherwise returns the status to reply with; 301 means that the path is a directory and
+ * lacks the trailing slash.
  */
 enum http_status file_cache_get(struct file_cache *cache, const char *path, const struct http_date *date,
                                 struct cached_file **file);
@@ -48,8 +49,9 @@ enum http_status file_cache_get(struct file_cache *cache, const char *path, cons
  * stands for into `wanted`. */
 bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX]);
 
-/* Returns the descriptor (O_PATH) of the directory below which files are opened. */
-int file_cache_root(const struct file_cache *cache);
+/* Returns the path to open for what file_cache_would_wait() has written, and the descriptor (O_PATH) of the
+ * directory below which that is done. */
+const char *file_cache_locate(const struct file_cache *cache, const char *wanted, int *root);
 
 void file_cache_release(struct cached_file *file);
 

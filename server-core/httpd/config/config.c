@@ -22,6 +22,7 @@ void config_release(struct config *config)
 {
     for (enum knob_id id = 0; id < KNOB_COUNT; id++)
         knob_release(&config->values[id]);
+    hosts_release(&config->hosts);
     presentation_release(&config->presentation);
     free(config->identity);
 }

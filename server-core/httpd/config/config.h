@@ -6,6 +6,7 @@
 #define TRIMTAB_HTTPD_CONFIG_CONFIG_H
 
 #include "httpd/config/knobs.h"
+#include "httpd/http/hosts.h"
 #include "httpd/http/presentation.h"
 
 #include <stdbool.h>
@@ -18,8 +19,9 @@ struct identity;
 
 struct config {
     struct knob_value values[KNOB_COUNT];
+    struct hosts hosts;               /* of the sections [host] */
     struct presentation presentation; /* its rules are those of the sections [path] */
-    struct identity *identity; /* that the workers assume (identity.h); NULL: that of the master */
+    struct identity *identity;        /* that the workers assume (identity.h); NULL: that of the master */
 };
 
 /* Fills in the defaults. */
@@ -29,8 +31,8 @@ void config_init(struct config *config);
 void config_release(struct config *config);
 
 /*
- * Reads an INI file with a section [server] and others for paths (config_file.c). Every mistake is logged with file, line, key
- * and what was expected. Returns false if there was any.
+ * Reads an INI file with a section [server] and others for hosts and paths (config_file.c). Every mistake is
+ * logged with file, line, key and what was expected. Returns false if there was any.
  */
 bool config_read_file(struct config *config, const char *path);
 

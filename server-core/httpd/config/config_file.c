@@ -1,10 +1,11 @@
 /*
- * Reads the configuration file: INI with the section [server] and further ones [path PREFIX]
- * (config/path_section.h), of lines `key = value` or `key: value`.
+ * Reads the configuration file: INI with the section [server] and further ones [host NAME…]
+ * (config/host_section.h) and [path PREFIX] (config/path_section.h), of lines `key = value` or `key: value`.
  * White space round a line, a key and a value does not count. A line that begins with ; or # is a comment,
  * and so is what follows a ; with white space before it. A line is as long as it likes.
  */
 #include "httpd/config/config.h"
+#include "httpd/config/host_section.h"
 #include "httpd/config/path_section.h"
 #include "httpd/log.h"
 
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define SECTION         "[server]"
+#define HOST_SECTION    "[host "
 #define PATH_SECTION    "[path "
 #define ORIGIN_MAX      4096
 #define BYTE_ORDER_MARK "\xEF\xBB\xBF"
@@ -23,7 +25,8 @@ struct reading {
     struct config *config;
     const char *path;
     unsigned line_number;
-    enum { NO_SECTION, SERVER_SECTION, PATHS_SECTION } section;
+    size_t host; /* whose sections [path] follow; 0: the server's own root */
+    enum { NO_SECTION, SERVER_SECTION, HOSTS_SECTION, PATHS_SECTION } section;
     unsigned lines_seen[KNOB_COUNT]; /* where a key stood, 0 = not yet */
     bool ok;
 };
@@ -63,26 +66,42 @@ static void write_origin(const struct reading *reading, char origin[ORIGIN_MAX])
     snprintf(origin, ORIGIN_MAX, "%s:%u", reading->path, reading->line_number);
 }
 
+/* Says whether a line is "[kind …]"; then *said is what stands behind the kind. */
+static bool is_section(char *text, const char *kind, char **said)
+{
+    const size_t length = strlen(text);
+
+    if (strncmp(text, kind, strlen(kind)) != 0 || text[length - 1] != ']')
+        return false;
+    text[length - 1] = '\0';
+    *said = strip(text + strlen(kind));
+    return true;
+}
+
 /* Begins the section that a line "[…]" names. */
 static void take_section(struct reading *reading, char *text)
 {
-    const size_t length = strlen(text);
+    struct config *config = reading->config;
     char origin[ORIGIN_MAX];
+    char *said;
 
     write_origin(reading, origin);
+    reading->section = NO_SECTION;
     if (strcmp(text, SECTION) == 0) {
         reading->section = SERVER_SECTION;
-    } else if (strncmp(text, PATH_SECTION, strlen(PATH_SECTION)) == 0 && text[length - 1] == ']') {
-        text[length - 1] = '\0';
-        reading->section = NO_SECTION;
-        if (path_section_begin(&reading->config->presentation, strip(text + strlen(PATH_SECTION)), origin))
+        reading->host = 0;
+    } else if (is_section(text, HOST_SECTION, &said)) {
+        if (host_section_begin(&config->hosts, said, origin))
+            reading->section = HOSTS_SECTION;
+        reading->host = config->hosts.count;
+    } else if (is_section(text, PATH_SECTION, &said)) {
+        if (path_section_begin(&config->presentation, reading->host, said, origin))
             reading->section = PATHS_SECTION;
-        else
-            reading->ok = false;
     } else {
-        reading->section = NO_SECTION;
-        complain(reading, text, "expected the section " SECTION " or " PATH_SECTION "PREFIX]");
+        complain(reading, text,
+                 "expected a section " SECTION ", " HOST_SECTION "NAME…] or " PATH_SECTION "PREFIX]");
     }
+    reading->ok = reading->ok && reading->section != NO_SECTION;
 }
 
 static void take_pair(struct reading *reading, const char *name, const char *value)
@@ -94,6 +113,10 @@ static void take_pair(struct reading *reading, const char *name, const char *val
     write_origin(reading, origin);
     if (reading->section == NO_SECTION) {
         complain(reading, name, "expected in section " SECTION);
+        return;
+    }
+    if (reading->section == HOSTS_SECTION) {
+        reading->ok = host_section_set(&reading->config->hosts, name, value, origin) && reading->ok;
         return;
     }
     if (reading->section == PATHS_SECTION) {

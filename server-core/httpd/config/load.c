@@ -5,6 +5,7 @@
 
 #include "common/affinity.h"
 #include "httpd/config/architecture.h"
+#include "httpd/config/host_section.h"
 #include "httpd/config/identity.h"
 #include "httpd/config/path_section.h"
 #include "httpd/io/events.h"
@@ -71,7 +72,7 @@ bool config_check(const struct config *config)
                  "architecture %s has no turns to balance: expected a number or inf", architecture->name);
         ok = config_refuse(config, KNOB_ACCEPT_LIMIT, sentence);
     }
-    return (!architecture->check || architecture->check(config)) && ok;
+    return (!architecture->check || architecture->check(config)) && host_sections_check(&config->hosts) && ok;
 }
 
 /* Connections in the descriptor table that has the most. */
@@ -84,7 +85,7 @@ static uint64_t connections_per_table(const struct config *config)
 /* Descriptors of a table that are neither connections nor cached files. */
 static uint64_t reserved_descriptors(const struct config *config)
 {
-    return DESCRIPTORS_RESERVED + architecture_layout(config).shared_descriptors;
+    return DESCRIPTORS_RESERVED + architecture_layout(config).shared_descriptors + config->hosts.count;
 }
 
 uint64_t config_descriptors(const struct config *config)
@@ -206,8 +207,8 @@ int config_load(struct config *config, const struct config_source *source)
     if (!ok || !config_check(config))
         return EXIT_CONFIGURATION;
     config->presentation.precompressed = config_integer(config, KNOB_PRECOMPRESSED) == SWITCH_ON;
-    ok = config_check_host(config) & read_mime_types(config) & identity_find(config, &config->identity);
-    return ok ? EXIT_SUCCESS : EXIT_RUNTIME;
+    ok = config_check_host(config) & host_sections_open(&config->hosts) & read_mime_types(config);
+    return ok && identity_find(config, &config->identity) ? EXIT_SUCCESS : EXIT_RUNTIME;
 }
 
 bool config_check_host(struct config *config)
@@ -247,5 +248,9 @@ void config_print(const struct config *config, FILE *out)
         if (knob_format(&KNOBS[id], &config->values[id], text, sizeof(text)) > 0)
             fprintf(out, "%s = %s\n", KNOBS[id].name, text);
     }
-    path_sections_print(&config->presentation, out);
+    path_sections_print(&config->presentation, 0, out);
+    for (size_t i = 0; i < config->hosts.count; i++) {
+        fprintf(out, "[host %s]\nroot = %s\n", config->hosts.all[i].names, config->hosts.all[i].root);
+        path_sections_print(&config->presentation, i + 1, out);
+    }
 }

@@ -14,26 +14,32 @@
 #define EXPIRES_MAX_S (10 * INT64_C(366) * 86400)
 #define TOKEN_SIGNS   "!#$%&'*+-.^_`|~" /* RFC 9110 §5.6.2, beside letters and digits */
 
-bool path_section_begin(struct presentation *presentation, const char *prefix, const char *origin)
+bool path_section_begin(struct presentation *presentation, size_t host, const char *prefix,
+                        const char *origin)
 {
     struct path_rule *rules;
+    char *key = NULL;
 
     if (*prefix != '/') {
         log_line("%s: [path %.100s]: expected a path that begins with a slash", origin, prefix);
         return false;
     }
+    if ((host > 0 ? asprintf(&key, "/%zu%s", host, prefix) : asprintf(&key, "%s", prefix + 1)) < 0)
+        return false;
     for (size_t i = 0; i < presentation->rule_count; i++) {
-        if (strcmp(presentation->rules[i].prefix, prefix) == 0) {
+        if (strcmp(presentation->rules[i].key, key) == 0) {
             log_line("%s: [path %.100s]: given already", origin, prefix);
+            free(key);
             return false;
         }
     }
     rules = realloc(presentation->rules, (presentation->rule_count + 1) * sizeof(*rules));
-    if (!rules)
+    if (!rules) {
+        free(key);
         return false;
+    }
     presentation->rules = rules;
-    rules[presentation->rule_count++] =
-        (struct path_rule){.prefix = strdup(prefix), .lines = strdup(""), .expires_s = -1};
+    rules[presentation->rule_count++] = (struct path_rule){.key = key, .lines = strdup(""), .expires_s = -1};
     return true;
 }
 
@@ -133,12 +139,15 @@ bool path_section_set(struct presentation *presentation, const char *name, const
     return false;
 }
 
-void path_sections_print(const struct presentation *presentation, FILE *out)
+void path_sections_print(const struct presentation *presentation, size_t host, FILE *out)
 {
     for (size_t i = 0; i < presentation->rule_count; i++) {
         const struct path_rule *rule = &presentation->rules[i];
+        const bool of_host = *rule->key == '/';
 
-        fprintf(out, "[path %s]\n", rule->prefix);
+        if ((of_host ? strtoul(rule->key + 1, NULL, 10) : 0) != host)
+            continue;
+        fprintf(out, "[path /%s]\n", of_host ? strchr(rule->key + 1, '/') + 1 : rule->key);
         if (rule->expires_s >= 0)
             fprintf(out, "expires_s = %" PRId64 "\n", rule->expires_s);
         for (const char *line = rule->lines; *line; line = strchr(line, '\n') + 1)

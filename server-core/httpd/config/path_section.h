@@ -13,16 +13,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Begins a section; its keys follow. `origin` ("FILE:7") is where it stands. Logs a mistake and returns
- * false.
- */
-bool path_section_begin(struct presentation *presentation, const char *prefix, const char *origin);
+/* Begins a section of host `host` (0: the server's own root); its keys follow. `origin` ("FILE:7") is where
+ * it stands. Logs a mistake and returns false. */
+bool path_section_begin(struct presentation *presentation, size_t host, const char *prefix,
+                        const char *origin);
 
 /* Sets a key of the section begun last. Logs a mistake and returns false. */
 bool path_section_set(struct presentation *presentation, const char *name, const char *text,
                       const char *origin);
 
-/* Writes the sections as they would stand in a file. */
-void path_sections_print(const struct presentation *presentation, FILE *out);
+/* Writes the sections of a host as they would stand in a file. */
+void path_sections_print(const struct presentation *presentation, size_t host, FILE *out);
 
 #endif

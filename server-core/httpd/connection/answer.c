@@ -4,7 +4,6 @@
 #include "httpd/connection/answer.h"
 
 #include "httpd/connection/sending.h"
-#include "httpd/http/path.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,8 +44,9 @@ static enum coding choose_coding(struct worker *worker, struct connection *conne
         return CODING_NONE;
     snprintf(path, sizeof(path), "%s%s", plain->path, CODINGS[coding].suffix);
     if (file_cache_get(worker->cache, path, &worker->date, &file) != HTTP_OK)
-        return CODING_NONE;           /* it has gone */
-    connection->delivery.file = file; /* first: should the process die now, nobody gives the other back twice */
+        return CODING_NONE; /* it has gone */
+    connection->delivery.file =
+        file; /* first: should the process die now, nobody gives the other back twice */
     file_cache_release(plain);
     return coding;
 }
@@ -81,15 +81,15 @@ static void make_reply(struct worker *worker, struct connection *connection, con
 {
     const struct request *request = asking->request;
     struct reply *reply = &connection->protocol.reply;
-    char path[PATH_BYTES_MAX];
+    char path[HOST_KEY_MAX]; /* or the key of one */
     enum http_status status;
-    int length;
+    int length, root;
 
     if (request->status != 0) {
         reply_make_error(reply, asking, request->status, "");
         return;
     }
-    length = path_decode(asking->data + request->target_offset, request->target_length, path);
+    length = hosts_key(&worker->config->hosts, request, asking->data, path);
     status = length < 0 ? (enum http_status) - length
                         : file_cache_get(worker->cache, path, &worker->date, &connection->delivery.file);
     if (status == HTTP_OK && connection->delivery.file->codings != 0)
@@ -97,7 +97,7 @@ static void make_reply(struct worker *worker, struct connection *connection, con
     else if (status == HTTP_OK)
         make_plain(worker, connection, asking);
     else if (status == HTTP_MOVED_PERMANENTLY)
-        reply_make_redirect(reply, asking, path);
+        reply_make_redirect(reply, asking, hosts_locate(&worker->config->hosts, path, &root));
     else
         reply_make_error(reply, asking, status, "");
 }

@@ -145,12 +145,13 @@ bool worker_open(struct worker *worker)
         return false;
     }
     if (worker->table)
-        worker->cache = file_cache_join(worker->table, worker->table_holder, &worker->config->presentation,
-                                        worker->counters);
+        worker->cache = file_cache_join(worker->table, worker->table_holder, &worker->config->hosts,
+                                        &worker->config->presentation, worker->counters);
     else
-        worker->cache = file_cache_create(config_text(worker->config, KNOB_ROOT),
-                                          (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
-                                          &worker->config->presentation, worker->counters);
+        worker->cache =
+            file_cache_create(config_text(worker->config, KNOB_ROOT),
+                              (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
+                              &worker->config->hosts, &worker->config->presentation, worker->counters);
     if (!worker->cache) {
         log_errno("cannot open the root %s", config_text(worker->config, KNOB_ROOT));
         close_events(worker);

@@ -9,17 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the rule whose prefix is the longest that fits a relative path; NULL: none does. */
-static const struct path_rule *find_rule(const struct presentation *presentation, const char *path)
+/* Returns the rule that says most precisely what a key begins with; NULL: none does. */
+static const struct path_rule *find_rule(const struct presentation *presentation, const char *key)
 {
     const struct path_rule *found = NULL;
     size_t found_length = 0;
 
     for (size_t i = 0; i < presentation->rule_count; i++) {
         const struct path_rule *rule = &presentation->rules[i];
-        const size_t length = strlen(rule->prefix);
+        const size_t length = strlen(rule->key);
 
-        if (length > found_length && strncmp(path, rule->prefix + 1, length - 1) == 0) {
+        if ((*rule->key == '/') == (*key == '/') && (!found || length > found_length) &&
+            strncmp(key, rule->key, length) == 0) {
             found = rule;
             found_length = length;
         }
@@ -27,10 +28,10 @@ static const struct path_rule *find_rule(const struct presentation *presentation
     return found;
 }
 
-int64_t presentation_lines(const struct presentation *presentation, const char *path, enum coding coding,
+int64_t presentation_lines(const struct presentation *presentation, const char *key, enum coding coding,
                            unsigned codings, time_t now, char lines[PRESENTATION_LINES_MAX])
 {
-    const struct path_rule *rule = find_rule(presentation, path);
+    const struct path_rule *rule = find_rule(presentation, key);
     struct http_date expires = {0};
     size_t length = 0;
 
@@ -55,7 +56,7 @@ int64_t presentation_lines(const struct presentation *presentation, const char *
 void presentation_release(struct presentation *presentation)
 {
     for (size_t i = 0; i < presentation->rule_count; i++) {
-        free(presentation->rules[i].prefix);
+        free(presentation->rules[i].key);
         free(presentation->rules[i].lines);
     }
     free(presentation->rules);

@@ -18,10 +18,10 @@
 /* Those with Content-Encoding, Vary and Expires, and the NUL. */
 #define PRESENTATION_LINES_MAX 1792
 
-/* What a section [path PREFIX] says. */
+/* What a section [path PREFIX] says, of the host whose section stands before it. */
 struct path_rule {
-    char *prefix;      /* of the path, which begins with a slash; the longest that fits counts */
-    char *lines;       /* header lines with their CR LF, or "" */
+    char *key;   /* what keys of the file cache begin with (http/hosts.h); the longest that fits counts */
+    char *lines; /* header lines with their CR LF, or "" */
     int64_t expires_s; /* how long a reply stays fresh; -1: nothing is said */
 };
 
@@ -33,11 +33,11 @@ struct presentation {
 };
 
 /*
- * Writes the header lines that go with a reply about the file at `path` (relative, of the plain file), made
+ * Writes the header lines that go with a reply about the (plain) file of `key` in the file cache, made
  * at `now`, in coding `coding` if the file is there in the codings `codings`. A line Expires is the last one.
  * Returns the seconds that it is ahead of `now`; -1: there is no such line.
  */
-int64_t presentation_lines(const struct presentation *presentation, const char *path, enum coding coding,
+int64_t presentation_lines(const struct presentation *presentation, const char *key, enum coding coding,
                            unsigned codings, time_t now, char lines[PRESENTATION_LINES_MAX]);
 
 /* Frees what a presentation owns. */

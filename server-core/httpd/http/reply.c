@@ -118,17 +118,16 @@ static void make_with_head(struct reply *reply, const struct asking *asking,
 static void make_coded(struct reply *reply, const struct asking *asking,
                        const struct representation *representation, const struct description *description)
 {
-    make_with_head(reply, asking, description,
-                   &(struct file_response){.status = HTTP_OK,
-                                           .type = description->type,
-                                           .length = representation->size,
-                                           .more = ""});
+    make_with_head(
+        reply, asking, description,
+        &(struct file_response){
+            .status = HTTP_OK, .type = description->type, .length = representation->size, .more = ""});
     reply->end = (off_t)reply->body_bytes;
 }
 
 static void make_one_range(struct reply *reply, const struct asking *asking,
-                           const struct representation *representation,
-                           const struct description *description, struct byte_range range)
+                           const struct representation *representation, const struct description *description,
+                           struct byte_range range)
 {
     char more[96];
 
@@ -159,11 +158,10 @@ static bool make_ranges(struct reply *reply, const struct asking *asking,
     memcpy(multipart->ranges, ranges, count * sizeof(*ranges));
     multipart_begin(multipart);
     snprintf(type, sizeof(type), "multipart/byteranges; boundary=%s", multipart->boundary);
-    make_with_head(reply, asking, description,
-                   &(struct file_response){.status = HTTP_PARTIAL_CONTENT,
-                                           .type = type,
-                                           .length = multipart_length(multipart),
-                                           .more = ""});
+    make_with_head(
+        reply, asking, description,
+        &(struct file_response){
+            .status = HTTP_PARTIAL_CONTENT, .type = type, .length = multipart_length(multipart), .more = ""});
     reply->multipart = multipart;
     return true;
 }
@@ -182,8 +180,8 @@ static void make_specially(struct reply *reply, const struct asking *asking,
     char more[64];
 
     describe(representation, asking, &description);
-    status = conditions_evaluate(asking->request, asking->data, &description.validators,
-                                 asking->date->second, &range, &range_length);
+    status = conditions_evaluate(asking->request, asking->data, &description.validators, asking->date->second,
+                                 &range, &range_length);
     if (status == HTTP_NOT_MODIFIED) {
         make_with_head(reply, asking, &description, &(struct file_response){.status = status, .more = ""});
         return;

@@ -26,13 +26,14 @@ struct multipart;
 /* What a reply must know of the file that it is about, which may be a compressed one. */
 struct representation {
     const struct presentation *presentation;
-    const char *path; /* of the plain file */
+    const char *path; /* of the plain file, or its key (hosts.h) */
     enum coding coding;
     unsigned codings; /* in which the file is there beside the plain one (CODING_BIT()) */
     uint64_t size;    /* bytes */
     struct timespec modified;
 
-    /* Of a plain file: the head of the usual reply, without a Connection header and with a blank for the date.
+    /* Of a plain file: the head of the usual reply, without a Connection header and with a blank for the
+     * date.
      */
     const char *head;
     size_t head_length, date_offset;

@@ -1,12 +1,12 @@
 /*
  * The protocol: however the bytes of a client are cut into pieces, and whatever each send takes, the replies
  * are the same and the connection ends or goes on; what the parser says lies within the bytes; and a target
- * that passes never leads above the root.
+ * that passes never leads above the root of its host.
  */
 #include "httpd/http/protocol.h"
 #include "httpd/http/coding.h"
 #include "httpd/http/conditions.h"
-#include "httpd/http/path.h"
+#include "httpd/http/hosts.h"
 #include "httpd/http/range.h"
 #include "tests/conversation.h"
 #include "tests/fuzz/fuzz.h"
@@ -34,11 +34,19 @@ static void look_up(const struct request *request, const char *data)
 
 static void decode(const struct request *request, const char *data)
 {
-    char path[PATH_BYTES_MAX];
-    const int length = path_decode(data + request->target_offset, request->target_length, path);
+    static char names[] = "h example.org";
+    static struct host host = {.names = names, .fd = 7};
+    const struct hosts hosts = {.all = &host, .count = 1};
+    char key[HOST_KEY_MAX];
+    const int key_length = hosts_key(&hosts, request, data, key);
+    const char *path;
+    int length, root = 0;
 
-    if (length < 0)
+    if (key_length < 0)
         return;
+    path = hosts_locate(&hosts, key, &root);
+    length = key_length - (int)(path - key);
+    REQUIRE(root == (path > key ? 7 : 0));
     REQUIRE((size_t)length == strlen(path));
     REQUIRE(path[0] != '/');
     REQUIRE(strcmp(path, "..") != 0 && strncmp(path, "../", 3) != 0 && !strstr(path, "/../"));

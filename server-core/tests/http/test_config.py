@@ -64,7 +64,7 @@ BAD = {
         "f.ini:5: workers: given already in line 4",
     ),
     "no-section": ("root = root\n", "f.ini:1: root: expected in section [server]"),
-    "other-section": (GOOD + "[client]\n", "f.ini:4: [client]: expected the section [server]"),
+    "other-section": (GOOD + "[client]\n", "f.ini:4: [client]: expected a section [server]"),
     "no-pair": (GOOD + "workers\n", "f.ini:4: workers: expected key = value"),
     "no-root": (
         "[server]\nlisten = 127.0.0.1:80\n",

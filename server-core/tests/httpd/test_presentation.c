@@ -30,7 +30,7 @@ static int tear_down(void **state)
 /* Begins a section that must be taken. */
 static void begin(const char *prefix)
 {
-    assert_true(path_section_begin(&presentation, prefix, "f:1"));
+    assert_true(path_section_begin(&presentation, 0, prefix, "f:1"));
 }
 
 static bool set(const char *name, const char *text)
@@ -55,6 +55,19 @@ static void test_longest_prefix_counts_alone(void **state)
     assert_string_equal(lines_of("assets/x.css"), "A: 1\r\n");
     assert_string_equal(lines_of("assets"), "B: 2  3\r\nC: x:y\r\n");
     assert_string_equal(lines_of(""), "B: 2  3\r\nC: x:y\r\n");
+}
+
+static void test_sections_of_a_host_are_its_own(void **state)
+{
+    (void)state;
+    begin("/");
+    assert_true(set("header", "A: own"));
+    assert_true(path_section_begin(&presentation, 2, "/a/", "f:1"));
+    assert_true(set("header", "B: of 2"));
+    assert_string_equal(lines_of("a/f"), "A: own\r\n");
+    assert_string_equal(lines_of("/2/a/f"), "B: of 2\r\n");
+    assert_string_equal(lines_of("/2/f"), "");
+    assert_string_equal(lines_of("/22/a/f"), "");
 }
 
 static void test_path_without_section_has_no_lines(void **state)
@@ -103,9 +116,9 @@ static void test_mistakes_are_named(void **state)
     }
     assert_true(set("expires_s", "0"));
     assert_false(set("expires_s", "1"));
-    assert_false(path_section_begin(&presentation, "/", "f:3"));
-    assert_false(path_section_begin(&presentation, "a", "f:3"));
-    assert_false(path_section_begin(&presentation, "", "f:3"));
+    assert_false(path_section_begin(&presentation, 0, "/", "f:3"));
+    assert_false(path_section_begin(&presentation, 0, "a", "f:3"));
+    assert_false(path_section_begin(&presentation, 0, "", "f:3"));
 }
 
 static void test_lines_have_room_or_are_refused(void **state)
@@ -129,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_longest_prefix_counts_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sections_of_a_host_are_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_path_without_section_has_no_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_expires_is_the_last_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_mistakes_are_named, set_up, tear_down),

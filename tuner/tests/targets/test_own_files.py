@@ -84,7 +84,8 @@ hosts:
 """,
     "core": "[server]\nroot = /srv/own\nlisten = 0.0.0.0:80\nuser = www-data\nworkers = 3 ; three\n"
     "mime_types = /srv/types\ncharset = utf-8\nprecompressed = on\n\n# end\n"
-    "[path /assets/]\nheader = X-Workers: 5\nexpires_s = 60\n[path /workers = 9/]\nheader = X: workers = 7\n",
+    "[path /assets/]\nheader = X-Workers: 5\nexpires_s = 60\n[path /workers = 9/]\nheader = X: workers = 7\n"
+    "[host own.example]\nroot = /srv/own/too\n[path /]\nheader = X-Host: production.example\n",
 }
 PRODUCTION = (
     "10.0.0.1",
@@ -97,6 +98,8 @@ PRODUCTION = (
     "php-cgi",
     "www-data;",
     "user = ",
+    "production.example",
+    "own.example",
     "443",
 )
 TUNED = {

@@ -127,13 +127,14 @@ class CoreTarget:
     def private(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
     ) -> str:
-        """The file with root, address and stats socket of its own."""
+        """The file with root, address and stats socket of its own, and no other host."""
         own = {name: str(value) for name, value in surroundings(context).items()}
         edits: list[Edit] = []
         for found in assignments(text):
             if found.name in OF_THE_PLACE:
                 start = text.rfind("\n", 0, found.start) + 1
                 edits.append((start, found.end, ""))
+        edits += [(start, end, "") for start, end in host_sections(text)]
         bare = self.changed(apply(text, edits), configuration, knobs, context)
         end = server_sections(bare)[-1][1]
         return with_values(bare[:end], (), own, joint=" = ") + bare[end:]
@@ -209,11 +210,24 @@ def server_sections(text: str) -> list[tuple[int, int]]:
 
     What stands before all sections counts as the first of them.
     """
+    return [(start, end) for start, end, name in _sections(text) if name.startswith("server]")]
+
+
+def host_sections(text: str) -> list[tuple[int, int]]:
+    """Where sections of virtual hosts stand, with those for their paths."""
+    found = []
+    of_host = False
+    for start, end, name in _sections(text):
+        of_host = name.startswith("host ") or (of_host and not name.startswith("server]"))
+        if of_host:
+            found.append((start, end))
+    return found
+
+
+def _sections(text: str) -> list[tuple[int, int, str]]:
     headings = [(0, "server]"), *((found.start(), found["name"]) for found in _SECTION.finditer(text))]
     ends = [*(start for start, _name in headings[1:]), len(text)]
-    return [
-        (start, end) for (start, name), end in zip(headings, ends, strict=True) if name.startswith("server]")
-    ]
+    return [(start, end, name) for (start, name), end in zip(headings, ends, strict=True)]
 
 
 def assignments(text: str) -> Iterator[Assignment]:
