@@ -11,7 +11,8 @@ _trimtab_httpd() {
             $1 == key && /^  [a-z]/ { found = 1 }')" -- "$current"))
     elif [[ $line =~ --set[[:space:]]+[a-z_]*$ ]]; then
         compopt -o nospace
-        COMPREPLY=($(compgen -S = -W "$("$program" --help 2>/dev/null | awk '/^  [a-z_]+ /{print $1}')" -- "$current"))
+        COMPREPLY=($(compgen -S = -W "$("$program" --help 2>/dev/null | awk '
+            /^In a section/ { exit } /^  [a-z_]+ / { print $1 }')" -- "$current"))
     elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == -c ]]; then
         compopt -o filenames
         COMPREPLY=($(compgen -f -- "$current"))

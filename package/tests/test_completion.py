@@ -36,6 +36,7 @@ def completed(program, line):
         ("trimtab-httpd --set events=epoll", ["epoll", "epoll-et"]),
         ("trimtab-httpd --set sendfile=", ["nonblocking", "blocking", "off"]),
         ("trimtab-httpd --s", ["--set"]),
+        ("trimtab-httpd --set header", []),
     ],
 )
 def test_trimtab_httpd_completes_options_keys_and_values(line, offered, programs):
