@@ -2,7 +2,6 @@
 
 import type { ChartData, ChartOptions, Plugin } from 'chart.js';
 import { Bar } from 'react-chartjs-2';
-import { BAR_FONT, barScales } from './bars';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, seriesColour, useChartTheme } from './chartTheme';
 
@@ -21,6 +20,7 @@ interface BarChartProps {
   format: (value: number) => string;
 }
 
+const BAR_FONT = "600 12px 'Inter Variable', system-ui, sans-serif";
 const BAR_PX = 30;
 const PADDING_PX = 12;
 const TEXT_GAP_PX = 6;
@@ -94,6 +94,21 @@ function barOptions(theme: ChartTheme, max: number, format: (value: number) => s
   return {
     indexAxis: 'y',
     plugins: { tooltip: { callbacks: { label: ({ parsed }) => format(parsed.x ?? Number.NaN) } } },
-    scales: barScales(theme, max),
+    scales: {
+      x: {
+        type: 'linear',
+        min: 0,
+        max,
+        grid: { color: theme.grid },
+        border: { display: false },
+        ticks: { display: false },
+      },
+      y: {
+        type: 'category',
+        grid: { display: false },
+        border: { color: theme.grid },
+        ticks: { color: theme.text },
+      },
+    },
   };
 }

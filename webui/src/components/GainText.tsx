@@ -1,6 +1,6 @@
 import type { Gain } from '../api/generated';
 import { formatConfidence, formatGain } from '../maths/format';
-import { intervalText, leastText } from '../maths/intervals';
+import { confidenceMeaning, intervalText, leastText } from '../maths/intervals';
 import classes from './GainText.module.css';
 
 /** What an interval says where nothing else is said of it. */
@@ -20,7 +20,7 @@ export function GainText({ gain, atLeast = false }: { gain: Gain | null; atLeast
         {leastText(atLeast)}
         {formatGain(gain.gain)}
       </strong>
-      <span className={classes.interval}>
+      <span className={classes.interval} title={known ? confidenceMeaning(confidence) : undefined}>
         {known
           ? `${formatConfidence(confidence)} interval ${intervalText(gain, formatGain)}`
           : 'too few repeats for an interval'}

@@ -11,7 +11,7 @@ import type { LadderSoFar } from '../../live/applyEvent';
 import { formatMbps, formatRate } from '../../maths/format';
 import { leastText } from '../../maths/intervals';
 import { climbOf, defaultConfiguration, RULE_BROKEN } from './facts';
-import { Headline } from './People';
+import { Headline } from './Headline';
 import classes from './Run.module.css';
 
 const REPLIES_HEIGHT = 1.4;

@@ -15,44 +15,56 @@ it('while the search goes on, says the best so far and that it has no interval y
   expect(screen.queryByText('backlog=1024')).toBeNull();
 });
 
-it('at the end shows the sentence, the interval and the ranking', async () => {
-  const ended = run({
-    outcome: outcome({
-      remark_on_ranks: 'Rank and gain are two tests.',
-    }),
-  });
-  await renderInApp(<OutcomePanel run={ended} standard={trial(1)} best={best} />);
-  expect(screen.getByText('workers=4 gains 23 % over the default.')).toBeVisible();
-  expect(screen.getAllByText('95 % interval +20.0 % to +26.0 %')).toHaveLength(4);
-  const ranks = screen.getAllByRole('table').at(-1) as HTMLElement;
-  const rows = within(ranks).getAllByRole('row');
-  expect(rows[1]).toHaveTextContent('3 of 4');
-  expect(rows[2]).toHaveTextContent('(default)');
-  expect(screen.getByText(/Rank and gain are two tests\./)).toBeVisible();
-});
-
-it('says how much load is followed, how fast, and at what cost, beside the default', async () => {
+it('at the end shows the configuration, the gain with its interval, and the sentence', async () => {
   await renderInApp(<OutcomePanel run={run({ outcome: outcome() })} standard={trial(1)} best={best} />);
-  const told = (label: string) => screen.getByText(label, { selector: 'dt' }).parentElement;
-  expect(told('Follows')).toHaveTextContent('9 200 req/s');
-  expect(told('Follows')).toHaveTextContent('the default 5 200 req/s');
-  expect(told('Latency p99 at 5 000 req/s')).toHaveTextContent('3.10 ms');
-  expect(told('CPU per 1,000 requests at 5 000 req/s')).toHaveTextContent('120 ms');
-  expect(told('Memory at its peak (PSS)')).toHaveTextContent('48.0 MB');
-  const table = screen.getByRole('table', { name: 'What the finalists do' });
-  expect(within(table).getByRole('columnheader', { name: /recommended/ })).toHaveTextContent('workers=4');
-  expect(within(table).getByRole('row', { name: /Follows/ })).toHaveTextContent(
-    '5 200 req/s5 000 req/s to 5 400 req/s9 200 req/s9 000 req/s to 9 400 req/s',
+  expect(screen.getByText('workers=4 gains 23 % over the default.')).toBeVisible();
+  expect(screen.getByText('Configuration to use').parentElement).toHaveTextContent('workers=4');
+  expect(screen.getByText('Gain in score').parentElement).toHaveTextContent(
+    '+23.0 %95 % interval +20.0 % to +26.0 %',
   );
 });
 
-it('has a picture of the capacities that says the same to those who do not see it', async () => {
+it('tells each main figure before and after, with both intervals', async () => {
   await renderInApp(<OutcomePanel run={run({ outcome: outcome() })} standard={trial(1)} best={best} />);
-  expect(
-    await screen.findByRole('img', {
-      name: /default 5\s200\sreq\/s \(5\s000\sreq\/s to 5\s400\sreq\/s\), recommended 9\s200\sreq\/s/,
-    }),
-  ).toBeVisible();
+  const told = (label: string) => screen.getByText(label, { selector: 'dt' }).parentElement;
+  expect(told('Capacity')).toHaveTextContent(/before 5 200 req\/s→after 9 200 req\/s\+23\.0 %/);
+  expect(told('Capacity')).toHaveTextContent(
+    /before5 000 req\/s to 5 400 req\/safter9 000 req\/s to 9 400 req\/s$/,
+  );
+  expect(told('Latency p99 at 5 000 req/s')).toHaveTextContent(/before 3\.10 ms→after 3\.10 ms±0\.0 %/);
+  expect(told('CPU per 1,000 requests at 5 000 req/s')).toHaveTextContent('after 120 ms');
+  expect(told('Memory at its peak (PSS)')).toHaveTextContent('after 48.0 MB');
+});
+
+it('says that a difference may be chance only where the intervals overlap', async () => {
+  const ended = outcome();
+  const [first, second] = ended.ranking as [RankedConfiguration, RankedConfiguration];
+  const faster = performance(9200, { p99_us: { mean: 1000, low: 900, high: 1100 } });
+  const ranking = [{ ...first, performance: faster }, second];
+  await renderInApp(
+    <OutcomePanel run={run({ outcome: { ...ended, ranking } })} standard={trial(1)} best={best} />,
+  );
+  const told = (label: RegExp) => screen.getByText(label, { selector: 'dt' }).parentElement;
+  expect(told(/^Latency p99/)).toHaveTextContent('−67.7 %');
+  expect(told(/^Latency p99/)).not.toHaveTextContent('could be chance');
+  expect(told(/^Memory/)).toHaveTextContent('could be chance');
+});
+
+it('has every figure of every finalist in a table, the recommended one on top', async () => {
+  await renderInApp(<OutcomePanel run={run({ outcome: outcome() })} standard={trial(1)} best={best} />);
+  const table = screen.getByRole('table', { name: 'What the finalists do' });
+  const [, first, second] = within(table).getAllByRole('row');
+  expect(first).toHaveTextContent(/^recommendedworkers=4/);
+  expect(first).toHaveTextContent('9 200 req/s9 000 req/s to 9 400 req/s');
+  expect(second).toHaveTextContent(/^default–5 200 req\/s/);
+});
+
+it('explains an interval of more than 95 % where it stands', async () => {
+  const gain = { gain: 0.2, low: 0.1, high: 0.3, significant: true, blocks: 4, confidence: 1 - 0.05 / 3 };
+  await renderInApp(
+    <OutcomePanel run={run({ outcome: outcome({ gain }) })} standard={trial(1)} best={best} />,
+  );
+  expect(screen.getByText(/^98\.3 % interval: 3 configurations were compared/)).toBeVisible();
 });
 
 it('says `at least` where nothing was met that it does not follow', async () => {
@@ -68,14 +80,20 @@ it('says `at least` where nothing was met that it does not follow', async () => 
   await renderInApp(
     <OutcomePanel run={run({ outcome: { ...ended, ranking } })} standard={trial(1)} best={best} />,
   );
-  expect(screen.getByText('Follows', { selector: 'dt' }).parentElement).toHaveTextContent(
-    'at least 9 200 req/s',
-  );
+  const capacity = screen.getByText('Capacity', { selector: 'dt' }).parentElement;
+  expect(capacity).toHaveTextContent('after at least 9 200 req/s');
+  expect(capacity).toHaveTextContent('from 9 000 req/s');
   expect(screen.getAllByText('at least +77.0 %')).toHaveLength(2);
   expect(screen.getAllByText('95 % interval from +70.0 %')).toHaveLength(2);
-  expect(await screen.findByRole('img')).toHaveAccessibleName(
-    /recommended at least 9\s200\sreq\/s \(from 9\s000\sreq\/s\)/,
-  );
+});
+
+it('has no before and after where the default is kept', async () => {
+  const ended = outcome({ best: defaultConfiguration });
+  await renderInApp(<OutcomePanel run={run({ outcome: ended })} standard={trial(1)} best={undefined} />);
+  const capacity = screen.getByText('Capacity', { selector: 'dt' }).parentElement;
+  expect(capacity).toHaveTextContent('5 200 req/s5 000 req/s to 5 400 req/s');
+  expect(screen.queryByText('before')).toBeNull();
+  expect(screen.getByText('none shown')).toBeVisible();
 });
 
 it('says so when a gain could be chance or was not confirmed', async () => {

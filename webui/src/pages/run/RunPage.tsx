@@ -1,4 +1,5 @@
-// A run: how far it is, what it has found, and every trial behind that.
+// A run: how far it is; what it has found, why, and how sure that is; and every trial of the search behind it. While
+// it goes on the search goes first, as there is no outcome to explain.
 
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
@@ -8,6 +9,7 @@ import { Later } from '../../components/Later';
 import { Loadable } from '../../components/Loadable';
 import { Page } from '../../components/Page';
 import { RunStateMark } from '../../components/RunState';
+import { useAnalysis } from '../../hooks/useAnalysis';
 import { useLadderSoFar } from '../../hooks/useLadderSoFar';
 import { useProgress } from '../../hooks/useProgress';
 import { useRun } from '../../hooks/useRun';
@@ -22,6 +24,7 @@ import { EventsPanel } from './EventsPanel';
 import { FrontPanel } from './FrontPanel';
 import { freeKnobs, keyTrials, toggled } from './facts';
 import { HeatMapPanel, type MapLook } from './HeatMapPanel';
+import { ImportancePanel } from './ImportancePanel';
 import { NotesPanel } from './NotesPanel';
 import { OutcomePanel } from './OutcomePanel';
 import { ParallelPanel } from './ParallelPanel';
@@ -31,7 +34,7 @@ import { RunActions } from './RunActions';
 import { TrialsPanel } from './TrialsPanel';
 import { TroubleMessage } from './TroubleMessage';
 import { matches, parseFilter, withRange } from './trialFilter';
-import { Understanding } from './Understanding';
+import { HowSure, Why } from './Understanding';
 
 const route = getRouteApi('/runs/$id');
 
@@ -99,6 +102,13 @@ function Loaded({ run }: { run: RunDetail }) {
   );
   const capacityOnly = isCapacityOnly(run);
   const underWay = progress && ladderSoFar?.trial === progress.trial ? ladderSoFar : null;
+  const analysis = useAnalysis(run.id, { running: run.state === 'running', enabled: trials.isFetched });
+  const understood = (
+    <Later>
+      <Why run={run} analysis={analysis} />
+      <HowSure run={run} analysis={analysis.data} />
+    </Later>
+  );
   return (
     <Page
       title={`Run ${run.id}`}
@@ -109,6 +119,7 @@ function Loaded({ run }: { run: RunDetail }) {
       <TroubleMessage run={run} />
       {progress && <ProgressPanel progress={progress} rungs={rungs} />}
       {!capacityOnly && <OutcomePanel run={run} standard={standard} best={best} />}
+      {!capacityOnly && run.outcome && understood}
       <Loadable query={trials} what="The trials" height={420}>
         {(all) =>
           capacityOnly ? (
@@ -136,6 +147,7 @@ function Loaded({ run }: { run: RunDetail }) {
               {run.second_objective !== null && (
                 <FrontPanel run={run} second={run.second_objective} trials={all} />
               )}
+              {analysis.data?.importance && <ImportancePanel importance={analysis.data.importance} />}
               <ParallelPanel run={run} trials={all} kept={keptNumbers} onBrush={brush} />
               <TrialsPanel
                 run={run}
@@ -154,8 +166,8 @@ function Loaded({ run }: { run: RunDetail }) {
           )
         }
       </Loadable>
+      {(capacityOnly || !run.outcome) && understood}
       <Later>
-        <Understanding run={run} enabled={trials.isFetched} />
         <NotesPanel key={run.id} run={run} />
         <EventsPanel runId={run.id} />
       </Later>

@@ -1,33 +1,38 @@
-// What the run's trials say beyond its outcome: which knobs mattered, how stable the best is, and why it is so fast
-// and no faster.
+// What stands behind an outcome: why the best is so fast and no faster, and how sure that is.
 
-import type { RunDetail } from '../../api/generated';
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { Analysis, RunDetail } from '../../api/generated';
 import { Loadable } from '../../components/Loadable';
 import { Message } from '../../components/Message';
-import { useAnalysis } from '../../hooks/useAnalysis';
 import { DiagnosisPanel } from './DiagnosisPanel';
-import { ImportancePanel } from './ImportancePanel';
+import { RanksPanel } from './RanksPanel';
 import classes from './Run.module.css';
 import { StabilityPanel } from './StabilityPanel';
 
-export function Understanding({ run, enabled }: { run: RunDetail; enabled: boolean }) {
-  const analysis = useAnalysis(run.id, { running: run.state === 'running', enabled });
+export function Why({ run, analysis }: { run: RunDetail; analysis: UseQueryResult<Analysis> }) {
   return (
     <Loadable query={analysis} what="The analysis" height={160}>
-      {(data) => (
+      {({ findings, notes }) => (
         <>
-          <DiagnosisPanel run={run} findings={data.findings} />
-          {(data.importance || data.stability) && (
-            <div className={classes.halves}>
-              {data.importance && <ImportancePanel importance={data.importance} />}
-              {data.stability && <StabilityPanel stability={data.stability} run={run} best={data.best} />}
-            </div>
-          )}
-          {data.notes.map((note) => (
+          <DiagnosisPanel run={run} findings={findings} />
+          {notes.map((note) => (
             <Message key={note} title={note} />
           ))}
         </>
       )}
     </Loadable>
+  );
+}
+
+export function HowSure({ run, analysis }: { run: RunDetail; analysis: Analysis | undefined }) {
+  const { outcome } = run;
+  const repeated = outcome?.ranking.some(({ scores_mbps }) => scores_mbps.length > 0);
+  const stability = analysis?.stability;
+  if (!repeated && !stability) return null;
+  return (
+    <div className={classes.sure}>
+      {outcome && repeated && <RanksPanel run={run} outcome={outcome} />}
+      {stability && <StabilityPanel stability={stability} run={run} best={analysis.best} />}
+    </div>
   );
 }

@@ -11,12 +11,12 @@ const other = (workers: number, change: Partial<typeof best> = {}) => ({
   ...change,
 });
 
-it('puts the default first, then what is recommended, the advice, and the rest', () => {
+it('puts what is recommended first, then the default, the advice, and the rest', () => {
   const all = [other(8), other(16), other(2, { is_expert: true }), best, standard];
   const found = finalists(outcome({ ranking: all }));
   expect(found.map(({ name, differs }) => `${name}: ${differs}`)).toEqual([
-    'default: ',
     'recommended: workers=4',
+    'default: ',
     'expert advice: workers=2',
     'finalist 1: workers=8',
     'finalist 2: workers=16',
