@@ -210,6 +210,19 @@ def test_exporting_again_replaces_the_text_of_that_format_only(repository, make_
     assert repository.exports(run_id) == (again, core)
 
 
+def test_archived_runs_are_left_out_of_lists_that_do_not_ask_for_them(repository, make_run):
+    """Nothing else changes for them."""
+    first, second = make_run(repository), make_run(repository)
+    assert (first.name, first.archived) == ("", False)
+    repository.set_run_notes(first.id, name="before", archived=True)
+    repository.set_run_notes(first.id, notes="noisy")
+    assert [line.run.id for line in repository.runs(archived=False)] == [second.id]
+    assert [line.run.id for line in repository.runs()] == [second.id, first.id]
+    assert (repository.count_runs(archived=False), repository.count_runs()) == (1, 2)
+    kept = repository.run(first.id)
+    assert (kept.name, kept.archived, kept.notes) == ("before", True, "noisy")
+
+
 def test_notes_and_tags_are_replaced_each_on_its_own(repository, make_run):
     """What is not given stays as it was."""
     run_id = make_run(repository).id

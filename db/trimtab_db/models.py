@@ -29,6 +29,7 @@ from sqlalchemy import (
     MetaData,
     TypeDecorator,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, composite, mapped_column, relationship
 from trimtab_trials.measurement import Latency, RequestCounts, SessionCounts
@@ -181,6 +182,8 @@ class Run(Base):
     phase: Mapped[RunPhase] = mapped_column(_words(RunPhase, "phase"))
     error: Mapped[str]
     base: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    name: Mapped[str] = mapped_column(server_default="")
+    archived: Mapped[bool] = mapped_column(server_default=false())
     notes: Mapped[str]
     tags: Mapped[list[str]] = mapped_column(server_default="[]")
     created_at: Mapped[datetime]

@@ -66,7 +66,10 @@ class NewRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run as recorded. `outcome` is None until the run has one; `ladder` is empty until calibrated."""
+    """A run as recorded. `outcome` is None until the run has one; `ladder` is empty until calibrated.
+
+    Its user may have given it a `name`; one that is `archived` is left out of lists unless asked for.
+    """
 
     id: int
     host_id: int
@@ -90,6 +93,8 @@ class Run:
     state: RunState
     phase: RunPhase
     error: str
+    name: str
+    archived: bool
     notes: str
     tags: tuple[str, ...]
     created_at: datetime

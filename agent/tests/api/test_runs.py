@@ -128,6 +128,30 @@ def test_second_run_is_refused_while_one_is_going_on(start_daemon):
     assert daemon.repository.count_runs() == 0
 
 
+def test_run_in_the_archive_is_listed_only_when_asked_for(daemon, record_run):
+    """It is kept, can be looked at, and comes back."""
+    first, second = record_run(), record_run()
+    path = f"/api/v1/runs/{first.id}"
+    assert daemon.client.patch(path, json={"archived": True}).json()["archived"] is True
+    listed = daemon.client.get("/api/v1/runs").json()
+    assert ([run["id"] for run in listed["runs"]], listed["total"]) == ([second.id], 1)
+    asked = daemon.client.get("/api/v1/runs", params={"archived": True}).json()
+    assert ([run["id"] for run in asked["runs"]], asked["total"]) == ([second.id, first.id], 2)
+    assert daemon.client.get(path).status_code == 200
+    daemon.client.patch(path, json={"archived": False})
+    assert daemon.client.get("/api/v1/runs").json()["total"] == 2
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "red \x1b[31m", "turned \u202e round", "x" * 81])
+def test_name_of_a_run_is_one_line(daemon, recorded_run, name):
+    """What would spoil a list is refused; a name is kept without the spaces round it."""
+    path = f"/api/v1/runs/{recorded_run.id}"
+    assert daemon.client.patch(path, json={"name": " before <b> "}).json()["name"] == "before <b>"
+    refused = daemon.client.patch(path, json={"name": name})
+    assert (refused.status_code, refused.json()["error"]["field"]) == (422, "name")
+    assert daemon.client.get(path).json()["name"] == "before <b>"
+
+
 def test_notes_and_tags_are_kept_and_bounded(daemon, recorded_run):
     """A field that is left out stays; what is too long is refused by name."""
     path = f"/api/v1/runs/{recorded_run.id}"

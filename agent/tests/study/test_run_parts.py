@@ -12,6 +12,7 @@ from trimtab_agent.counters.cpu import CpuReading
 from trimtab_agent.errors import HostError
 from trimtab_agent.results.exporting import single_knob_gains, tail_gain
 from trimtab_agent.results.front import finalists_of_front, run_front
+from trimtab_agent.results.rows import table_rows
 from trimtab_agent.station.disturbance import busy_percent
 from trimtab_agent.station.server.checking import check_file
 from trimtab_agent.study.calibration import recorded_calibration
@@ -20,7 +21,6 @@ from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.remeasuring import judged, not_driven, text_to_run, with_remeasured
 from trimtab_agent.study.specification import RunSpec, check
-from trimtab_agent.terminal.report import table_rows
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.measurement import Latency, Measurement

@@ -282,6 +282,16 @@ def test_run_is_shown_exported_and_deleted(trimtab_here, tmp_path, monkeypatch):
     headings, first, *_ = trimtab_here("show", "1", "--csv", "trials")[1].splitlines()
     assert headings.startswith("run,trial,purpose,")
     assert first.startswith("1,1,calibration,")
+    assert trimtab_here("name", "1", "[red]before")[0] == 0
+    assert "Run 1, [red]before" in trimtab_here("show", "1")[1]
+    assert "<h1>Run 1, [red]before: core under specweb99</h1>" in trimtab_here("show", "1", "--html")[1]
+    assert "[red]before" in trimtab_here("runs")[1]
+    assert trimtab_here("archive", "1")[0] == 0
+    assert json.loads(trimtab_here("runs", "--json")[1]) == []
+    (line,) = json.loads(trimtab_here("runs", "--archived", "--json")[1])
+    assert (line["name"], line["archived"]) == ("[red]before", True)
+    assert trimtab_here("archive", "1", "--undo")[0] == 0
+    assert len(json.loads(trimtab_here("runs", "--json")[1])) == 1
     monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
     code, output, _ = trimtab_here("delete", "1")
     assert (code, "Delete run 1 (core, " in output) == (1, True)

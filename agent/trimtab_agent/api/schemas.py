@@ -16,6 +16,7 @@ from trimtab_tuner.statistics import Gain
 from trimtab_tuner.workloads.clients import Loop
 from trimtab_tuner.workloads.definition import Definition
 
+from trimtab_agent.results.naming import RunName
 from trimtab_agent.results.outcome import Outcome
 
 
@@ -167,6 +168,8 @@ class RunSummary(Reply):
     state: RunState
     phase: RunPhase
     error: str
+    name: str
+    archived: bool
     notes: str
     tags: tuple[str, ...]
     created_at: datetime
@@ -237,10 +240,15 @@ class Progress(Reply):
 
 
 class RunNotes(BaseModel):
-    """What a user writes about a run; a field that is left out stays as it is."""
+    """What a user says of a run; a field that is left out stays as it is.
+
+    A run that is `archived` is left out of the list of runs unless it is asked for.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
+    name: RunName | None = None
+    archived: bool | None = None
     notes: Annotated[str, Field(max_length=10_000)] | None = None
     tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=40)]], Field(max_length=20)] | None = (
         None

@@ -83,7 +83,7 @@ def _analyse_climb(
         most = (None if capacity is None else capacity.lost_rps) or math.inf
         near = replace(evidence.best, measurements=tuple(m for m in rates if m.rate_rps <= most))
         findings = diagnose(replace(evidence, best=near, trials=(near,)))
-    return Analysis(best=default, importance=None, stability=None, findings=findings, notes=())
+    return Analysis(noise=None, best=default, importance=None, stability=None, findings=findings, notes=())
 
 
 def _evidence(

@@ -1,5 +1,5 @@
-"""The command line: `trimtab up | tune | capacity | runs | show | compare | export | delete | replay |
-targets | live | host | affinity | load | station | workload | db`.
+"""The command line: `trimtab up | tune | capacity | runs | show | name | archive | compare | export |
+delete | replay | targets | live | host | affinity | load | station | workload | db`.
 
 Exit codes
     0    done; for `tune` and `capacity`: the run has finished, whether or not it found a gain
@@ -40,7 +40,7 @@ from trimtab_agent.terminal.commands.options import (
     settings_of,
 )
 from trimtab_agent.terminal.commands.replay import replay
-from trimtab_agent.terminal.commands.runs import delete, export, runs, show
+from trimtab_agent.terminal.commands.runs import archive, delete, export, name, runs, show
 from trimtab_agent.terminal.commands.station import app as station_app
 from trimtab_agent.terminal.commands.targets import targets
 from trimtab_agent.terminal.commands.tune import tune
@@ -63,7 +63,7 @@ app.add_typer(live_app)
 app.add_typer(load_app)
 app.add_typer(station_app)
 app.add_typer(workload_app)
-for command in (tune, capacity, runs, show, export, delete, compare, replay, targets):
+for command in (tune, capacity, runs, show, name, archive, export, delete, compare, replay, targets):
     app.command()(command)
 
 

@@ -1,7 +1,6 @@
 """A run as tables and sentences for the terminal.  Every number comes from the database."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich import box
@@ -11,20 +10,17 @@ from rich.table import Table
 from trimtab_db import Repository, records
 from trimtab_db.records import RunState
 from trimtab_trials.configuration import Configuration
-from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_trials.trial import Trial
 from trimtab_tuner.people import table
 from trimtab_tuner.space import Space
 from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.results.exporting import verdict, was_refused
-from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration, compared
+from trimtab_agent.results.naming import title_of
+from trimtab_agent.results.outcome import Front, Outcome, compared
+from trimtab_agent.results.rows import LEGEND, Row, front_rows, objectives_label, table_rows
 
-LEGEND = (
-    "*: recommended; rank: finalists with the same number may be equally good (95 %, within the blocks); "
-    "score: one trial of the search; confirmed: mean of the repeats; "
-    "late: share of requests that timed out at the highest rate"
-)
 STATE_STYLE = {
     RunState.RUNNING: "cyan",
     RunState.FINISHED: "green",
@@ -32,57 +28,6 @@ STATE_STYLE = {
     RunState.FAILED: "red",
     RunState.INTERRUPTED: "yellow",
 }
-
-
-@dataclass(frozen=True)
-class Row:
-    """A line of the ranked table: a configuration's trial of the search and its place among the finalists."""
-
-    trial: Trial
-    ranked: RankedConfiguration | None
-    is_default: bool
-    is_best: bool
-
-    @property
-    def peak_mbps(self) -> float | None:
-        """The highest goodput at any rate."""
-        return max((m.goodput_mbps for m in self.trial.measurements), default=None)
-
-    @property
-    def timeout_percent(self) -> float | None:
-        """The share of the requests that timed out at the highest rate measured."""
-        if not self.trial.measurements:
-            return None
-        requests = self.trial.measurements[-1].requests
-        return 100 * requests.timed_out / requests.offered if requests.offered else None
-
-
-def table_rows(space: Space, outcome: Outcome | None, trials: Sequence[Trial]) -> list[Row]:
-    """One row per configuration of the search: finalists by rank, then the others by score."""
-    ranking = {r.configuration_hash: r for r in outcome.ranking} if outcome else {}
-    best = outcome.best if outcome else None
-    default = space.default()
-    last = {t.configuration_hash: t for t in trials if t.purpose is TrialPurpose.SEARCH}
-    for trial in trials:  # the expert baseline is measured in the confirmation only
-        if trial.purpose is TrialPurpose.CONFIRMATION and trial.configuration_hash in ranking:
-            last.setdefault(trial.configuration_hash, trial)
-    rows = [
-        Row(
-            trial=trial,
-            ranked=ranking.get(digest),
-            is_default=trial.configuration == default,
-            is_best=trial.configuration == best,
-        )
-        for digest, trial in last.items()
-    ]
-    return sorted(rows, key=_place)
-
-
-def _place(row: Row) -> tuple[bool, int, float, float, int]:
-    """Finalists first, by rank and mean; then by the search's score; what was not verified last."""
-    rank = row.ranked.rank if row.ranked is not None else None
-    mean = row.ranked.mean_score_mbps if row.ranked is not None else None
-    return (row.ranked is None, rank or 1_000, -(mean or 0.0), -(row.trial.score or -1.0), row.trial.number)
 
 
 def print_run(console: Console, repository: Repository, run_id: int, exports: Path) -> None:
@@ -93,7 +38,8 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
     outcome = Outcome.model_validate(run.outcome) if run.outcome else None
     console.print()
     console.print(
-        f"[bold]Run {run.id}[/bold] [{STATE_STYLE[run.state]}]{run.state}[/]: target {run.target}, "
+        f"[bold]{escape(title_of(run.id, run.name))}[/bold] [{STATE_STYLE[run.state]}]{run.state}[/]: "
+        f"target {run.target}, "
         f"workload {workload_label(run.workload, run.workload_parameters)}, "
         f"objective {objectives_label(run)}, "
         f"strategy {run.strategy}, preset {run.preset}, "
@@ -170,33 +116,6 @@ def _people_table(heads: Sequence[str], people: Sequence[Sequence[str]]) -> Tabl
     return table
 
 
-def objectives_label(run: records.Run) -> str:
-    """The objective of a run, or its two."""
-    second = run.second_objective
-    return run.objective if second is None else f"{run.objective} and {second}"
-
-
-def front_rows(space: Space, front: Front) -> tuple[list[str], list[list[str]]]:
-    """The front as headings and rows, best first objective first."""
-    heads = [
-        *(knob.name for knob in space.free),
-        *(f"{axis.objective}, {axis.unit}" for axis in (front.first, front.second)),
-        "what it is",
-    ]
-    rows = []
-    for member in front.members:
-        words = front.place_of(member) + " (default)" * member.is_default + " *" * member.is_best
-        rows.append(
-            [
-                *(str(member.configuration[knob.name]) for knob in space.free),
-                f"{member.score_mbps:.1f}",
-                f"{member.second_score:.4g}",
-                words if member.confirmed else f"{words}; not confirmed",
-            ]
-        )
-    return heads, rows
-
-
 def _front_table(space: Space, front: Front) -> Table:
     heads, rows = front_rows(space, front)
     table = _table("Front: no other configuration is better in both objectives")
@@ -240,13 +159,16 @@ def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> Non
         console.print("There are no runs yet; `trimtab tune` starts one.")
         return
     table = Table()
-    for name in ("run", "started", "state", "target", "workload", "preset", "trials", "best Mbps", "outcome"):
+    named = any(summary.run.name for summary in summaries)
+    heads = ["run", *(["name"] if named else []), "started", "state", "target", "workload", "preset"]
+    for name in (*heads, "trials", "best Mbps", "outcome"):
         table.add_column(name, justify="right" if name in ("run", "trials", "best Mbps") else "left")
     for summary in summaries:
         run = summary.run
         sentence = run.outcome["sentence"] if run.outcome else run.error
         table.add_row(
             str(run.id),
+            *((escape(run.name),) if named else ()),
             f"{run.created_at.astimezone():%Y-%m-%d %H:%M}",
             f"[{STATE_STYLE[run.state]}]{run.state}[/]",
             run.target,

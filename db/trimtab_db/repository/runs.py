@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, select, true, update
 from sqlalchemy.orm import Session
 from trimtab_trials.host import Host
 from trimtab_trials.trial import Trial, TrialPurpose
@@ -19,7 +19,7 @@ from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_o
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Select
+    from sqlalchemy import ColumnElement, Select
 
 
 class RunRepository(RepositoryPart):
@@ -104,9 +104,11 @@ class RunRepository(RepositoryPart):
         with self.database.reading() as session:
             return _run_record(_run_row(session, run_id))
 
-    def runs(self, *, limit: int = 50, offset: int = 0) -> tuple[records.RunSummary, ...]:
-        """The runs, newest first, with how far each has come."""
-        query = _SUMMARIES.order_by(models.Run.id.desc()).limit(limit).offset(offset)
+    def runs(
+        self, *, limit: int = 50, offset: int = 0, archived: bool = True
+    ) -> tuple[records.RunSummary, ...]:
+        """The runs, newest first, with how far each has come; without `archived` those are left out."""
+        query = _SUMMARIES.where(_listed(archived)).order_by(models.Run.id.desc()).limit(limit).offset(offset)
         with self.database.reading() as session:
             return tuple(_run_summary(*row) for row in session.execute(query))
 
@@ -118,10 +120,10 @@ class RunRepository(RepositoryPart):
                 raise _no_run(run_id)
             return _run_summary(*row)
 
-    def count_runs(self) -> int:
-        """How many runs are recorded."""
+    def count_runs(self, *, archived: bool = True) -> int:
+        """How many runs are recorded; without `archived` those are left out."""
         with self.database.reading() as session:
-            return session.scalar(select(func.count(models.Run.id))) or 0
+            return session.scalar(select(func.count(models.Run.id)).where(_listed(archived))) or 0
 
     def count_runs_by_state(self) -> dict[RunState, int]:
         """How many runs are recorded in each state; no entry for a state that none is in."""
@@ -191,11 +193,21 @@ class RunRepository(RepositoryPart):
             _run_row(session, run_id).outcome = outcome
 
     def set_run_notes(
-        self, run_id: int, *, notes: str | None = None, tags: Sequence[str] | None = None
+        self,
+        run_id: int,
+        *,
+        name: str | None = None,
+        archived: bool | None = None,
+        notes: str | None = None,
+        tags: Sequence[str] | None = None,
     ) -> None:
-        """Replace what its user has written about the run; None leaves it as it is."""
+        """Replace what its user says of the run; None leaves it as it is. Raises `RecordNotFoundError`."""
         with self.database.writing() as session:
             row = _run_row(session, run_id)
+            if name is not None:
+                row.name = name
+            if archived is not None:
+                row.archived = archived
             if notes is not None:
                 row.notes = notes
             if tags is not None:
@@ -265,6 +277,11 @@ class RunRepository(RepositoryPart):
         with self.database.reading() as session:
             _run_row(session, run_id)
             return tuple(record_of(records.Export, row) for row in session.scalars(query))
+
+
+def _listed(archived: bool) -> ColumnElement[bool]:
+    """Whether a run belongs on a list; with `archived` every one does."""
+    return true() if archived else models.Run.archived.is_(False)
 
 
 def _running(host_id: int) -> Select[models.Run]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.noise import USUAL_NOISE
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.understanding.analysis import analyse
 from trimtab_tuner.understanding.importance import MOST_TRIALS, importance
@@ -199,6 +200,7 @@ def test_analysis_of_a_run_without_a_verified_trial_says_so():
     analysis = analyse(SPACE, trials(lambda **_: None), None, None)
     assert (analysis.importance, analysis.stability, analysis.findings) == (None, None, ())
     assert len(analysis.notes) == 2
+    assert (analysis.noise.share, analysis.noise.measured) == (USUAL_NOISE, 0)
 
 
 def test_two_analyses_at_once_find_the_same_and_warn_of_nothing():

@@ -9,7 +9,7 @@ from trimtab_tuner.diagnosis import diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.noise import noise_of, without_drift
+from trimtab_tuner.noise import Noise, noise_of, without_drift
 from trimtab_tuner.space import Space
 from trimtab_tuner.understanding.importance import FEWEST_TRIALS, Importance, importance
 from trimtab_tuner.understanding.stability import Stability, stability
@@ -17,9 +17,10 @@ from trimtab_tuner.understanding.stability import Stability, stability
 
 class Analysis(Frozen):
     """What a run's trials say beyond its outcome. What could not be worked out is None, and `notes` say
-    why.
+    why. `noise` is None where nothing was searched.
     """
 
+    noise: Noise | None
     best: Configuration | None
     importance: Importance | None
     stability: Stability | None
@@ -54,6 +55,7 @@ def analyse(
     if best is not None:
         own = stability(space, results, best, noise=noise.share, confirmed=confirmed)
     return Analysis(
+        noise=noise,
         best=best,
         importance=mattered,
         stability=own,

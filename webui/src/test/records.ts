@@ -282,6 +282,8 @@ export function run(change: Partial<RunDetail> = {}): RunDetail {
     state: 'running',
     phase: 'searching',
     error: '',
+    name: '',
+    archived: false,
     notes: '',
     tags: [],
     created_at: '2026-11-21T10:00:00Z',

@@ -4,7 +4,7 @@ from pathlib import Path as FilePath
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import HTMLResponse, StreamingResponse
 from trimtab_db import records
 from trimtab_tuner.presets import Estimate
 from trimtab_tuner.understanding.analysis import Analysis
@@ -16,6 +16,7 @@ from trimtab_agent.api.schemas import RunDetail, RunList, RunNotes, RunSummary
 from trimtab_agent.api.trial_schemas import TrialSummary, as_summaries
 from trimtab_agent.errors import SpecError
 from trimtab_agent.results.csv_tables import Table, csv_lines
+from trimtab_agent.results.html import run_html
 from trimtab_agent.study.specification import RunSpec
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -58,12 +59,13 @@ def list_runs(
     context: ContextDep,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    archived: Annotated[bool, Query(description="Also those in the archive.")] = False,
 ) -> RunList:
     """The runs, newest first."""
-    summaries = context.repository.runs(limit=limit, offset=offset)
+    summaries = context.repository.runs(limit=limit, offset=offset, archived=archived)
     return RunList(
         runs=tuple(RunSummary.model_validate(_summary(summary)) for summary in summaries),
-        total=context.repository.count_runs(),
+        total=context.repository.count_runs(archived=archived),
     )
 
 
@@ -111,8 +113,8 @@ def delete_run(run_id: RunId, context: ContextDep) -> None:
 
 @router.patch("/{run_id}")
 def note_run(run_id: RunId, body: RunNotes, context: ContextDep) -> RunDetail:
-    """Replaces the notes and tags that its user has given a run."""
-    context.repository.set_run_notes(run_id, notes=body.notes, tags=body.tags)
+    """Replaces the name, notes and tags that its user has given a run; puts it into the archive or back."""
+    context.repository.set_run_notes(run_id, **body.model_dump())
     return _detail(context, run_id)
 
 
@@ -136,6 +138,15 @@ def download_table(run_id: RunId, table: Table, context: ContextDep) -> Streamin
         csv_lines(context.repository, run_id, table),
         media_type="text/csv",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+@router.get("/{run_id}/report.html", response_class=HTMLResponse)
+def download_report(run_id: RunId, context: ContextDep) -> HTMLResponse:
+    """The run as one HTML file that needs no network, to be sent to somebody."""
+    return HTMLResponse(
+        run_html(context.repository, run_id, context.analyses.of(run_id)),
+        headers={"Content-Disposition": f'attachment; filename="trimtab-run-{run_id}.html"'},
     )
 
 

@@ -1,4 +1,4 @@
-"""`trimtab runs | show | export | delete`: what runs have left behind."""
+"""`trimtab runs | show | name | archive | export | delete`: what runs have left behind."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,9 +9,12 @@ from trimtab_tuner.workloads.parameters import recorded_parameters
 
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.paths import VarPaths
+from trimtab_agent.results.analysis import analyse_run
 from trimtab_agent.results.csv_tables import Table, csv_lines
 from trimtab_agent.results.deleting import delete_run
 from trimtab_agent.results.exporting import export_run, verdict, was_refused
+from trimtab_agent.results.html import run_html
+from trimtab_agent.results.naming import run_name
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.station.file_set import root_of
 from trimtab_agent.terminal.commands.options import (
@@ -33,10 +36,11 @@ def runs(
     as_json: Json = False,
     var: Var = None,
     limit: Annotated[int, typer.Option(min=1, max=LARGEST_ID, help="Only the newest so many.")] = 50,
+    archived: Annotated[bool, typer.Option("--archived", help="Also those in the archive.")] = False,
 ) -> None:
     """List the runs, newest first."""
     with open_repository(settings_of(var=var)) as repository:
-        summaries = repository.runs(limit=limit)
+        summaries = repository.runs(limit=limit, archived=archived)
         if as_json:
             print_json(runs_document(summaries))
         else:
@@ -47,13 +51,17 @@ def show(
     run_id: RunId,
     as_json: Json = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a document in Markdown.")] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="Print one HTML file with figures that needs no network.")
+    ] = False,
     table: Annotated[
         Table | None, typer.Option("--csv", help="Print all trials, or all their measurements, as CSV.")
     ] = None,
     var: Var = None,
 ) -> None:
     """Show a run: its ranked table, its outcome, its exported files."""
-    given = [name for name, there in (("json", as_json), ("markdown", markdown), ("csv", table)) if there]
+    forms = (("json", as_json), ("markdown", markdown), ("html", html), ("csv", table))
+    given = [name for name, there in forms if there]
     if len(given) > 1:
         raise SpecError(given[-1], f"--{' and --'.join(given)}: expected one of them")
     settings = settings_of(var=var)
@@ -62,11 +70,33 @@ def show(
             print_json(run_document(repository, run_id))
         elif markdown:
             typer.echo(run_markdown(repository, run_id), nl=False)
+        elif html:
+            typer.echo(run_html(repository, run_id, analyse_run(repository, run_id)), nl=False)
         elif table is not None:
             for lines in csv_lines(repository, run_id, table):
                 typer.echo(lines, nl=False)
         else:
             print_run(console_for(), repository, run_id, VarPaths(settings.var).exports(run_id))
+
+
+def name(
+    run_id: RunId,
+    name: Annotated[str, typer.Argument(help="One line; an empty one takes the name away.")],
+    var: Var = None,
+) -> None:
+    """Give a run a name, by which lists and reports call it."""
+    with open_repository(settings_of(var=var)) as repository:
+        repository.set_run_notes(run_id, name=run_name(name))
+
+
+def archive(
+    run_id: RunId,
+    undo: Annotated[bool, typer.Option("--undo", help="Take it back out.")] = False,
+    var: Var = None,
+) -> None:
+    """Put a run into the archive: it is kept, and left out of the list unless asked for."""
+    with open_repository(settings_of(var=var)) as repository:
+        repository.set_run_notes(run_id, archived=not undo)
 
 
 def export(
