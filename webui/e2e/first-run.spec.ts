@@ -33,7 +33,7 @@ test('a run is set up and watched until its outcome', async ({ page, request }) 
 
   const id = await startRun(page);
   await expect(page.getByRole('progressbar', { name: /Progress of the run/ })).toBeVisible();
-  const map = page.getByRole('img', { name: /^Map of scores .*: [1-9]\d* cells/ });
+  const map = page.getByRole('img', { name: /^Map of scores .*: [1-9]\d* (cells|configurations)/ });
   await expect(map.first()).toBeVisible({ timeout: 45_000 });
   await page.reload();
   await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1, exact: true })).toBeVisible();

@@ -11,8 +11,8 @@ export interface LegendEntry {
   label: string;
   /** The value to show beside the name, such as the latest. */
   value?: ReactNode;
-  /** Place in the palette; the place in the legend when left out. */
-  colour?: number;
+  /** Place in the palette; the place in the legend when left out, and of a sign the colour of text. */
+  colour?: number | undefined;
   /** Points without a line. */
   point?: boolean | undefined;
   /** What stands for no series: a crossed point, an upright line, nothing. */
@@ -67,7 +67,7 @@ export function ChartFigure(props: ChartFigureProps) {
             <li key={entry.label} className={classes.entry}>
               {entry.sign !== 'none' && (
                 <Swatch
-                  index={entry.colour ?? index}
+                  index={entry.colour ?? (entry.sign ? undefined : index)}
                   shape={entry.sign ?? (entry.point ? 'point' : legendShape)}
                 />
               )}
@@ -120,19 +120,19 @@ const TableToggle = memo(function TableToggle({ asTable, name, controls, onToggl
 });
 
 interface SwatchProps {
-  index: number;
+  index: number | undefined;
   shape: 'line' | 'area' | 'point' | 'cross' | 'upright';
 }
 
 const Swatch = memo(function Swatch({ index, shape }: SwatchProps) {
   const theme = useChartTheme();
-  const colour = seriesColour(theme, index);
+  const colour = index === undefined ? theme.text : seriesColour(theme, index);
   return (
     <svg width="22" height="10" aria-hidden="true">
       {shape === 'area' && <rect x="5" y="0" width="12" height="10" rx="2" fill={colour} />}
       {shape === 'point' && <circle cx="11" cy="5" r="3.5" fill="none" stroke={colour} strokeWidth="2" />}
-      {shape === 'cross' && <path d="M7 1l8 8m0-8l-8 8" stroke={theme.text} strokeWidth="2" />}
-      {shape === 'upright' && <path d="M11 0v10" stroke={theme.text} strokeWidth="2" strokeDasharray="3 2" />}
+      {shape === 'cross' && <path d="M7 1l8 8m0-8l-8 8" stroke={colour} strokeWidth="2" />}
+      {shape === 'upright' && <path d="M11 0v10" stroke={colour} strokeWidth="2" strokeDasharray="3 2" />}
       {shape === 'line' && (
         <line
           x1="0"
@@ -141,7 +141,7 @@ const Swatch = memo(function Swatch({ index, shape }: SwatchProps) {
           y2="5"
           stroke={colour}
           strokeWidth="2.5"
-          strokeDasharray={seriesDash(index).join(' ')}
+          strokeDasharray={seriesDash(index ?? 0).join(' ')}
         />
       )}
     </svg>

@@ -1,11 +1,12 @@
-// Curves over a common x, each with its own colour, dash and point, so that they differ without colour.
+// Curves over a common x, each with its own colour, dash and point, so that they differ without colour. What is told
+// in another unit of the same x lies below them on an axis of its own.
 
-import type { ChartData, ChartOptions } from 'chart.js';
+import type { ChartData, ChartOptions, Plugin } from 'chart.js';
 import { Line } from 'react-chartjs-2';
 import type { Point } from '../maths/decimate';
 import { tickText } from '../maths/ticks';
 import { ChartFigure } from './ChartFigure';
-import { seriesColour, seriesDash, useChartTheme } from './chartTheme';
+import { type ChartTheme, seriesColour, seriesDash, useChartTheme } from './chartTheme';
 
 export interface CurvePoint extends Point {
   /** Drawn as a cross, for what the chart's `crossed` says. */
@@ -17,8 +18,23 @@ export interface Curve {
   points: CurvePoint[];
   /** Place in the palette, so that a curve keeps its looks when others come and go. */
   style: number;
-  /** Points alone, without a line through them. */
-  scattered?: boolean;
+  /** `points`: alone, without a line through them; `steps`: each value holds until the next. */
+  shape?: 'points' | 'steps';
+}
+
+/** A place on the x axis, with its name: an upright line. */
+export interface Mark {
+  label: string;
+  value: number;
+  /** Place in the palette of what it belongs to; that of the text when left out. */
+  style?: number;
+}
+
+interface LowerCurves {
+  /** What they show. */
+  name: string;
+  curves: readonly Curve[];
+  formatY: (y: number) => string;
 }
 
 interface CurveChartProps {
@@ -28,6 +44,10 @@ interface CurveChartProps {
   formatX: (x: number) => string;
   formatY: (y: number) => string;
   height: number;
+  /** What the curves show, where there are others below. */
+  yName?: string;
+  /** On a logarithmic axis below the others, over the same x. */
+  lower?: LowerCurves | undefined;
   /** Whether the y axis begins where the values do, and not at zero. */
   fitted?: boolean;
   /** Values over several powers of ten; zeros and negative values are not shown. */
@@ -36,8 +56,7 @@ interface CurveChartProps {
   xTicks?: readonly number[];
   /** A bound across the chart, with its name. */
   threshold?: { label: string; value: number };
-  /** A place on the x axis, with its name: an upright line. */
-  mark?: { label: string; value: number } | undefined;
+  marks?: readonly Mark[];
   /** What a cross in place of a point means. */
   crossed?: string;
   /** What stands before "at most" in the text alternative; the highest value when left out. */
@@ -47,65 +66,177 @@ interface CurveChartProps {
 const POINT_PX = 4;
 const CROSS_PX = 7;
 const POINTS = ['circle', 'rectRot', 'triangle', 'rect'] as const;
+const MARK_DASH = [3, 4];
+/** The chart takes an axis for one of y by the first letter of its name. */
+const LOWER = 'yLower';
+const SHARE_ABOVE = 3;
+const SHARE_BELOW = 2;
+
+interface DrawnMark {
+  value: number;
+  colour: string;
+}
+
+/** The lines of the marks, which the first series of the chart brings along; over all of its height. */
+const uprights: Plugin<'line'> = {
+  id: 'uprights',
+  afterDatasetsDraw(chart) {
+    const { marks = [] } = (chart.data.datasets[0] ?? {}) as { marks?: readonly DrawnMark[] };
+    const { ctx: context, chartArea } = chart;
+    const across = chart.scales.x;
+    if (across === undefined) return;
+    context.save();
+    context.lineWidth = 1.5;
+    context.setLineDash(MARK_DASH);
+    for (const { value, colour } of marks) {
+      const x = across.getPixelForValue(value);
+      context.strokeStyle = colour;
+      context.beginPath();
+      context.moveTo(x, chartArea.top);
+      context.lineTo(x, chartArea.bottom);
+      context.stroke();
+    }
+    context.restore();
+  },
+};
+const PLUGINS = [uprights];
+
+const ascending = (curve: Curve): Curve => ({
+  ...curve,
+  points: curve.points.toSorted((a, b) => a.x - b.x),
+});
 
 export function CurveChart(props: CurveChartProps) {
-  const { label, xName, curves, formatX, formatY, height, logarithmic = false, xTicks } = props;
-  const { threshold, mark, crossed, summary, fitted = false } = props;
+  const { label, xName, formatX, formatY, height, lower, threshold, crossed, summary, marks = [] } = props;
   const theme = useChartTheme();
-  const sorted = curves.map((curve) => ({ ...curve, points: curve.points.toSorted((a, b) => a.x - b.x) }));
-  const xs = [...new Set(sorted.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
-  const measured = sorted.map(({ label: name, points, style, scattered = false }) => ({
-    label: name,
+  const upper = props.curves.map(ascending);
+  const below = lower?.curves.map(ascending) ?? [];
+  const all = [...upper, ...below];
+  const xs = [...new Set(all.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
+  const bound = threshold && {
+    label: threshold.label,
+    yAxisID: 'y',
+    data: xs.map((x) => ({ x, y: threshold.value })),
+    borderColor: theme.dimmed,
+    borderDash: MARK_DASH,
+    borderWidth: 1.5,
+    pointRadius: 0,
+  };
+  const drawn: DrawnMark[] = marks.map(({ value, style }) => ({
+    value,
+    colour: style === undefined ? theme.text : seriesColour(theme, style),
+  }));
+  const data: ChartData<'line', Point[]> = {
+    datasets: [
+      ...upper.map((curve, index) => ({ ...dataset(theme, curve), ...(index === 0 && { marks: drawn }) })),
+      ...below.map((curve) => ({ ...dataset(theme, curve), yAxisID: LOWER })),
+      ...(bound ? [bound] : []),
+    ],
+  };
+  const hasCrosses = all.some(({ points }) => points.some((point) => point.crossed));
+  const highest = (curves: readonly Curve[], format: (y: number) => string, what = '') =>
+    curves.map(
+      ({ label: name, points }) => `${name}${what} at most ${format(Math.max(...points.map(({ y }) => y)))}`,
+    );
+  const peaks = [
+    ...highest(upper, formatY),
+    ...(lower ? highest(below, lower.formatY, ` in ${lower.name}`) : []),
+  ];
+  const told = [summary ?? peaks.join(', '), threshold?.label, ...marks.map((mark) => mark.label)];
+  const cellText = (point: CurvePoint | undefined, format: (y: number) => string) =>
+    format(point?.y ?? Number.NaN) + (point?.crossed ? `, ${crossed}` : '');
+  return (
+    <ChartFigure
+      label={`${label}: ${told.filter(Boolean).join('; ')}.`}
+      legend={[
+        ...upper.map(({ label: name, style, shape }) => ({
+          label: name,
+          colour: style,
+          point: shape === 'points',
+        })),
+        ...(hasCrosses && crossed ? [{ label: crossed, sign: 'cross' as const }] : []),
+        ...marks.map((mark) => ({ label: mark.label, sign: 'upright' as const, colour: mark.style })),
+      ]}
+      height={height}
+      table={() => ({
+        columns: [
+          xName,
+          ...upper.map((curve) => curve.label),
+          ...below.map((curve) => `${curve.label}, ${lower?.name}`),
+        ],
+        rows: xs.map((x) => [
+          formatX(x),
+          ...upper.map(({ points }) => cellText(pointAt(points, x), formatY)),
+          ...below.map(({ points }) => cellText(pointAt(points, x), lower?.formatY ?? String)),
+        ]),
+      })}
+    >
+      {(described) => (
+        <Line
+          aria-label={described}
+          data={data}
+          options={options(theme, props)}
+          plugins={PLUGINS}
+          updateMode="none"
+        />
+      )}
+    </ChartFigure>
+  );
+}
+
+/** The last one there: a value that holds until the next has a step there. */
+const pointAt = (points: readonly CurvePoint[], x: number) => points.findLast((point) => point.x === x);
+
+function dataset(theme: ChartTheme, { label, points, style, shape }: Curve) {
+  return {
+    label,
+    yAxisID: 'y',
     data: points,
-    showLine: !scattered,
+    showLine: shape !== 'points',
+    stepped: shape === 'steps',
     borderColor: seriesColour(theme, style),
     backgroundColor: theme.surface,
     borderDash: seriesDash(style),
     borderWidth: 2,
     pointStyle: points.map((point) => (point.crossed ? 'crossRot' : POINTS[style % POINTS.length])),
-    pointRadius: points.map((point) => (point.crossed ? CROSS_PX : POINT_PX)),
+    pointRadius: points.map((point) => (point.crossed ? CROSS_PX : shape === 'steps' ? 0 : POINT_PX)),
     pointBorderWidth: 2,
-  }));
-  const bound = threshold && {
-    label: threshold.label,
-    data: xs.map((x) => ({ x, y: threshold.value })),
-    borderColor: theme.dimmed,
-    borderDash: [3, 4],
-    borderWidth: 1.5,
-    pointRadius: 0,
   };
-  const highest = Math.max(0, ...sorted.flatMap(({ points }) => points.map(({ y }) => y)));
-  const upright = mark && {
-    label: mark.label,
-    data: [0, highest].map((y) => ({ x: mark.value, y })),
-    borderColor: theme.text,
-    borderDash: [3, 4],
-    borderWidth: 1.5,
-    pointRadius: 0,
-    pointHitRadius: 0,
-  };
-  const data: ChartData<'line', Point[]> = {
-    datasets: [...measured, ...(bound ? [bound] : []), ...(upright ? [upright] : [])],
-  };
-  const hasCrosses = sorted.some(({ points }) => points.some((point) => point.crossed));
-  const options: ChartOptions<'line'> = {
+}
+
+function options(theme: ChartTheme, props: CurveChartProps): ChartOptions<'line'> {
+  const { formatX, formatY, lower, logarithmic = false, fitted = false, xTicks, yName, marks = [] } = props;
+  const axis = (format: (y: number) => string, isLogarithmic: boolean, name: string | undefined) => ({
+    type: isLogarithmic ? ('logarithmic' as const) : ('linear' as const),
+    border: { display: false },
+    grid: { color: theme.grid },
+    title: { display: name !== undefined, text: name ?? '', color: theme.dimmed },
+    ticks: {
+      color: theme.dimmed,
+      maxTicksLimit: 6,
+      callback: (value: string | number) => tickText(format(Number(value))),
+    },
+  });
+  const formatOf = (axisId: string | undefined) => (axisId === LOWER && lower ? lower.formatY : formatY);
+  return {
     parsing: false,
     interaction: { mode: 'nearest', axis: 'x', intersect: false },
     plugins: {
       tooltip: {
-        filter: ({ dataset }) => dataset.label !== mark?.label,
         callbacks: {
           title: ([first]) => formatX(first?.parsed.x ?? 0),
-          label: ({ dataset, parsed }) => `${dataset.label}: ${formatY(parsed.y ?? Number.NaN)}`,
+          label: ({ dataset: { label, yAxisID }, parsed }) =>
+            `${label}: ${formatOf(yAxisID)(parsed.y ?? Number.NaN)}`,
         },
       },
     },
     scales: {
       x: {
         type: 'linear',
+        ...(marks.length > 0 ? { suggestedMax: Math.max(...marks.map(({ value }) => value)) } : {}),
         grid: { color: theme.grid },
-        afterBuildTicks: (axis) => {
-          if (xTicks) axis.ticks = xTicks.map((value) => ({ value }));
+        afterBuildTicks: (scale) => {
+          if (xTicks) scale.ticks = xTicks.map((value) => ({ value }));
         },
         ticks: {
           color: theme.dimmed,
@@ -115,47 +246,15 @@ export function CurveChart(props: CurveChartProps) {
           callback: (value) => tickText(formatX(Number(value))),
         },
       },
+      // Of axes in one stack the last is drawn on top.
+      ...(lower && {
+        [LOWER]: { ...axis(lower.formatY, true, lower.name), stack: 'curves', stackWeight: SHARE_BELOW },
+      }),
       y: {
-        type: logarithmic ? 'logarithmic' : 'linear',
+        ...axis(formatY, logarithmic, yName),
         beginAtZero: !logarithmic && !fitted,
-        border: { display: false },
-        grid: { color: theme.grid },
-        ticks: {
-          color: theme.dimmed,
-          maxTicksLimit: 6,
-          callback: (value) => tickText(formatY(Number(value))),
-        },
+        ...(lower && { stack: 'curves', stackWeight: SHARE_ABOVE, offset: false }),
       },
     },
   };
-  const peaks = sorted.map(
-    ({ label: name, points }) => `${name} at most ${formatY(Math.max(...points.map(({ y }) => y)))}`,
-  );
-  const told = [summary ?? peaks.join(', '), threshold?.label, mark?.label].filter(Boolean);
-  const cellText = (point: CurvePoint | undefined) =>
-    formatY(point?.y ?? Number.NaN) + (point?.crossed ? `, ${crossed}` : '');
-  return (
-    <ChartFigure
-      label={`${label}: ${told.join('; ')}.`}
-      legend={[
-        ...sorted.map(({ label: name, style, scattered }) => ({
-          label: name,
-          colour: style,
-          point: scattered,
-        })),
-        ...(hasCrosses && crossed ? [{ label: crossed, sign: 'cross' as const }] : []),
-        ...(mark ? [{ label: mark.label, sign: 'upright' as const }] : []),
-      ]}
-      height={height}
-      table={() => ({
-        columns: [xName, ...sorted.map((curve) => curve.label)],
-        rows: xs.map((x) => [
-          formatX(x),
-          ...sorted.map(({ points }) => cellText(points.find((point) => point.x === x))),
-        ]),
-      })}
-    >
-      {(described) => <Line aria-label={described} data={data} options={options} updateMode="none" />}
-    </ChartFigure>
-  );
 }

@@ -1,7 +1,7 @@
 // A map of cells by two knobs. Every cell carries its score as text, or a cross: colour only repeats it.
 
 import type { Chart as ChartInstance, ChartOptions } from 'chart.js';
-import { type RefObject, useEffect, useRef } from 'react';
+import { useRef } from 'react';
 import { Chart } from 'react-chartjs-2';
 import { cssColour } from '../maths/colourScale';
 import type { Cell, HeatMapGrid, Panel } from '../maths/heatMapGrid';
@@ -9,6 +9,7 @@ import type { KnobValue } from '../maths/knobDiff';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, useChartTheme } from './chartTheme';
 import { cellMarks, type MapCell, mapCells } from './heatMapCells';
+import { usePulse } from './usePulse';
 
 interface HeatMapProps {
   label: string;
@@ -87,22 +88,6 @@ const cellSide = (span: number | undefined, count: number): number =>
   Math.max(1, (span ?? 0) / count - GAP_PX);
 
 type MatrixChart = ChartInstance<'matrix', { x: number; y: number }[]>;
-
-const PULSE_MS = 600;
-
-/** Lets the frame of the cell under way fade in and out, unless its viewer wants no motion or looks elsewhere. */
-function usePulse(chart: RefObject<MatrixChart | null>, active: boolean): void {
-  useEffect(() => {
-    if (!active || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
-    const timer = setInterval(() => {
-      const own = chart.current as (MatrixChart & { pulse?: number }) | null;
-      if (own === null || document.visibilityState !== 'visible') return;
-      own.pulse = own.pulse === 0.35 ? 1 : 0.35;
-      own.draw();
-    }, PULSE_MS);
-    return () => clearInterval(timer);
-  }, [chart, active]);
-}
 
 const trialNumbers = (cell: Cell): string => cell.trials.map(({ number }) => number).join(', ');
 

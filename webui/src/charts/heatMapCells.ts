@@ -2,9 +2,11 @@
 
 import type { Plugin } from 'chart.js';
 import { type Rgb, sequentialColour, textColourOn } from '../maths/colourScale';
-import { type Cell, cellKey, type HeatMapGrid, type Panel, scorePosition } from '../maths/heatMapGrid';
+import { type Cell, cellKey, type HeatMapGrid, type Panel } from '../maths/heatMapGrid';
 import type { KnobValue } from '../maths/knobDiff';
+import { scorePosition } from '../maths/scoreScale';
 import type { ChartTheme } from './chartTheme';
+import type { Pulsing } from './usePulse';
 
 /** One place of the map with all that is drawn on it; x and y are labels of the axes. */
 export interface MapCell {
@@ -46,7 +48,7 @@ export function mapCells({ grid, panel, current, selectedTrial, format, theme }:
   const currentKey = current && cellKey(current.x, current.y);
   const cells = [...panel.cells].map(([key, cell]): MapCell => {
     const colour =
-      cell.score === null || !grid.range ? null : sequentialColour(scorePosition(cell.score, grid.range));
+      cell.score === null || !grid.scale ? null : sequentialColour(scorePosition(cell.score, grid.scale));
     return {
       x: String(cell.x),
       y: String(cell.y),
@@ -113,7 +115,7 @@ export const cellMarks: Plugin<'matrix'> = {
       if (cell.colour === null) strokeInside(context, box, 1, []);
       context.strokeStyle = cell.textColour;
       if (cell.current) {
-        const { pulse = 1 } = chart as { pulse?: number };
+        const { pulse = 1 } = chart as Pulsing;
         context.globalAlpha = pulse;
         strokeInside(context, box, 3, [5, 3]);
         context.globalAlpha = 1;

@@ -6,6 +6,7 @@
 // holds different configurations shows the best of them.
 
 import type { KnobValue } from './knobDiff';
+import { type ScoreScale, scoreScale } from './scoreScale';
 
 export type Configuration = Readonly<Record<string, KnobValue>>;
 
@@ -36,8 +37,8 @@ export interface HeatMapGrid {
   xs: KnobValue[];
   ys: KnobValue[];
   panels: Panel[];
-  /** Lowest and highest score of all panels; null without a score. */
-  range: { low: number; high: number } | null;
+  /** Of the scores of all panels; null without one. */
+  scale: ScoreScale | null;
 }
 
 export const cellKey = (x: KnobValue, y: KnobValue): string => `${x}|${y}`;
@@ -63,7 +64,7 @@ export function panelLabel(configuration: Configuration, knobs: readonly string[
 
 /**
  * The map of `trials` over two knobs, a panel for each combination of `panelKnobs`. The configuration under way
- * opens its row, column and panel but is no cell yet.
+ * opens its row, column and panel but is no cell yet. `noise` is that of a single trial, for the colours.
  */
 export function heatMapGrid(
   trials: readonly GridTrial[],
@@ -72,6 +73,7 @@ export function heatMapGrid(
   panelKnobs: readonly string[],
   underWay: Configuration | null = null,
   aggregate: 'mean' | 'best' = 'mean',
+  noise: number | null = null,
 ): HeatMapGrid {
   const onAxes = trials.filter(({ configuration }) => xKnob in configuration && yKnob in configuration);
   const places = onAxes.map(({ configuration }) => configuration);
@@ -110,7 +112,7 @@ export function heatMapGrid(
     xs: distinct(places.map((configuration) => configuration[xKnob] as KnobValue)),
     ys: distinct(places.map((configuration) => configuration[yKnob] as KnobValue)),
     panels: [...panels.entries()].sort(([a], [b]) => a.localeCompare(b)).map(([, panel]) => panel),
-    range: scores.length === 0 ? null : rangeOf(scores),
+    scale: scoreScale(scores, noise),
   };
 }
 
@@ -131,17 +133,4 @@ export function bins(values: readonly KnobValue[], most: number): ((value: KnobV
     return Number.isInteger(low) && Number.isInteger(high) ? Math.round(edge) : edge;
   });
   return (value) => edges.findLast((edge) => edge <= Number(value)) ?? low;
-}
-
-/** Place of a score on the colour scale: 0 = lowest of the map, 1 = highest; 1 when all are equal. */
-export function scorePosition(score: number, range: { low: number; high: number }): number {
-  return range.high > range.low ? (score - range.low) / (range.high - range.low) : 1;
-}
-
-/** Scores closer together than this share of the best are noise, and must not span the whole colour scale. */
-const NARROWEST_RANGE = 0.05;
-
-function rangeOf(scores: readonly number[]): { low: number; high: number } {
-  const high = Math.max(...scores);
-  return { low: Math.min(...scores, high * (1 - NARROWEST_RANGE)), high };
 }

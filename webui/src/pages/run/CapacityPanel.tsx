@@ -27,10 +27,10 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
   const climb = climbOf((underWay ?? trial)?.measurements ?? []);
   const capacity = run.outcome?.capacity;
   const followed = capacity?.capacity_rps?.mean;
-  const mark =
+  const marks =
     followed === undefined
-      ? undefined
-      : { label: `follows ${leastText(capacity?.at_least)}${formatRate(followed)}`, value: followed };
+      ? []
+      : [{ label: `follows ${leastText(capacity?.at_least)}${formatRate(followed)}`, value: followed }];
   const points = (y: (one: (typeof climb)[number]) => number) =>
     climb.map((one) => ({ x: one.rate_rps, y: y(one), crossed: !one.held }));
   // A climb overshoots; drawn to its end, what is offered would leave the replies no height.
@@ -65,7 +65,7 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
               formatY={formatRate}
               height={280}
               crossed={RULE_BROKEN}
-              mark={mark}
+              marks={marks}
             />
           </div>
           <div>
@@ -78,7 +78,7 @@ export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
               formatY={formatMbps}
               height={280}
               crossed={RULE_BROKEN}
-              mark={mark}
+              marks={marks}
             />
           </div>
         </div>

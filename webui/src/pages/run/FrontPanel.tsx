@@ -23,7 +23,7 @@ export const FrontPanel = memo(function FrontPanel({ run, second, trials }: Fron
   const points = trials.flatMap(({ purpose, score, second_score }) =>
     purpose === 'search' && score !== null && second_score !== null ? [{ x: second_score, y: score }] : [],
   );
-  const curves: Curve[] = [{ label: 'trials of the search', points, style: 4, scattered: true }];
+  const curves: Curve[] = [{ label: 'trials of the search', points, style: 4, shape: 'points' }];
   if (front) {
     const members = front.members.map(({ score_mbps, second_score }) => ({ x: second_score, y: score_mbps }));
     curves.push({ label: 'the front', points: members, style: 0 });

@@ -11,12 +11,12 @@ const importance = (r_squared: number) => ({
 });
 
 it('warns of shares that come from a model which predicts little', async () => {
-  await renderInApp(<ImportancePanel importance={importance(0.08)} />);
+  await renderInApp(<ImportancePanel importance={importance(0.08)} noise={0.03} />);
   expect(screen.getByText('Take these shares with care.')).toBeVisible();
   expect(screen.getByText(/predicts 8\s% of the variance/)).toBeVisible();
 });
 
 it('does not warn where the model predicts most', async () => {
-  await renderInApp(<ImportancePanel importance={importance(0.9)} />);
+  await renderInApp(<ImportancePanel importance={importance(0.9)} noise={0.03} />);
   expect(screen.queryByText('Take these shares with care.')).toBeNull();
 });

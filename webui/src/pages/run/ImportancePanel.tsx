@@ -8,8 +8,8 @@ import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { ShareBar } from '../../components/ShareBar';
 import { cssColour, sequentialColour, textColourOn } from '../../maths/colourScale';
-import { formatCount, formatMbps, formatNumber, formatPercent } from '../../maths/format';
-import { scorePosition } from '../../maths/heatMapGrid';
+import { formatCount, formatNumber, formatPercent } from '../../maths/format';
+import { scorePosition, scoreScale } from '../../maths/scoreScale';
 import classes from './Run.module.css';
 
 /** A model that predicts less of the variance than this says little about the knobs. */
@@ -20,15 +20,15 @@ const valueText = (value: number | string) => (typeof value === 'number' ? forma
 
 const pairName = ({ knob_one, knob_two }: Interaction) => `${knob_one} with ${knob_two}`;
 
-export function ImportancePanel({ importance }: { importance: Importance }) {
-  const names = [
-    ...importance.knobs.map(({ knob }) => knob),
-    ...importance.interactions.map((pair) => pairName(pair)),
-  ];
+interface ImportancePanelProps {
+  importance: Importance;
+  /** Relative standard deviation of a single trial. */
+  noise: number | null;
+}
+
+export function ImportancePanel({ importance, noise }: ImportancePanelProps) {
   const [chosen, setChosen] = useState<string>();
-  const shown = chosen ?? names[0];
-  const knob = importance.knobs.find((one) => one.knob === shown);
-  const pair = importance.interactions.find((one) => pairName(one) === shown);
+  const pair = importance.interactions.find((one) => pairName(one) === chosen) ?? importance.interactions[0];
   return (
     <Panel
       title="Importance"
@@ -56,9 +56,13 @@ export function ImportancePanel({ importance }: { importance: Importance }) {
         </Table.Thead>
         <Table.Tbody>
           {[
-            ...importance.knobs.map(({ knob: name, share }) => ({ name, share })),
-            ...importance.interactions.map((one) => ({ name: pairName(one), share: one.share })),
-          ].map(({ name, share }) => (
+            ...importance.knobs.map(({ knob: name, share }) => ({ name, share, isPair: false })),
+            ...importance.interactions.map((one) => ({
+              name: pairName(one),
+              share: one.share,
+              isPair: true,
+            })),
+          ].map(({ name, share, isPair }) => (
             <Table.Tr key={name}>
               <Table.Td>
                 <code>{name}</code>
@@ -68,48 +72,29 @@ export function ImportancePanel({ importance }: { importance: Importance }) {
                 <ShareBar share={share} />
               </Table.Td>
               <Table.Td>
-                <Button
-                  size="compact-xs"
-                  variant={name === shown ? 'filled' : 'default'}
-                  aria-pressed={name === shown}
-                  aria-label={`Scores over ${name}`}
-                  onClick={() => setChosen(name)}
-                >
-                  Scores
-                </Button>
+                {isPair && (
+                  <Button
+                    size="compact-xs"
+                    variant={pair && name === pairName(pair) ? 'filled' : 'default'}
+                    aria-pressed={pair !== undefined && name === pairName(pair)}
+                    aria-label={`Scores over ${name}`}
+                    onClick={() => setChosen(name)}
+                  >
+                    Scores
+                  </Button>
+                )}
               </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
       </ScrollTable>
-      {knob && (
-        <div className={classes.detail}>
-          <h3 className={classes.mapTitle}>Mean score by {knob.knob}</h3>
-          <ScrollTable label={`Mean score by ${knob.knob}`}>
-            <Table.Tbody>
-              {knob.curve.map(({ value, score, spread }) => (
-                <Table.Tr key={value}>
-                  <Table.Th scope="row">{valueText(value)}</Table.Th>
-                  <Table.Td ta="right">
-                    {formatMbps(score)} ± {formatNumber(spread, 2)}
-                  </Table.Td>
-                  <Table.Td w="50%">
-                    <ShareBar share={score / Math.max(...knob.curve.map((one) => one.score))} />
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </ScrollTable>
-        </div>
-      )}
-      {pair && <PairTable pair={pair} />}
+      {pair && <PairTable pair={pair} noise={noise} />}
     </Panel>
   );
 }
 
-function PairTable({ pair }: { pair: Interaction }) {
-  const scores = pair.scores.flat();
-  const range = { low: Math.min(...scores), high: Math.max(...scores) };
+function PairTable({ pair, noise }: { pair: Interaction; noise: number | null }) {
+  const scale = scoreScale(pair.scores.flat(), noise);
   return (
     <div className={classes.detail}>
       <h3 className={classes.mapTitle}>
@@ -132,7 +117,7 @@ function PairTable({ pair }: { pair: Interaction }) {
               <Table.Th scope="row">{valueText(value)}</Table.Th>
               {pair.values_two.map((other, column) => {
                 const score = pair.scores[row]?.[column] ?? Number.NaN;
-                const colour = sequentialColour(scorePosition(score, range));
+                const colour = sequentialColour(scale ? scorePosition(score, scale) : 1);
                 return (
                   <Table.Td
                     key={other}

@@ -8,6 +8,7 @@ import { formatCount, formatMbps, formatNumber } from '../../maths/format';
 import { varyingKnobs } from '../../maths/heatMapGrid';
 import type { KnobValue } from '../../maths/knobDiff';
 import { parallelAxis } from '../../maths/parallelAxes';
+import { scorePosition, scoreScale } from '../../maths/scoreScale';
 import { freePart } from './facts';
 
 interface ParallelPanelProps {
@@ -15,6 +16,8 @@ interface ParallelPanelProps {
   trials: readonly TrialSummary[];
   /** Numbers of the trials that the filter keeps. */
   kept: ReadonlySet<number>;
+  /** Relative standard deviation of a single trial; null while it is not known. */
+  noise: number | null;
   onBrush: (knob: string, range: { low: KnobValue; high: KnobValue } | null) => void;
 }
 
@@ -23,12 +26,19 @@ const MOST_AXES = 9;
 const MOST_TABLE_ROWS = 200;
 
 /** Which values of all knobs go with high scores. */
-export const ParallelPanel = memo(function ParallelPanel({ run, trials, kept, onBrush }: ParallelPanelProps) {
+export const ParallelPanel = memo(function ParallelPanel({
+  run,
+  trials,
+  kept,
+  noise,
+  onBrush,
+}: ParallelPanelProps) {
   const search = useMemo(() => trials.filter(({ purpose }) => purpose === 'search'), [trials]);
   const { axes, lines, knobs } = useMemo(() => {
     const varying = varyingKnobs(search.map(({ configuration }) => freePart(configuration, run.space)));
     const shown = varying.slice(0, MOST_AXES);
     const scores = search.flatMap(({ score }) => (score === null ? [] : [score]));
+    const scale = scoreScale(scores, noise);
     const score = parallelAxis('score', scores.length === 0 ? [0] : scores, (value) =>
       formatNumber(Number(value)),
     );
@@ -47,10 +57,10 @@ export const ParallelPanel = memo(function ParallelPanel({ run, trials, kept, on
       lines: search.map((trial) => ({
         number: trial.number,
         values: [...shown.map((knob) => trial.configuration[knob]), trial.score],
-        colour: trial.score === null ? null : score.position(trial.score),
+        colour: trial.score === null || scale === null ? null : scorePosition(trial.score, scale),
       })),
     };
-  }, [search, run.space]);
+  }, [search, run.space, noise]);
   const drawn = useMemo(() => lines.map((line) => ({ ...line, kept: kept.has(line.number) })), [lines, kept]);
   return (
     <Panel

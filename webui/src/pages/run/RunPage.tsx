@@ -18,19 +18,22 @@ import { formatTime } from '../../maths/format';
 import { numbersIn } from '../../maths/numberList';
 import { isCapacityOnly } from '../../maths/presets';
 import { rungsOf } from '../../maths/rungs';
+import { runTitle } from '../../maths/runTitle';
 import { CapacityPanel } from './CapacityPanel';
 import { CurvesPanel } from './CurvesPanel';
 import { EventsPanel } from './EventsPanel';
 import { FrontPanel } from './FrontPanel';
 import { freeKnobs, keyTrials, toggled } from './facts';
-import { HeatMapPanel, type MapLook } from './HeatMapPanel';
+import { HistoryPanel } from './HistoryPanel';
 import { ImportancePanel } from './ImportancePanel';
+import { type MapLook, MapPanel } from './MapPanel';
 import { NotesPanel } from './NotesPanel';
 import { OutcomePanel } from './OutcomePanel';
 import { ParallelPanel } from './ParallelPanel';
 import { ProgressPanel } from './ProgressPanel';
 import classes from './Run.module.css';
 import { RunActions } from './RunActions';
+import { SlicesPanel } from './SlicesPanel';
 import { TrialsPanel } from './TrialsPanel';
 import { TroubleMessage } from './TroubleMessage';
 import { matches, parseFilter, withRange } from './trialFilter';
@@ -103,6 +106,8 @@ function Loaded({ run }: { run: RunDetail }) {
   const capacityOnly = isCapacityOnly(run);
   const underWay = progress && ladderSoFar?.trial === progress.trial ? ladderSoFar : null;
   const analysis = useAnalysis(run.id, { running: run.state === 'running', enabled: trials.isFetched });
+  const importance = analysis.data?.importance ?? null;
+  const noise = analysis.data?.noise?.share ?? null;
   const understood = (
     <Later>
       <Why run={run} analysis={analysis} />
@@ -111,7 +116,7 @@ function Loaded({ run }: { run: RunDetail }) {
   );
   return (
     <Page
-      title={`Run ${run.id}`}
+      title={runTitle(run)}
       mark={<RunStateMark state={run.state} />}
       description={descriptionOf(run)}
       actions={<RunActions key={run.id} run={run} progress={progress} />}
@@ -126,29 +131,33 @@ function Loaded({ run }: { run: RunDetail }) {
             <CapacityPanel run={run} trials={all} underWay={underWay} />
           ) : (
             <>
-              <div className={classes.charts}>
-                <HeatMapPanel
-                  run={run}
-                  trials={all}
-                  current={progress?.phase === 'searching' ? progress.configuration : null}
-                  look={axes}
-                  selected={chosen.at(-1)}
-                  onLook={look}
-                  onSelect={choose}
-                />
+              <div className={classes.halves}>
+                <HistoryPanel trials={all} standardScore={standardScore} />
                 <CurvesPanel
                   rungs={rungs}
+                  outcome={run.outcome}
                   standard={standard}
                   best={best}
                   chosen={curves}
                   underWay={underWay}
                 />
               </div>
+              <MapPanel
+                run={run}
+                trials={all}
+                current={progress?.phase === 'searching' ? progress.configuration : null}
+                look={axes}
+                selected={chosen.at(-1)}
+                noise={noise}
+                onLook={look}
+                onSelect={choose}
+              />
+              <SlicesPanel run={run} trials={all} importance={importance} />
               {run.second_objective !== null && (
                 <FrontPanel run={run} second={run.second_objective} trials={all} />
               )}
-              {analysis.data?.importance && <ImportancePanel importance={analysis.data.importance} />}
-              <ParallelPanel run={run} trials={all} kept={keptNumbers} onBrush={brush} />
+              {importance && <ImportancePanel importance={importance} noise={noise} />}
+              <ParallelPanel run={run} trials={all} kept={keptNumbers} noise={noise} onBrush={brush} />
               <TrialsPanel
                 run={run}
                 trials={all}

@@ -6,7 +6,6 @@ import { Loadable } from '../../components/Loadable';
 import { Message } from '../../components/Message';
 import { DiagnosisPanel } from './DiagnosisPanel';
 import { RanksPanel } from './RanksPanel';
-import classes from './Run.module.css';
 import { StabilityPanel } from './StabilityPanel';
 
 export function Why({ run, analysis }: { run: RunDetail; analysis: UseQueryResult<Analysis> }) {
@@ -28,11 +27,10 @@ export function HowSure({ run, analysis }: { run: RunDetail; analysis: Analysis 
   const { outcome } = run;
   const repeated = outcome?.ranking.some(({ scores_mbps }) => scores_mbps.length > 0);
   const stability = analysis?.stability;
-  if (!repeated && !stability) return null;
   return (
-    <div className={classes.sure}>
+    <>
       {outcome && repeated && <RanksPanel run={run} outcome={outcome} />}
       {stability && <StabilityPanel stability={stability} run={run} best={analysis.best} />}
-    </div>
+    </>
   );
 }

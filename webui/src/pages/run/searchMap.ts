@@ -1,4 +1,4 @@
-// Which map of the search is drawn: the trials of a level over two knobs, with as many maps as can be looked at. Pure.
+// Which grid of the search is drawn: trials over two knobs, with as many maps as can be looked at. Pure.
 
 import type { TrialSummary } from '../../api/generated';
 import {
@@ -10,7 +10,6 @@ import {
   varyingKnobs,
 } from '../../maths/heatMapGrid';
 import type { KnobValue } from '../../maths/knobDiff';
-import { searchLevel } from './facts';
 
 /** Values of `by` besides the names of knobs: one map, or one for each combination of the other knobs. */
 export const TOGETHER = '*';
@@ -28,7 +27,7 @@ interface SearchMapInput {
   axes: { x: string; y: string };
   free: readonly string[];
   by: string | undefined;
-  level: number | undefined;
+  noise: number | null;
 }
 
 export interface SearchMap {
@@ -42,17 +41,13 @@ export interface SearchMap {
   by: string;
   /** What `by` can be. */
   choices: string[];
-  /** The levels of the search that have trials, from 1. */
-  levels: number[];
   /** Where a configuration lies. */
   place: (configuration: Configuration) => { x: KnobValue; y: KnobValue };
 }
 
-export function searchMap({ trials, current, axes, free, by, level }: SearchMapInput): SearchMap {
-  const levels = [...new Set(trials.map(searchLevel))].sort((a, b) => a - b);
-  const shown = level === undefined ? trials : trials.filter((trial) => searchLevel(trial) === level);
+export function searchMap({ trials, current, axes, free, by, noise }: SearchMapInput): SearchMap {
   const others = free.filter((name) => name !== axes.x && name !== axes.y);
-  const configurations = [...shown.map(({ configuration }) => configuration), ...(current ? [current] : [])];
+  const configurations = [...trials.map(({ configuration }) => configuration), ...(current ? [current] : [])];
   const varying = varyingKnobs(configurations.map((configuration) => panelLabel(configuration, others)));
   const combinations = new Set(
     configurations.map((configuration) => JSON.stringify(panelLabel(configuration, varying))),
@@ -79,12 +74,13 @@ export function searchMap({ trials, current, axes, free, by, level }: SearchMapI
   });
   const best = xBins !== null || yBins !== null || panelKnobs.length < varying.length;
   const grid = heatMapGrid(
-    shown.map((trial) => ({ ...trial, configuration: moved(trial.configuration) })),
+    trials.map((trial) => ({ ...trial, configuration: moved(trial.configuration) })),
     axes.x,
     axes.y,
     panelKnobs,
     current && moved(current),
     best ? 'best' : 'mean',
+    noise,
   );
   return {
     grid,
@@ -94,7 +90,6 @@ export function searchMap({ trials, current, axes, free, by, level }: SearchMapI
     best,
     by: varying.length === 1 && chosen === EACH ? (varying[0] as string) : chosen,
     choices,
-    levels,
     place: (configuration) => {
       const at = moved(configuration);
       return { x: at[axes.x] ?? '', y: at[axes.y] ?? '' };
