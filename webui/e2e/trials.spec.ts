@@ -3,8 +3,9 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import AxeBuilder from '@axe-core/playwright';
 import { type Export, finishedRun, get, type Run } from './api';
-import { expect, inspect, test } from './fixtures';
+import { expect, inspect, SCREENSHOTS, test } from './fixtures';
 
 const PYTHON = resolve(import.meta.dirname, '../../.venv/bin/python');
 
@@ -178,6 +179,28 @@ test('every exported file is copied and downloaded as it is, alone and in one ar
   const archive = await (await downloading).path();
   const names = execFileSync(PYTHON, ['-m', 'zipfile', '-l', archive], { encoding: 'utf8' });
   for (const { file_name } of exports) expect(names).toContain(file_name);
+});
+
+test.describe('the report of a run', () => {
+  test.use({ expected: [/^request to file:/] });
+
+  test('is one file that shows its figures without a network', async ({ page, request, context }) => {
+    const { id } = await finishedRun(request);
+    await page.goto(`/runs/${id}`);
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Report' }).click();
+    const download = await downloading;
+    expect(download.suggestedFilename()).toBe(`trimtab-run-${id}.html`);
+    const file = resolve(SCREENSHOTS, '../report.html');
+    await download.saveAs(file);
+    await context.setOffline(true);
+    await page.goto(`file://${file}`);
+    await expect(page.getByRole('heading', { name: 'Outcome' })).toBeVisible();
+    expect(await page.getByRole('img').count()).toBeGreaterThan(1);
+    await page.screenshot({ path: `${SCREENSHOTS}/report.png`, fullPage: true });
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map((violation) => violation.id)).toEqual([]);
+  });
 });
 
 test('the palette and its keys do what the buttons of a page do', async ({ page, request }) => {

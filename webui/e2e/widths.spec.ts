@@ -8,7 +8,7 @@ const WIDTHS = { narrow: { width: 360, height: 740 }, wide: { width: 3840, heigh
 for (const [name, viewport] of Object.entries(WIDTHS)) {
   test(`every page fits a screen ${viewport.width} pixels wide`, async ({ page, request }) => {
     const { id } = await finishedRun(request);
-    const longest = { tags: ['w'.repeat(40), 'two words'], notes: 'm'.repeat(2000) };
+    const longest = { name: 'n'.repeat(80), tags: ['w'.repeat(40), 'two words'], notes: 'm'.repeat(2000) };
     expect((await request.patch(`/api/v1/runs/${id}`, { data: longest, maxRetries: 2 })).ok()).toBe(true);
     await page.setViewportSize(viewport);
     const run = `/runs/${id}`;
@@ -24,5 +24,9 @@ for (const [name, viewport] of Object.entries(WIDTHS)) {
       });
       expect.soft(overflow, `${path} is wider than the screen`).toBeLessThanOrEqual(0);
     }
+    // The other tests look for the run without a name.
+    expect((await request.patch(`/api/v1/runs/${id}`, { data: { name: '' }, maxRetries: 2 })).ok()).toBe(
+      true,
+    );
   });
 }

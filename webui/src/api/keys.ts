@@ -7,7 +7,7 @@ export const keys = {
   space: (target: string) => ['space', target] as const,
   estimate: (body: unknown) => ['estimate', body] as const,
   runLists: ['runs'] as const,
-  runs: (limit: number, offset: number) => ['runs', limit, offset] as const,
+  runs: (limit: number, offset: number, archived: boolean) => ['runs', limit, offset, archived] as const,
   run: (id: number) => ['run', id] as const,
   trials: (id: number) => ['run', id, 'trials'] as const,
   trial: (id: number, number: number) => ['run', id, 'trial', number] as const,

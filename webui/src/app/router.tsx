@@ -55,8 +55,11 @@ const tuneRoute = createRoute({
 const runsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/runs',
-  validateSearch: (search: Record<string, unknown>): { page?: number | undefined } => ({
+  validateSearch: (
+    search: Record<string, unknown>,
+  ): { page?: number | undefined; archived?: boolean | undefined } => ({
     page: wholeFrom(2, search.page),
+    archived: search.archived === true || undefined,
   }),
   component: lazyRouteComponent(() => import('../pages/runs/RunsPage'), 'RunsPage'),
 });

@@ -6,6 +6,13 @@ import { RunTable } from './RunTable';
 
 const gain = { gain: 0.057, low: 0.055, high: 0.059, significant: true, blocks: 6, confidence: 1 - 0.05 / 3 };
 
+it('a run is called by its name, and one from the archive is marked', async () => {
+  await renderInApp(<RunTable runs={[run({ id: 5, name: 'before the upgrade', archived: true }), run()]} />);
+  const [, first, second] = screen.getAllByRole('row');
+  expect(first).toHaveTextContent(/^Run 5before the upgradearchived/);
+  expect(second).toHaveTextContent(/^Run 7core/);
+});
+
 it('a gain has its interval and how sure that is; a run that ended without one says so', async () => {
   await renderInApp(
     <RunTable

@@ -44,6 +44,8 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
                 <TextLink to="/runs/$id" params={{ id: run.id }} fw={600} className={classes.run}>
                   Run {run.id}
                 </TextLink>
+                {run.name !== '' && <span className={classes.name}>{run.name}</span>}
+                {run.archived && <span className={classes.archived}>archived</span>}
               </Table.Td>
               <Table.Td>
                 {run.target} · {run.workload} · {run.preset}

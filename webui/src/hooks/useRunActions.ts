@@ -56,17 +56,21 @@ export function useStartAndWatch() {
 }
 
 /** What a user has written about a run. */
-export type Written = Pick<RunDetail, 'notes' | 'tags'>;
+export type Written = Pick<RunDetail, 'name' | 'notes' | 'tags'>;
 
 export const sameWords = (a: Written, b: Written): boolean =>
-  a.notes === b.notes && a.tags.join('\n') === b.tags.join('\n');
+  a.name === b.name && a.notes === b.notes && a.tags.join('\n') === b.tags.join('\n');
 
-/** Replaces the notes and tags of a run; fails when they are no longer `known`, and has what they are read. */
+/** Puts a run into the archive, or takes it back out. */
+export const useArchiveRun = (id: number) =>
+  useRunMutation((archived: boolean) => call(noteRun({ path: { run_id: id }, body: { archived } })));
+
+/** Replaces the name, notes and tags of a run; fails when they are no longer `known`, and has what they are read. */
 export function useNoteRun(id: number) {
   const client = useQueryClient();
   return useRunMutation(async ({ known, ...body }: Written & { known: Written }) => {
-    const { notes, tags } = await client.fetchQuery({ ...runQuery(id), staleTime: 0 });
-    if (!sameWords({ notes, tags }, known)) throw new Error('The notes have been changed meanwhile.');
+    const { name, notes, tags } = await client.fetchQuery({ ...runQuery(id), staleTime: 0 });
+    if (!sameWords({ name, notes, tags }, known)) throw new Error('The notes have been changed meanwhile.');
     return call(noteRun({ path: { run_id: id }, body }));
   });
 }

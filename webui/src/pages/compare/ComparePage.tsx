@@ -14,6 +14,7 @@ import { useRuns } from '../../hooks/useRuns';
 import { formatMbps } from '../../maths/format';
 import { type NumberListText, numbersIn, textOf } from '../../maths/numberList';
 import { rungsOf } from '../../maths/rungs';
+import { runTitle } from '../../maths/runTitle';
 import { ArchitecturesPanel } from './ArchitecturesPanel';
 import classes from './Compare.module.css';
 import { DifferencesTable } from './DifferencesTable';
@@ -26,7 +27,7 @@ const OFFERED_RUNS = 200;
 export function ComparePage() {
   const { runs: text, all = false } = route.useSearch();
   const navigate = route.useNavigate();
-  const known = useRuns(OFFERED_RUNS);
+  const known = useRuns(OFFERED_RUNS, 0, true);
   const chosen = numbersIn(text);
   const comparison = useCompare(chosen);
   const look = (change: { runs?: NumberListText; all?: boolean | undefined }) =>
@@ -62,7 +63,7 @@ export function ComparePage() {
               value={chosen.map(String)}
               data={runs.map((run) => ({
                 value: String(run.id),
-                label: [`Run ${run.id}`, run.target, run.workload, run.preset, ...run.tags].join(' · '),
+                label: [runTitle(run), run.target, run.workload, run.preset, ...run.tags].join(' · '),
               }))}
               onChange={(values) => look({ runs: textOf(values.map(Number)) })}
             />

@@ -46,6 +46,14 @@ it('saves what was written', async () => {
   expect(stored.notes).toBe('mine, and more');
 });
 
+it('gives the run a name', async () => {
+  await open();
+  await userEvent.type(screen.getByRole('textbox', { name: 'Name' }), 'before the upgrade');
+  await save();
+  expect(await screen.findByText('Saved.')).toBeVisible();
+  expect([stored.name, stored.notes]).toEqual(['before the upgrade', 'mine']);
+});
+
 it('does not overwrite what somebody else has written meanwhile, unless told to', async () => {
   const { field } = await open('theirs');
   await userEvent.type(field, ', and more');

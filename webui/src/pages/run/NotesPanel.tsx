@@ -1,7 +1,7 @@
-// What its user has written about a run: a text, and words to find it again. Where somebody else has written meanwhile,
+// What its user has written about a run: its name, a text, and words to find it again. Where somebody else has written meanwhile,
 // nothing is overwritten before its user has seen that.
 
-import { Button, TagsInput, Textarea } from '@mantine/core';
+import { Button, TagsInput, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { RunDetail } from '../../api/generated';
 import { Message } from '../../components/Message';
@@ -9,8 +9,8 @@ import { Panel } from '../../components/Panel';
 import { sameWords, useNoteRun, type Written } from '../../hooks/useRunActions';
 import classes from './Run.module.css';
 
-export function NotesPanel({ run: { id, notes, tags } }: { run: RunDetail }) {
-  const stored: Written = { notes, tags };
+export function NotesPanel({ run: { id, name, notes, tags } }: { run: RunDetail }) {
+  const stored: Written = { name, notes, tags };
   /** What the form began with. */
   const [known, setKnown] = useState(stored);
   const [form, setForm] = useState(stored);
@@ -27,7 +27,7 @@ export function NotesPanel({ run: { id, notes, tags } }: { run: RunDetail }) {
     setForm(stored);
   }
   return (
-    <Panel title="Notes">
+    <Panel title="Name and notes">
       <form
         className={classes.notes}
         onSubmit={(event) => {
@@ -35,6 +35,12 @@ export function NotesPanel({ run: { id, notes, tags } }: { run: RunDetail }) {
           save.mutate({ ...form, known });
         }}
       >
+        <TextInput
+          label="Name"
+          maxLength={80}
+          value={form.name}
+          onChange={(event) => setForm({ ...form, name: event.currentTarget.value })}
+        />
         <TagsInput
           label="Tags"
           placeholder={form.tags.length === 0 ? 'Write a word and press Enter' : ''}
@@ -79,7 +85,7 @@ export function NotesPanel({ run: { id, notes, tags } }: { run: RunDetail }) {
 }
 
 function Newer(props: { stored: Written; onTheirs: () => void; onMine: () => void }) {
-  const { notes, tags } = props.stored;
+  const { name, notes, tags } = props.stored;
   return (
     <Message
       tone="bad"
@@ -95,7 +101,7 @@ function Newer(props: { stored: Written; onTheirs: () => void; onMine: () => voi
         </Button.Group>
       }
     >
-      {[tags.join(', '), notes].filter(Boolean).join(': ') || 'They are empty now.'}
+      {[name, tags.join(', '), notes].filter(Boolean).join(': ') || 'They are empty now.'}
     </Message>
   );
 }

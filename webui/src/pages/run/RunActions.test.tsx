@@ -60,9 +60,9 @@ it('says what has changed since the run began, and resumes all the same when tol
   expect(asked).toEqual(['false', 'true']);
 });
 
-it('has neither for a finished run, only the way to its exports', async () => {
+it('has neither for a finished run, only the archive and the way to its exports', async () => {
   await renderInApp(<RunActions run={run({ state: 'finished' })} progress={null} />);
-  expect(screen.queryAllByRole('button')).toEqual([]);
+  expect(screen.getAllByRole('button').map(({ textContent }) => textContent)).toEqual(['Archive']);
   expect(screen.getByRole('link', { name: 'Exports' })).toHaveAttribute('href', '/runs/7/export');
 });
 
@@ -117,4 +117,30 @@ it('says why a paused run does not go on', async () => {
   await renderInApp(<RunActions run={run()} progress={progress({ pause: 'yes' })} />);
   await userEvent.click(screen.getByRole('button', { name: 'Resume' }));
   expect(await screen.findByRole('alert')).toHaveTextContent('the database takes no record');
+});
+
+it('puts a run that has ended into the archive, and takes it back out', async () => {
+  const asked: unknown[] = [];
+  api.use(
+    http.patch(url('/runs/7'), async ({ request }) => {
+      asked.push(await request.json());
+      return HttpResponse.json(run({ state: 'finished', archived: true }));
+    }),
+  );
+  await renderInApp(<RunActions run={run({ state: 'finished' })} progress={null} />);
+  await userEvent.click(screen.getByRole('button', { name: 'Archive' }));
+  await waitFor(() => expect(asked).toEqual([{ archived: true }]));
+  cleanup();
+  await renderInApp(<RunActions run={run({ state: 'finished', archived: true })} progress={null} />);
+  await userEvent.click(screen.getByRole('button', { name: 'Take out of the archive' }));
+  await waitFor(() => expect(asked).toEqual([{ archived: true }, { archived: false }]));
+});
+
+it('has the report of a run that has ended, and of no other', async () => {
+  await renderInApp(<RunActions run={run({ state: 'finished' })} progress={null} />);
+  expect(screen.getByRole('link', { name: 'Report' })).toHaveAttribute('href', '/api/v1/runs/7/report.html');
+  cleanup();
+  await renderInApp(<RunActions run={run()} progress={null} />);
+  expect(screen.queryByRole('link', { name: 'Report' })).toBeNull();
+  expect(screen.queryByRole('button', { name: 'Archive' })).toBeNull();
 });

@@ -1,5 +1,8 @@
 import { Button } from '@mantine/core';
 import {
+  IconArchive,
+  IconArchiveOff,
+  IconFileDescription,
   IconFileExport,
   IconPlayerPauseFilled,
   IconPlayerPlayFilled,
@@ -11,7 +14,7 @@ import { useActions } from '../../actions/ActionsProvider';
 import { ApiError } from '../../api/call';
 import type { Progress, RunDetail } from '../../api/generated';
 import { LinkButton } from '../../components/links';
-import { useRunControl } from '../../hooks/useRunActions';
+import { useArchiveRun, useRunControl } from '../../hooks/useRunActions';
 import { isCapacityOnly } from '../../maths/presets';
 import classes from './RunActions.module.css';
 
@@ -25,8 +28,14 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
   const paused = run.state === 'running' && progress !== null && progress.pause !== 'no';
   const { state } = run;
   const { pause, stop, resume, stopping, error } = useRunControl(run, paused);
+  const archive = useArchiveRun(run.id);
+  const shelve = {
+    title: run.archived ? 'Take out of the archive' : 'Archive',
+    run: () => archive.mutate(!run.archived),
+  };
   const navigate = useNavigate();
   const searches = !isCapacityOnly(run);
+  const failure = error ?? archive.error;
   useActions([
     ...(state === 'running' && !paused ? [{ title: `Pause run ${run.id}`, keys: 'p', run: pause.ask }] : []),
     ...(state === 'running' ? [{ title: `Stop run ${run.id}`, run: stop.ask }] : []),
@@ -40,6 +49,7 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
             title: `Tune again as in run ${run.id}`,
             run: () => void navigate({ to: '/tune', search: { like: run.id } }),
           },
+          shelve,
         ]),
     ...(searches
       ? [
@@ -99,6 +109,29 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
           Tune again
         </LinkButton>
       )}
+      {state !== 'running' && (
+        <Button
+          variant="default"
+          leftSection={
+            run.archived ? <IconArchiveOff size={16} aria-hidden /> : <IconArchive size={16} aria-hidden />
+          }
+          loading={archive.isPending}
+          onClick={shelve.run}
+        >
+          {shelve.title}
+        </Button>
+      )}
+      {state !== 'running' && (
+        <Button
+          component="a"
+          href={`/api/v1/runs/${run.id}/report.html`}
+          download
+          variant="default"
+          leftSection={<IconFileDescription size={16} aria-hidden />}
+        >
+          Report
+        </Button>
+      )}
       {searches && (
         <LinkButton
           to="/runs/$id/export"
@@ -109,9 +142,9 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
           Exports
         </LinkButton>
       )}
-      {error && (
+      {failure && (
         <p role="alert" className={classes.error}>
-          {error.message}
+          {failure.message}
         </p>
       )}
       {error instanceof ApiError && error.code === CHANGED && (

@@ -1,4 +1,4 @@
-import { Pagination } from '@mantine/core';
+import { Pagination, Switch } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { Loadable } from '../../components/Loadable';
 import { LinkButton } from '../../components/links';
@@ -12,16 +12,28 @@ import { formatCount } from '../../maths/format';
 const RUNS_PER_PAGE = 25;
 const route = getRouteApi('/runs');
 
-/** Every run there has been on this host. */
+/** The runs there have been, without those in the archive unless they are asked for. */
 export function RunsPage() {
-  const { page = 1 } = route.useSearch();
+  const { page = 1, archived = false } = route.useSearch();
   const navigate = route.useNavigate();
-  const runs = useRuns(RUNS_PER_PAGE, (page - 1) * RUNS_PER_PAGE);
+  const runs = useRuns(RUNS_PER_PAGE, (page - 1) * RUNS_PER_PAGE, archived);
+  const look = (page: number, archived: boolean) =>
+    navigate({ search: { ...(page > 1 ? { page } : {}), ...(archived ? { archived } : {}) } });
   return (
     <Page
       title="Runs"
       description="Every tuning run, newest first."
-      actions={<LinkButton to="/tune">New run</LinkButton>}
+      actions={
+        <>
+          <Switch
+            size="sm"
+            label="Also archived ones"
+            checked={archived}
+            onChange={(event) => look(1, event.currentTarget.checked)}
+          />
+          <LinkButton to="/tune">New run</LinkButton>
+        </>
+      }
     >
       <Loadable query={runs} what="The runs" height={320}>
         {({ runs: rows, total }) =>
@@ -39,7 +51,7 @@ export function RunsPage() {
                   size="sm"
                   value={page}
                   total={Math.ceil(total / RUNS_PER_PAGE)}
-                  onChange={(next) => navigate({ search: next > 1 ? { page: next } : {} })}
+                  onChange={(next) => look(next, archived)}
                   getControlProps={(control) => ({ 'aria-label': `${control} page` })}
                 />
               )}
