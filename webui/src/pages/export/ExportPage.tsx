@@ -12,6 +12,7 @@ import { LinkButton } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Page } from '../../components/Page';
 import { Panel } from '../../components/Panel';
+import { ScrollTable } from '../../components/ScrollTable';
 import { useExports } from '../../hooks/useExports';
 import { useRun } from '../../hooks/useRun';
 import type { Configuration } from '../../maths/heatMapGrid';
@@ -86,7 +87,7 @@ function Differences({ base, best }: { base: Configuration; best: Configuration 
       {changes.length === 0 ? (
         <Message title="None: nothing was shown to be better than the default." />
       ) : (
-        <Table fz="sm" verticalSpacing={6} w="auto">
+        <ScrollTable label="Differences from the default">
           <Table.Thead>
             <Table.Tr>
               <Table.Th>Knob</Table.Th>
@@ -109,7 +110,7 @@ function Differences({ base, best }: { base: Configuration; best: Configuration 
               </Table.Tr>
             ))}
           </Table.Tbody>
-        </Table>
+        </ScrollTable>
       )}
     </Panel>
   );
