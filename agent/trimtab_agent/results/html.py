@@ -36,7 +36,7 @@ STYLE = """
 body { margin: 0 auto; padding: 1.5rem 1rem 3rem; max-width: 62rem; background: var(--back);
   color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.5rem; } h2 { margin-top: 2rem; font-size: 1.125rem; }
-h1, p, td, th { overflow-wrap: anywhere; }
+h1, p { overflow-wrap: anywhere; } td, th { overflow-wrap: break-word; }
 div.scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .875rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .25rem .625rem; border-bottom: 1px solid var(--line); text-align: left;
