@@ -21,10 +21,10 @@ def compared(gain, *, at_least):
 @pytest.mark.parametrize(
     ("gain", "at_least", "said"),
     [
-        (0.1, True, "at least 10% more"),
-        (-0.09, True, "at most 9% less"),
-        (-0.09, False, ": 9% less"),
-        (0.1, False, ": 10% more"),
+        (0.1, True, "at least 10 % more"),
+        (-0.09, True, "at most 9 % less"),
+        (-0.09, False, ": 9 % less"),
+        (0.1, False, ": 10 % more"),
         (11.0, True, "at least 12 times as much"),
     ],
 )

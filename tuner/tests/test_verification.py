@@ -76,7 +76,7 @@ def test_failed_requests_have_a_rule_of_their_own():
 def test_server_that_reads_nothing_fails():
     """No request read although some were asked: not fair but dead."""
     verification = verify([measured(size_class(102, 0, before=50))], PLAIN)
-    assert verification.sentence(Clients()) == "At 1000 requests/s, the server read none of 50 requests."
+    assert verification.sentence(Clients()) == "At 1,000 requests/s, the server read none of 50 requests."
 
 
 def test_in_a_closed_loop_the_sentence_is_of_connections():
@@ -98,7 +98,7 @@ def test_every_rate_must_pass():
     assert not verification.verified
     assert {8000.0} == {violation.rate_rps for violation in verification.violations}
     assert verification.sentence(Clients()) == (
-        "At 8000 requests/s, 5.20 % of the requests for files of 921600 B (52 of 1000) timed out after "
+        "At 8,000 requests/s, 5.20 % of the requests for files of 921600 B (52 of 1000) timed out after "
         "the server had read them; the rule file-size allows 2.00 %. (1 more violation.)"
     )
 

@@ -52,10 +52,11 @@ def _gain(gain: Gain, *, at_least: bool) -> str:
     if gain.gain > MANY_TIMES:
         return f"{'at least ' * at_least}{1 + gain.gain:,.0f} times as much"
     bound, sign = ("at least ", "more") if gain.gain >= 0 else ("at most ", "less")
-    percent = f"{bound * at_least}{abs(gain.gain):.0%} {sign}"
+    percent = f"{bound * at_least}{100 * abs(gain.gain):.0f} % {sign}"
     if gain.low is None or gain.high is None:
         return percent
-    return f"{percent} ({gain.confidence:.0%} interval {gain.low:+.0%} to {gain.high:+.0%})"
+    interval = f"{100 * gain.low:+.0f} to {100 * gain.high:+.0f} %"
+    return f"{percent} ({100 * gain.confidence:.3g} % interval {interval})"
 
 
 _Cost = tuple[str, float, str, Figure | None, Figure | None]
@@ -98,7 +99,7 @@ def _cells(own: Performance) -> list[str]:
     return [
         "none" if own.capacity_rps is None else least + _figure(own.capacity_rps, 1, "{:,.0f}"),
         _figure(own.capacity_mbps, 1, "{:,.0f}"),
-        "" if gain is None else f"{least}{gain.gain:+.0%}",
+        "" if gain is None else f"{least}{100 * gain.gain:+.0f} %",
         *(_figure(tail, 1e-3, "{:.3g}") for tail in (own.p50_us, own.p99_us, own.p999_us)),
         _figure(own.cpu_s_per_1000_requests, 1e3, "{:.3g}"),
         _figure(own.memory_bytes, 1e-6, "{:.3g}"),

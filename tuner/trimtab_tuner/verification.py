@@ -67,7 +67,7 @@ class Violation(Frozen):
     limit: float
 
     def sentence(self, clients: Clients) -> str:
-        """For instance `At 8000 requests/s, 4.2 % of the requests for files of 921600 B timed out: …`."""
+        """For instance `At 8,000 requests/s, 4.2 % of the requests for files of 921600 B timed out: …`."""
         at = clients.level(self.rate_rps)
         if self.rule == "nothing-read":
             return f"At {at}, the server read none of {counted(self.requests, 'request')}."

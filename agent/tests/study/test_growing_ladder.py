@@ -199,7 +199,7 @@ def test_rule_that_broke_at_a_rung_counts_when_the_rung_belongs_to_the_ladder(hi
     history.grow(recorded(history, 2, 2600, BEYOND), score_of)
     one = History(history._repository, 1).trials[0]
     assert (one.verdict, one.score) == (Verdict.FAILED_VERIFICATION, None)
-    assert one.reason == "At 2500 requests/s, to which the ladder has grown, it broke a rule."
+    assert one.reason == "At 2,500 requests/s, to which the ladder has grown, it broke a rule."
 
 
 def test_cost_stays_what_it_was_when_the_ladder_grows_after_a_resume(history):

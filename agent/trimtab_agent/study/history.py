@@ -224,7 +224,7 @@ class History:
         measured = self._measured[trial.number]
         broken = [m.rate_rps for m in measured if m.rate_rps in self.ladder and not m.held]
         if broken:
-            reason = f"At {broken[0]:.0f} requests/s, to which the ladder has grown, it broke a rule."
+            reason = f"At {broken[0]:,.0f} requests/s, to which the ladder has grown, it broke a rule."
             return replace(trial, verdict=Verdict.FAILED_VERIFICATION, reason=reason, **vars(Scores()))
         scores = scores_of(trial.verdict, measured, ladder=self.ladder)
         # A cost such as memory is not a matter of the ladder, nor of what curves show.

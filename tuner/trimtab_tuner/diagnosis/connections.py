@@ -150,7 +150,8 @@ def accept_queue_overflow(run: RunEvidence) -> Finding | None:
         run.best,
         rate,
         sentence=(
-            f"The accept queue overflowed {overflows:.0f} times a second; {opens:.0f} connections were taken."
+            f"The accept queue overflowed {overflows:,.0f} times a second; "
+            f"{opens:,.0f} connections were taken."
         ),
         facts={"listen overflows": (overflows, "1/s"), "connections accepted": (opens, "1/s")},
         chart=over_rates(

@@ -58,4 +58,4 @@ class Clients(Frozen):
     def level(self, *numbers: float) -> str:
         """A rung of the ladder in words, or all of them."""
         unit = "connection" if self.loop == "closed" and numbers == (1,) else self.level_unit
-        return f"{', '.join(f'{number:.0f}' for number in numbers)} {unit}"
+        return f"{', '.join(f'{number:,.0f}' for number in numbers)} {unit}"

@@ -121,6 +121,7 @@ it.each([
   [2048, 'By', '2.00\u00a0KiB'],
   [0.4, 'requests/s', '0.4\u00a0req/s'],
   [3, 'tasks', '3.00\u00a0tasks'],
+  [1363, '1/s', '1\u202f363\u00a0/s'],
   [3, '', '3.00'],
 ])('%s with the unit %s is %s', (value, unit, text) => {
   expect(formatUnit(value, unit)).toBe(text);

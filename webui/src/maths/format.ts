@@ -46,6 +46,7 @@ export function formatUnit(value: number, unit: string): string {
   if (unit === 'B' || unit === 'By') return formatBytes(value);
   if (unit === 'us' || unit === 'µs') return formatMicroseconds(value);
   if (unit === 'requests/s') return formatRate(value);
+  if (unit === '1/s') return `${formatNumber(value)}\u00a0/s`;
   if (unit === 'connections') return formatConnections(value);
   return `${formatNumber(value)}\u00a0${unit}`.trimEnd();
 }
