@@ -18,6 +18,7 @@ from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import space_of
 from trimtab_tuner.understanding.analysis import Analysis
+from trimtab_tuner.understanding.importance import Importance
 from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.parameters import clients_of, conditions_of, workload_label
@@ -142,23 +143,31 @@ def _understood(analysis: Analysis) -> Iterator[Block]:
     """Importance, interaction and stability, as far as there are any."""
     if analysis.importance is not None:
         yield Heading("Importance")
-        yield Rows(
-            ("knob", "share of the variance"),
-            [(knob.knob, f"{knob.share:.0%}") for knob in analysis.importance.knobs]
-            + [
-                (f"{p.knob_one} and {p.knob_two} together", f"{p.share:.0%}")
-                for p in analysis.importance.interactions
-            ],
-        )
-        yield Paragraph(
-            f"From {analysis.importance.trials} verified trials; R² of cross-validation "
-            f"{analysis.importance.r_squared:.2f}."
-        )
+        yield from _importance(analysis.importance)
     if analysis.stability is not None:
         yield Heading("Stability")
         yield Paragraph(analysis.stability.sentence)
     for note in analysis.notes:
         yield Paragraph(note)
+
+
+def _importance(importance: Importance) -> Iterator[Block]:
+    """Which knob explains how much, as far as the model behind it can be believed."""
+    if importance.r_squared <= 0:
+        yield Paragraph(
+            f"Not known: after {importance.trials} verified trials no model of the knobs predicts others "
+            "better than their mean does."
+        )
+        return
+    yield Rows(
+        ("knob", "share of the variance"),
+        [(knob.knob, f"{knob.share:.0%}") for knob in importance.knobs]
+        + [(f"{p.knob_one} and {p.knob_two} together", f"{p.share:.0%}") for p in importance.interactions],
+    )
+    yield Paragraph(
+        f"From {importance.trials} verified trials; the model behind it predicts "
+        f"{importance.r_squared:.0%} of the variance of trials it has not seen."
+    )
 
 
 def _facts(

@@ -15,7 +15,7 @@ from trimtab_tuner.targets.placement import REPLICA_PLACEMENT, REPLICAS
 from trimtab_tuner.workloads.definition import Definition
 from trimtab_tuner.workloads.links import Link
 
-from trimtab_agent.errors import SpecError
+from trimtab_agent.errors import BinaryMissing, SpecError
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.processes.programs import require_built, server_program, version_of
 from trimtab_agent.station.server.php_pool import php_program
@@ -38,6 +38,15 @@ def require(agent: AgentSettings, target: Target, workload: Definition) -> str:
 def version_of_target(target: Target, httpd: Path) -> str:
     """The version of the server's program; `httpd` is ours. Raises BinaryMissing."""
     return version_of(target, server_program(target, httpd))
+
+
+def missing_program(target: Target, httpd: Path) -> str:
+    """What to do before the target can be tuned here; empty where its server is here. `httpd` is ours."""
+    try:
+        server_program(target, httpd)
+    except BinaryMissing as error:
+        return error.sentence
+    return ""
 
 
 def refuse_unanswerable(target: Target, workload: Definition) -> None:

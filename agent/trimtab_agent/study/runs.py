@@ -38,7 +38,6 @@ from trimtab_tuner.workloads.parameters import recorded_parameters
 
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.errors import (
-    BinaryMissing,
     HostError,
     RunNotResumable,
     RunNotRunning,
@@ -52,8 +51,7 @@ from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.deleting import delete_run
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.station.processes.programs import server_program
-from trimtab_agent.station.requirements import require
+from trimtab_agent.station.requirements import missing_program, require
 from trimtab_agent.station.station import Station
 from trimtab_agent.study.specification import Plan, RunSpec, check
 from trimtab_agent.study.study import RunEnd, Study, found_so_far
@@ -208,11 +206,7 @@ class RunService:
 
     def missing(self, target: Target) -> str:
         """What to do before the target can be tuned here; "" where its server is here."""
-        try:
-            server_program(target, self._settings.httpd_path)
-        except BinaryMissing as error:
-            return error.sentence
-        return ""
+        return missing_program(target, self._settings.httpd_path)
 
     def _checked(self, spec: RunSpec) -> Plan:
         return check(spec, self.paths.workloads, cpus=len(self._layout.server))
