@@ -9,12 +9,12 @@ import classes from './HomePage.module.css';
 
 /** What came out of the newest run, and what can be done with it. */
 export function LastRun({ run }: { run: RunSummary }) {
-  const { id, target, workload, state, started_at } = run;
+  const { id, name, target, workload, state, started_at } = run;
   const { data } = useRun(id);
   const said = data?.outcome?.sentence || data?.error;
   return (
     <Panel
-      title={`Run ${id}: ${target} under ${workload}`}
+      title={`Run ${id}${name && `, ${name}`}: ${target} under ${workload}`}
       description={
         <>
           <RunStateMark state={state} /> · started {formatTime(started_at)}
