@@ -57,7 +57,7 @@ test.describe('a page whose daemon', () => {
     await setUpTinyRun(page, 40);
     const id = await startRun(page);
     const progress = page.getByRole('progressbar', { name: /Progress of the run/ });
-    const map = page.getByRole('img', { name: /^Map of scores .*: [1-9]\d* cells/ }).first();
+    const map = page.getByRole('img', { name: /^Map of scores .*: [1-9]\d* (cells|configurations)/ }).first();
     await expect(map).toBeVisible({ timeout: 60_000 });
     await daemon.end('SIGKILL');
     await expect(lostBanner(page)).toBeVisible();
