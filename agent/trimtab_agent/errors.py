@@ -53,6 +53,7 @@ class RunConflict(TrimtabError):
         holder = f" ({', '.join(told)})" if told else ""
         super().__init__(f"{name} is running on this machine{holder}; stop it or wait until it has ended")
         self.run_id = run_id
+        self.holder_var = holder_var
 
 
 class RunNotRunning(TrimtabError):

@@ -2,8 +2,7 @@
 harmful one is.
 
 Beside it stands what most canary tools do in effect: a t-test of the same differences after every period.
-TRIMTAB_EPISODES in the environment sets how many episodes of equal candidates there are (2000); a harmful
-candidate gets a fiftieth of that.
+TRIMTAB_EPISODES in the environment sets how many episodes of equal candidates there are (2000).
 """
 
 import math
@@ -17,8 +16,10 @@ from trimtab_tuner.live.episode import Action, Decision, Episode, Rules
 from trimtab_tuner.live.observed import ArmPeriod, cost_difference
 
 EPISODES = int(os.environ.get("TRIMTAB_EPISODES", "2000"))
+HARMFUL = 40
 PERIOD_S = 0.5
 FIRST_TEST = 10
+LASTING = (0.0, 0.005, 0.01)
 HARMS: dict[str, dict[str, float]] = {
     "twice the CPU time per request": {"cost": 2.0},
     "twice the service time": {"time": 2.0},
@@ -50,10 +51,10 @@ class RepeatedTest:
             self.decided = "harm" if mean > 0 else "gain"
 
 
-def episode(seed: int, **candidate: float) -> tuple[Decision, int, str]:
+def episode(seed: int, *, lasting: float = 0.0, **candidate: float) -> tuple[Decision, int, str]:
     """The decision that ended an episode, after how many periods, and what the repeated test decided."""
     judged, beside = Episode(Rules()), RepeatedTest()
-    for number, arms in enumerate(Traffic(seed).periods(judged, **candidate), 1):
+    for number, arms in enumerate(Traffic(seed, lasting=lasting).periods(judged, **candidate), 1):
         decision = judged.told(*arms)
         beside.tell(*arms[1:])
         if decision.action not in (Action.GO_ON, Action.NEXT_STEP):
@@ -63,26 +64,26 @@ def episode(seed: int, **candidate: float) -> tuple[Decision, int, str]:
 
 def main() -> None:
     """Prints the tables."""
-    ends = [episode(seed) for seed in range(EPISODES)]
-    actions = Counter(decision.action for decision, _, _ in ends)
-    tests = Counter(decided for _, _, decided in ends)
-    print(f"Candidates that are equal to the baseline, {EPISODES} simulated episodes:\n")
-    print("| | promoted or told as a gain | rolled back or told as harm |\n| --- | ---: | ---: |")
-    print(
-        f"| episode | {actions[Action.PROMOTE] / EPISODES:.1%} | {actions[Action.ROLL_BACK] / EPISODES:.1%} |"
-    )
-    print(
-        f"| t-test after every period | {tests['gain'] / EPISODES:.1%} | {tests['harm'] / EPISODES:.1%} |\n"
-    )
+    print(f"Candidates that are equal to the baseline, {EPISODES} simulated episodes each:\n")
+    print("| equal processes differ by | judged by | promoted, told as a gain | rolled back, told as harm |")
+    print("| ---: | --- | ---: | ---: |")
+    for lasting in LASTING:
+        ends = [episode(seed, lasting=lasting) for seed in range(EPISODES)]
+        actions = Counter(decision.action for decision, _, _ in ends)
+        tests = Counter(decided for _, _, decided in ends)
+        promoted, back = (actions[action] / EPISODES for action in (Action.PROMOTE, Action.ROLL_BACK))
+        gained, harmed = (tests[decided] / EPISODES for decided in ("gain", "harm"))
+        print(f"| {lasting:.1%} | episode | {promoted:.1%} | {back:.1%} |")
+        print(f"| {lasting:.1%} | t-test after every period | {gained:.1%} | {harmed:.1%} |")
+    print()
     print("| harmful candidate | rolled back | within 10 s | seconds, median | 95 of 100 |")
     print("| --- | ---: | ---: | ---: | ---: |")
-    count = max(EPISODES // 50, 1)
     for name, candidate in HARMS.items():
-        ended = [episode(seed, **candidate) for seed in range(count)]
+        ended = [episode(seed, **candidate) for seed in range(HARMFUL)]
         took_s = [PERIOD_S * n for decision, n, _ in ended if decision.action is Action.ROLL_BACK]
-        within = sum(seconds <= 10 for seconds in took_s) / count
+        within = sum(seconds <= 10 for seconds in took_s) / HARMFUL
         median, most = np.quantile(took_s, (0.5, 0.95)) if took_s else (math.nan, math.nan)
-        print(f"| {name} | {len(took_s)} of {count} | {within:.0%} | {median:.1f} | {most:.1f} |")
+        print(f"| {name} | {len(took_s)} of {HARMFUL} | {within:.0%} | {median:.1f} | {most:.1f} |")
 
 
 if __name__ == "__main__":

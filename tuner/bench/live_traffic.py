@@ -1,7 +1,9 @@
 """Simulated traffic of a server whose connections three arms share: what each arm sees, period by period.
 
 Requests come by chance, in sizes of a mix; service times have heavy tails; the machine's speed moves for all
-arms alike, and the CPU clock has noise. A candidate differs from the baseline as its parameters say.
+arms alike, and the CPU clock has noise. Two processes that are equal otherwise may differ in cost by
+something that stays with them for the episode (`lasting`), such as where their memory lies. A candidate
+differs from the baseline as its parameters say.
 """
 
 from collections.abc import Iterator
@@ -21,10 +23,11 @@ Arms = tuple[ArmPeriod, ArmPeriod, ArmPeriod]
 
 
 class Traffic:
-    """Draws by a seed."""
+    """Draws by a seed; `lasting` is the standard deviation of what stays with a process, as a share."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, lasting: float = 0.0) -> None:
         self._chance = np.random.default_rng(seed)
+        self._own = [float(factor) for factor in self._chance.lognormal(0, lasting, 2)]
 
     def arm(
         self, share: float, *, cost: float = 1.0, time: float = 1.0, errors: float = 0.0, drift: float = 1.0
@@ -51,6 +54,6 @@ class Traffic:
             share, drift = episode.share, float(self._chance.lognormal(0, 0.2))
             yield (
                 self.arm(max(0.0, 1 - 2 * share), drift=drift),
-                self.arm(share, drift=drift),
-                self.arm(share, drift=drift, cost=cost, time=time, errors=errors),
+                self.arm(share, drift=drift, cost=self._own[0]),
+                self.arm(share, drift=drift, cost=cost * self._own[1], time=time, errors=errors),
             )

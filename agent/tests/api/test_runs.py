@@ -374,8 +374,8 @@ def test_run_that_is_going_on_is_not_deleted(daemon, recorded_run):
 def test_run_of_which_a_trial_is_measured_again_is_not_deleted(daemon, recorded_run):
     """Its state says nothing of that; the machine's lock does."""
     settings = daemon.context.service._settings
-    with MachineLock(settings.machine_lock, settings.var) as lock:
+    with MachineLock(settings.machine_lock, settings.var.resolve()) as lock:
         lock.tell(run_id=recorded_run.id)
         assert daemon.client.delete(f"/api/v1/runs/{recorded_run.id}").status_code == 409
-        lock.tell(run_id=recorded_run.id + 1)
+        lock.tell(var="/somewhere/else")  # another checkout's run of that number
         assert daemon.client.delete(f"/api/v1/runs/{recorded_run.id}").status_code == 204

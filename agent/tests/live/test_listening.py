@@ -17,6 +17,17 @@ def test_socket_of_a_process_is_found_with_its_address(family):
     assert expected not in listeners_of(os.getpid())
 
 
+def test_socket_with_several_descriptors_is_one():
+    """h2o makes one for each of its threads."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        other = os.dup(server.fileno())
+        try:
+            found = [each for each in listeners_of(os.getpid()) if each.port == server.getsockname()[1]]
+        finally:
+            os.close(other)
+        assert [listener.descriptor for listener in found] == [min(server.fileno(), other)]
+
+
 def test_connected_socket_is_no_listener():
     """Both ends of a connection are left out."""
     with (

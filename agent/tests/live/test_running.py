@@ -63,16 +63,20 @@ def test_server_without_a_unit_does_not_answer_to_an_empty_name():
 
 
 @pytest.mark.parametrize(
-    ("command", "expected"),
+    ("name", "command"),
     [
-        (["nginx: master process nginx -c /srv/n.conf -g daemon off;"], Path("/srv/n.conf")),
-        (["/usr/sbin/lighttpd", "-D", "-f", "conf/l.conf"], Path("/work/conf/l.conf")),
-        (["trimtab-httpd", "-c", "/etc/t.ini"], Path("/etc/t.ini")),
+        ("nginx", ["nginx: master process nginx -c {}/a.conf -g daemon off;"]),
+        ("lighttpd", ["/usr/sbin/lighttpd", "-D", "-f", "a.conf"]),
+        ("apache", ["apache2", "-c", "ServerName x", "-f", "{}/a.conf"]),
+        ("core", ["trimtab-httpd", "-c", "{}/a.conf"]),
     ],
 )
-def test_file_is_the_one_that_the_command_line_names(command, expected):
-    """From where it was started."""
-    assert running._file(TARGETS["nginx"], command, Path("/work")) == expected
+def test_file_is_the_one_that_the_command_line_names(name, command, tmp_path):
+    """A relative one from where the server works; not known where there is none."""
+    command = [word.format(tmp_path) for word in command]
+    assert running._file(TARGETS[name], command, tmp_path) is None
+    (tmp_path / "a.conf").touch()
+    assert running._file(TARGETS[name], command, tmp_path) == tmp_path / "a.conf"
 
 
 def test_workers_with_sockets_of_their_own_are_an_obstacle():

@@ -153,6 +153,26 @@ def test_port_that_has_several_sockets_is_refused_and_left_as_it_is():
         assert one.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT) == 1
 
 
+def test_production_that_has_ended_is_not_kept_listening(migrating, server_order):
+    """Who connects is refused at once, and nothing is left to put back."""
+    with TargetServer(server_order("core"), StopSignal()) as server:
+        port = server.port
+        shared = SharedPort(*listener_on(server.pids, port))
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), timeout=10)
+    with pytest.raises(HostError, match="cannot share"):
+        shared.leave()
+
+
+def test_filter_that_somebody_else_took_away_does_not_keep_the_option(migrating):
+    """What is left is put back."""
+    with socket.create_server(("127.0.0.1", 0)) as production:
+        shared = SharedPort(os.getpid(), listener_on([os.getpid()], production.getsockname()[1])[1])
+        production.setsockopt(socket.SOL_SOCKET, steering.SO_DETACH_REUSEPORT_BPF, 0)
+        shared.leave()
+        assert production.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT) == 0
+
+
 def test_port_is_not_shared_where_waiting_connections_would_be_reset(monkeypatch, tmp_path):
     """And its socket is left alone."""
     setting = tmp_path / "tcp_migrate_req"

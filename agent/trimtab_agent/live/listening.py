@@ -7,10 +7,11 @@ where the machine allows it (kernel/yama/ptrace_scope). The process is not stopp
 import ctypes
 import os
 import socket
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-PIDFD_GETFD = 438  # the same on every architecture (asm-generic/unistd.h)
+PIDFD_GETFD = 438  # the same on every architecture of Debian's (asm-generic/unistd.h)
 LISTEN = "0A"  # TCP_LISTEN in /proc/PID/net/tcp (include/net/tcp_states.h)
 PROC = Path("/proc")
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -33,18 +34,20 @@ class Listener:
 def listeners_of(pid: int) -> tuple[Listener, ...]:
     """The TCP sockets on which a process listens, in the order of their addresses.
 
-    Raises OSError for a process that is gone or may not be looked into.
+    A socket that has several descriptors, as h2o makes one for each thread, is one. Raises OSError for a
+    process that is gone or may not be looked into.
     """
     addresses = _listening(pid)
-    found = []
+    found: dict[str, Listener] = {}  # by inode
     for link in (PROC / str(pid) / "fd").iterdir():
         try:
             kind, _, inode = str(link.readlink()).partition(":")
         except OSError:
             continue  # closed meanwhile
         if kind == "socket" and (address := addresses.get(inode.strip("[]"))):
-            found.append(Listener(*address, int(link.name)))
-    return tuple(sorted(found))
+            listener = Listener(*address, int(link.name))
+            found[inode] = min(found.get(inode, listener), listener)
+    return tuple(sorted(found.values()))
 
 
 def take(pid: int, descriptor: int) -> socket.socket:
@@ -78,4 +81,4 @@ def _listening(pid: int) -> dict[str, tuple[str, int]]:
 def _address(packed: str) -> bytes:
     """The bytes of an address that the kernel prints as words of the machine's byte order."""
     words = [packed[start : start + 8] for start in range(0, len(packed), 8)]
-    return b"".join(int(word, 16).to_bytes(4, "little") for word in words)
+    return b"".join(int(word, 16).to_bytes(4, sys.byteorder) for word in words)

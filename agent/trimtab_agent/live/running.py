@@ -22,8 +22,9 @@ from trimtab_agent.live.listening import Listener, listeners_of, take
 
 # Names under which a program runs elsewhere than on Debian.
 OTHER_NAMES = {"httpd": "apache"}
-# How the servers are told which file to use.
-FILE_OPTIONS = ("-c", "--conf", "-f")
+# How a server is told which file to use, where that is not -c. Apache's -c is a directive.
+FILE_OPTIONS = {"apache": ("-f",), "lighttpd": ("-f",), "h2o": ("-c", "--conf")}
+PROC = Path("/proc")
 UNIT = re.compile(r"([^/]+\.service)$", re.MULTILINE)
 
 
@@ -31,8 +32,9 @@ UNIT = re.compile(r"([^/]+\.service)$", re.MULTILINE)
 class RunningServer:
     """A server that runs: its main process, how many there are in all, where it listens, and with which file.
 
-    `file` is None where that is not known, `unit` is empty for a process that systemd has not started.
-    `obstacles` are sentences about why a share of its connections cannot go to another server.
+    `file` is None where that is not known, or lies in a container; `unit` is empty for a process that systemd
+    has not started. `obstacles` are sentences about why a share of its connections cannot go to another
+    server.
     """
 
     target: Target
@@ -75,34 +77,34 @@ def _described(
     """None for a process that has ended meanwhile, or of which nothing may be seen."""
     try:
         listeners = listeners_of(main.pid)
-        command = main.cmdline()
-        directory = Path(main.cwd())
-        user = main.username()
-        unit = UNIT.findall((Path("/proc") / str(main.pid) / "cgroup").read_text())
+        unit = UNIT.findall((PROC / str(main.pid) / "cgroup").read_text())
+        return RunningServer(
+            target=target,
+            pid=main.pid,
+            processes=len(family),
+            user=main.username(),
+            listeners=listeners,
+            file=_file(target, main.cmdline(), Path(main.cwd())) if _is_ours(main.pid, "mnt") else None,
+            unit=unit[0] if unit else "",
+            obstacles=tuple(_obstacles(main.pid, listeners)),
+        )
     except (OSError, psutil.Error):
         return None
-    return RunningServer(
-        target=target,
-        pid=main.pid,
-        processes=len(family),
-        user=user,
-        listeners=listeners,
-        file=_file(target, command, directory),
-        unit=unit[0] if unit else "",
-        obstacles=tuple(_obstacles(main.pid, listeners)),
-    )
 
 
 def _file(target: Target, command: Iterable[str], directory: Path) -> Path | None:
     """The configuration file of that command line, or the one that is used where it names none.
 
-    nginx writes its command line over with one of a single word: `nginx: master process nginx -c FILE`.
+    None where the name leads to no file: a relative one may mean another directory than the one in which the
+    server works now. nginx writes its command line over with one of a single word: `nginx: master process
+    nginx -c FILE`.
     """
     words = " ".join(command).split()
     for option, value in itertools.pairwise(words):
-        if option in FILE_OPTIONS:
-            return directory / value
-    return next((path for path in map(Path, target.usual_files) if path.is_file()), None)
+        if option in FILE_OPTIONS.get(target.name, ("-c",)):
+            named = directory / value
+            return named if os.path.isfile(named) else None  # noqa: PTH113 - Path.is_file() may raise
+    return next((Path(path) for path in target.usual_files if os.path.isfile(path)), None)  # noqa: PTH113
 
 
 def _obstacles(pid: int, listeners: Sequence[Listener]) -> Iterable[str]:
@@ -110,7 +112,7 @@ def _obstacles(pid: int, listeners: Sequence[Listener]) -> Iterable[str]:
     if not listeners:
         yield "It listens on no TCP port."
         return
-    if _network(pid) != _network(os.getpid()):
+    if not _is_ours(pid, "net"):
         yield "It runs in another network namespace (a container): Trimtab has to run in the same."
         return
     for address, sockets in Counter(listener.address for listener in listeners).items():
@@ -129,5 +131,7 @@ def _obstacles(pid: int, listeners: Sequence[Listener]) -> Iterable[str]:
         yield "Its sockets speak another protocol than TCP (MPTCP)."
 
 
-def _network(pid: int) -> int:
-    return (Path("/proc") / str(pid) / "ns" / "net").stat().st_ino
+def _is_ours(pid: int, namespace: str) -> bool:
+    """Whether a process is in the same namespace of that kind as this one; raises OSError."""
+    ours, its = ((PROC / str(each) / "ns" / namespace).stat().st_ino for each in (os.getpid(), pid))
+    return ours == its

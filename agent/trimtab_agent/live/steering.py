@@ -25,7 +25,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trimtab_agent.errors import HostError
@@ -56,44 +56,49 @@ def can_migrate() -> bool:
 class SharedPort:
     """A port that production listens on, and whose connections others can have a share of.
 
-    Raises HostError where that cannot be: the sentence says why, and nothing has changed.
+    Production's socket is taken for moments only: whoever held it would keep it listening when production has
+    ended, with nobody to answer. Raises HostError where a port cannot be shared: the sentence says why, and
+    nothing has changed.
     """
 
     def __init__(self, pid: int, listener: Listener) -> None:
-        self._listener = listener
-        beside = [other for other in listening.listeners_of(pid) if other.address == listener.address]
+        self._pid, self._listener = pid, listener
+        try:
+            beside = [other for other in listening.listeners_of(pid) if other.address == listener.address]
+        except OSError as error:
+            raise HostError(f"cannot look into process {pid}: {error.strerror}") from error
         if len(beside) > 1:
             raise HostError(
                 f"{listener.address}: process {pid} has {len(beside)} sockets on it (reuseport); expected one"
             )
         if not can_migrate():
             raise HostError("net.ipv4.tcp_migrate_req is 0: connections that wait would be reset; expected 1")
-        try:
-            self._production = listening.take(pid, listener.descriptor)
-        except OSError as error:
-            raise HostError(f"cannot share {listener.address} of process {pid}: {error.strerror}") from error
-        self._option = self._production.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT)
-        try:
-            self._production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-            with self.open():
-                self.weigh(())
-        except BaseException:
-            self._put_back()
-            raise
+        with self._production() as production:
+            self._option = production.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT)
+            self._only_ipv6 = production.family == socket.AF_INET6 and production.getsockopt(
+                socket.IPPROTO_IPV6, socket.IPV6_V6ONLY
+            )
+            self._family, self._owner = production.family, os.fstat(production.fileno()).st_uid
+            production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            try:
+                with self.open():
+                    self.weigh(())
+            except BaseException:
+                production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self._option)
+                raise
 
     def open(self) -> socket.socket:
         """One more socket that listens on the port, for a server of ours; raises HostError.
 
         It has no share of the connections until weigh() gives it one.
         """
-        with _as_user(os.fstat(self._production.fileno()).st_uid):
-            joined = socket.socket(self._production.family, socket.SOCK_STREAM)
+        with _as_user(self._owner):
+            joined = socket.socket(self._family, socket.SOCK_STREAM)
         try:
             joined.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             joined.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             if joined.family == socket.AF_INET6:
-                only = self._production.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY)
-                joined.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, only)
+                joined.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, self._only_ipv6)
             joined.bind((self._listener.host, self._listener.port))
             joined.listen(BACKLOG)
         except OSError as error:
@@ -104,25 +109,41 @@ class SharedPort:
     def weigh(self, shares: Sequence[float]) -> None:
         """Gives each socket that was opened, in their order, its share (0 to 1); production has the rest.
 
-        It holds for new connections. Raises HostError.
+        It holds for new connections. Raises HostError, also when production has ended.
         """
         program = b"".join(INSTRUCTION.pack(*step) for step in filter_of(shares))
         instructions = ctypes.create_string_buffer(program, len(program))
         # struct sock_fprog: a count, padding, and the address of the instructions.
         described = struct.pack("HP", len(program) // INSTRUCTION.size, ctypes.addressof(instructions))
-        try:
-            self._production.setsockopt(socket.SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, described)
-        except OSError as error:
-            raise HostError(f"cannot steer {self._listener.address}: {error.strerror}") from error
+        with self._production() as production:
+            try:
+                production.setsockopt(socket.SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, described)
+            except OSError as error:
+                raise HostError(f"cannot steer {self._listener.address}: {error.strerror}") from error
 
     def leave(self) -> None:
-        """Takes the filter away and puts the option back. The sockets that were opened are closed before."""
-        self._production.setsockopt(socket.SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, 0)
-        self._put_back()
+        """Takes the filter away and puts the option back. The sockets that were opened are closed before.
 
-    def _put_back(self) -> None:
-        self._production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self._option)
-        self._production.close()
+        Raises HostError when production has ended: then its socket has gone, and nothing is left to put back.
+        """
+        with self._production() as production:
+            try:
+                with suppress(FileNotFoundError):  # somebody else has taken it away
+                    production.setsockopt(socket.SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, 0)
+            finally:
+                production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self._option)
+
+    @contextmanager
+    def _production(self) -> Iterator[socket.socket]:
+        """Production's own socket, for a moment."""
+        try:
+            taken = listening.take(self._pid, self._listener.descriptor)
+        except OSError as error:
+            raise HostError(
+                f"cannot share {self._listener.address} of process {self._pid}: {error.strerror}"
+            ) from error
+        with taken:
+            yield taken
 
 
 @contextmanager

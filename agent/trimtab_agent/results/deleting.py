@@ -16,7 +16,7 @@ from trimtab_agent.paths import VarPaths
 def delete_run(repository: Repository, run_id: int, paths: VarPaths, machine_lock: Path) -> None:
     """Deletes a run with its trials, logs and exported files.
 
-    The files go first: what a crash leaves behind is a run that can be deleted again, and never files that a
+    The files go first: what a crash leaves behind is a run that can be deleted again, and not files that a
     later run of the same number would find. Raises RecordNotFoundError, RunGoingOn also while one of its
     trials is measured again, HostError.
     """
@@ -36,7 +36,7 @@ def _not_measured(run_id: int, paths: VarPaths, machine_lock: Path) -> Iterator[
     try:
         lock = MachineLock(machine_lock, paths.var.resolve())
     except RunConflict as conflict:
-        if conflict.run_id == run_id:
+        if conflict.run_id == run_id and conflict.holder_var == str(paths.var.resolve()):
             raise RunGoingOn(run_id) from conflict
         yield
     else:

@@ -23,6 +23,9 @@ MOST_RUNS = 200
 NEVER_ADVISED: PlanName = "misaligned"
 """It is there to be measured, and not to be used."""
 
+CONFIDENCE = 1 - 0.05 / sum(plan not in ("none", NEVER_ADVISED) for plan in PLANS)
+"""Of each plan's interval: several may come out better by chance, and all together in 1 of 20 cases."""
+
 NOTHING_MEASURED = (
     "No recorded run on this machine has measured a plan beside none with everything else equal."
 )
@@ -59,7 +62,9 @@ def measured_plans(repository: Repository, host_id: int) -> MeasuredPlans:
     plans = []
     for plan in PLANS:
         pairs = scores[plan]
-        gain = paired_gain([without for _, without, _ in pairs], [score for _, _, score in pairs])
+        gain = paired_gain(
+            [without for _, without, _ in pairs], [score for _, _, score in pairs], confidence=CONFIDENCE
+        )
         if gain is not None:
             runs = tuple(sorted({run for run, _, _ in pairs}))
             plans.append(MeasuredPlan(plan=plan, gain=gain, runs=runs))

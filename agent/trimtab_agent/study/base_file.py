@@ -1,6 +1,7 @@
 """A user's own configuration file, read with everything it includes."""
 
 import glob
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -45,9 +46,11 @@ def usual_file(target: Target, cpus: int) -> UsualFile | None:
     For those who may not name files: the path is one of a fixed list, and of what is in it they get names and
     values of knobs. So trouble is told without a word of the file.
     """
-    path = next((path for path in map(Path, target.usual_files) if path.is_file()), None)
-    if path is None:
+    # Not Path.is_file(): it raises where a directory above may not be looked into.
+    there = next((path for path in target.usual_files if os.path.isfile(path)), None)  # noqa: PTH113
+    if there is None:
         return None
+    path = Path(there)
     try:
         base = read_base(target, path)
         return UsualFile(path=str(path), values=target.parse(base.expanded, cpus))
@@ -89,7 +92,10 @@ def _matching(pattern: str, optional: bool, file: Path, directory: Path) -> list
         raise SpecError("base", f"{file}: include {pattern}: expected a name without variables")
     whole = directory / pattern
     found = sorted(Path(name) for name in glob.glob(str(whole)))  # noqa: PTH207 - the pattern may be absolute
-    files = [f.resolve() for one in found for f in (sorted(one.iterdir()) if one.is_dir() else [one])]
+    try:
+        files = [f.resolve() for one in found for f in (sorted(one.iterdir()) if one.is_dir() else [one])]
+    except OSError as error:
+        raise SpecError("base", f"{file}: include {pattern}: {error.strerror}") from error
     if not files and not optional:
         raise SpecError("base", f"{file}: include {pattern}: expected a file at {whole}, there is none")
     return files

@@ -121,6 +121,7 @@ class RunService:
             if self._run_id == run_id and self._study is not None and self._study.go_on():
                 return run_id
             with self._alone() as lock:
+                lock.tell(run_id=run_id)
                 # Read under the lock: before, it might have been about to finish.
                 run = self._repository.run(run_id)
                 if run.state is RunState.RUNNING and not self._repository.embedded:
@@ -174,13 +175,15 @@ class RunService:
         if trial.purpose is TrialPurpose.CALIBRATION:
             raise TrialNotRepeatable(number)
         with self._guard, self._alone() as lock:
+            lock.tell(run_id=run_id)
             self._require(run)
             self._launch(run_id, lock, trial)
         return run_id
 
     def delete(self, run_id: int) -> None:
         """Deletes a run that is not going on; raises what `delete_run` does."""
-        delete_run(self._repository, run_id, self.paths, self._settings.machine_lock)
+        with self._guard:
+            delete_run(self._repository, run_id, self.paths, self._settings.machine_lock)
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until no run is going on in this process; False if one still is after `timeout_s`."""

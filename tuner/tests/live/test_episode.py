@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from trimtab_tuner.live.episode import Action, Episode, Rules
 from trimtab_tuner.live.observed import SIZE_CLASSES, ArmPeriod, Served, size_class
 
@@ -84,6 +85,13 @@ def test_each_step_has_to_show_for_itself_that_the_candidate_is_not_worse():
         episode.told(traffic.arm(0.9), traffic.arm(0.05), traffic.arm(0.05, cost=0.8))
     decision = episode.told(traffic.arm(0.7), traffic.arm(0.15), traffic.arm(0.15, cost=0.8))
     assert (decision.action, decision.share) == (Action.GO_ON, 0.15)
+
+
+@pytest.mark.parametrize("steps", [(), (0.6,), (0.0, 0.5), (0.5, 0.05)])
+def test_steps_that_cannot_be_taken_are_refused(steps):
+    """The baseline gets as much as the canary, and a step is more than the one before."""
+    with pytest.raises(ValidationError):
+        Rules(steps=steps)
 
 
 @pytest.mark.parametrize(

@@ -140,10 +140,11 @@ def test_arm_that_alone_has_errors_is_found_by_few_of_them(rng):
     assert bet.evidence >= -math.log(ALPHA / 5)
 
 
-def test_one_burst_of_errors_is_no_evidence():
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_one_burst_of_errors_is_no_evidence(share):
     """They have one reason, and do not come independently of each other."""
     bet = Excess()
-    bet.tell(100, 0, 0.5)
+    bet.tell(100, 0, share)
     assert bet.evidence < -math.log(ALPHA)
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 from trimtab_tuner.frozen import Frozen
 
-# Of the noise of a period, in standard deviations: deviations up to twice the allowance are not looked for,
-# and the sum that is a change comes by chance once in some hundred thousand periods.
+# In standard deviations of a period: deviations up to the allowance are not looked for, twice the allowance
+# is found soonest, and the sum that is a change comes by chance once in some hundred thousand periods.
 ALLOWANCE = 1.0
 CHANGE = 12.0
 # Periods from which the usual traffic and its noise are learnt.

@@ -2,8 +2,9 @@
 
 The canary begins with a small share of the connections, and the baseline with the same. After every period
 the episode decides: harm sends all connections back to production at once; when a step has shown that the
-candidate is not worse, the next step has a larger share; after the last one a candidate that has shown a gain
-is worth promoting. What can be shown neither way within the time of a step is given up, without harm.
+candidate is not worse, the next step has a larger share; after the last one a candidate that has been shown
+to be better by more than a margin is worth promoting. What can be shown neither way within the time of a step
+is given up, without harm.
 
 Decisions hold at any time (evidence.py): that of harm with an error of `alpha` over the whole episode, which
 is divided over what is watched; that of a gain with `alpha` as well.
@@ -12,9 +13,9 @@ is divided over what is watched; that of a gain with `alpha` as well.
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.live.evidence import Above, Excess, Middle
@@ -31,6 +32,9 @@ class Action(StrEnum):
     ROLL_BACK = "roll-back"
 
 
+Share = Annotated[float, Field(gt=0, le=0.5)]
+
+
 class Rules(Frozen):
     """What an episode goes by.
 
@@ -42,12 +46,19 @@ class Rules(Frozen):
     """
 
     objective: Literal["cost", "time"] = "cost"
-    steps: tuple[float, ...] = Field(default=(0.05, 0.15, 0.5), min_length=1)
+    steps: tuple[Share, ...] = Field(default=(0.05, 0.15, 0.5), min_length=1)
     alpha: float = Field(default=0.05, gt=0, lt=0.5)
     margin: float = Field(default=0.02, gt=0, lt=1)
     least_pairs: int = Field(default=20, ge=1)
     most_periods: int = Field(default=1200, ge=1)
     hang_periods: int = Field(default=4, ge=1)
+
+    @field_validator("steps")
+    @classmethod
+    def _rise(cls, steps: tuple[float, ...]) -> tuple[float, ...]:
+        if list(steps) != sorted(set(steps)):
+            raise ValueError(f"steps = {list(steps)}: expected each larger than the one before")
+        return steps
 
     def step_margin(self, step: int) -> float:
         """The margin of a step: noise falls with the root of the share, and so does the margin.
@@ -72,7 +83,7 @@ class _Compared:
     def __init__(self, subject: str, rules: Rules) -> None:
         self.subject = subject
         self._middle = Middle()
-        self._harm, self._gain = Above(math.log1p(rules.margin)), Above()
+        self._harm = Above(math.log1p(rules.margin))
         self.begin_step(rules.step_margin(0))
 
     def begin_step(self, margin: float) -> None:
@@ -87,7 +98,6 @@ class _Compared:
         self.pairs_of_step += 1
         self._middle.tell(difference)
         self._harm.tell(difference)
-        self._gain.tell(-difference)
         self._not_worse.tell(-difference)
 
     def is_harmed(self, needed: float) -> bool:
@@ -97,10 +107,6 @@ class _Compared:
     def is_unclear(self, needed: float) -> bool:
         """Whether the step has not shown yet that it is not worse by more than the margin."""
         return self._not_worse.evidence < needed
-
-    def has_gained(self, needed: float) -> bool:
-        """Whether it has been shown to be better."""
-        return self._gain.evidence >= needed
 
     def change(self, alpha: float) -> tuple[float, float]:
         """The interval of the change, as shares (-0.05: 5 % less)."""
@@ -182,8 +188,8 @@ class Episode:
         if objective.pairs_of_step >= rules.least_pairs and not unclear:
             if self._step < len(rules.steps) - 1:
                 return self._next_step()
-            if objective.has_gained(needed):
-                low, high = objective.change(rules.alpha)
+            low, high = objective.change(rules.alpha)
+            if high < -rules.margin:
                 reason = f"{objective.subject} is {-high:.1%} to {-low:.1%} lower than the baseline's"
                 return Decision(Action.PROMOTE, self.share, reason)
         if self._periods_of_step >= rules.most_periods:

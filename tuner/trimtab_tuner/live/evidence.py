@@ -5,9 +5,11 @@ like that finds something sooner or later. What stands here are e-processes: the
 the null hypothesis has multiplied its stake. Whoever stops when it first exceeds 1/alpha is wrong with
 probability alpha at most, however often and for however long it is looked at (Ville's inequality).
 
-Paired differences. Two arms with the same weight that are the same swap places by chance, so the difference
-between them lies symmetrically about 0, whatever its distribution. For such an x, exp(l x - l^2 x^2 / 2) is
-at most 1 in the mean for every l (de la Pena, "A general class of exponential inequalities for martingales
+Paired differences. Two arms with the same weight that are the same get what they get by chance, so the
+difference between them lies symmetrically about 0, whatever its distribution, and given all that went before.
+What stays with one of two equal processes for as long as it lives, such as where its memory lies, is not
+undone by that: so a gain is only believed beyond a margin (episode.py). For such an x, exp(l x - l^2 x^2 / 2)
+is at most 1 in the mean for every l (de la Pena, "A general class of exponential inequalities for martingales
 and ratios", 1999), heavy tails included; a mixture over l gives the bet. It grows by a factor of e^(1/2) a
 value at most, so half of the stake is on the sign alone, which grows by 2 where all values agree.
 
@@ -23,8 +25,6 @@ from scipy import special
 # Scales of l that the bet is spread over, half an octave apart; the best is the inverse of the noise.
 _SCALES = np.geomspace(0.125, 1024, 27)
 _TIMES_AS_OFTEN = np.array([1.5, 2.0, 4.0, 10.0, 100.0])
-# Errors come in bursts. A burst counts as so many events that came independently of each other.
-_BURST = 3
 
 
 class Above:
@@ -138,10 +138,10 @@ class Excess:
         events = own + others
         if not events or not 0 < share < 1:
             return
-        # A power of at most 1 of something whose mean is at most 1 has a mean of at most 1 too.
-        weight = min(1.0, _BURST / events)
+        # Errors of one period may have one cause, a client that goes away for instance: together they count
+        # as one event. A power of at most 1 of something whose mean is at most 1 has such a mean too.
         log_ratio = own * np.log(_TIMES_AS_OFTEN) - events * np.log1p(share * (_TIMES_AS_OFTEN - 1))
-        self._logs += weight * log_ratio
+        self._logs += log_ratio / events
 
     @property
     def evidence(self) -> float:

@@ -25,17 +25,14 @@ const PLANS: readonly { name: PlanRequest['plan']; help: string }[] = [
 ];
 
 export function AffinityPanel({ topology }: { topology: Topology }) {
-  const measured = useMeasuredPlans();
-  return (
-    <Loadable query={measured} what="What plans have measured here" height={240}>
-      {(data) => <Plans topology={topology} measured={data} />}
-    </Loadable>
-  );
+  // What is set can be seen and put back whether or not that is known; once it is, its best is chosen.
+  const { data } = useMeasuredPlans();
+  return <Plans key={data?.best} topology={topology} measured={data} />;
 }
 
-function Plans({ topology, measured }: { topology: Topology; measured: MeasuredPlans }) {
+function Plans({ topology, measured }: { topology: Topology; measured: MeasuredPlans | undefined }) {
   const usable = topology.devices.filter(({ queues }) => queues.some(({ direction }) => direction === 'rx'));
-  const [plan, setPlan] = useState(measured.best);
+  const [plan, setPlan] = useState<PlanRequest['plan']>(measured?.best ?? 'none');
   const [devices, setDevices] = useState<string[]>(() =>
     usable.filter(({ up, driver }) => up && driver !== null).map(({ name }) => name),
   );
@@ -58,7 +55,7 @@ function Plans({ topology, measured }: { topology: Topology; measured: MeasuredP
             data={PLANS.map(({ name }) => name)}
             onChange={(name) => setPlan(name as PlanRequest['plan'])}
           />
-          <p className={classes.dimmed}>{measured.reason}</p>
+          {measured && <p className={classes.dimmed}>{measured.reason}</p>}
           <div className={classes.fields}>
             <MultiSelect
               label="Devices"
