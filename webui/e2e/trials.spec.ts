@@ -25,10 +25,9 @@ test('trials are filtered, and the filter is in the address', async ({ page, req
   await expect(page.getByText('"wrkers" is no knob of this run')).toBeVisible();
   await filter.fill('');
   await page.getByRole('button', { name: 'Score', exact: true }).click();
-  await expect(page.getByRole('columnheader', { name: 'Score', exact: true })).toHaveAttribute(
-    'aria-sort',
-    /ending/,
-  );
+  const table = page.getByRole('region', { name: 'Table of trials' });
+  const score = table.getByRole('columnheader', { name: 'Score', exact: true });
+  await expect(score).toHaveAttribute('aria-sort', /ending/);
   await expect(page).toHaveURL(/sort=-?score/);
   const jump = page.getByRole('textbox', { name: 'Jump to the trial with this number' });
   await jump.fill('99');
