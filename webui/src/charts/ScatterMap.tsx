@@ -5,7 +5,7 @@
 import type { Chart as ChartInstance, ChartOptions, Plugin } from 'chart.js';
 import { useRef } from 'react';
 import { Line } from 'react-chartjs-2';
-import { cssColour, sequentialColour } from '../maths/colourScale';
+import { cssColour, lineCss, sequentialColour } from '../maths/colourScale';
 import { ChartFigure, type ChartTable } from './ChartFigure';
 import { type ChartTheme, useChartTheme } from './chartTheme';
 import { type Pulsing, usePulse } from './usePulse';
@@ -116,7 +116,12 @@ export function ScatterMap({ label, points, x, y, current, table, onSelect }: Sc
         pointHitRadius: LARGEST_PX,
         pointBackgroundColor: points.map((point) => (point.estimated ? theme.surface : fill(point))),
         pointBorderColor: points.map((point) =>
-          point.selected ? theme.text : point.estimated ? fill(point) : theme.dimmed,
+          // A ring is a thin line: it must not be as light or as dark as what it lies on.
+          point.selected
+            ? theme.text
+            : point.estimated
+              ? lineCss(point.colour ?? 0, theme.lines)
+              : theme.dimmed,
         ),
         pointBorderWidth: points.map(({ selected, estimated, colour }) =>
           selected ? 4 : estimated || colour === null ? 2.5 : 1,
