@@ -192,8 +192,10 @@ test.describe('the report of a run', () => {
     expect(download.suggestedFilename()).toBe(`trimtab-run-${id}.html`);
     const file = resolve(SCREENSHOTS, '../report.html');
     await download.saveAs(file);
-    await context.setOffline(true);
+    // The page of the run is left first: its live stream would miss the network.
     await page.goto(`file://${file}`);
+    await context.setOffline(true);
+    await page.reload();
     await expect(page.getByRole('heading', { name: 'Outcome' })).toBeVisible();
     expect(await page.getByRole('img').count()).toBeGreaterThan(1);
     await page.screenshot({ path: `${SCREENSHOTS}/report.png`, fullPage: true });
