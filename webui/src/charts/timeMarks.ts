@@ -10,7 +10,7 @@ import type { ChartTheme } from './chartTheme';
 
 /** More marks than this are one grey bar: then only trials are marked, and more trials than this without a line. */
 const MOST_MARKS = 40;
-/** Between the labels of two trials. */
+/** Between the label of a trial and the next. */
 const LABEL_GAP_PX = 6;
 /** Heights of notches, and what keeps them off the plot. */
 const TRIAL_PX = 12;
@@ -56,7 +56,9 @@ export const timeMarks: Plugin<'line'> = {
       last = left;
       const isTrial = kind === 'trial';
       context.globalAlpha = isTrial ? 1 : 0.6;
-      line(context, left, area.top - GAP_PX - (isTrial ? TRIAL_PX : RATE_PX), area.top - GAP_PX);
+      // A long notch would cross the number beside the one before.
+      const long = isTrial && left >= labelEnd;
+      line(context, left, area.top - GAP_PX - (long ? TRIAL_PX : RATE_PX), area.top - GAP_PX);
       if (!isTrial) continue;
       if (drawn.lines) {
         context.globalAlpha = LINE_ALPHA;
