@@ -20,8 +20,8 @@ bool path_section_begin(struct presentation *presentation, size_t host, const ch
     struct path_rule *rules;
     char *key = NULL;
 
-    if (*prefix != '/') {
-        log_line("%s: [path %.100s]: expected a path that begins with a slash", origin, prefix);
+    if (*prefix != '/' || prefix[1] == '/') { /* two: it would look like a host's key (hosts.h) */
+        log_line("%s: [path %.100s]: expected a path that begins with one slash", origin, prefix);
         return false;
     }
     if ((host > 0 ? asprintf(&key, "/%zu%s", host, prefix) : asprintf(&key, "%s", prefix + 1)) < 0)

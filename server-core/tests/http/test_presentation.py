@@ -126,7 +126,8 @@ def test_reload_takes_sections_and_types_up(
 @pytest.mark.parametrize(
     ("section", "sentence"),
     [
-        ("[path assets]", "f.ini:4: [path assets]: expected a path that begins with a slash"),
+        ("[path assets]", "f.ini:4: [path assets]: expected a path that begins with one slash"),
+        ("[path //1/a/]", "f.ini:4: [path //1/a/]: expected a path that begins with one slash"),
         ("[path /a]\n[path /a]", "f.ini:5: [path /a]: given already"),
         ("[path /a]\nroot = /b", "f.ini:5: unknown key root in a section [path]: expected one of header"),
         ("[path /a]\nheader = B", "f.ini:5: header = B: expected Name: value"),
