@@ -135,6 +135,13 @@ void access_log_reopen(void)
         change_file(fd);
 }
 
+void access_log_close_in_child(void)
+{
+    if (log_fd >= 0)
+        close(log_fd);
+    log_fd = -1;
+}
+
 /* Writes the bytes of a ring from `from` to `to`, which may stand at its end and at its beginning. */
 static void write_out(struct log_ring *ring, uint64_t from, uint64_t to)
 {

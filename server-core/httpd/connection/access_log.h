@@ -51,6 +51,10 @@ void access_log_collect(void);
 /* Opens the file anew, which somebody has moved away. */
 void access_log_reopen(void);
 
+/* Lets go of the file in a child that has descriptors of its own: who serves has no right to write it, and
+ * would keep the space of one that has been rotated away. */
+void access_log_close_in_child(void);
+
 /* --- in a worker --- */
 
 /* Returns the ring of a row of counters; NULL when `rings` is, for there is no access log. */

@@ -7,6 +7,7 @@
 #include "httpd/process/worker_processes.h"
 
 #include "common/clock.h"
+#include "httpd/connection/access_log.h"
 #include "httpd/connection/worker.h"
 #include "httpd/io/control_socket.h"
 #include "httpd/log.h"
@@ -81,14 +82,16 @@ static void become_worker(const struct master *master, unsigned index, pid_t mas
     exit(worker_run(worker));
 }
 
-/* Lets go of addresses that only workers listen at which are to end. */
-static void close_older_listeners(const struct master *master)
+/* Lets go of what only workers need which are to end: addresses to listen at, and the roots of hosts. */
+static void close_older_descriptors(const struct master *master)
 {
     for (const struct master *older = master->older; older; older = older->older) {
         for (size_t i = 0; i < older->listener_count; i++) {
             if (older->listeners[i] >= 0)
                 close(older->listeners[i]);
         }
+        for (size_t i = 0; i < older->config->hosts.count; i++)
+            close(older->config->hosts.all[i].fd);
     }
 }
 
@@ -103,7 +106,8 @@ static pid_t spawn(const struct master *master)
     if (pid == 0) {
         close(master->signals);
         control_socket_close_in_child();
-        close_older_listeners(master);
+        access_log_close_in_child();
+        close_older_descriptors(master);
     }
     return pid;
 }

@@ -6,13 +6,13 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 COMBINED = re.compile(
     r'(?P<peer>\S+) - - \[(?P<time>\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d \+0000)\] "(?P<request>[^"]*)" '
@@ -88,6 +88,22 @@ def test_what_a_client_sends_cannot_forge_a_line(
     connection.reply()
     await_state(lambda: len(lines_of(log)) == 1)
     assert lines_of(log)[0]["agent"] == r"a\x22 200 \x5C \xE9"
+
+
+def test_only_the_master_has_the_file_open(
+    start: Callable[..., Any], architecture: dict[str, str], log: Path, await_state: Callable[..., Any]
+) -> None:
+    """Who serves cannot write it, nor keep the space of one that was rotated away."""
+    if architecture["architecture"] == "shared-symped":
+        pytest.skip("its processes have the descriptors of the master")
+    server = start(**architecture, access_log=log)
+
+    def has_it_open(pid: int) -> bool:
+        return log in {link.readlink() for link in Path(f"/proc/{pid}/fd").iterdir()}
+
+    assert has_it_open(server.process.pid)
+    for pid in server.worker_pids():  # which may have just been forked
+        await_state(lambda: not has_it_open(pid))  # noqa: B023 - it is called at once
 
 
 def test_bad_and_abandoned_requests_are_logged(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -105,6 +105,21 @@ def test_hosts_come_and_go_with_a_reload(
     # Whoever waits to be accepted may still come to the old worker.
     await_state(lambda: get(server.connect(), "three.example", "/file").body == b"two")
     await_state(lambda: get(server.connect(), "two.example", "/file").body == b"own")
+
+
+def test_new_workers_have_only_the_roots_of_their_own_configuration(
+    start: Callable[..., Any], sections: str, tmp_path: Path, await_state: Callable[..., Any]
+) -> None:
+    """Those that a client keeps from ending have theirs still."""
+    server = start(sections=sections)
+    stays = server.connect()
+    get(stays, "one.example", "/file")
+    os.kill(server.process.pid, signal.SIGHUP)
+    await_state(lambda: server.log().count("ready: ") == 2)
+    (pid,) = server.worker_pids()
+    await_state(lambda: get(server.connect(), "one.example", "/file").headers.get("connection") != "close")
+    links = [link.readlink() for link in Path(f"/proc/{pid}/fd").iterdir()]
+    assert links.count(tmp_path / "one") == 1
 
 
 @pytest.mark.parametrize(
