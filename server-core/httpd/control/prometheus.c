@@ -8,6 +8,7 @@
 #include "httpd/config/architecture.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PREFIX  "trimtab_httpd_"
@@ -54,13 +55,18 @@ static void write_metric(const struct master *master, FILE *out, size_t index)
 
 static void write_service_times_of(const struct master *master, FILE *out, unsigned row)
 {
-    const struct histogram *histogram = scoreboard_service_time(master->scoreboard, row);
-    const uint64_t sum_us = histogram_sum(histogram); /* first: no value is in it that is not counted */
+    const struct histogram *shared = scoreboard_service_time(master->scoreboard, row);
+    const uint64_t sum_us = histogram_sum(shared); /* first: no value is in it that is not counted */
+    /* A copy has the size that we know; that of the other one lies in memory which workers may write. */
+    struct histogram *histogram = histogram_new(SERVICE_TIME_PRECISION_BITS);
     const size_t classes = sizeof(BOUNDS_US) / sizeof(*BOUNDS_US);
     uint64_t counts[sizeof(BOUNDS_US) / sizeof(*BOUNDS_US) + 1] = {0};
     uint64_t value_us, count, total = 0;
     uint32_t position = 0;
 
+    if (!histogram)
+        return;
+    histogram_merge(histogram, shared);
     while (histogram_next(histogram, &position, &value_us, &count)) {
         size_t class = 0;
 
@@ -68,6 +74,7 @@ static void write_service_times_of(const struct master *master, FILE *out, unsig
             class++;
         counts[class] += count;
     }
+    free(histogram);
     for (size_t i = 0; i <= classes; i++) {
         total += counts[i];
         fprintf(out, PREFIX "service_time_seconds_bucket");

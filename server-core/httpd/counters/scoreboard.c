@@ -11,13 +11,19 @@
 
 /* A row is the counters, the histogram and a line for who has one connection. Behind the rows is room for as
  * many more: what they were when they were last cleared. */
-struct scoreboard {
+struct shared {
     struct live_settings settings;
+    _Alignas(CACHE_LINE_BYTES) unsigned char rows[];
+};
+
+/* What lies where is in memory of each process alone: the master must not believe the workers, which may be
+ * somebody else's, where it is to read and write. */
+struct scoreboard {
+    struct shared *shared;
     size_t mapped; /* bytes */
     size_t stride; /* bytes from one row to the next: whole cache lines */
     unsigned row_count;
     bool cleared; /* ever */
-    _Alignas(CACHE_LINE_BYTES) unsigned char rows[];
 };
 
 static size_t whole_lines(size_t bytes)
@@ -29,15 +35,18 @@ struct scoreboard *scoreboard_create(const struct config *config, unsigned rows)
 {
     const size_t stride = whole_lines(sizeof(struct counters)) +
                           whole_lines(histogram_bytes(SERVICE_TIME_PRECISION_BITS)) + CACHE_LINE_BYTES;
-    const size_t bytes = sizeof(struct scoreboard) + 2 * rows * stride;
-    struct scoreboard *scoreboard =
+    const size_t bytes = sizeof(struct shared) + 2 * rows * stride;
+    struct scoreboard *scoreboard = malloc(sizeof(*scoreboard));
+    struct shared *shared =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    if (scoreboard == MAP_FAILED)
+    if (!scoreboard || shared == MAP_FAILED) {
+        if (shared != MAP_FAILED)
+            munmap(shared, bytes);
+        free(scoreboard);
         return NULL;
-    scoreboard->mapped = bytes;
-    scoreboard->stride = stride;
-    scoreboard->row_count = rows;
+    }
+    *scoreboard = (struct scoreboard){.shared = shared, .mapped = bytes, .stride = stride, .row_count = rows};
     for (unsigned i = 0; i < rows; i++)
         histogram_init(scoreboard_service_time(scoreboard, i), SERVICE_TIME_PRECISION_BITS);
     scoreboard_apply(scoreboard, config);
@@ -46,17 +55,18 @@ struct scoreboard *scoreboard_create(const struct config *config, unsigned rows)
 
 void scoreboard_destroy(struct scoreboard *scoreboard)
 {
-    munmap(scoreboard, scoreboard->mapped);
+    munmap(scoreboard->shared, scoreboard->mapped);
+    free(scoreboard);
 }
 
 struct live_settings *scoreboard_settings(struct scoreboard *scoreboard)
 {
-    return &scoreboard->settings;
+    return &scoreboard->shared->settings;
 }
 
 void scoreboard_apply(struct scoreboard *scoreboard, const struct config *config)
 {
-    struct live_settings *settings = &scoreboard->settings;
+    struct live_settings *settings = &scoreboard->shared->settings;
 
     settings->max_connections = config_integer(config, KNOB_MAX_CONNECTIONS);
     settings->accept_limit = config_integer(config, KNOB_ACCEPT_LIMIT);
@@ -68,25 +78,25 @@ void scoreboard_apply(struct scoreboard *scoreboard, const struct config *config
 
 struct counters *scoreboard_counters(struct scoreboard *scoreboard, unsigned row)
 {
-    return (struct counters *)(scoreboard->rows + row * scoreboard->stride);
+    return (struct counters *)(scoreboard->shared->rows + row * scoreboard->stride);
 }
 
 struct histogram *scoreboard_service_time(struct scoreboard *scoreboard, unsigned row)
 {
-    return (struct histogram *)(scoreboard->rows + row * scoreboard->stride +
+    return (struct histogram *)(scoreboard->shared->rows + row * scoreboard->stride +
                                 whole_lines(sizeof(struct counters)));
 }
 
 _Atomic uint64_t *scoreboard_idle_since_ns(struct scoreboard *scoreboard, unsigned row)
 {
-    return (_Atomic uint64_t *)(scoreboard->rows + (row + 1) * scoreboard->stride - CACHE_LINE_BYTES);
+    return (_Atomic uint64_t *)(scoreboard->shared->rows + (row + 1) * scoreboard->stride - CACHE_LINE_BYTES);
 }
 
 void scoreboard_clear(struct scoreboard *scoreboard)
 {
     const size_t bytes = scoreboard->row_count * scoreboard->stride;
 
-    memcpy(scoreboard->rows + bytes, scoreboard->rows, bytes);
+    memcpy(scoreboard->shared->rows + bytes, scoreboard->shared->rows, bytes);
     scoreboard->cleared = true;
 }
 
