@@ -119,10 +119,7 @@ static void subtract(struct histogram *histogram, const struct histogram *less)
     uint32_t position = 0;
     uint64_t value, count;
 
-    for (uint32_t i = 0; i < histogram->bucket_count; i++)
-        histogram->buckets[i] -= less->buckets[i];
-    histogram->count -= less->count;
-    histogram->sum -= less->sum;
+    histogram_subtract(histogram, less);
     if (histogram->max != less->max)
         return; /* it was reached since */
     histogram->max = 0;
