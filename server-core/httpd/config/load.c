@@ -67,6 +67,10 @@ bool config_check(const struct config *config)
     }
     if (config_text(config, KNOB_GROUP) && !config_text(config, KNOB_USER))
         ok = config_refuse(config, KNOB_GROUP, "expected a user beside it");
+    if (config_text(config, KNOB_USER) && architecture_layout(config).shared_descriptors > 0)
+        ok = config_refuse(config, KNOB_USER,
+                           "the processes of shared-symped have all descriptors of the master, and with them "
+                           "its rights: expected no user");
     if (config_integer(config, KNOB_ACCEPT_LIMIT) == KNOB_AUTO && !architecture->balances_accepting) {
         snprintf(sentence, sizeof(sentence),
                  "architecture %s has no turns to balance: expected a number or inf", architecture->name);

@@ -56,6 +56,8 @@ def test_workers_have_no_rights_but_to_read(
     await_state: Callable[..., Any],
 ) -> None:
     """Every process but the master: who it is, its groups, no capability; a file of root's is forbidden."""
+    if architecture["architecture"] == "shared-symped":
+        pytest.skip("its processes have the descriptors of the master")
     server = start(**architecture, root=open_directory, user=USER)
     server.write("file", b"contents")
     server.write("secret", b"of root").chmod(0o600)
@@ -141,6 +143,12 @@ def test_right_to_bind_low_ports_stays_with_the_master(
         (["user=no-such"], 1, "user = no-such: there is no such user"),
         (["user=nobody", "group=no-such"], 1, "group = no-such: there is no such group"),
         (["group=daemon"], 2, "group = daemon: expected a user beside it"),
+        (["user=nobody", "architecture=shared-symped"], 2, "all descriptors of the master"),
+        (
+            ["user=nobody", "architecture=n-copy", "copy_of=shared-symped", "copies=2", "reuseport=on"],
+            2,
+            "all descriptors of the master",
+        ),
         (["user=a b"], 2, "user = a b: expected a name of letters, digits and . _ + @ -"),
         (["user=nobody"], 1, "the user that is to serve may not enter it"),
     ],
