@@ -146,7 +146,7 @@ int serve(const struct config_source *source, struct config *config)
     if (!opened)
         log_errno("cannot take signals");
     /* In the order that users rely on: who can connect to the stats socket finds the listeners open. */
-    opened = opened && activation_open() && master_open(&master, NULL) && activation_all_taken() &&
+    opened = opened && activation_open() && master_open(&master, NULL) &&
              (!socket_path || control_socket_open(socket_path) == 0);
     if (opened) {
         worker_processes_start(&master);

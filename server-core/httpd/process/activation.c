@@ -63,7 +63,7 @@ int activation_take(struct listen_address *address, bool blocking)
         const int on = 1;
         int flags;
 
-        if (!address_matches(address, &all[i].address))
+        if (all[i].taken || !address_matches(address, &all[i].address))
             continue;
         flags = fcntl(all[i].fd, F_GETFL);
         if (flags < 0 ||
@@ -90,14 +90,25 @@ bool activation_owns(int socket)
     return false;
 }
 
-bool activation_all_taken(void)
+/* Says whether a socket is at one of the addresses. */
+static bool is_named(const struct passed *passed, const struct listen_address *addresses,
+                     size_t address_count)
+{
+    for (size_t i = 0; i < address_count; i++) {
+        if (address_matches(&addresses[i], &passed->address))
+            return true;
+    }
+    return false;
+}
+
+bool activation_all_named(const struct listen_address *addresses, size_t address_count)
 {
     bool ok = true;
 
     for (int i = 0; i < count; i++) {
         char text[ADDRESS_TEXT_MAX];
 
-        if (all[i].taken)
+        if (all[i].taken && is_named(&all[i], addresses, address_count))
             continue;
         address_format(&all[i].address, text);
         log_line("a socket at %s was passed in: expected that address in `listen`", text);

@@ -15,14 +15,15 @@
 /* Takes note of what was passed in, if anything. Logs what cannot be served and returns false. */
 bool activation_open(void);
 
-/* Returns a duplicate of the socket at an address (port 0: at any port), in blocking mode or not, and makes
- * the address its own; -1: none was passed in. */
+/* Returns a duplicate of the socket at an address (port 0: at any port) that was not taken before, in
+ * blocking mode or not, and makes the address its own; -1: there is none. */
 int activation_take(struct listen_address *address, bool blocking);
 
 /* Says whether a socket is at an address at which one was passed in. */
 bool activation_owns(int socket);
 
-/* Says whether each socket that was passed in has been taken; logs those that have not. */
-bool activation_all_taken(void);
+/* Says whether each socket that was passed in is at one of the addresses, which are those of open listeners;
+ * logs those that are not. */
+bool activation_all_named(const struct listen_address *addresses, size_t address_count);
 
 #endif

@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "httpd/connection/access_log.h"
 #include "httpd/log.h"
+#include "httpd/process/activation.h"
 #include "httpd/process/listeners.h"
 #include "httpd/process/notify.h"
 #include "httpd/process/worker_processes.h"
@@ -69,7 +70,9 @@ bool master_open(struct master *master, const struct master *before)
     if (listeners_open(config, &master->layout, before ? &open : NULL, master->listeners) != 0)
         return false;
     master->listener_count = count;
-    return (!master->architecture->prepare || master->architecture->prepare(master)) &&
+    /* Whoever came to one that nobody serves would wait for ever. */
+    return activation_all_named(config->values[KNOB_LISTEN].addresses, config->values[KNOB_LISTEN].count) &&
+           (!master->architecture->prepare || master->architecture->prepare(master)) &&
            open_access_log(master);
 }
 

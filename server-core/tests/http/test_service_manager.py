@@ -112,7 +112,7 @@ def test_socket_that_was_passed_in_is_served(start: Callable[..., Any], architec
 
 
 def test_clients_that_come_while_nobody_serves_are_served_by_the_next(start: Callable[..., Any]) -> None:
-    """The socket goes on to listen when the server ends, and when a reload no longer names it."""
+    """The socket goes on to listen when the server ends."""
     with listening() as opened:
         address = opened.getsockname()
         first = start(passing(opened), listen=f"127.0.0.1:{address[1]}")
@@ -124,10 +124,8 @@ def test_clients_that_come_while_nobody_serves_are_served_by_the_next(start: Cal
             assert waiting.recv(65536).startswith(b"HTTP/1.1 ")
 
 
-def test_reload_may_drop_a_socket_and_take_it_again(
-    start: Callable[..., Any], await_state: Callable[..., Any]
-) -> None:
-    """It is passed in for as long as the server lives."""
+def test_reload_cannot_drop_a_socket(start: Callable[..., Any], await_state: Callable[..., Any]) -> None:
+    """It is passed in for as long as the server lives, and clients would wait at it for ever."""
     with listening() as opened, listening() as other:
         address = opened.getsockname()
         both = f"127.0.0.1:{address[1]},127.0.0.1:{other.getsockname()[1]}"
@@ -136,11 +134,22 @@ def test_reload_may_drop_a_socket_and_take_it_again(
         text = server.configuration.read_text()
         server.configuration.write_text(text.replace(f"127.0.0.1:{address[1]},", ""))
         os.kill(server.process.pid, signal.SIGHUP)
-        await_state(lambda: server.log().count("ready: ") == 2)
+        await_state(lambda: "not taken up" in server.log())
+        assert f"127.0.0.1:{address[1]} was passed in: expected that address in `listen`" in server.log()
+        assert ask(address).endswith(b"contents")
         server.configuration.write_text(text)
         os.kill(server.process.pid, signal.SIGHUP)
-        await_state(lambda: server.log().count("ready: ") == 3)
+        await_state(lambda: server.log().count("ready: ") == 2)
         assert ask(address).endswith(b"contents")
+
+
+def test_each_socket_is_given_to_an_address_of_its_own(start: Callable[..., Any]) -> None:
+    """Though any port would do for either."""
+    with listening() as opened, listening() as other:
+        server = start(passing(opened, other), listen="127.0.0.1:0,127.0.0.1:0")
+        server.write("file", b"contents")
+        for each in (opened, other):
+            assert ask(each.getsockname()).endswith(b"contents")
 
 
 @pytest.mark.parametrize("kind", ["unnamed", "datagram"])
