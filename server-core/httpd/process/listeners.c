@@ -125,23 +125,42 @@ static bool is_kept(const struct open_listeners *before, int socket)
     return before && is_among(before->sockets, before->sets * before->addresses->count, socket);
 }
 
+/* Gets the socket of set `set` for an address: one that is open, or else a new one. `sockets` are the `count`
+ * before it. Returns -1 with errno set on failure. */
+static int get_listener(const struct config *config, const struct layout *layout,
+                        const struct open_listeners *before, unsigned set, struct listen_address *address,
+                        const int *sockets, size_t count)
+{
+    const bool shares_port = layout->listener_sets > 1;
+    int socket = before ? take_over(before, set, address, sockets, count) : -1;
+    int error;
+
+    if (socket < 0 && !shares_port)
+        socket = activation_take(address, layout->blocking_listeners);
+    if (socket < 0)
+        return !shares_port || set > 0 || port_is_free(config, layout, address)
+                   ? open_listener(config, layout, address, shares_port)
+                   : -1;
+    if (adjust(config, socket) == 0)
+        return socket;
+    error = errno;
+    if (!is_kept(before, socket))
+        close(socket);
+    errno = error;
+    return -1;
+}
+
 int listeners_open(struct config *config, const struct layout *layout, const struct open_listeners *before,
                    int *sockets)
 {
     struct knob_value *addresses = &config->values[KNOB_LISTEN];
-    const unsigned sets = layout->listener_sets;
-    const size_t total = sets * addresses->count;
+    const size_t total = layout->listener_sets * addresses->count;
 
     for (size_t i = 0; i < total; i++) {
         struct listen_address *address = &addresses->addresses[i % addresses->count];
 
-        sockets[i] = before ? take_over(before, (unsigned)(i / addresses->count), address, sockets, i) : -1;
-        if (sockets[i] < 0 && sets == 1)
-            sockets[i] = activation_take(address, layout->blocking_listeners);
-        if (sockets[i] >= 0 && adjust(config, sockets[i]) == 0)
-            continue;
-        if (sets == 1 || i >= addresses->count || port_is_free(config, layout, address))
-            sockets[i] = open_listener(config, layout, address, sets > 1);
+        sockets[i] =
+            get_listener(config, layout, before, (unsigned)(i / addresses->count), address, sockets, i);
         if (sockets[i] < 0) {
             char text[ADDRESS_TEXT_MAX];
             const int error = errno;
