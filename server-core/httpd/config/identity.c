@@ -68,18 +68,36 @@ bool identity_assume(const struct identity *identity)
     return true;
 }
 
-/* Says whether the account may enter a directory: a child tries. */
-static bool may_enter(const struct identity *identity, const char *directory)
+/* Says whether the account may enter a directory, whose path begins at descriptor `at`: a child tries. */
+static bool may_enter(const struct identity *identity, int at, const char *directory)
 {
     const pid_t child = fork();
     int status = 0;
 
     if (child == 0)
-        _exit(!identity_assume(identity) || open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC) < 0 ||
-              access(directory, X_OK) != 0);
+        _exit(!identity_assume(identity) || faccessat(at, directory, X_OK, 0) != 0);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Says whether the account may enter all roots. The master has opened those of the hosts, so no matter in
+ * what directories they lie. Logs those that it may not. */
+static bool may_enter_roots(const struct config *config, const struct identity *identity)
+{
+    static const char sentence[] = "the user that is to serve may not enter it";
+    bool ok = may_enter(identity, AT_FDCWD, config_text(config, KNOB_ROOT)) ||
+              config_refuse(config, KNOB_ROOT, sentence);
+
+    for (size_t i = 0; i < config->hosts.count; i++) {
+        const struct host *host = &config->hosts.all[i];
+
+        if (may_enter(identity, host->fd, "."))
+            continue;
+        log_line("%s: [host %.100s]: root = %s: %s", host->origin, host->names, host->root, sentence);
+        ok = false;
+    }
+    return ok;
 }
 
 bool identity_find(const struct config *config, struct identity **identity)
@@ -105,6 +123,5 @@ bool identity_find(const struct config *config, struct identity **identity)
         log_errno("cannot look up user %s", user);
         return false;
     }
-    return may_enter(*identity, config_text(config, KNOB_ROOT)) ||
-           config_refuse(config, KNOB_ROOT, "the user that is to serve may not enter it");
+    return may_enter_roots(config, *identity);
 }

@@ -15,7 +15,7 @@ struct identity;
 /*
  * Looks up whom the configuration names, in one block from malloc; NULL in *identity when it names nobody, or
  * when we are not root and so must serve as who we are. Logs what is wrong and returns false, also when that
- * account may not enter the root.
+ * account may not enter a root. Those of the hosts must be open.
  */
 bool identity_find(const struct config *config, struct identity **identity);
 

@@ -137,6 +137,22 @@ def test_right_to_bind_low_ports_stays_with_the_master(
     assert rights_of(pid)["CapEff"] == rights_of(pid)["CapPrm"] == NO_CAPABILITY
 
 
+def test_host_whose_root_is_closed_to_the_user_is_refused(open_directory: Path, binary: str) -> None:
+    """By its name, and before anything is opened, as the main root is."""
+    closed = open_directory / "closed"
+    closed.mkdir(mode=0o700)
+    file = open_directory / "f.ini"
+    settings = f"root = {open_directory}\nlisten = 127.0.0.1:0\nuser = {USER}"
+    file.write_text(f"[server]\n{settings}\n[host one.example]\nroot = {closed}\n")
+    checked = subprocess.run(
+        [binary, "-t", "-c", file], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert f"root = {closed}: the user that is to serve may not enter it" in checked.stderr
+    assert checked.returncode == 1
+    closed.chmod(0o755)
+    subprocess.run([binary, "-t", "-c", file], capture_output=True, check=True, timeout=30)
+
+
 @pytest.mark.parametrize(
     ("settings", "code", "sentence"),
     [
