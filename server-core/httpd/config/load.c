@@ -173,7 +173,7 @@ static bool read_mime_types(struct config *config)
     const struct knob_value *path = &config->values[KNOB_MIME_TYPES];
     FILE *file = fopen(path->text, "re");
 
-    if (!file && (path->given || errno != ENOENT))
+    if (!file && (errno != ENOENT || !config_has_default(config, KNOB_MIME_TYPES)))
         return config_refuse(config, KNOB_MIME_TYPES, strerror(errno));
     config->presentation.types = mime_types_create(file, config_text(config, KNOB_CHARSET));
     if (!config->presentation.types)
