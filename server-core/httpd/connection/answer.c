@@ -30,25 +30,28 @@ static void make_plain(struct worker *worker, struct connection *connection, con
                     });
 }
 
-/* Puts the compressed file that the client likes best in the place of the plain one that was found. Returns
- * its coding; CODING_NONE: the plain one stays. */
+/* Puts the compressed file that the client likes best, of those that can be opened, in the place of the plain
+ * one that was found. Returns its coding; CODING_NONE: the plain one stays. */
 static enum coding choose_coding(struct worker *worker, struct connection *connection,
                                  const struct asking *asking)
 {
     struct cached_file *plain = connection->delivery.file;
-    const enum coding coding = coding_choose(asking->request, asking->data, plain->codings);
+    unsigned left = plain->codings;
     char path[FILE_CACHE_PATH_MAX];
     struct cached_file *file;
+    enum coding coding;
 
-    if (coding == CODING_NONE)
-        return CODING_NONE;
-    snprintf(path, sizeof(path), "%s%s", plain->path, CODINGS[coding].suffix);
-    if (file_cache_get(worker->cache, path, &worker->date, &file) != HTTP_OK)
-        return CODING_NONE; /* it has gone */
-    connection->delivery.file =
-        file; /* first: should the process die now, nobody gives the other back twice */
-    file_cache_release(plain);
-    return coding;
+    while ((coding = coding_choose(asking->request, asking->data, left)) != CODING_NONE) {
+        snprintf(path, sizeof(path), "%s%s", plain->path, CODINGS[coding].suffix);
+        if (file_cache_get(worker->cache, path, &worker->date, &file) == HTTP_OK) {
+            connection->delivery.file =
+                file; /* first: should the process die now, nobody gives the other back twice */
+            file_cache_release(plain);
+            return coding;
+        }
+        left &= ~CODING_BIT(coding); /* it has gone, or is not for us to read */
+    }
+    return CODING_NONE;
 }
 
 /* Makes the reply about the file that is there also compressed. */

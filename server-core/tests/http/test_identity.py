@@ -153,6 +153,18 @@ def test_host_whose_root_is_closed_to_the_user_is_refused(open_directory: Path, 
     subprocess.run([binary, "-t", "-c", file], capture_output=True, check=True, timeout=30)
 
 
+def test_next_coding_is_tried_where_the_best_is_not_for_the_user_to_read(
+    start: Callable[..., Any], open_directory: Path
+) -> None:
+    """Before the plain file is sent."""
+    server = start(root=open_directory, user=USER, precompressed="on")
+    server.write("file", b"plain")
+    server.write("file.br", b"of root").chmod(0o600)
+    server.write("file.gz", b"zipped")
+    reply = server.connect().get("/file", "Accept-Encoding: br, gzip")
+    assert (reply.body, reply.headers["content-encoding"]) == (b"zipped", "gzip")
+
+
 @pytest.mark.parametrize(
     ("settings", "code", "sentence"),
     [
