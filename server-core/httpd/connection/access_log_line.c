@@ -63,7 +63,8 @@ static void take_header(struct field *field, const char *line, const char *end, 
  */
 static struct fields find_fields(const struct request *request, const char *data)
 {
-    const char *end = data + request->parsed;
+    /* What was parsed may have a body behind the head, in which a client writes what it likes. */
+    const char *end = data + (request->head_length > 0 ? request->head_length : request->parsed);
     struct fields fields = {0};
 
     while (data < end && (*data == '\r' || *data == '\n'))
@@ -156,18 +157,22 @@ static char *put_time(char *at, time_t second)
     return put(at, text, TIME_LENGTH);
 }
 
-/* Writes the address of the peer. Returns its length. */
+/* Writes the address of the peer. Returns its length. One of IPv4 looks the same whichever kind of socket it
+ * came to: one that was passed in may be of both (RFC 4291 §2.5.5.2). */
 static size_t write_peer(int socket, char text[INET6_ADDRSTRLEN])
 {
     struct sockaddr_storage address = {0};
+    const struct in6_addr *ipv6 = &((struct sockaddr_in6 *)&address)->sin6_addr;
     socklen_t length = sizeof(address);
 
     strcpy(text, "-");
     if (getpeername(socket, (struct sockaddr *)&address, &length) == 0) {
         if (address.ss_family == AF_INET)
             inet_ntop(AF_INET, &((struct sockaddr_in *)&address)->sin_addr, text, INET6_ADDRSTRLEN);
+        else if (address.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(ipv6))
+            inet_ntop(AF_INET, ipv6->s6_addr + 12, text, INET6_ADDRSTRLEN);
         else if (address.ss_family == AF_INET6)
-            inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&address)->sin6_addr, text, INET6_ADDRSTRLEN);
+            inet_ntop(AF_INET6, ipv6, text, INET6_ADDRSTRLEN);
     }
     return strlen(text);
 }

@@ -90,6 +90,19 @@ def test_what_a_client_sends_cannot_forge_a_line(
     assert lines_of(log)[0]["agent"] == r"a\x22 200 \x5C \xE9"
 
 
+def test_body_is_not_searched_for_headers(
+    start: Callable[..., Any], log: Path, await_state: Callable[..., Any]
+) -> None:
+    """It may be anything, and is thrown away."""
+    server = start(access_log=log)
+    body = "Referer: http://body/\r\nUser-Agent: body\r\n"
+    connection = server.connect()
+    connection.send(f"GET / HTTP/1.1\r\nHost: t\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+    connection.reply()
+    await_state(lambda: len(lines_of(log)) == 1)
+    assert (lines_of(log)[0]["referer"], lines_of(log)[0]["agent"]) == ("-", "-")
+
+
 def test_only_the_master_has_the_file_open(
     start: Callable[..., Any], architecture: dict[str, str], log: Path, await_state: Callable[..., Any]
 ) -> None:

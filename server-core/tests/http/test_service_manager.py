@@ -152,6 +152,18 @@ def test_each_socket_is_given_to_an_address_of_its_own(start: Callable[..., Any]
             assert ask(each.getsockname()).endswith(b"contents")
 
 
+def test_peer_at_a_socket_of_both_families_is_logged_by_its_own_address(
+    start: Callable[..., Any], tmp_path: Path, await_state: Callable[..., Any]
+) -> None:
+    """As systemd opens one for ListenStream=80."""
+    log = tmp_path / "access.log"
+    with listening("::") as opened:
+        start(passing(opened), listen="[::]:0", access_log=log)
+        ask(("127.0.0.1", opened.getsockname()[1]))
+        await_state(lambda: log.exists() and log.read_text())
+    assert log.read_text().startswith("127.0.0.1 - - ")
+
+
 @pytest.mark.parametrize("kind", ["unnamed", "datagram"])
 def test_socket_that_cannot_be_served_is_refused(binary: str, tmp_path: Path, kind: str) -> None:
     """Clients would wait at it for ever."""
