@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "httpd/connection/access_log.h"
+#include "httpd/http/hosts.h"
 #include "httpd/log.h"
 
 void sending_drop(struct connection *connection)
@@ -30,6 +31,8 @@ static void finish(struct worker *worker, struct connection *connection)
 
 void sending_settle(struct worker *worker, struct connection *connection, enum send_outcome outcome)
 {
+    int root;
+
     switch (outcome) {
     case SEND_COMPLETE:
         finish(worker, connection);
@@ -50,7 +53,7 @@ void sending_settle(struct worker *worker, struct connection *connection, enum s
         return;
     case SEND_TRUNCATED:
         log_line("/%s became shorter while it was being sent: connection closed",
-                 connection->delivery.file->path);
+                 hosts_locate(&worker->config->hosts, connection->delivery.file->path, &root));
         connection_close(worker, connection, CLOSED_BY_SERVER);
         return;
     case SEND_FAILED:

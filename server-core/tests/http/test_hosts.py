@@ -122,6 +122,21 @@ def test_new_workers_have_only_the_roots_of_their_own_configuration(
     assert links.count(tmp_path / "one") == 1
 
 
+def test_file_of_a_host_that_shrinks_is_logged_by_its_name(
+    start: Callable[..., Any], sections: str, tmp_path: Path, await_state: Callable[..., Any]
+) -> None:
+    """Not by the key of the cache."""
+    server = start(sections=sections, sndbuf=16384, cache_mb=1)
+    path = tmp_path / "one" / "big"
+    path.write_bytes(bytes(30_000_000))
+    connection = server.connect(receive_buffer=4096)
+    connection.send(b"GET /big HTTP/1.1\r\nHost: one.example\r\n\r\n")
+    await_state(lambda: server.total()["bytes_sent"] > 0)
+    os.truncate(path, 1_000_000)
+    connection.stream.read()
+    await_state(lambda: " /big became shorter while it was being sent" in server.log())
+
+
 @pytest.mark.parametrize(
     ("section", "code", "sentence"),
     [
