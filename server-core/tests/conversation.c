@@ -59,6 +59,7 @@ static void make_reply(struct conversation *conversation, const struct feed *fee
         .request = request,
         .data = feed->bytes,
         .date = &conversation->date,
+        .expires = &conversation->expires,
         .keep_alive = protocol->keep_alive,
         .text = conversation->text,
     };

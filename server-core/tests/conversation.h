@@ -21,7 +21,7 @@ struct conversation {
     char *said;
     size_t length; /* of that */
     char text[REPLY_TEXT_MAX];
-    struct http_date date;
+    struct http_date date, expires;
 };
 
 /* The server's files: /letters of 26 bytes, /long.html of 300, both last changed at 784111777; and a

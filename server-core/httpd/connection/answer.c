@@ -108,8 +108,11 @@ static void make_reply(struct worker *worker, struct connection *connection, con
 void answer_request(struct worker *worker, struct connection *connection, const struct feed *feed)
 {
     struct protocol *protocol = &connection->protocol;
-    struct asking asking = {
-        .request = &feed->request, .data = feed->bytes, .date = &worker->date, .text = worker->text};
+    struct asking asking = {.request = &feed->request,
+                            .data = feed->bytes,
+                            .date = &worker->date,
+                            .expires = &worker->expires,
+                            .text = worker->text};
 
     worker->counters->requests++;
     connection->started_ns = worker->now_ns;

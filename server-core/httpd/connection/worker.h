@@ -79,8 +79,9 @@ struct worker {
 
     /* Brought up to date by worker_refresh() once per turn of the loop. */
     struct http_date date;
-    uint64_t now_ns;      /* also after each reply */
-    uint64_t begun_bytes; /* of replies that have begun since */
+    struct http_date expires; /* the last one that a reply has said */
+    uint64_t now_ns;          /* also after each reply */
+    uint64_t begun_bytes;     /* of replies that have begun since */
     int64_t max_connections;
     int64_t accept_limit;
     enum sendfile_mode sendfile;

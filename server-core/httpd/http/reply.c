@@ -64,10 +64,8 @@ static void make_whole(struct reply *reply, const struct asking *asking,
     memcpy(text, representation->head, before);
     memcpy(text + representation->date_offset, asking->date->text, HTTP_DATE_LENGTH);
     if (representation->expires_offset > 0) {
-        struct http_date expires = {0};
-
-        http_date_update(&expires, asking->date->second + (time_t)representation->expires_s);
-        memcpy(text + representation->expires_offset, expires.text, HTTP_DATE_LENGTH);
+        http_date_update(asking->expires, asking->date->second + (time_t)representation->expires_s);
+        memcpy(text + representation->expires_offset, asking->expires->text, HTTP_DATE_LENGTH);
     }
     memcpy(text + before, header, header_length);
     memcpy(text + before + header_length, "\r\n", 2);

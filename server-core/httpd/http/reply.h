@@ -46,8 +46,9 @@ struct asking {
     const struct request *request;
     const char *data; /* where its head begins */
     const struct http_date *date;
-    bool keep_alive; /* after the reply */
-    char *text;      /* REPLY_TEXT_MAX bytes for the head, which the reply then names */
+    struct http_date *expires; /* the last one that was said: most often the next is the same */
+    bool keep_alive;           /* after the reply */
+    char *text;                /* REPLY_TEXT_MAX bytes for the head, which the reply then names */
 };
 
 #define REPLY_TEXT_MAX ERROR_REPLY_MAX
