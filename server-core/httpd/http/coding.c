@@ -42,7 +42,7 @@ static int read_weight(const char *text, const char *end)
     weight = (text[2] - '0') * BEST;
     text += 3;
     if (text < end && *text == '.') {
-        for (text++; text < end && *text >= '0' && *text <= '9'; text++, place /= 10)
+        for (text++; text < end && place > 0 && *text >= '0' && *text <= '9'; text++, place /= 10)
             weight += (*text - '0') * place;
     }
     return text == end && weight <= BEST ? weight : 0;

@@ -32,6 +32,7 @@ static const struct {
     {"identity;q=0, gzip;q=0.001", ALL, CODING_GZIP},
     {"gzip;q=1.001", ALL, CODING_NONE},
     {"gzip;q=2", ALL, CODING_NONE},
+    {"gzip;q=0.1234", ALL, CODING_NONE},
     {"gzip;q=", ALL, CODING_NONE},
     {"gzip;p=1", ALL, CODING_NONE},
     {"gzipped, , ;q=1,", ALL, CODING_NONE},
