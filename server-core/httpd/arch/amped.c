@@ -21,7 +21,6 @@
 #include "httpd/config/architecture.h"
 #include "httpd/connection/sending.h"
 #include "httpd/connection/worker.h"
-#include "httpd/http/path.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
 #include "httpd/process/master.h"

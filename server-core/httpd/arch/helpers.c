@@ -4,7 +4,6 @@
 #include "httpd/arch/helpers.h"
 
 #include "httpd/cache/file_open.h"
-#include "httpd/http/path.h"
 #include "httpd/log.h"
 
 #include <errno.h>

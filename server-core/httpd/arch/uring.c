@@ -26,7 +26,6 @@
 #include "httpd/process/master.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #include "httpd/cache/file_cache.h"
 #include "httpd/cache/file_open.h"
 #include "httpd/connection/sending.h"
-#include "httpd/http/path.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
 

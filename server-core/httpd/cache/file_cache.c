@@ -4,10 +4,8 @@
 #include "httpd/cache/file_cache.h"
 
 #include "httpd/cache/file_open.h"
-#include "httpd/http/path.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

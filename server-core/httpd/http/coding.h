@@ -11,7 +11,6 @@
 enum coding { CODING_BR, CODING_ZSTD, CODING_GZIP, CODING_NONE };
 
 #define CODING_COUNT       CODING_NONE
-#define CODING_SUFFIX_MAX  8 /* of a suffix with its NUL */
 #define CODING_BIT(coding) (1u << (coding))
 
 struct coding_names {
