@@ -4,7 +4,9 @@
  * AMPED is a SPED with `helpers` helper processes. Before the event loop does anything that could wait for a
  * disk it finds out whether it would: whether the file is in its cache, or else its name in the kernel's
  * (openat2 with RESOLVE_CACHED), and whether the pages that are to be sent next are in memory
- * (io/residency.h). If not, a helper fetches them while the loop serves others.
+ * (cache/residency.h). If not, a helper fetches them while the loop serves others. Only a compressed file
+ * that lies beside the one that was asked for (`precompressed`) is looked up in the loop, which may wait
+ * then.
  *
  * Co-AMPED is `workers` AMPEDs. A table in shared memory says which of them has served a URL last. Who reads
  * a request for a URL of another hands the connection over, with all that has been read (handover.h), and

@@ -45,8 +45,8 @@ void file_cache_destroy(struct file_cache *cache);
 enum http_status file_cache_get(struct file_cache *cache, const char *path, const struct http_date *date,
                                 struct cached_file **file);
 
-/* Says whether looking a path up would have to wait for a disk, and writes the path of the file that it
- * stands for into `wanted`. */
+/* Says whether looking up a path or a key would have to wait for a disk, and writes that of the file which it
+ * stands for into `wanted`. Files that lie compressed beside it are not looked at. */
 bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX]);
 
 /* Returns the path to open for what file_cache_would_wait() has written, and the descriptor (O_PATH) of the

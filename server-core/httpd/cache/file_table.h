@@ -44,7 +44,7 @@ struct cached_file {
     unsigned codings; /* in which the file lies compressed beside this one (CODING_BIT()) */
 
     const char *mapped; /* the contents (file_table_map()); NULL: not yet */
-    time_t resident;    /* when all of them were last found in memory (arch/uring.c) */
+    time_t resident;    /* when all of them were last found in memory (arch/uring_send.c) */
 
     /* For the table and the cache only. */
     struct file_table *table;

@@ -8,8 +8,9 @@
 
 #include <stdio.h>
 
-/* Writes the metrics of each worker, ended by a line `# EOF` that is left without its line feed. They count
- * from the start of the server: what only grows must not be set back by who clears counters. */
+/* Writes the metrics of each worker, ended by a line `# EOF` that is left without its line feed. What
+ * only grows is not set back by who clears counters; a reload, which makes new workers, begins anew, as
+ * collectors expect of a program that was started again. */
 void prometheus_write(const struct master *master, FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The metrics of a worker, in one table from which the counters in shared memory, `show schema`, `show stats`
- * and the test of the documentation derive.
+ * The metrics of a worker, in one table from which the counters in shared memory, `show schema`, `show
+ * stats`, `show metrics` and the test of the documentation derive.
  *
  * Each worker has counters of its own, which only it writes, with plain increments; the master reads them at
  * any time. All are 64 bits wide, so a reader sees each either before or after an increment.

@@ -1,8 +1,8 @@
 /*
  * Builds the heads of replies.
  *
- * A head for a file is built once and kept with the open file (file_cache.h); only its Date changes, and that
- * once a second.
+ * A head for a file is built once and kept with the open file (file_cache.h); only its Date and Expires
+ * change, and those once a second.
  */
 #ifndef TRIMTAB_HTTPD_HTTP_RESPONSE_H
 #define TRIMTAB_HTTPD_HTTP_RESPONSE_H
