@@ -4,6 +4,8 @@
  */
 #include "httpd/connection/access_log.h"
 
+#include "httpd/http/text.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -38,25 +40,15 @@ struct fields {
     struct field request_line, referer, agent;
 };
 
-/* Takes a header's value without white space at its ends. */
-static struct field value_of(const char *line, const char *end, size_t name_length)
-{
-    const char *value = line + name_length + 1;
-
-    while (value < end && (*value == ' ' || *value == '\t'))
-        value++;
-    while (value < end && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    return (struct field){value, (size_t)(end - value)};
-}
-
 /* If the line is a header of this name and none was found before, takes its value. */
 static void take_header(struct field *field, const char *line, const char *end, const char *name,
                         size_t name_length)
 {
-    if (!field->text && (size_t)(end - line) > name_length && line[name_length] == ':' &&
-        strncasecmp(line, name, name_length) == 0)
-        *field = value_of(line, end, name_length);
+    if (field->text || (size_t)(end - line) <= name_length || line[name_length] != ':' ||
+        strncasecmp(line, name, name_length) != 0)
+        return;
+    field->length = (size_t)(end - line) - name_length - 1;
+    field->text = text_trim(line + name_length + 1, &field->length);
 }
 
 /* Finds what the log wants in a head, in one go. The request line is taken as it came; it may be no good one.

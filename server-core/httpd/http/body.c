@@ -3,6 +3,8 @@
  */
 #include "httpd/http/body.h"
 
+#include "httpd/http/text.h"
+
 #include <stdbool.h>
 
 /* What comes next. */
@@ -31,15 +33,6 @@ void body_begin_chunked(struct body *body)
     *body = (struct body){.state = SIZE_FIRST};
 }
 
-/* Returns the value of a hexadecimal digit, or -1. */
-static int digit_of(char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    byte |= 0x20;
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
 /* Says whether a line may hold the byte: no control but the tab. */
 static bool is_text(char byte)
 {
@@ -49,7 +42,7 @@ static bool is_text(char byte)
 /* Takes a byte of the size of a chunk. */
 static enum body_outcome take_size(struct body *body, char byte)
 {
-    const int digit = digit_of(byte);
+    const int digit = text_hex_value(byte);
 
     if (digit >= 0) {
         body->state = SIZE;

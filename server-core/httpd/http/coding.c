@@ -3,8 +3,9 @@
  */
 #include "httpd/http/coding.h"
 
+#include "httpd/http/text.h"
+
 #include <string.h>
-#include <strings.h>
 
 #define NOT_NAMED (-1)
 #define BEST      1000 /* weights are in thousandths */
@@ -21,11 +22,6 @@ struct wishes {
     int weights[CODING_COUNT];
     int plain, others;
 };
-
-static bool is(const char *text, size_t length, const char *word)
-{
-    return length == strlen(word) && strncasecmp(text, word, length) == 0;
-}
 
 /* Reads the weight among the parameters of an element (§12.4.2). What is no number from 0 to 1 with at most
  * three digits is none at all: 0. */
@@ -61,14 +57,14 @@ static void note(struct wishes *wishes, const char *text, const char *end)
     while (text + length < end && text[length] != ';' && !strchr(WHITE, text[length]))
         length++;
     weight = read_weight(text + length, end);
-    if (is(text, length, "identity"))
+    if (text_equals(text, length, "identity"))
         wishes->plain = weight;
-    else if (is(text, length, "*"))
+    else if (text_equals(text, length, "*"))
         wishes->others = weight;
-    else if (is(text, length, "x-gzip")) /* §8.4.1.3 */
+    else if (text_equals(text, length, "x-gzip")) /* §8.4.1.3 */
         wishes->weights[CODING_GZIP] = weight;
     for (enum coding coding = 0; coding < CODING_COUNT; coding++) {
-        if (is(text, length, CODINGS[coding].name))
+        if (text_equals(text, length, CODINGS[coding].name))
             wishes->weights[coding] = weight;
     }
 }

@@ -4,18 +4,11 @@
 #include "httpd/http/path.h"
 
 #include "httpd/http/status.h"
+#include "httpd/http/text.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-
-static int hex_value(char digit)
-{
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    digit |= 0x20;
-    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
 
 /* Returns the place in `path` where the segment before the one that begins at `segment` begins. */
 static size_t previous_segment(const char *path, size_t segment)
@@ -49,8 +42,8 @@ int path_decode(const char *target, size_t length, char path[PATH_BYTES_MAX])
         char c = target[i];
 
         if (c == '%') {
-            const int high = i + 2 < length ? hex_value(target[i + 1]) : -1;
-            const int low = i + 2 < length ? hex_value(target[i + 2]) : -1;
+            const int high = i + 2 < length ? text_hex_value(target[i + 1]) : -1;
+            const int low = i + 2 < length ? text_hex_value(target[i + 2]) : -1;
 
             if (high < 0 || low < 0 || (high == 0 && low == 0))
                 return -HTTP_BAD_REQUEST;

@@ -3,6 +3,8 @@
  */
 #include "httpd/http/request.h"
 
+#include "httpd/http/text.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -53,23 +55,6 @@ static size_t span(const char *text, size_t length, uint8_t class)
     while (i < length && (CLASS[(unsigned char)text[i]] & class))
         i++;
     return i;
-}
-
-static bool equals(const char *text, size_t length, const char *word)
-{
-    return length == strlen(word) && strncasecmp(text, word, length) == 0;
-}
-
-/* Returns the value without the white space at its ends. */
-static const char *trim(const char *value, size_t *length)
-{
-    while (*length > 0 && (*value == ' ' || *value == '\t')) {
-        value++;
-        --*length;
-    }
-    while (*length > 0 && (value[*length - 1] == ' ' || value[*length - 1] == '\t'))
-        --*length;
-    return value;
 }
 
 /* Ends the request with an error after which the framing of further bytes cannot be trusted. */
@@ -194,8 +179,8 @@ static void take_connection(struct request *request, const char *value, size_t l
         while (value < token_end && (*value == ' ' || *value == '\t'))
             value++;
         token_length = span(value, (size_t)(token_end - value), TOKEN);
-        request->wants_close |= equals(value, token_length, "close");
-        request->wants_keep_alive |= equals(value, token_length, "keep-alive");
+        request->wants_close |= text_equals(value, token_length, "close");
+        request->wants_keep_alive |= text_equals(value, token_length, "keep-alive");
         value = token_end + 1;
     }
 }
@@ -207,7 +192,7 @@ static unsigned take_transfer_encoding(struct request *request, const char *valu
     static const char chunked[] = "chunked";
     const size_t chunked_length = sizeof(chunked) - 1;
     const bool ends_chunked =
-        length >= chunked_length && equals(value + length - chunked_length, chunked_length, chunked);
+        length >= chunked_length && text_equals(value + length - chunked_length, chunked_length, chunked);
 
     if (request->transfer_encoding_seen || request->content_length_seen || request->minor_version == 0 ||
         !ends_chunked)
@@ -240,7 +225,7 @@ static unsigned take_host(struct request *request, const char *value, size_t len
 
 static unsigned take_expectation(struct request *request, const char *value, size_t length)
 {
-    request->expects_continue = equals(value, length, "100-continue");
+    request->expects_continue = text_equals(value, length, "100-continue");
     return request->expects_continue ? 0 : HTTP_EXPECTATION_FAILED;
 }
 
@@ -254,7 +239,7 @@ static bool is_conditional(const char *name, size_t length)
     if ((name[0] | 0x20) != 'r' && ((name[0] | 0x20) != 'i' || length < 3 || name[2] != '-'))
         return false;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (equals(name, length, names[i]))
+        if (text_equals(name, length, names[i]))
             return true;
     }
     return false;
@@ -277,17 +262,17 @@ static bool take_header(struct request *request, const char *line, size_t length
     value_length = (size_t)(end - value);
     if (span(value, value_length, VALUE) != value_length)
         return fail(request, HTTP_BAD_REQUEST);
-    value = trim(value, &value_length);
+    value = text_trim(value, &value_length);
 
-    if (equals(line, name_length, "Host"))
+    if (text_equals(line, name_length, "Host"))
         status = take_host(request, value, value_length);
-    else if (equals(line, name_length, "Connection"))
+    else if (text_equals(line, name_length, "Connection"))
         take_connection(request, value, value_length);
-    else if (equals(line, name_length, "Content-Length"))
+    else if (text_equals(line, name_length, "Content-Length"))
         status = take_content_length(request, value, value_length);
-    else if (equals(line, name_length, "Transfer-Encoding"))
+    else if (text_equals(line, name_length, "Transfer-Encoding"))
         status = take_transfer_encoding(request, value, value_length);
-    else if (equals(line, name_length, "Expect"))
+    else if (text_equals(line, name_length, "Expect"))
         status = take_expectation(request, value, value_length);
     else if (is_conditional(line, name_length))
         request->conditional = true;
@@ -430,7 +415,7 @@ bool request_find_header(const struct request *request, const char *data, const 
         if ((size_t)(end - line) > name_length && line[name_length] == ':' &&
             strncasecmp(line, name, name_length) == 0) {
             header->value_length = (size_t)(end - line) - name_length - 1;
-            header->value = trim(line + name_length + 1, &header->value_length);
+            header->value = text_trim(line + name_length + 1, &header->value_length);
             return true;
         }
     }
