@@ -46,7 +46,9 @@ def test_recorded_knobs_say_what_they_do(earlier):
     with open_repository(earlier) as repository:
         space = Space.model_validate(repository.run(FINISHED).space)
     here = {knob.name: knob.role for knob in TARGETS["core"].space().knobs}
-    assert {knob.name: knob.role for knob in space.knobs} == here
+    recorded = {knob.name: knob.role for knob in space.knobs}
+    assert recorded.items() <= here.items()
+    assert "min_bytes_per_s" not in recorded  # a knob of later
 
 
 def test_a_finished_run_is_exported_again(earlier, command):

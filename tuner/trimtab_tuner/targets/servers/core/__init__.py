@@ -183,8 +183,11 @@ def surroundings(context: RenderContext) -> dict[str, Value]:
 
 
 def settings(configuration: Configuration, context: RenderContext) -> Configuration:
-    """The knobs as the server reads them: the affinity plan turned into CPUs."""
-    values = {knob.name: configuration[knob.name] for knob in KNOBS}
+    """The knobs as the server reads them: the affinity plan turned into CPUs.
+
+    A run of an earlier version knew fewer of them: the others are left to the server, as they were then.
+    """
+    values = {knob.name: configuration[knob.name] for knob in KNOBS if knob.name in configuration}
     cpus = cpus_for_workers(values["affinity"], context)
     values["affinity"] = ",".join(str(cpu) for cpu in cpus) or "none"
     return values
