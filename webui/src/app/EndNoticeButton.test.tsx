@@ -62,6 +62,15 @@ it('tells that the run has ended, once it was asked to', async () => {
   await expect.poll(() => FakeNotification.shown.map(({ title }) => title)).toEqual(['Run 7 has finished']);
 });
 
+it('does not take the end of a run for that of a trial of it which is measured again', async () => {
+  state = 'finished';
+  const { client } = await renderInApp(<EndNoticeButton running />);
+  await act(() => client.setQueryData(keys.progress, progress({ phase: 'done' })));
+  await userEvent.click(screen.getByRole('button', { name: 'Notify me when the run ends' }));
+  await act(() => client.prefetchQuery({ queryKey: keys.run(7), queryFn: () => run({ state }) }));
+  expect(FakeNotification.shown).toEqual([]);
+});
+
 it('says nothing to who looks at the page', async () => {
   const { ends } = await rendered();
   await userEvent.click(screen.getByRole('button', { name: 'Notify me when the run ends' }));

@@ -33,25 +33,24 @@ export function useEndNotice(): EndNotice | null {
   const navigate = useNavigate();
   const [on, setOn] = useState(() => readStored(STORED) === 'on' && noticePermission() === 'granted');
   const [refused, setRefused] = useState(() => noticePermission() === 'denied');
-  /** The run that went on at a time, in ms since the epoch, and whether it has been seen running since. */
-  const [watched, setWatched] = useState<{ id: number; at: number; ran: boolean } | null>(null);
+  /** The run that went on at a time, in ms since the epoch. */
+  const [watched, setWatched] = useState<{ id: number; at: number } | null>(null);
   const { data, dataUpdatedAt } = useQuery({
     ...runQuery(watched?.id ?? 0),
     enabled: on && watched !== null,
     refetchInterval: LOOK_MS,
     refetchIntervalInBackground: true,
   });
-  const id = progress?.run_id;
+  // A trial that is measured again is one of a run that has ended before.
+  const id = progress?.phase === 'done' ? undefined : progress?.run_id;
   useEffect(() => {
-    if (id !== undefined) setWatched({ id, at: Date.now(), ran: false });
+    if (id !== undefined) setWatched({ id, at: Date.now() });
   }, [id]);
   useEffect(() => {
     // What was known of it before may be an earlier end.
     if (!on || !data || !watched || data.id !== watched.id || dataUpdatedAt < watched.at) return;
-    if (data.state === 'running' && !watched.ran) setWatched({ ...watched, ran: true });
     const end = ENDS[data.state];
-    // A trial that is measured again is one of a run that has ended before.
-    if (end === undefined || !watched.ran) return;
+    if (end === undefined) return;
     setWatched(null);
     // Whoever looks at the page sees it.
     if (document.hasFocus()) return;
