@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 BUILT = Path(__file__).parents[2] / "build" / "httpd" / "trimtab-httpd"
 BINARY = os.environ.get("TRIMTAB_HTTPD", str(BUILT))
-TIMEOUT_S = 30.0
+TIMEOUT_S = 60.0
 DEFAULT_EVENTS = "epoll-et"
 
 
@@ -53,18 +53,51 @@ def knobs_of(architecture: dict[str, Any], mode: dict[str, str]) -> dict[str, st
 
 ARCHITECTURES = ask_for_architectures()
 
+
+def gate(is_in_it: bool) -> list[pytest.MarkDecorator]:
+    """The marks of a parameter: what is not in the gate is tested with everything else that takes long."""
+    return [] if is_in_it else [pytest.mark.live]
+
+
+def takes_its_turn(architecture: dict[str, Any], mode: dict[str, str]) -> bool:
+    """Whether a mode is in the gate: each event mechanism of an architecture with one way of sending.
+
+    The ways take turns. An architecture with a single mechanism has all of them.
+    """
+    mechanisms, ways = (list(dict.fromkeys(each[key] for each in architecture["modes"])) for key in mode)
+    turn = mechanisms.index(mode["events"]) - ways.index(mode["sendfile"])
+    return len(mechanisms) == 1 or turn % len(ways) == 0
+
+
 EVERY_MODE = [
-    pytest.param(knobs_of(architecture, mode), id="-".join((architecture["name"], *mode.values())))
+    pytest.param(
+        knobs_of(architecture, mode),
+        id="-".join((architecture["name"], *mode.values())),
+        marks=gate(takes_its_turn(architecture, mode)),
+    )
     for architecture in ARCHITECTURES
     for mode in architecture["modes"]
 ]
 
+# Those whose ways of sending are most unlike each other have all of them in the gate, the others the first.
+ALL_WAYS_IN_THE_GATE = {"symped", "mt", "pipeline", "knot"}
+
 # Each architecture with each way of sending, at its default events.
 EVERY_ARCHITECTURE = [
-    pytest.param(knobs_of(architecture, mode), id=f"{architecture['name']}-{mode['sendfile']}")
+    pytest.param(
+        knobs_of(architecture, mode),
+        id=f"{architecture['name']}-{mode['sendfile']}",
+        marks=gate(architecture["name"] in ALL_WAYS_IN_THE_GATE or mode["sendfile"] == "nonblocking"),
+    )
     for architecture in ARCHITECTURES
     for mode in architecture["modes"]
     if mode["events"] == DEFAULT_EVENTS
+]
+
+# The same, of which one is in the gate: for time limits, which have to be waited for.
+TIMED_ARCHITECTURE = [
+    pytest.param(*each.values, id=each.id, marks=gate(each.id == "symped-nonblocking"))
+    for each in EVERY_ARCHITECTURE
 ]
 
 # What does not depend on the architecture is tested with one.
@@ -73,6 +106,9 @@ SENDFILE = [
     for architecture in ARCHITECTURES
     for mode in architecture["modes"]
     if architecture["name"] == "symped" and mode["events"] == DEFAULT_EVENTS
+]
+TIMED_SENDFILE = [
+    pytest.param(*each.values, id=each.id, marks=gate(each.id == "nonblocking")) for each in SENDFILE
 ]
 
 
@@ -196,6 +232,8 @@ class Server:
             "root": self.root,
             "listen": "127.0.0.1:0",
             "stats_socket": directory / "stats",
+            "keepalive_timeout": 120,  # a client that stands still for a while is not to be cut off for it
+            "request_timeout": 120,
             **knobs,
         }
         self.stats_path = Path(str(settings["stats_socket"]))
@@ -234,6 +272,24 @@ class Server:
         connection = Connection(self.address, receive_buffer)
         self.open_clients.append(connection)
         return connection
+
+    def visit(self, target: str, times: int = 1) -> tuple[list[bytes], int]:
+        """Ask so often; return the bodies, and how many connections that took.
+
+        A client that stands still for half a second while others wait gives way to them, and comes again.
+        """
+        bodies: list[bytes] = []
+        connection = self.connect()
+        connections = 1
+        while len(bodies) < times:
+            try:
+                bodies.append(connection.get(target).body)
+            except (ConnectionError, pytest.fail.Exception):
+                connection.close()
+                connection = self.connect()
+                connections += 1
+        connection.close()
+        return bodies, connections
 
     def connect_stats(self) -> StatsClient:
         """Open another connection to the stats socket."""
@@ -316,6 +372,26 @@ def architecture(request: pytest.FixtureRequest) -> dict[str, str]:
     """Each architecture with each way of sending files."""
     knobs: dict[str, str] = request.param
     return knobs
+
+
+@pytest.fixture(params=TIMED_ARCHITECTURE)
+def timed_architecture(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Each architecture with each way of sending files, for tests that wait for a time limit."""
+    knobs: dict[str, str] = request.param
+    return knobs
+
+
+@pytest.fixture(params=TIMED_SENDFILE)
+def timed_mode(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Each way of sending files, in the default architecture, for tests that wait for a time limit."""
+    knobs: dict[str, str] = request.param
+    return knobs
+
+
+@pytest.fixture
+def limit_s(request: pytest.FixtureRequest) -> float:
+    """A time limit for clients: in the gate one that a machine which stands still does not exceed."""
+    return 0.4 if request.node.get_closest_marker("live") else 3.0
 
 
 @pytest.fixture
@@ -406,6 +482,42 @@ def refusal(start: Callable[..., Server], binary: str) -> Callable[..., str]:
         return checked.stderr
 
     return check
+
+
+@pytest.fixture
+def open_files() -> Callable[[int], list[Path]]:
+    """Return the function that tells what a process has open; nothing, if it has ended."""
+
+    def targets(pid: int) -> list[Path]:
+        found = []
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            for link in Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # closed meanwhile
+                    found.append(link.readlink())
+        return found
+
+    return targets
+
+
+@pytest.fixture
+def unless_stalled() -> Callable[[float, Callable[[], None]], None]:
+    """Return the function that makes an attempt, and makes it again if it failed after a fixed time limit.
+
+    The server kills what has not ended so long after the stop: a machine that stood still in between has
+    shown nothing. Whatever fails earlier has failed.
+    """
+
+    def attempt(limit_s: float, act: Callable[[], None]) -> None:
+        for _ in range(4):
+            begun_s = time.monotonic()
+            try:
+                return act()
+            except (OSError, AssertionError, pytest.fail.Exception):
+                if time.monotonic() - begun_s < limit_s:
+                    raise
+        return act()
+
+    return attempt
 
 
 @pytest.fixture

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def test_idle_and_slow_clients_are_cut_off(start: Callable[..., Any], architecture: dict[str, str]) -> None:
+def test_idle_and_slow_clients_are_cut_off(
+    start: Callable[..., Any], timed_architecture: dict[str, str], limit_s: float
+) -> None:
     """One idles, one never asks, one sends half a head: each goes, the slow one with 408."""
-    server = start(**architecture, keepalive_timeout=0.3, request_timeout=0.4)
+    server = start(**timed_architecture, keepalive_timeout=limit_s, request_timeout=limit_s)
     server.write("file", b"contents")
     idle, silent, slow = (server.connect() for _ in range(3))
     assert idle.get("/file").body == b"contents"
@@ -33,15 +35,16 @@ def test_idle_and_slow_clients_are_cut_off(start: Callable[..., Any], architectu
 
 
 def test_client_that_takes_nothing_is_dropped(
-    start: Callable[..., Any], architecture: dict[str, str]
+    start: Callable[..., Any], timed_architecture: dict[str, str], limit_s: float
 ) -> None:
     """A reply without progress for request_timeout is given up, and the server goes on."""
-    server = start(**architecture, request_timeout=0.4, sndbuf=16384)
-    server.write("big", bytes(20_000_000))
+    server = start(**timed_architecture, request_timeout=limit_s, sndbuf=16384)
+    os.truncate(server.write("big", b""), 20_000_000)
     server.write("file", b"contents")
     stalled = server.connect(receive_buffer=4096)
     stalled.ask("/big")
     server.await_total(connections_timed_out=1, connections_open=0)
+    server.command("set request_timeout 60")
     assert server.connect().get("/file").body == b"contents"
 
 
@@ -51,31 +54,38 @@ def test_clients_beyond_max_connections_wait_and_are_served(
     """Nobody is accepted and closed again: who waits is served when another has left."""
     server = start(**{**architecture, "max_connections": 4})
     server.write("file", b"contents")
-    clients = [server.connect() for _ in range(12)]
-    for client in clients:
-        client.ask("/file", "Connection: close")
+    clients = []
+    for _ in range(12):  # each asks before the next one comes, to whom it would give way
+        clients.append(server.connect())
+        clients[-1].ask("/file", "Connection: close")
     for client in clients:
         assert client.reply().body == b"contents"
     server.await_total(connections_accepted=12, connections_open=0, replies_200=12)
 
 
 def test_graceful_shutdown_finishes_the_reply_under_way(
-    start: Callable[..., Any], architecture: dict[str, str]
+    start: Callable[..., Any],
+    architecture: dict[str, str],
+    unless_stalled: Callable[[float, Callable[[], None]], None],
 ) -> None:
     """A client that is being served gets all its bytes, an idle one is closed, and the server ends."""
-    server = start(**architecture, sndbuf=16384)
-    contents = os.urandom(2_000_000)
-    server.write("big", contents)
-    idle = server.connect()
-    assert idle.get("/big", method="HEAD").status == 200
-    busy = server.connect(receive_buffer=65536)
-    busy.ask("/big")
-    server.await_total(connections_open=2, requests=2)
-    assert server.command("shutdown graceful") == {"shutdown": "graceful"}
-    assert busy.reply().body == contents
-    assert busy.is_closed_by_server()
-    assert idle.is_closed_by_server()
-    assert server.process.wait(30) == 0
+
+    def stop_while_serving() -> None:
+        server = start(**architecture, sndbuf=16384)
+        contents = os.urandom(2_000_000)
+        server.write("big", contents)
+        idle = server.connect()
+        assert idle.get("/big", method="HEAD").status == 200
+        busy = server.connect(receive_buffer=65536)
+        busy.ask("/big")
+        server.await_total(connections_open=2, requests=2)
+        assert server.command("shutdown graceful") == {"shutdown": "graceful"}
+        assert busy.reply().body == contents
+        assert busy.is_closed_by_server()
+        assert idle.is_closed_by_server()
+        assert server.process.wait(60) == 0
+
+    unless_stalled(2, stop_while_serving)
 
 
 def test_killed_process_is_replaced(
@@ -100,7 +110,7 @@ def test_download_that_is_taken_at_once_is_sent_in_turns(
     if architecture["sendfile"] == "blocking":
         pytest.skip("a blocking call is to last to the end")
     server = start(**architecture)
-    size = 400 << 20
+    size = 32 << 20
     os.truncate(server.write("large", b""), size)
     client = server.connect()
     client.ask("/large")
@@ -133,12 +143,12 @@ def test_idle_connections_give_way_when_all_places_are_taken(
 
 
 def test_client_that_takes_its_reply_too_slowly_is_cut_off(
-    start: Callable[..., Any], architecture: dict[str, str]
+    start: Callable[..., Any], timed_architecture: dict[str, str], limit_s: float
 ) -> None:
     """It makes progress all the time, and not enough of it."""
-    if architecture["sendfile"] == "blocking":
+    if timed_architecture["sendfile"] == "blocking":
         pytest.skip("a blocking call ends only when nothing moves for as long")
-    server = start(**architecture, request_timeout=0.3, min_bytes_per_s=1 << 30, sndbuf=16384)
+    server = start(**timed_architecture, request_timeout=limit_s, min_bytes_per_s=1 << 30, sndbuf=16384)
     os.truncate(server.write("large", b""), 1 << 32)
     client = server.connect(receive_buffer=4096)
     client.ask("/large")
@@ -149,12 +159,16 @@ def test_client_that_takes_its_reply_too_slowly_is_cut_off(
 
 
 def test_body_that_comes_too_slowly_yields_408_and_a_slow_one_is_read(
-    start: Callable[..., Any], architecture: dict[str, str], await_state: Callable[..., Any]
+    start: Callable[..., Any],
+    timed_architecture: dict[str, str],
+    limit_s: float,
+    await_state: Callable[..., Any],
 ) -> None:
     """A body may take longer than request_timeout as long as it keeps up with min_bytes_per_s."""
-    if architecture["sendfile"] != "nonblocking":
+    if timed_architecture["sendfile"] != "nonblocking":
         pytest.skip("how replies are sent does not matter")
-    server = start(**architecture, request_timeout=0.3, min_bytes_per_s=100)
+    # A tenth of what is sent in the time of the limit is enough.
+    server = start(**timed_architecture, request_timeout=limit_s, min_bytes_per_s=int(30 / limit_s))
     server.write("file", b"contents")
     clients = []
     for length in (500, 1 << 20):
@@ -166,7 +180,7 @@ def test_body_that_comes_too_slowly_yields_408_and_a_slow_one_is_read(
     uptime_s = server.command("show info")["uptime_s"]
     for number in range(50):
         steady.send(b"x" * 10)
-        until_s = uptime_s + 0.02 * number
+        until_s = uptime_s + limit_s / 30 * number
         await_state(lambda until_s=until_s: server.command("show info")["uptime_s"] > until_s)
     assert steady.reply().body == b"contents"
     assert slow.reply().status == 408

@@ -108,7 +108,11 @@ def test_hosts_come_and_go_with_a_reload(
 
 
 def test_new_workers_have_only_the_roots_of_their_own_configuration(
-    start: Callable[..., Any], sections: str, tmp_path: Path, await_state: Callable[..., Any]
+    start: Callable[..., Any],
+    sections: str,
+    tmp_path: Path,
+    await_state: Callable[..., Any],
+    open_files: Callable[[int], list[Path]],
 ) -> None:
     """Those that a client keeps from ending have theirs still."""
     server = start(sections=sections)
@@ -118,8 +122,7 @@ def test_new_workers_have_only_the_roots_of_their_own_configuration(
     await_state(lambda: server.log().count("ready: ") == 2)
     (pid,) = server.worker_pids()
     await_state(lambda: get(server.connect(), "one.example", "/file").headers.get("connection") != "close")
-    links = [link.readlink() for link in Path(f"/proc/{pid}/fd").iterdir()]
-    assert links.count(tmp_path / "one") == 1
+    assert open_files(pid).count(tmp_path / "one") == 1
 
 
 def test_file_of_a_host_that_shrinks_is_logged_by_its_name(

@@ -85,9 +85,11 @@ def test_max_connections_is_divided_among_the_copies(start: Callable[..., Any]) 
     """A copy that has its share lets the next client wait, although the other copy has room."""
     server = start(architecture="n-copy", copies=2, max_connections=4, listen=TWO_ADDRESSES, copy_of="sped")
     server.write("file", b"contents")
-    first, second, third = (connect_to(server, 0) for _ in range(3))
-    assert first.get("/file").body == b"contents"
-    assert second.get("/file").body == b"contents"
+    first, second = connect_to(server, 0), connect_to(server, 0)
+    for connection in (first, second):
+        assert connection.get("/file").body == b"contents"
+        connection.send(b"GET /fi")  # who is idle would give way
+    third = connect_to(server, 0)
     third.ask("/file")
     assert connect_to(server, 1).get("/file").body == b"contents"
     server.await_total(connections_open=3, requests=3)

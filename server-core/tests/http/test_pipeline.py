@@ -89,8 +89,10 @@ def test_a_listener_that_is_full_takes_no_place_from_another(start: Callable[...
     server.write("file", b"contents")
     first_port, second_port = (int(text.rsplit(":", 1)[1]) for text in server.command("show info")["listen"])
     server.address = ("127.0.0.1", first_port)
-    first, waiting = server.connect(), server.connect()
+    first = server.connect()
     assert first.get("/file").status == 200
+    first.send(b"GET /fi")  # who is idle would give way
+    waiting = server.connect()
     waiting.ask("/file")
     server.address = ("127.0.0.1", second_port)
     second = server.connect()

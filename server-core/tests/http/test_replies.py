@@ -95,6 +95,7 @@ def test_slow_reader_gets_the_whole_file(start: Callable[..., Any], mode: dict[s
     slow = server.connect(receive_buffer=4096)
     slow.ask("/big")
     assert slow.reply().body == contents
+    server.await_total(replies_200=1)  # counted once the last call has returned
     total = server.total()
     if mode["sendfile"] == "blocking":
         assert total["sendfile_calls"] == 1

@@ -90,21 +90,18 @@ def test_more_clients_than_places_are_all_served(
     )
     server.write("file", b"contents")
 
-    def client(_number: int) -> bool:
-        connection = server.connect()
-        served = connection.get("/file").body == b"contents"
-        connection.close()
-        return served
-
-    waiting = [server.connect() for _ in range(200)]
-    for connection in waiting:
-        connection.ask("/file")
+    waiting = []
+    for _ in range(200):  # each asks before the next one comes, to whom it would give way
+        waiting.append(server.connect())
+        waiting[-1].ask("/file")
     for connection in waiting:
         assert connection.reply().body == b"contents"
         connection.close()
     with ThreadPoolExecutor(16) as pool:
-        assert all(pool.map(client, range(100)))
-    server.await_total(connections_open=0, connections_accepted=300, requests=300)
+        visits = list(pool.map(lambda _number: server.visit("/file"), range(100)))
+    assert [bodies for bodies, _ in visits] == [[b"contents"]] * 100
+    connections = 200 + sum(connections for _, connections in visits)
+    server.await_total(connections_open=0, connections_accepted=connections, requests=300)
 
 
 def test_a_connection_closed_under_a_reply_leaves_nothing_for_the_next_one(start: Callable[..., Any]) -> None:

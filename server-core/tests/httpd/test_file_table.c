@@ -107,7 +107,7 @@ static void test_threads_find_what_others_inserted_and_leave_no_descriptor_open(
 static void test_others_look_up_while_a_file_is_closed(void **state)
 {
     (void)state;
-    alarm(30); /* ends a look-up that waits for a lock which its own thread holds */
+    alarm(120); /* ends a look-up that waits for a lock which its own thread holds */
     for (size_t k = 0; k < 2; k++) {
         const struct file_table_user user = {0, &counters[0]};
         const struct cached_file made = {

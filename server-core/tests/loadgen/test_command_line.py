@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from .conftest import patiently
+
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "internals" / "load-generator.md"
 URL = "http://127.0.0.1:1/"
 
@@ -147,10 +149,20 @@ def test_signal_ends_the_run_with_an_interrupted_result(interrupt, serve, number
 
 def test_text_report_shows_the_result_to_people(load, serve):
     """No JSON, the same facts."""
-    outcome = load(serve(always_replies).url, "--rate", "50", "--duration", "1.1", "--text")
-    assert "requests: 55 offered, 55 replied" in outcome.stdout
+
+    def run(duration_s):
+        arguments = ("--rate", "10", "--duration", str(2.2 * duration_s), "--text")
+        outcome = load(serve(always_replies).url, *arguments)
+        requests = round(22 * duration_s)
+        assert f"requests: {requests} offered, {requests} replied" in outcome.stdout
+        return outcome
+
+    def progress_of(outcome):
+        return re.search(r"^ +\d+\.\d s +\d+ sessions open", outcome.stdout, re.MULTILINE)
+
+    outcome = patiently(run, progress_of)
+    assert progress_of(outcome)
     assert "goodput" in outcome.stdout
-    assert re.search(r"^ +1\.\d s +\d+ sessions open", outcome.stdout, re.MULTILINE)
     assert "{" not in outcome.stdout
 
 

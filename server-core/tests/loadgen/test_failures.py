@@ -4,7 +4,10 @@ import socket
 
 import pytest
 
-TEN_SESSIONS_OF_THREE = ("--rate", "60", "--duration", "0.5", "--session-requests", "3", "--timeout", "1")
+TEN_SESSIONS_OF_THREE = ("--rate", "60", "--duration", "0.5", "--session-requests", "3")
+
+# Where the timeout is waited for: long enough for what has to happen before, and no arrival comes too late.
+TIMING_OUT = ("--timeout", "4", "--connect-timeout", "60")
 
 
 def cells(result):
@@ -26,7 +29,7 @@ def test_absent_server_yields_connect_refused(load):
 def test_full_accept_queue_yields_connect_timeouts(load, serve):
     """A server that never accepts: connects time out, which counts as not read by the server."""
     server = serve(None, backlog=0)
-    result = load(server.url, *TEN_SESSIONS_OF_THREE).result
+    result = load(server.url, *TEN_SESSIONS_OF_THREE, "--timeout", "4").result
     assert result["sessions"]["timed_out_connect"] >= 8  # the accept queue takes one or two
     assert result["sessions"]["timed_out_connect"] + result["sessions"]["timed_out"] == 10
     assert cells(result) == {"timed_out_before_read": 10, "abandoned": 20}
@@ -76,7 +79,7 @@ def stalls_after_half_a_body(connection):
 )
 def test_stalled_server_yields_session_timeouts(load, serve, script, expected):
     """The session timeout hits the request at hand; a byte from the server shows that it was read."""
-    result = load(serve(script).url, *TEN_SESSIONS_OF_THREE).result
+    result = load(serve(script).url, *TEN_SESSIONS_OF_THREE, *TIMING_OUT).result
     assert expected == cells(result)
     assert result["sessions"]["timed_out"] == 10
     assert result["failures"] == {}
@@ -86,7 +89,7 @@ def test_timeout_while_thinking_abandons_the_rest(load, serve, write_log):
     """No request is outstanding when the timeout comes, so none has timed out."""
     log = write_log("/a think=30\n/b\n/c\n")
     result = load(
-        serve(always_replies).url, "--sessions", log, "--rate", "60", "--duration", ".5", "--timeout", "1"
+        serve(always_replies).url, "--sessions", log, "--rate", "60", "--duration", ".5", *TIMING_OUT
     ).result
     assert cells(result) == {"replied": 10, "abandoned": 20}
     assert result["sessions"]["timed_out"] == 10
@@ -183,7 +186,7 @@ def sends_more_than_announced_behind_a_long_body(connection):
 )
 def test_broken_reply_fails_with_its_reason(load, serve, script, reason):
     """The request fails with a named reason; what the session would still have asked is abandoned."""
-    result = load(serve(script).url, *TEN_SESSIONS_OF_THREE, "--timeout", "10").result
+    result = load(serve(script).url, *TEN_SESSIONS_OF_THREE).result
     assert cells(result) == {"failed": 10, "abandoned": 20}
     assert {reason: 10} == result["failures"]
     assert result["sessions"]["failed"] == 10
@@ -197,7 +200,7 @@ def test_announced_close_is_followed_by_a_new_connection(load, serve):
         connection.reply(extra="Connection: close\r\n")
 
     server = serve(script)
-    result = load(server.url, *TEN_SESSIONS_OF_THREE, "--timeout", "10").result
+    result = load(server.url, *TEN_SESSIONS_OF_THREE).result
     assert cells(result) == {"replied": 30}
     assert result["sessions"]["completed"] == 10
     assert result["sessions"]["reopened"] == 20
@@ -212,9 +215,7 @@ def test_server_that_goes_away_after_an_announced_close_fails_the_next_request(l
         connection.server.stop_listening()
         connection.reply(extra="Connection: close\r\n")
 
-    result = load(
-        serve(script).url, "--rate", "30", "--duration", "0.05", "--session-requests", "3", "--timeout", "10"
-    ).result
+    result = load(serve(script).url, "--rate", "30", "--duration", "0.05", "--session-requests", "3").result
     assert cells(result) == {"replied": 1, "failed": 1, "abandoned": 1}
     assert result["failures"] == {"connect-refused": 1}
 
@@ -268,7 +269,7 @@ def test_slow_replies_are_waited_for(load, serve):
             connection.server.over.wait(0.1)
             connection.reply()
 
-    result = load(serve(script).url, *TEN_SESSIONS_OF_THREE, "--timeout", "30").result
+    result = load(serve(script).url, *TEN_SESSIONS_OF_THREE).result
     assert cells(result) == {"replied": 30}
     assert result["latency_us"]["first_byte"]["p50"] >= 100_000
     assert result["latency_us"]["reply"]["p50"] >= 100_000
@@ -284,6 +285,6 @@ def test_reply_in_single_bytes_is_put_together(load, serve):
             for byte in b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde":
                 connection.send(bytes([byte]))
 
-    result = load(serve(script).url, *TEN_SESSIONS_OF_THREE, "--timeout", "30").result
+    result = load(serve(script).url, *TEN_SESSIONS_OF_THREE).result
     assert cells(result) == {"replied": 30}
     assert result["bytes_received"] == 30 * 43

