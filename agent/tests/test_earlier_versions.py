@@ -72,6 +72,7 @@ def test_killed_runs_are_told_from_finished_ones(earlier):
     }
 
 
+@pytest.mark.live
 @pytest.mark.skipif(os.cpu_count() == 1, reason="the runs had a CPU for the server and one for the generator")
 @pytest.mark.parametrize("run_id", [IN_SEARCH, IN_CONFIRMATION])
 def test_a_killed_run_goes_on_where_it_was(earlier, command, run_id):

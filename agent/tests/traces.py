@@ -2,11 +2,13 @@
 
 Everything is told apart from what others do on the same machine: processes by a word in their environment,
 temporary files by a folder of the suite's own, control groups and namespaces by the process id in their names
-(whose owner is dead), masks by their value before.
+(whose owner is dead), masks by their value before. Where a suite changes no settings of the machine, groups,
+namespaces and masks are those of others.
 """
 
+import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import psutil
 
 MARK = "TRIMTAB_TEST_SUITE"
 MASKS = ("proc/irq/*/smp_affinity", "sys/class/net/*/queues/*/[rx]ps_cpus")
-NAMED = ("run/netns/trimtab-*", "sys/fs/cgroup/**/trimtab-*")
+NAMED = ("run/netns", "sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
@@ -33,30 +35,48 @@ def look(mark: str, temporary: Path, root: Path = Path("/")) -> Traces:
     return Traces(
         masks=dict(_masks(root)),
         allowed_cpus=frozenset(os.sched_getaffinity(0)),
-        named=frozenset(str(path) for pattern in NAMED for path in root.glob(pattern)),
+        named=frozenset(_named(root)),
         files=frozenset(str(path) for path in temporary.iterdir()),
         processes=dict(_processes(mark)),
     )
 
 
-def left_behind(before: Traces, after: Traces) -> list[str]:
-    """A sentence for each thing that is there after and was not before."""
+def left_behind(before: Traces, after: Traces, may_be_ours: Callable[[str], bool]) -> list[str]:
+    """A sentence for each thing that is there after and was not before.
+
+    Of groups, namespaces and masks only what may be the suite's own, by its path.
+    """
     said = [f"process {pid} still runs: {command}" for pid, command in after.processes.items()]
     said += [f"{path} is still there" for path in sorted(after.files - before.files)]
-    said += [f"{path} is still there" for path in sorted(after.named - before.named) if _ownerless(path)]
+    said += [
+        f"{path} is still there"
+        for path in sorted(after.named - before.named)
+        if may_be_ours(path) and _ownerless(path)
+    ]
     said += [
         f"{path} was {mask} and is {after.masks[path]}"
         for path, mask in before.masks.items()
-        if after.masks.get(path, mask) != mask and not _steers_nothing(path, after.masks[path])
+        if after.masks.get(path, mask) != mask
+        and may_be_ours(path)
+        and not _steers_nothing(path, after.masks[path])
     ]
     if after.allowed_cpus != before.allowed_cpus:
         said.append(f"this process was allowed {before.allowed_cpus} and is now {after.allowed_cpus}")
     return said
 
 
+def _named(root: Path) -> Iterable[str]:
+    """Unlike a pattern, a walk does not mind what goes while it looks."""
+    for start in NAMED:
+        for directory, directories, files in os.walk(root / start):
+            yield from (f"{directory}/{name}" for name in directories + files if name.startswith("trimtab-"))
+
+
 def _masks(root: Path) -> Iterable[tuple[str, str]]:
     for pattern in MASKS:
-        for path in root.glob(pattern):
+        # Unlike Path.glob it does not mind a device that goes meanwhile.
+        for name in glob.iglob(pattern, root_dir=root):  # noqa: PTH207
+            path = root / name
             try:
                 yield str(path), path.read_text().strip()
             except OSError:

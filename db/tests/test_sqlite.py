@@ -23,6 +23,12 @@ NOBODY = 65534
 
 
 @pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for others waits for as long as a busy machine takes."""
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 200.0)
+
+
+@pytest.fixture
 def sqlite_repository(sqlite_file: Path) -> Iterator[Repository]:
     """An open SQLite repository."""
     repository = open_database(sqlite_url(sqlite_file))
@@ -73,7 +79,7 @@ def test_reader_sees_the_past_and_does_not_wait_while_another_writes(
     assert sqlite_repository.run(run.id).notes == "half done"
 
 
-def test_writers_in_many_threads_lose_nothing(sqlite_repository, make_run, make_trial):
+def test_writers_in_many_threads_lose_nothing(patient, sqlite_repository, make_run, make_trial):
     """Transactions of several threads queue up; none fails, and readers run in between."""
     run = make_run(sqlite_repository)
     failures: list[Exception] = []
@@ -96,7 +102,7 @@ def test_writers_in_many_threads_lose_nothing(sqlite_repository, make_run, make_
     assert [trial.number for trial in sqlite_repository.whole_trials(run.id)] == list(range(1, 41))
 
 
-def test_two_openers_at_once_make_one_schema(sqlite_file):
+def test_two_openers_at_once_make_one_schema(patient, sqlite_file):
     """The daemon and the command line may both be the first."""
     outcomes: list[object] = []
 
@@ -115,7 +121,7 @@ def test_two_openers_at_once_make_one_schema(sqlite_file):
     assert outcomes == ["opened"] * 4
 
 
-def test_opener_waits_for_one_who_is_making_the_file(sqlite_file):
+def test_opener_waits_for_one_who_is_making_the_file(patient, sqlite_file):
     """SQLite itself does not wait where the write-ahead log is switched on."""
     holder = sqlite3.connect(sqlite_file, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")

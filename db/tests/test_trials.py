@@ -206,7 +206,7 @@ def measurements(draw: st.DrawFn) -> Measurement:
     )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     measurement=measurements(),
     configuration=json_objects,

@@ -24,7 +24,7 @@ def completed(program, line):
         {"_" + program.name.replace("-", "_")} {program}
         printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=120)
     assert done.stderr == ""
     return done.stdout.split()
 
@@ -71,6 +71,6 @@ def test_trimtab_completes_its_commands():
     """By typer's own script, which asks the program."""
     asked = {"_TRIMTAB_COMPLETE": "complete_bash", "COMP_WORDS": "trimtab ca", "COMP_CWORD": "1"}
     done = subprocess.run(
-        [TRIMTAB], env={**os.environ, **asked}, capture_output=True, text=True, check=True, timeout=30
+        [TRIMTAB], env={**os.environ, **asked}, capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout.split() == ["capacity"]

@@ -19,7 +19,7 @@ def pages(tmp_path_factory, programs):
     """The directory of the three pages."""
     directory = tmp_path_factory.mktemp("man")
     command = [sys.executable, MAKER, directory, programs["trimtab-httpd"], programs["trimtab-load"]]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=120)
     return directory
 
 

@@ -18,7 +18,7 @@ MAKER = Path(__file__).resolve().parents[1] / "reference.py"
 def pages(tmp_path_factory):
     """The two pages by name."""
     directory = tmp_path_factory.mktemp("reference")
-    subprocess.run([sys.executable, MAKER, directory], check=True, timeout=60)
+    subprocess.run([sys.executable, MAKER, directory], check=True, timeout=120)
     return {page.stem: page.read_text() for page in directory.iterdir()}
 
 

@@ -34,7 +34,7 @@ def bundle(site):
 
 def mend(site):
     """Runs the program; raises CalledProcessError."""
-    subprocess.run([sys.executable, MENDER, site], check=True, timeout=30, capture_output=True, text=True)
+    subprocess.run([sys.executable, MENDER, site], check=True, timeout=120, capture_output=True, text=True)
 
 
 def test_inline_script_is_a_file_that_every_page_reaches(site):

@@ -21,7 +21,7 @@ def test_unit_is_valid(unit, tmp_path):
         (tmp_path / each.name).write_text(re.sub(r"/usr/bin/trimtab\S*", "/bin/true", each.read_text()))
     copy = tmp_path / unit.name
     done = subprocess.run(
-        [analyze, "verify", "--man=no", copy], capture_output=True, text=True, check=False, timeout=60
+        [analyze, "verify", "--man=no", copy], capture_output=True, text=True, check=False, timeout=120
     )
     said = [line for line in done.stderr.splitlines() if unit.name in line]
     assert (done.returncode, said) == (0, [])

@@ -19,6 +19,7 @@ def document(trimtab, *arguments):
     return code, json.loads(output)
 
 
+@pytest.mark.kernel
 @writable
 def test_a_plan_is_applied_shown_and_put_back(trimtab):
     """plan touches nothing, apply does, status shows it, restore ends it."""

@@ -1,5 +1,6 @@
 """Settings are journalled before they are touched, and always put back."""
 
+import json
 import os
 import random
 import signal
@@ -220,6 +221,7 @@ while True:
 """
 
 
+@pytest.mark.live
 def test_a_kill_at_any_instant_is_made_good_at_the_next_start(kernel, tmp_path, values):
     """Killed with -9 at ten random instants; every touched file has its value again after the next start."""
     before = {path: int(mask, 16) for path, mask in values().items()}
@@ -242,6 +244,70 @@ def test_a_kill_at_any_instant_is_made_good_at_the_next_start(kernel, tmp_path, 
         assert {path: int(mask, 16) for path, mask in values().items()} == before
 
 
+KILLED_AT_EVERY_WRITE = """
+import itertools, json, os, signal, sys
+from contextlib import closing
+from pathlib import Path
+from trimtab_agent.affinity.journal import AffinityJournal, Change
+from trimtab_agent.affinity.os_settings import DirectAccess
+from trimtab_agent.host.identity import describe_host
+from trimtab_db import open_database, sqlite_url
+
+root, database = map(Path, sys.argv[1:3])
+paths = sys.argv[3:]
+
+class Dying(DirectAccess):
+    def write(self, path, mask):
+        self.step()
+        super().write(path, mask)
+        self.step()
+
+    def step(self):
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+def journal_of(repository, access):
+    lines = repository.os_changes(repository.register_host(describe_host(database.parent)))
+    return AffinityJournal(lines, access, boot_id="this-boot")
+
+for steps in itertools.count():
+    child = os.fork()
+    if child == 0:
+        access = Dying(root)
+        access.steps_left = steps
+        journal = journal_of(open_database(sqlite_url(database)), access)
+        journal.apply([Change(path=path, mask="00000002", why="") for path in paths], by_hand=False)
+        journal.restore()
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == 0:
+        break
+    with closing(open_database(sqlite_url(database))) as repository:
+        journal = journal_of(repository, DirectAccess(root))
+        journal.restore()
+        values = {path: int((root / path[1:]).read_text(), 16) for path in paths}
+        print(json.dumps([len(journal.in_force()), values]), flush=True)
+"""
+
+
+def test_a_kill_before_or_after_any_write_is_made_good_at_the_next_start(kernel, tmp_path, values):
+    """Each of four masks is set and put back, and the process is killed on both sides of every write."""
+    before = {path: int(mask, 16) for path, mask in values().items()}
+    command = [
+        sys.executable,
+        "-c",
+        KILLED_AT_EVERY_WRITE,
+        str(kernel),
+        str(tmp_path / "killed.db"),
+        *SETTINGS,
+    ]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    ends = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(ends) == 2 * 2 * len(SETTINGS)
+    assert ends == [[0, before]] * len(ends)
+
+
+@pytest.mark.kernel
 def test_a_real_steering_mask_is_set_and_put_back(lines):
     """On this kernel: the receive steering of the loopback device."""
     path = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")

@@ -10,9 +10,13 @@ from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
 
 STEERING = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
-pytestmark = pytest.mark.skipif(
-    not os.access(STEERING, os.W_OK), reason=f"{STEERING} cannot be written here: it needs root"
-)
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.kernel,
+    pytest.mark.skipif(
+        not os.access(STEERING, os.W_OK), reason=f"{STEERING} cannot be written here: it needs root"
+    ),
+]
 STEERED = {"affinity": KnobSpec(fixed="interrupt")}
 
 

@@ -102,10 +102,12 @@ def launch(directory: Path, **changes: object) -> Daemon:
         analyses=Analyses(repository),
     )
     app = create_app(settings, context)
-    server = DaemonServer(Config(app, log_config=None, access_log=False), context.closing)
+    # A machine that stalls lets the client come back late on a connection that it has kept.
+    config = Config(app, log_config=None, access_log=False, timeout_keep_alive=60)
+    server = DaemonServer(config, context.closing)
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
-    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=10)
+    client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
     return Daemon(client, app, context, sampler, settings, server, thread)
 
 

@@ -18,6 +18,7 @@ def test_topology_has_this_machines_cpus(daemon):
     assert "lo" in [device["name"] for device in shown["devices"]]
 
 
+@pytest.mark.kernel
 @pytest.mark.skipif(not os.access(STEERING, os.W_OK), reason=f"{STEERING} cannot be written here")
 def test_a_plan_is_previewed_applied_shown_and_put_back(daemon):
     """The same that the command line does."""

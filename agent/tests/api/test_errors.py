@@ -116,7 +116,7 @@ def test_locked_database_is_a_503_that_invites_to_try_again(start_daemon, monkey
     """Another process keeps the write lock: nothing is lost, and a moment later it works."""
     monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)
     daemon = start_daemon(httpd_path="/bin/true", load_path="/bin/true")
-    other = sqlite3.connect(daemon.settings.var / "trimtab.db", isolation_level=None)
+    other = sqlite3.connect(daemon.settings.var / "trimtab.db", isolation_level=None, timeout=60)
     other.execute("BEGIN IMMEDIATE")
     response = daemon.client.post("/api/v1/runs", json={})
     other.execute("ROLLBACK")

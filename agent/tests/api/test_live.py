@@ -55,7 +55,7 @@ def await_listeners(daemon, count: int) -> None:
 def test_events_arrive_in_order_with_names_and_numbers(daemon):
     """What one thread publishes, every listener gets."""
     with (
-        httpx.Client(base_url=daemon.client.base_url) as other,
+        httpx.Client(base_url=daemon.client.base_url, timeout=60) as other,
         live(daemon.client) as first,
         live(other) as second,
     ):
@@ -181,12 +181,12 @@ def test_daemon_ends_at_once_with_a_stream_open(tmp_path, number):
         try:
             greeting = process.stdout.readline()
             url = greeting.split(",")[0].removeprefix("Trimtab is at ")
-            with httpx.Client(base_url=url, timeout=20) as client, live(client) as events:
+            with httpx.Client(base_url=url, timeout=60) as client, live(client) as events:
                 assert next(event for event in events if event.get("event") == "sample")
                 process.send_signal(number)
                 # The stream ends by itself: no error, and only events until then.
                 assert all("event" in event or "" in event for event in events)
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
     assert (process.returncode, errors) == (0, "")
@@ -199,7 +199,7 @@ def test_port_in_use_is_told_and_the_exit_code_says_so(daemon, tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
     assert process.returncode == 1
     assert f"cannot listen on port {daemon.port} of 127.0.0.1: Address already in use" in process.stderr
@@ -210,7 +210,10 @@ def test_connection_that_sends_nothing_does_not_delay_the_end(start_daemon):
     """An idle connection is closed by the daemon when it ends."""
     daemon = start_daemon()
     with socket.create_connection(("127.0.0.1", daemon.port)) as idle:
+        accepted = threading.Event()
+        while not daemon.server.server_state.connections:
+            accepted.wait(0.01)
         daemon.server.should_exit = True
-        daemon.thread.join(timeout=20)
+        daemon.thread.join(timeout=60)
         assert not daemon.thread.is_alive()
         assert idle.recv(1) == b""

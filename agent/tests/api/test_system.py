@@ -121,7 +121,7 @@ def test_counters_reach_up_to_the_live_stream(start_daemon):
     shown = threading.Event()
     subscription = daemon.context.broadcaster.subscribe(shown.set)
     daemon.sampler.start()
-    assert shown.wait(10)
+    assert shown.wait(60)
     samples = daemon.client.get("/api/v1/counters").json()
     daemon.sampler.stop()
     subscription.close()
@@ -172,7 +172,7 @@ def test_workload_says_its_size_and_its_facts(daemon):
 
 def test_samples_are_taken_faster_for_a_while_on_demand(daemon):
     """Between once and ten times a second; anything else is refused with the field."""
-    body = {"interval_s": 0.1, "for_s": 30}
+    body = {"interval_s": 0.1, "for_s": 3600}
     assert daemon.client.post("/api/v1/live/rate", json=body).json() == body
     assert daemon.sampler.interval_s == 0.1
     for wrong in ({"interval_s": 0.01, "for_s": 30}, {"interval_s": 0.1, "for_s": 1e6}, {"interval_s": 0.1}):

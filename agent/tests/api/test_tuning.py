@@ -19,6 +19,7 @@ from trimtab_agent.api.schemas import Progress
 from trimtab_agent.api.trial_schemas import TrialLine
 from trimtab_agent.station import disturbance
 
+pytestmark = pytest.mark.live
 # At so short a time anything may time out; what is tested here is not the verdict.
 LENIENT = {"all_files_limit": 1.0, "size_limit": 1.0, "size_over_mean_limit": 1.0, "failures_limit": 1.0}
 RUN = tiny_spec(thresholds=LENIENT).model_dump(mode="json", exclude_defaults=True)

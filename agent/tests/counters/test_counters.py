@@ -350,6 +350,7 @@ def test_missing_source_is_reported_as_missing_and_not_as_zero(tmp_path):
     assert sample["memory"]["total_bytes"] > 0
 
 
+@pytest.mark.live
 def test_this_machines_cpu_time_adds_up():
     """The real /proc/stat: work done between two readings shows as user time of some CPU."""
     source = cpu.CpuSource()

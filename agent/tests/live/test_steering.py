@@ -33,7 +33,7 @@ def migrating():
 
 def served_by(port):
     """Who answers one new connection: `ours`, or anybody else."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         return answer_of(connection)
 
 
@@ -60,7 +60,7 @@ def answering(listener):
             except TimeoutError:
                 continue
             with connection:
-                connection.settimeout(10)
+                connection.settimeout(60)
                 connection.recv(4096)
                 connection.sendall(OURS)
 
@@ -78,8 +78,11 @@ def listener_on(pids, port):
     return next((pid, found) for pid in pids for found in listeners_of(pid) if found.port == port)
 
 
+@pytest.mark.kernel
 @pytest.mark.usefixtures("migrating")
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "core" else pytest.mark.live) for name in TARGETS]
+)
 def test_connections_of_a_running_server_are_shared_by_weight_and_none_is_lost(name, server_order):
     """From joining to leaving, with every kind of server."""
     with TargetServer(server_order(name), StopSignal()) as server:
@@ -89,13 +92,13 @@ def test_connections_of_a_running_server_are_shared_by_weight_and_none_is_lost(n
         with answering(ours):
             shared.weigh((0.5,))
             seen = collections.Counter(served_by(server.port) for _ in range(200))
-            assert 60 < seen["ours"] < 140
+            assert 57 < seen["ours"] < 143  # six standard deviations
             shared.weigh((0.0,))
             assert {served_by(server.port) for _ in range(40)} == {"production"}
             shared.weigh((1.0,))
             assert {served_by(server.port) for _ in range(40)} == {"ours"}
         # Nobody accepts ours any more: what waits there goes to production when it closes.
-        waiting = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(20)]
+        waiting = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(20)]
         ours.close()
         assert [answer_of(connection) for connection in waiting] == ["production"] * 20
         for connection in waiting:
@@ -109,10 +112,12 @@ def test_connections_of_a_running_server_are_shared_by_weight_and_none_is_lost(n
         assert {served_by(server.port) for _ in range(10)} == {"production"}
 
 
+@pytest.mark.kernel
 @pytest.mark.usefixtures("migrating")
 def test_two_servers_of_ours_have_each_their_share():
     """And production has the rest."""
-    with socket.create_server(("127.0.0.1", 0)) as production:
+    # Room for all of them, however they fall: the kernel drops what finds none.
+    with socket.create_server(("127.0.0.1", 0), backlog=400) as production:
         port = production.getsockname()[1]
         shared = SharedPort(os.getpid(), listener_on([os.getpid()], port)[1])
         with shared.open() as first, shared.open() as second:
@@ -123,9 +128,10 @@ def test_two_servers_of_ours_have_each_their_share():
                 client.close()
         shared.leave()
     assert sum(counts) == 400
-    assert 60 < counts[0] < 140
-    assert 60 < counts[1] < 140
-    assert 150 < counts[2] < 250
+    # Six standard deviations: drawn by the kernel, so that no seed can be given.
+    assert 48 < counts[0] < 152
+    assert 48 < counts[1] < 152
+    assert 140 < counts[2] < 260
 
 
 def waiting_in(listener):
@@ -140,6 +146,7 @@ def waiting_in(listener):
         count += 1
 
 
+@pytest.mark.kernel
 @pytest.mark.usefixtures("migrating")
 def test_port_that_has_several_sockets_is_refused_and_left_as_it_is():
     """Which of them is production's is not known."""
@@ -153,17 +160,19 @@ def test_port_that_has_several_sockets_is_refused_and_left_as_it_is():
         assert one.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT) == 1
 
 
+@pytest.mark.kernel
 def test_production_that_has_ended_is_not_kept_listening(migrating, server_order):
     """Who connects is refused at once, and nothing is left to put back."""
     with TargetServer(server_order("core"), StopSignal()) as server:
         port = server.port
         shared = SharedPort(*listener_on(server.pids, port))
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", port), timeout=10)
+        socket.create_connection(("127.0.0.1", port), timeout=60)
     with pytest.raises(HostError, match="cannot share"):
         shared.leave()
 
 
+@pytest.mark.kernel
 def test_filter_that_somebody_else_took_away_does_not_keep_the_option(migrating):
     """What is left is put back."""
     with socket.create_server(("127.0.0.1", 0)) as production:

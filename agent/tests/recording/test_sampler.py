@@ -8,9 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from trimtab_agent.broadcast import Broadcaster
+from trimtab_agent.counters import source
+from trimtab_agent.counters.source import CounterSet
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.identity import describe_host
-from trimtab_agent.recording import recorder
+from trimtab_agent.recording import recorder, sampler
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.recording.thinning import decoded
 from trimtab_db import Repository, database, open_database, sqlite_url
@@ -47,6 +49,7 @@ def make(repository, host_id, broadcaster, interval_s=0.01) -> tuple[Sampler, re
 def test_samples_older_than_a_day_are_let_go_while_sampling(repository, host_id, broadcaster, monkeypatch):
     """A daemon that runs for months does not grow without bounds."""
     monkeypatch.setattr(recorder, "PRUNE_EVERY_S", 0.0)
+    monkeypatch.setattr(recorder, "WRITE_EVERY_S", 0.0)
     old = datetime.now(UTC) - RETENTION[1] - timedelta(hours=1)
     repository.add_counter_samples([CounterSample(host_id=host_id, taken_at=old, values={})])
     sampling, recording = make(repository, host_id, broadcaster)
@@ -61,8 +64,11 @@ def test_samples_older_than_a_day_are_let_go_while_sampling(repository, host_id,
     )
 
 
-def test_means_of_ten_seconds_and_a_minute_are_recorded_beside_the_samples(repository, host_id, broadcaster):
+def test_means_of_ten_seconds_and_a_minute_are_recorded_beside_the_samples(
+    repository, host_id, broadcaster, monkeypatch
+):
     """What is left of a step when sampling ends is recorded as well; a minute has no lists."""
+    monkeypatch.setattr(recorder, "WRITE_EVERY_S", 0.0)
     begun = datetime.now(UTC)
     sampling, recording = make(repository, host_id, broadcaster)
     sampling.start()
@@ -78,6 +84,55 @@ def test_means_of_ten_seconds_and_a_minute_are_recorded_beside_the_samples(repos
     assert "cpus" not in decoded(minutes[-1]).values["cpu"]
 
 
+class Clock:
+    """Time that passes only while the sampler waits; it stands in for the module `time` and for the sampler's
+    end, which comes after so many seconds.
+    """
+
+    def __init__(self, begun_s: float, ends_after_s: float) -> None:
+        self._begun_s, self._ends_after_s, self._now_s = begun_s, ends_after_s, 0.0
+
+    def monotonic(self) -> float:
+        """Seconds since the test began."""
+        return self._now_s
+
+    def time(self) -> float:
+        """Seconds since the epoch."""
+        return self._begun_s + self._now_s
+
+    def wait(self, timeout_s: float) -> bool:
+        """Lets the time pass; whether the end has come."""
+        self._now_s += timeout_s
+        return self._now_s >= self._ends_after_s
+
+    def set(self) -> None:
+        """The end comes when its time has come."""
+
+
+def test_samples_of_less_than_a_second_come_as_long_as_they_are_wanted(
+    repository, host_id, broadcaster, monkeypatch
+):
+    """On a clock of the test's own, in fractions that have no rounding: 1/64 s, and then 1/4 s again."""
+    begun = datetime.now(UTC)
+    clock = Clock(begun.timestamp(), ends_after_s=2.0)
+    for module in (sampler, source):
+        monkeypatch.setattr(module, "time", clock)
+    subscription = broadcaster.subscribe(lambda: None)
+    recording = recorder.Recorder(repository, host_id, broadcaster)
+    sampling = Sampler(CounterSet([]), recording, broadcaster, interval_s=0.25)
+    monkeypatch.setattr(sampling, "_end", clock)
+    sampling.sample_every(1 / 64, for_s=1.0)
+    sampling.start()
+    sampling.stop()
+    recording.close()
+    fine = list(map(decoded, repository.counter_samples(host_id, begun, step_s=0)))
+    whole = list(map(decoded, repository.counter_samples(host_id, begun)))
+    assert [sample.values["interval_s"] for sample in fine] == [round(1 / 64, 4)] * 63
+    assert [sample.values["interval_s"] for sample in whole] == [0.25] * 7
+    assert len(subscription.drain()) == 63 + 4
+
+
+@pytest.mark.live
 def test_ten_samples_a_second_are_taken_while_somebody_wants_them(repository, host_id, broadcaster):
     """They are published and kept beside each whole second, and end by themselves."""
     begun = datetime.now(UTC)

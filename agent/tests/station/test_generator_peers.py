@@ -43,6 +43,7 @@ def run(monkeypatch, capfd, *arguments):
     return (ended.value.code or 0, *capfd.readouterr())
 
 
+@pytest.mark.live
 @pytest.mark.skipif(
     find_installed("wrk") is None or find_installed("httperf") is None,
     reason="wrk or httperf is not installed",

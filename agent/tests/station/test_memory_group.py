@@ -64,6 +64,8 @@ def read_twice(files, group, directory):
     return group.read()
 
 
+@pytest.mark.live
+@pytest.mark.kernel
 def test_file_set_that_does_not_fit_is_read_back_again(groups, journal, files, tmp_path):
     """Refaults, and never more than the limit; what fits is read once."""
     with memory_group(f"test-{os.getpid()}", 25 << 20, journal) as group:
@@ -77,6 +79,7 @@ def test_file_set_that_does_not_fit_is_read_back_again(groups, journal, files, t
     assert journal.entries() == []
 
 
+@pytest.mark.kernel
 def test_group_goes_with_all_its_processes(groups, journal):
     """A process that stays in it is killed."""
     with memory_group(f"test-{os.getpid()}", 64 << 20, journal) as group:
@@ -84,11 +87,12 @@ def test_group_goes_with_all_its_processes(groups, journal):
         while str(sleeper.pid) not in (group.directory / "cgroup.procs").read_text().split():
             assert sleeper.poll() is None
         assert journal.entries() == [Leftover(KIND, str(group.directory))]
-    assert sleeper.wait(10) == -signal.SIGKILL
+    assert sleeper.wait(60) == -signal.SIGKILL
     assert not group.directory.exists()
     sleeper.stdout.close()
 
 
+@pytest.mark.kernel
 def test_process_beyond_the_limit_is_counted(groups, journal):
     """By the kernel's own count of kills."""
     with memory_group(f"test-{os.getpid()}", 16 << 20, journal) as group:
@@ -97,6 +101,7 @@ def test_process_beyond_the_limit_is_counted(groups, journal):
         assert group.out_of_memory_kills() >= 1
 
 
+@pytest.mark.kernel
 def test_journal_takes_away_what_a_killed_process_left(groups, journal):
     """Latest first; things that are gone already are no complaint."""
     directory = find_controller().parent / f"trimtab-test-left-{os.getpid()}"
@@ -160,6 +165,8 @@ def test_limit_is_the_thesis_ratio_of_the_file_set():
     assert refusal.value.field == "memory"
 
 
+@pytest.mark.live
+@pytest.mark.kernel
 def test_run_under_a_limit_records_refaults(groups, runtime, listener):
     """The first rate of a trial under heavy-io; the group is gone when the run has ended."""
     run_id = runtime.service.start(tiny_spec(directories=10).model_copy(update={"memory": "heavy-io"}))
@@ -175,6 +182,7 @@ def test_run_under_a_limit_records_refaults(groups, runtime, listener):
     assert counters["file_refaults_per_s"] > 0
 
 
+@pytest.mark.live
 def test_cold_start_reads_the_file_set_from_disk(runtime, listener):
     """Without a limit, too; no root is needed."""
     run_id = runtime.service.start(tiny_spec(directories=2).model_copy(update={"start": "cold"}))
@@ -186,6 +194,8 @@ def test_cold_start_reads_the_file_set_from_disk(runtime, listener):
     assert counters["paging"]["read_kib_per_s"] > 0
 
 
+@pytest.mark.live
+@pytest.mark.kernel
 def test_killed_run_leaves_a_group_that_the_next_start_removes(groups, settings, trimtab):
     """kill -9 in the middle of a trial."""
     command = trimtab("tune", "--memory=heavy-io", *tiny_options(directories=10))

@@ -32,6 +32,7 @@ def test_perfs_lines_are_read_and_others_skipped():
     ]
 
 
+@pytest.mark.live
 @pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
 def test_a_busy_process_is_sampled_and_its_time_told(tmp_path: Path):
     """A loop in Python is the application's time; perf's own files are gone afterwards."""
@@ -53,6 +54,7 @@ def test_a_busy_process_is_sampled_and_its_time_told(tmp_path: Path):
     assert not (tmp_path / "busy.perf").exists()
 
 
+@pytest.mark.live
 @pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
 def test_no_time_gives_no_samples(tmp_path: Path):
     """Who asks perf to end before it has begun has no profile, and no failure."""

@@ -71,6 +71,7 @@ def load_order(settings, server, file_set, tmp_path, **changed):
     return LoadOrder(**{**fields, **changed})
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", TARGETS)
 def test_replicas_share_the_cpus_and_the_load_and_leave_nothing_behind(
     name, order, settings, file_set, tmp_path
@@ -122,6 +123,7 @@ def test_workers_of_core_are_numbered_through_and_maxima_are_not_added_up(order)
         assert document["total"]["queue_length_max"] == max(largest)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", ["lighttpd", "nginx"])
 def test_death_of_one_replica_is_the_death_of_the_server(name, order, settings, file_set, tmp_path):
     """In the middle of a rate; the sentence names the process, and the other ends as well."""
@@ -136,6 +138,7 @@ def test_death_of_one_replica_is_the_death_of_the_server(name, order, settings, 
     wait_until_gone(list(pids))
 
 
+@pytest.mark.live
 def test_replica_that_does_not_come_up_takes_the_others_with_it(order, monkeypatch):
     """Nothing runs on when the start as a whole has failed."""
     started = []
@@ -159,6 +162,7 @@ def test_more_replicas_than_cpus_are_refused_with_a_sentence(order):
         Replicas(order("nginx", replicas=3), StopSignal())
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].serves_php])
 def test_every_replica_has_a_pool_of_its_own(name, order):
     """As in the seeds' study: so many PHP processes for each instance."""
@@ -170,6 +174,8 @@ def test_every_replica_has_a_pool_of_its_own(name, order):
             assert len([one for one in names if one.startswith("php-fpm")]) == 1 + 2
 
 
+@pytest.mark.live
+@pytest.mark.kernel
 def test_queues_of_a_replicas_device_go_to_its_cpu_or_to_the_next_ones(steered_links, order, tmp_path):
     """Direct and indirect, read back from the kernel; each instance is asked through its own device."""
     profile = LINKS["eight-gigabit"].model_copy(update={"subnets": 2})
@@ -204,6 +210,8 @@ def test_queues_of_a_replicas_device_go_to_its_cpu_or_to_the_next_ones(steered_l
     repository.close()
 
 
+@pytest.mark.live
+@pytest.mark.kernel
 def test_run_measures_replicas_behind_a_link(steered_links, runtime, monkeypatch):
     """From the knobs to the files that the run keeps; the queues are the kernel's again afterwards."""
     if find_installed("lighttpd") is None:

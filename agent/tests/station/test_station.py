@@ -85,6 +85,7 @@ def job(**changes):
     return TrialJob(**{**fields, **changes})
 
 
+@pytest.mark.live
 def test_report_tells_all_that_was_measured(station, tmp_path):
     """Rates, generator, server and host; the logs lie under the name that was given."""
     told = []
@@ -111,12 +112,14 @@ def test_report_tells_all_that_was_measured(station, tmp_path):
     assert TrialReport.model_validate_json(report.model_dump_json()) == report
 
 
+@pytest.mark.live
 def test_job_that_has_travelled_is_the_same_job(station):
     """Sent as JSON, carried out, reported."""
     report = station.carry_out(read_job(job().model_dump_json()))
     assert report.verdict is Verdict.VERIFIED, report.reason
 
 
+@pytest.mark.live
 def test_calibration_finds_its_rates_as_it_goes(station):
     """Where sixteen connections saturate on the clients' pauses."""
     report = station.carry_out(job(ladder=(), calibrate_from_rps=600.0))
@@ -126,6 +129,7 @@ def test_calibration_finds_its_rates_as_it_goes(station):
     assert len(set(rates)) > 2
 
 
+@pytest.mark.live
 def test_calibration_of_a_server_that_answers_nothing_ends_at_once(station, monkeypatch):
     """Whoever asked comes to the same end by what was measured."""
 
@@ -137,6 +141,7 @@ def test_calibration_of_a_server_that_answers_nothing_ends_at_once(station, monk
     assert len(report.measurements) == 1
 
 
+@pytest.mark.live
 def test_climb_ends_below_a_rate_that_something_else_has_spoilt(station, monkeypatch):
     """Nobody knows then whether the server gave way, so that its capacity is only known from below."""
 
@@ -153,6 +158,7 @@ def test_climb_ends_below_a_rate_that_something_else_has_spoilt(station, monkeyp
     assert report.disturbances == ("At 500 requests/s it rained.",) * 2
 
 
+@pytest.mark.live
 def test_job_runs_where_it_is_placed(station):
     """And not where the station would put it."""
     layout = process_layout()
@@ -168,6 +174,7 @@ def test_job_runs_where_it_is_placed(station):
     assert all(cpus == list(layout.generator) for cpus in seen)
 
 
+@pytest.mark.live
 def test_hopeless_job_is_not_driven_at_every_rate(station):
     """Its leader is out of reach."""
     leader = Leader(score_mbps=1e6, highest_mbps={200.0: 1.0, 400.0: 1.0}, noise=0.0)
@@ -176,6 +183,7 @@ def test_hopeless_job_is_not_driven_at_every_rate(station):
     assert len(report.measurements) == 1
 
 
+@pytest.mark.live
 def test_configuration_that_the_server_refuses_is_reported(station):
     """With its own sentence, and the next job is carried out."""
     refused = station.carry_out(job(configuration={**DEFAULT, "workers": 8, "max_connections": 4}))
@@ -185,6 +193,7 @@ def test_configuration_that_the_server_refuses_is_reported(station):
     assert station.carry_out(job()).verdict is Verdict.VERIFIED
 
 
+@pytest.mark.live
 def test_stopped_job_is_aborted_and_leaves_no_process(station):
     """Asked for from another thread, in the middle of a rate."""
     report = station.carry_out(
@@ -252,6 +261,7 @@ def test_job_of_somebody_else_is_looked_through_first(changes, field, said):
     assert refusal.value.field == field
 
 
+@pytest.mark.live
 def test_station_run_prints_the_report_of_a_job(command, tmp_path):
     """JSON in, JSON out; progress goes elsewhere."""
     (tmp_path / "job.json").write_text(job(configuration={"workers": 2}).model_dump_json())
@@ -286,6 +296,7 @@ def test_station_run_waits_for_no_run(command, settings, tmp_path):
     assert "its directory is /srv/elsewhere" in errors
 
 
+@pytest.mark.live
 def test_interrupted_station_run_reports_what_there_is(trimtab, tmp_path):
     """And says by its exit code that it was cut short; nothing is left running."""
     (tmp_path / "job.json").write_text(job(rate_duration_s=60.0).model_dump_json())

@@ -69,7 +69,7 @@ def load_order(settings, server, file_set, tmp_path, **changed):
         "rate_rps": 300.0,
         "duration_s": 0.4,
         "warmup_s": 0.1,
-        "timeout_s": 1.0,
+        "timeout_s": 30.0,  # no request may time out, however busy the machine is
         "sessions": file_set.sessions,
         "seed": 1,
         "cpus": CPUS[-1:],
@@ -216,7 +216,7 @@ def test_stop_is_heard_while_a_rate_is_driven(settings, server, file_set, tmp_pa
 def test_program_that_is_not_there_is_named(tmp_path):
     """setpriv's message becomes the child's end."""
     with Child([str(tmp_path / "none")], cpus=CPUS, log=tmp_path / "log") as child:
-        assert child.wait(10) not in (None, 0)
+        assert child.wait(60) not in (None, 0)
         assert str(tmp_path / "none") in child.death_sentence()
 
 

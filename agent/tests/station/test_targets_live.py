@@ -51,6 +51,7 @@ def script(tmp_path):
     return make
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", TARGETS)
 def test_server_serves_the_workload_and_leaves_nothing_behind(
     name, server_order, settings, file_set, tmp_path
@@ -91,6 +92,7 @@ def test_server_serves_the_workload_and_leaves_nothing_behind(
     ]
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", TARGETS)
 def test_server_starts_with_a_file_that_is_named_without_its_path(name, settings, file_set):
     """As the comment in an exported file says, in the directory where it lies."""
@@ -129,6 +131,7 @@ def wait_for_port(port, server):
         sleep(0.02)
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].serves_php])
 def test_dynamic_requests_are_answered_by_the_pool(name, server_order, tmp_path):
     """php-fpm runs beside the server, in the size asked for, and ends with it."""
@@ -149,6 +152,7 @@ def test_dynamic_requests_are_answered_by_the_pool(name, server_order, tmp_path)
     assert not (tmp_path / "trial-1").exists()
 
 
+@pytest.mark.live
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up privileges")
 @pytest.mark.parametrize("name", OTHERS)
 def test_server_started_by_root_runs_without_privileges(name, server_order):
@@ -177,6 +181,7 @@ def test_missing_server_names_the_package_that_has_it(settings, monkeypatch):
         server_program(TARGETS["apache"], settings.httpd_path)
 
 
+@pytest.mark.live
 def test_worker_that_died_is_noticed(server_order):
     """nginx replaces it without a word to its clients."""
     with TargetServer(server_order("nginx", worker_processes=2), StopSignal()) as server:
@@ -197,6 +202,7 @@ def test_server_that_ignores_sigterm_is_killed(server_order, script, monkeypatch
     assert not psutil.Process().children(recursive=True)
 
 
+@pytest.mark.live
 def test_server_that_serves_and_does_not_end_when_asked_is_killed(server_order):
     """Frozen, so that it never sees the signal: master and workers are gone all the same."""
     server = TargetServer(server_order("nginx", worker_processes=2), StopSignal())
@@ -252,6 +258,7 @@ def pids_left_by_killed_agent(made: ServerOrder, directory: Path) -> list[int]:
     return pids
 
 
+@pytest.mark.live
 def test_server_does_not_outlive_an_agent_that_was_killed(server_order, tmp_path):
     """Not the master alone: the workers of a killed master would go on serving."""
     pids = pids_left_by_killed_agent(server_order("nginx"), tmp_path)
@@ -259,6 +266,7 @@ def test_server_does_not_outlive_an_agent_that_was_killed(server_order, tmp_path
     wait_until_gone(pids)
 
 
+@pytest.mark.live
 def test_sockets_of_a_directory_too_deep_for_them_are_cleared_up_after_a_kill(server_order, tmp_path):
     """They lie under a short path, which nobody would look for without the journal."""
     deep = tmp_path / ("d" * 100)
@@ -308,6 +316,7 @@ def masks(server, name):
     return [set().union(*map(os.sched_getaffinity, threads_of(child))) for child in children]
 
 
+@pytest.mark.live
 @pytest.mark.skipif(len(CPUS) < 2, reason="there is one CPU")
 @pytest.mark.parametrize("name", PINNED)
 def test_workers_that_the_server_cannot_pin_are_put_on_their_cpus(name, server_order):
@@ -322,6 +331,7 @@ def test_workers_that_the_server_cannot_pin_are_put_on_their_cpus(name, server_o
         assert all(mask == one | other for mask in masks(server, name))
 
 
+@pytest.mark.live
 @pytest.mark.skipif(len(CPUS) < 2, reason="there is one CPU")
 def test_worker_that_somebody_moved_is_named_and_one_that_came_anew_is_pinned(server_order):
     """Reading back tells of the one; the other gets the CPU of the one that has gone."""

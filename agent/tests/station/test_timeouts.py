@@ -83,6 +83,7 @@ def test_bounds_follow_from_both_counts(counts, requests_read, expected):
     assert timed_out_reads(result(**counts), requests_read) == expected
 
 
+@pytest.mark.live
 def test_requests_that_are_read_too_late_are_told(tmp_path):
     """A server that is stopped finds the requests in the kernel when it goes on, all clients gone."""
     settings = AgentSettings()

@@ -85,6 +85,7 @@ def test_missing_file_is_refused(tmp_path):
         check(RunSpec(target="h2o", base=str(tmp_path / "none")))
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("name", INSTALLED)
 def test_file_of_the_debian_package_runs_privately(name, tmp_path):
     """The installed server's own file, untouched, serves the workload on a private port."""

@@ -8,6 +8,8 @@ from trimtab_agent.study import runs
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
 
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture
 def two_stations(runtime, monkeypatch):

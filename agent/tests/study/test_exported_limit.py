@@ -10,6 +10,8 @@ from trimtab_agent.study.specification import KnobSpec
 from trimtab_db.records import RunState
 from trimtab_tuner.targets import TARGETS
 
+pytestmark = pytest.mark.live
+
 DEFAULT = TARGETS["core"].space().default()["max_connections"]
 
 

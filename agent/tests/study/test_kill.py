@@ -16,6 +16,8 @@ from trimtab_db.errors import RecordNotFoundError
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
 
+pytestmark = pytest.mark.live
+
 KILLS = int(os.environ.get("TRIMTAB_KILLS", "3"))
 SEED = int(os.environ.get("TRIMTAB_KILL_SEED", "1"))
 LONGEST_S = 9.0

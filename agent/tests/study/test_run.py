@@ -19,6 +19,8 @@ from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.wording import in_mbps
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, programs: AgentSettings):

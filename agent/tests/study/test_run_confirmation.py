@@ -1,11 +1,14 @@
 """Confirmations that are spoilt, cut short or killed: what is measured again, and what is said of them."""
 
+import pytest
 from live_support import start_calibrated
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
+
+pytestmark = pytest.mark.live
 
 
 def with_verdicts(monkeypatch, judge):

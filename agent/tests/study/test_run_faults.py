@@ -20,6 +20,7 @@ def searched(runtime, run_id):
     return [t for t in runtime.repository.whole_trials(run_id) if t.purpose is TrialPurpose.SEARCH]
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("program", ["trimtab-httpd", "trimtab-load"])
 def test_killed_program_makes_the_trial_crashed_and_the_run_goes_on(runtime, listener, program):
     """A server or generator that is killed costs one trial, which names it and the signal."""
@@ -38,6 +39,7 @@ def test_killed_program_makes_the_trial_crashed_and_the_run_goes_on(runtime, lis
     assert other.verdict != "crashed"
 
 
+@pytest.mark.live
 def test_killed_worker_makes_the_trial_crashed(runtime, listener):
     """A worker that its master had to replace is a crash as well."""
     run_id = start_calibrated(runtime, rate_duration_s=1.2, budget_trials=2, confirmation_repeats=0)
@@ -50,6 +52,7 @@ def test_killed_worker_makes_the_trial_crashed(runtime, listener):
     assert (first.verdict, "worker" in first.reason) == ("crashed", True)
 
 
+@pytest.mark.live
 def test_stopped_run_keeps_its_trials_and_goes_on_where_it_was(runtime, listener):
     """Stop ends the children, keeps finished trials; resume repeats none of them."""
     # A strategy that never measures a configuration twice on purpose.
@@ -74,6 +77,7 @@ def test_stopped_run_keeps_its_trials_and_goes_on_where_it_was(runtime, listener
     assert len(done) == len(set(done)) == 3
 
 
+@pytest.mark.live
 def test_run_stopped_early_says_that_its_best_is_not_confirmed(runtime, listener):
     """What a stopped run has found so far is told honestly."""
     run_id = start_calibrated(runtime)
@@ -86,6 +90,7 @@ def test_run_stopped_early_says_that_its_best_is_not_confirmed(runtime, listener
     assert "That is not confirmed: " in outcome.sentence
 
 
+@pytest.mark.live
 def test_run_stopped_in_its_calibration_says_that_nothing_was_measured(runtime, listener):
     """There is no best yet."""
     run_id = runtime.service.start(tiny_spec())
@@ -97,6 +102,7 @@ def test_run_stopped_in_its_calibration_says_that_nothing_was_measured(runtime, 
     assert outcome.sentence == "The run ended before any configuration had been measured."
 
 
+@pytest.mark.live
 def test_deleted_file_set_fails_the_run_and_says_what_is_gone(runtime, listener):
     """No configuration is blamed for missing files."""
     run_id = start_calibrated(runtime)
@@ -110,6 +116,7 @@ def test_deleted_file_set_fails_the_run_and_says_what_is_gone(runtime, listener)
     assert searched(runtime, run_id)
 
 
+@pytest.mark.live
 def test_failed_run_writes_its_files_anew_when_resumed(runtime, listener):
     """A missing document root is made again."""
     run_id = start_calibrated(runtime)
@@ -124,6 +131,7 @@ def test_failed_run_writes_its_files_anew_when_resumed(runtime, listener):
     assert runtime.repository.run(run_id).state is RunState.FINISHED
 
 
+@pytest.mark.live
 def test_full_database_fails_the_run_and_keeps_what_was_recorded(runtime, listener):
     """The sentence names the database and the reason."""
     engine = runtime.repository.database.engine
@@ -143,6 +151,7 @@ def test_full_database_fails_the_run_and_keeps_what_was_recorded(runtime, listen
     assert runtime.repository.whole_trials(run_id)[: len(before)] == before
 
 
+@pytest.mark.live
 def test_second_run_is_refused_while_one_goes_on(runtime, listener):
     """The conflict names the run; starting and resuming alike."""
     run_id = runtime.service.start(tiny_spec())
@@ -155,6 +164,7 @@ def test_second_run_is_refused_while_one_goes_on(runtime, listener):
     assert len(runtime.repository.runs()) == 1
 
 
+@pytest.mark.live
 def test_stopping_what_does_not_run_is_refused(runtime):
     """Unknown runs and idle ones are different mistakes."""
     with pytest.raises(RecordNotFoundError, match="There is no run 7"):
@@ -183,6 +193,7 @@ def test_missing_server_program_names_what_builds_it(runtime, tmp_path):
         runtime.service.start(tiny_spec())
 
 
+@pytest.mark.live
 def test_run_that_cannot_be_resumed_does_not_count_as_running(runtime, monkeypatch):
     """It stays what it was, and can be resumed when the reason is gone."""
     run_id = runtime.service.start(tiny_spec())

@@ -33,6 +33,7 @@ def stopped_run(runtime):
     return run_id
 
 
+@pytest.mark.live
 def test_run_that_is_about_to_stop_cannot_be_paused(runtime, listener):
     """A pause would only make it wait for a second stop."""
     run_id = start_calibrated(runtime)
@@ -44,6 +45,7 @@ def test_run_that_is_about_to_stop_cannot_be_paused(runtime, listener):
     assert runtime.repository.run(run_id).state is RunState.STOPPED
 
 
+@pytest.mark.live
 def test_pause_is_told_before_the_run_can_begin_it(runtime, listener, monkeypatch):
     """Told afterwards, `requested` could take the place of the study's `yes`, and stay."""
     told = []
@@ -62,6 +64,7 @@ def test_pause_is_told_before_the_run_can_begin_it(runtime, listener, monkeypatc
     runtime.service.wait()
 
 
+@pytest.mark.live
 def test_run_that_finishes_while_its_resume_is_asked_for_stays_finished(runtime, monkeypatch):
     """What counts is what it is once nobody else can change it."""
     run_id = stopped_run(runtime)
@@ -77,6 +80,7 @@ def test_run_that_finishes_while_its_resume_is_asked_for_stays_finished(runtime,
     assert runtime.repository.run(run_id).state is RunState.FINISHED
 
 
+@pytest.mark.live
 def test_run_that_cannot_be_started_has_failed_and_says_why(runtime, monkeypatch):
     """It neither seems to run nor keeps anybody from running, nor leaves a descriptor open."""
     with monkeypatch.context() as broken:
@@ -92,6 +96,7 @@ def test_run_that_cannot_be_started_has_failed_and_says_why(runtime, monkeypatch
     stopped_run(runtime)
 
 
+@pytest.mark.live
 def test_run_without_a_thread_has_failed_and_leaves_the_service_free(runtime, monkeypatch):
     """The kernel's limit of threads is a sentence; the next run starts."""
     run_id = stopped_run(runtime)
@@ -104,6 +109,7 @@ def test_run_without_a_thread_has_failed_and_leaves_the_service_free(runtime, mo
     stopped_run(runtime)
 
 
+@pytest.mark.live
 def test_dead_run_does_not_seem_to_run_beside_the_next_one(runtime):
     """Whoever holds the lock is alone: what the database calls running is dead."""
     run_id = stopped_run(runtime)
@@ -131,9 +137,10 @@ def test_pause_that_two_threads_end_at_once_is_taken_off_once(monkeypatch):
         thread.start()
     for thread in threads:
         thread.join()
-    assert progress._started - started == pytest.approx(100.0, abs=5.0)
+    assert progress._started - started == pytest.approx(100.0, abs=50.0)  # twice would be 200
 
 
+@pytest.mark.live
 def test_calibration_that_was_recorded_is_not_carried_out_again(runtime, listener):
     """A kill between the calibration and its ladder costs nothing that was measured."""
     run_id = runtime.service.start(tiny_spec())
@@ -151,6 +158,7 @@ def test_calibration_that_was_recorded_is_not_carried_out_again(runtime, listene
     assert [t.purpose for t in trials].count(TrialPurpose.CALIBRATION) == 1
 
 
+@pytest.mark.live
 def test_end_that_cannot_be_summed_up_is_a_failure_with_a_sentence(runtime, listener, monkeypatch):
     """Whatever goes wrong at the end, whoever waits for the run hears of it."""
     monkeypatch.setattr(
@@ -165,6 +173,7 @@ def test_end_that_cannot_be_summed_up_is_a_failure_with_a_sentence(runtime, list
     assert end.error == "internal error: ValueError: no such thing"
 
 
+@pytest.mark.live
 def test_run_whose_file_was_taken_to_another_machine_goes_on_there(runtime, listener):
     """It seems to go on where it came from, and belongs to the machine that goes on with it."""
     elsewhere = replace(runtime.repository.host(runtime.host_id), machine_id="0" * 32)
@@ -180,6 +189,7 @@ def test_run_whose_file_was_taken_to_another_machine_goes_on_there(runtime, list
     assert runtime.repository.run(run_id).state is RunState.STOPPED
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -212,6 +222,7 @@ def test_resume_under_other_conditions_is_refused_unless_asked_for(runtime, chan
     assert f"Resumed all the same: {said.format(**vars(here))}." in told
 
 
+@pytest.mark.live
 def test_resume_with_another_version_of_the_server_is_refused(runtime, monkeypatch):
     """An upgrade between two stretches of a run changes what is measured."""
     run_id = stopped_run(runtime)

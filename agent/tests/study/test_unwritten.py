@@ -29,8 +29,11 @@ HOST = Host(
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    """Nobody waits ten seconds for a lock here, nor a minute for a disk."""
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)
+    """Nobody waits ten seconds for a lock here, nor a minute for a disk.
+
+    Where nobody but a sampler holds the lock, a second is long enough.
+    """
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 1.0)
     monkeypatch.setattr(unwritten, "PATIENCE_S", 0.2)
     monkeypatch.setattr(unwritten, "PAUSE_S", 0.05)
 
@@ -115,8 +118,9 @@ def never(_seconds):
     return False
 
 
-def test_trial_refused_by_a_lock_is_written_once_that_is_gone(tmp_path):
+def test_trial_refused_by_a_lock_is_written_once_that_is_gone(tmp_path, monkeypatch):
     """It waits and tries again, and says so once."""
+    monkeypatch.setattr(unwritten, "PATIENCE_S", 60.0)
     repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
     run = new_run(repository)
     said, tell = mouth()
@@ -213,6 +217,7 @@ def test_file_that_holds_no_trial_is_named(tmp_path):
     repository.close()
 
 
+@pytest.mark.live
 def test_locked_database_costs_a_run_no_trial_and_its_end_is_told(settings):
     """A run that gives up leaves its trial and its end on disk; a later start takes both in."""
     paths = VarPaths(settings.var)
@@ -251,6 +256,7 @@ def test_locked_database_costs_a_run_no_trial_and_its_end_is_told(settings):
     assert list(paths.unwritten.iterdir()) == []
 
 
+@pytest.mark.live
 def test_daemon_records_the_end_of_a_run_as_soon_as_the_database_takes_it(settings, monkeypatch):
     """A run that has ended does not seem to go on until somebody starts another."""
     monkeypatch.setattr(recorder, "WRITE_EVERY_S", 0.1)
@@ -270,6 +276,7 @@ def test_daemon_records_the_end_of_a_run_as_soon_as_the_database_takes_it(settin
         assert runtime.repository.run(run_id).state is RunState.FAILED
 
 
+@pytest.mark.live
 def test_full_disk_of_the_database_costs_a_run_no_trial(settings, small_disk):
     """With its own disk full, the database gets the trial when the run is resumed."""
     settings = settings.model_copy(update={"database_url": sqlite_url(small_disk / "trimtab.db")})

@@ -12,6 +12,8 @@ from trimtab_agent.study.study import Study
 from trimtab_db.errors import DatabaseLockedError
 from trimtab_db.records import RunState
 
+pytestmark = pytest.mark.live
+
 
 class Listener(HTTPServer):
     """Answers every request with `status`, and keeps what was posted."""

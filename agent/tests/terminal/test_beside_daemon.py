@@ -31,10 +31,11 @@ def daemon(trimtab: Callable[..., Tune]) -> Tune:
 def browser(daemon: Tune, settings: AgentSettings) -> Iterator[httpx.Client]:
     """What reaches that daemon as a browser does, by its port."""
     url = holder_of(VarPaths(settings.var).daemon_lock)["url"]
-    with httpx.Client(base_url=f"{url}/api/v1") as client:
+    with httpx.Client(base_url=f"{url}/api/v1", timeout=60) as client:
         yield client
 
 
+@pytest.mark.live
 def test_run_shows_and_ends_as_without_a_daemon(trimtab, daemon, settings):
     """The same lines and exit code 0; server and generator are the daemon's children, never the
     terminal's.
@@ -56,6 +57,7 @@ def test_run_shows_and_ends_as_without_a_daemon(trimtab, daemon, settings):
         assert repository.run(1).state is RunState.FINISHED
 
 
+@pytest.mark.live
 def test_json_is_the_document_that_show_prints(trimtab, daemon):
     """Progress goes to standard error, as ever."""
     command: Tune = trimtab("tune", "--json", *tiny_options(budget_trials=1))
@@ -65,6 +67,7 @@ def test_json_is_the_document_that_show_prints(trimtab, daemon):
     assert json.loads(output[output.index("\n{\n") :]) == shown
 
 
+@pytest.mark.live
 def test_ctrl_c_stops_the_run_in_the_daemon_which_stays(trimtab, daemon, browser, settings):
     """Exit code 130; the run can be resumed, also beside the daemon."""
     command: Tune = trimtab("tune", *tiny_options(**SLOW))
@@ -82,6 +85,7 @@ def test_ctrl_c_stops_the_run_in_the_daemon_which_stays(trimtab, daemon, browser
     assert resumed.finish()[0] == 130
 
 
+@pytest.mark.live
 def test_run_stopped_in_the_browser_ends_the_command(trimtab, daemon, browser):
     """It was stopped all the same: exit code 130."""
     command: Tune = trimtab("tune", *tiny_options(**SLOW))
@@ -91,6 +95,7 @@ def test_run_stopped_in_the_browser_ends_the_command(trimtab, daemon, browser):
     assert (code, "Resume with: trimtab tune --resume 1" in output) == (130, True)
 
 
+@pytest.mark.live
 def test_terminal_that_is_closed_leaves_the_run_to_the_daemon(trimtab, daemon, browser):
     """What the terminal only watches does not die with it."""
     command: Tune = trimtab("tune", *tiny_options(**SLOW))
@@ -100,6 +105,7 @@ def test_terminal_that_is_closed_leaves_the_run_to_the_daemon(trimtab, daemon, b
     assert browser.get("/runs/1").json()["state"] == "running"
 
 
+@pytest.mark.live
 @pytest.mark.parametrize(
     ("number", "state"), [(signal.SIGTERM, "stopped"), (signal.SIGKILL, "interrupted")], ids=["ends", "dies"]
 )
@@ -146,6 +152,7 @@ def test_refusal_with_json_is_the_error_body(command, daemon):
     assert (code, error["code"], error["field"]) == (2, "bad-specification", "budget_trials")
 
 
+@pytest.mark.live
 def test_second_run_is_a_conflict_that_names_the_first(trimtab, daemon):
     """Exit code 3."""
     first: Tune = trimtab("tune", *tiny_options(**SLOW))
@@ -155,6 +162,7 @@ def test_second_run_is_a_conflict_that_names_the_first(trimtab, daemon):
     assert f"run 1 is running on this machine (process {daemon.process.pid}, " in output
 
 
+@pytest.mark.live
 def test_own_file_goes_through_the_socket_and_never_through_the_port(trimtab, browser, settings, tmp_path):
     """A browser shall not have a file of the host read; the user's own command may, by a path of its own."""
     own = tmp_path / "own.ini"
@@ -193,6 +201,7 @@ def test_second_daemon_of_a_directory_is_refused(trimtab, daemon):
     assert "carries the run out" in command.finish()[1]
 
 
+@pytest.mark.live
 def test_daemon_beside_a_terminals_run_takes_no_samples_until_it_has_ended(trimtab, settings):
     """It says once whom it waits for; a second sampler would write every second twice."""
     first: Tune = trimtab("tune", *tiny_options(**SLOW))

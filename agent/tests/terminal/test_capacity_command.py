@@ -37,6 +37,7 @@ def own_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.live
 def test_own_nginx_is_climbed_and_its_capacity_drawn(command, own_file):
     """The sentence, a bar for each rate with the capacity marked, and no search: exit code 0."""
     code, output, errors = command("capacity", "--target", "nginx", "--base", str(own_file), *CLIMB)
@@ -51,6 +52,7 @@ def test_own_nginx_is_climbed_and_its_capacity_drawn(command, own_file):
     assert shown["exports"] == []
 
 
+@pytest.mark.live
 def test_fully_given_configuration_is_climbed_and_told_as_a_document_with_what_limits(command):
     """No knob is free. Standard output has one JSON document; what is shown on the way goes to the other."""
     given = ("--knob=max_connections=16", "--knob=workers=1", "--knob=sendfile=blocking")
@@ -62,6 +64,7 @@ def test_fully_given_configuration_is_climbed_and_told_as_a_document_with_what_l
     assert isinstance(document["findings"], list)
 
 
+@pytest.mark.live
 def test_climb_that_is_stopped_can_be_resumed(trimtab: Callable[..., Tune]):
     """Exit code 130, as of `trimtab tune`."""
     slow = [option.replace("step_s=0.5", "step_s=20") for option in CLIMB]

@@ -25,6 +25,7 @@ def state_of(settings, run_id):
         return repository.run(run_id).state
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_stops_the_run_and_leaves_no_children(trimtab, settings, number):
     """Ctrl-C and SIGTERM: exit code 130, children gone, the run stopped and resumable."""
@@ -40,6 +41,7 @@ def test_signal_stops_the_run_and_leaves_no_children(trimtab, settings, number):
     assert state_of(settings, 1) is RunState.STOPPED
 
 
+@pytest.mark.live
 def test_second_ctrl_c_ends_at_once(trimtab, settings):
     """Whoever cannot wait is not made to; the kernel ends the children."""
     command: Tune = trimtab("tune", *tiny_options(**SLOW))
@@ -55,6 +57,7 @@ def test_second_ctrl_c_ends_at_once(trimtab, settings):
     assert state_of(settings, 1) is RunState.INTERRUPTED
 
 
+@pytest.mark.live
 def test_killed_tune_leaves_no_children_and_an_interrupted_run_that_resumes(trimtab, settings):
     """kill -9 of the agent: its children die with it, its run is found `interrupted` and goes on."""
     command: Tune = trimtab("tune", *tiny_options(**SLOW))
@@ -73,6 +76,7 @@ def test_killed_tune_leaves_no_children_and_an_interrupted_run_that_resumes(trim
     assert resumed.finish()[0] == 130
 
 
+@pytest.mark.live
 def test_second_tune_is_a_conflict_that_names_the_run(trimtab):
     """Exit code 3, from another process as well."""
     first: Tune = trimtab("tune", *tiny_options(**SLOW))
@@ -233,7 +237,7 @@ def test_daemon_starts_answers_and_ends_on_sigterm(trimtab):
     daemon: Tune = trimtab("up", "--port", "0")
     line = daemon.wait_for_line("Trimtab is at http://")
     url = line.split()[3].rstrip(",")
-    assert httpx.get(f"{url}/api/v1/health").json()["status"] == "ok"
+    assert httpx.get(f"{url}/api/v1/health", timeout=60).json()["status"] == "ok"
     daemon.process.send_signal(signal.SIGTERM)
     assert daemon.finish()[0] == 0
 
@@ -246,6 +250,7 @@ def test_host_describes_cpus_and_layout(trimtab_here):
     assert document["layout"]["server"]
 
 
+@pytest.mark.live
 def test_run_is_shown_exported_and_deleted(trimtab_here, tmp_path, monkeypatch):
     """One tiny run through `tune --json`, `show`, `export` and `delete`."""
     code, output, errors = trimtab_here("tune", "--json", *tiny_options(budget_trials=1))

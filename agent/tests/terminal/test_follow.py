@@ -5,11 +5,14 @@ import os
 import signal
 import threading
 
+import pytest
 from live_support import tiny_spec
 from rich.console import Console
 from trimtab_agent.errors import HostError
 from trimtab_agent.terminal.follow import Follower, RunsHere
 from trimtab_db.records import RunState
+
+pytestmark = pytest.mark.live
 
 
 def test_stop_that_does_not_arrive_is_told_and_tried_again(runtime):

@@ -14,6 +14,7 @@ def nginx(server_order):
         yield server
 
 
+@pytest.mark.live
 def test_server_that_runs_is_listed_with_what_its_file_sets(trimtab, nginx):
     """As a document for machines."""
     code, output = trimtab("live", "servers", str(nginx.port), "--json").finish()
@@ -24,6 +25,7 @@ def test_server_that_runs_is_listed_with_what_its_file_sets(trimtab, nginx):
     assert (found["obstacles"], found["trouble"]) == ([], None)
 
 
+@pytest.mark.live
 def test_server_that_runs_is_shown_to_people(trimtab, nginx):
     """In a list, and by itself with its knobs."""
     code, output = trimtab("live", "servers").finish()
@@ -41,6 +43,7 @@ def test_server_that_does_not_run_is_bad_input(trimtab):
     assert "none of that name, unit, pid or port runs here" in " ".join(output.split())
 
 
+@pytest.mark.live
 def test_file_that_makes_no_sense_is_told_and_the_server_still_shown(trimtab, nginx, tmp_path):
     """Its administrator may be about to change it."""
     (file,) = tmp_path.rglob("*.conf")

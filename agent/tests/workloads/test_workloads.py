@@ -154,6 +154,7 @@ def test_file_that_is_not_there_is_refused_before_a_run_begins(command, own):
     assert "missing.toml cannot be read" in text
 
 
+@pytest.mark.live
 def test_run_records_its_whole_definition(runtime, own):
     """And writes its file set under its name."""
     spec = tiny_spec().model_copy(update={"definition": find_definition("mine", own)})
@@ -165,6 +166,7 @@ def test_run_records_its_whole_definition(runtime, own):
     assert run.workload_parameters["definition"]["sessions"] == {"kind": "plain", "requests": 5}
 
 
+@pytest.mark.live
 def test_closed_loop_is_measured_by_connections(runtime, own, listener, monkeypatch):
     """No calibration: the ladder is the numbers of connections, as progress says, and nothing times out."""
     monkeypatch.setattr(follow, "PLAIN_INTERVAL_S", 0.0)
@@ -189,6 +191,7 @@ def test_closed_loop_is_measured_by_connections(runtime, own, listener, monkeypa
         assert measurement.requests.timed_out_after_read == 0
 
 
+@pytest.mark.live
 def test_shares_of_clients_reach_the_generator(runtime, own, listener):
     """Half of the requests are conditional, and are answered by 304 without a body."""
     text = MINE.replace('"mine"', '"again"').replace("= 100 ", "= 100_000 ").replace("= 200 ", "= 100_000 ")

@@ -64,7 +64,9 @@ class TestContract:
         """Never more trials than granted."""
         assert len(self.run(self.make(name, budget=budget))) <= budget
 
-    @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    )
     @given(
         seed=st.integers(0, 2**32),
         outcomes=st.lists(st.tuples(verdicts, st.floats(0, 1e6)), min_size=24, max_size=24),
@@ -206,7 +208,9 @@ class TestContract:
         strategy.take_back(first.configuration)
         assert strategy.ask() == first
 
-    @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(
+        max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    )
     @given(order=st.lists(st.tuples(st.integers(1, 5), st.randoms(use_true_random=False)), min_size=8))
     def test_answers_may_come_late_and_in_any_order(self, name, order):
         """As from several machines: nothing in flight or told is proposed again, and the budget holds."""
