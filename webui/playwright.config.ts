@@ -1,13 +1,18 @@
-// Browser tests: Debian's Chromium against the real daemon, which tunes the real server under real load.
+// Browser tests: Debian's Chromium against the real daemon.
 //
-// The daemon gets a directory of its own in test-results/ that is made anew for every run of the tests. One
-// worker and a fixed order: a host has one tuning run at a time. The first run goes before the rest, which look at
-// what it leaves; what needs no run is quicker alone: `npx playwright test --no-deps e2e/pages.spec.ts`.
+// The daemon gets a directory of its own in test-results/ that is made anew for every run of the tests. One worker
+// and a fixed order: a host has one tuning run at a time. What needs a run, which tunes the real server under real
+// load, is tagged `@live` (`npm run e2e:live`); the rest is the gate (`npm run e2e`), which needs no run and comes
+// first. The specs that look at a finished run come after the one that leaves it.
 
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { defineConfig } from '@playwright/test';
 
+const LIVE = /@live/;
+const FIRST_RUN = 'first-run.spec.ts';
+/** They look at the run that the first one has left finished. */
+const AFTERWARDS = ['trials.spec.ts', 'widths.spec.ts'];
 const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
 // Workers load this file again: only the first load empties the directory.
 if (process.env.TRIMTAB_E2E_VAR === undefined) {
@@ -23,13 +28,14 @@ export default defineConfig({
   workers: 1,
   fullyParallel: false,
   forbidOnly: true,
-  timeout: 240_000,
-  expect: { timeout: 30_000 },
-  reporter: [['list']],
+  // Bounds and not measures: on a busy machine everything takes long.
+  timeout: 600_000,
+  expect: { timeout: 60_000 },
+  reporter: [['list'], ['junit', { outputFile: '../.build/junit/browser.xml' }]],
   use: {
     baseURL: `http://127.0.0.1:${PORT}`,
     viewport: { width: 1360, height: 900 },
-    actionTimeout: 45_000,
+    actionTimeout: 60_000,
     trace: 'retain-on-failure',
     launchOptions: {
       executablePath: process.env.TRIMTAB_CHROMIUM ?? '/usr/bin/chromium',
@@ -45,14 +51,16 @@ export default defineConfig({
     },
   },
   projects: [
-    { name: 'first run', testMatch: 'first-run.spec.ts' },
-    { name: 'rest', testIgnore: 'first-run.spec.ts', dependencies: ['first run'] },
+    { name: 'gate', grepInvert: LIVE },
+    { name: 'first run', grep: LIVE, testMatch: FIRST_RUN },
+    { name: 'running', grep: LIVE, testIgnore: [FIRST_RUN, ...AFTERWARDS] },
+    { name: 'afterwards', grep: LIVE, testMatch: AFTERWARDS, dependencies: ['first run'] },
   ],
   webServer: {
     command: `../.venv/bin/trimtab up --port ${PORT} --var ${process.env.TRIMTAB_E2E_VAR}`,
     url: `http://127.0.0.1:${PORT}/api/v1/health`,
     reuseExistingServer: false,
     gracefulShutdown: { signal: 'SIGTERM', timeout: 10_000 },
-    timeout: 60_000,
+    timeout: 180_000,
   },
 });

@@ -26,8 +26,10 @@ export default defineConfig({
       },
     ],
     css: false,
-    // A bound and not a measure: on a busy machine a component's first render takes seconds.
-    testTimeout: 60_000,
+    // Bounds and not measures: on a busy machine a component's first render takes seconds.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     restoreMocks: true,
   },
 });

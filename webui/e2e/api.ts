@@ -37,6 +37,38 @@ export async function get<T>(request: APIRequestContext, path: string): Promise<
   return (await (await read(request, path)).json()) as T;
 }
 
+/** When the samples of the last minute were taken, in seconds since the epoch. */
+async function sampleTimes(request: APIRequestContext): Promise<number[]> {
+  const samples = await get<{ values: { time: number } }[]>(request, '/counters?seconds=60&step_s=1');
+  return samples.map(({ values }) => values.time);
+}
+
+export const newestSample = async (request: APIRequestContext) => (await sampleTimes(request)).at(-1) ?? 0;
+
+/** The time from the oldest to the newest sample of the last minute. */
+export async function sampledSeconds(request: APIRequestContext): Promise<number> {
+  const times = await sampleTimes(request);
+  return (times.at(-1) ?? 0) - (times[0] ?? 0);
+}
+
+async function ask(request: APIRequestContext, id: number, what: 'pause' | 'resume' | 'stop'): Promise<void> {
+  const response = await request.post(`/api/v1/runs/${id}/${what}`, { maxRetries: 2 });
+  expect(response.ok(), await response.text()).toBe(true);
+}
+
+export const pause = (request: APIRequestContext, id: number) => ask(request, id, 'pause');
+export const resume = (request: APIRequestContext, id: number) => ask(request, id, 'resume');
+
+/** Stops whatever a test has left running. */
+export async function stopRuns(request: APIRequestContext): Promise<void> {
+  const running = async () => {
+    const { runs } = await get<{ runs: Run[] }>(request, '/runs?limit=100');
+    return runs.filter(({ state }) => state === 'running').map(({ id }) => id);
+  };
+  for (const id of await running()) await request.post(`/api/v1/runs/${id}/stop`, { maxRetries: 2 });
+  await expect.poll(running, { timeout: 120_000 }).toEqual([]);
+}
+
 /** The run that the first test has left finished. */
 export async function finishedRun(request: APIRequestContext): Promise<Run> {
   const { runs } = await get<{ runs: Run[] }>(request, '/runs?limit=100');

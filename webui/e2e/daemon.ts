@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 const PROGRAM = resolve(import.meta.dirname, '../../.venv/bin/trimtab');
-const READY_MS = 30_000;
+const READY_MS = 120_000;
 const READY_EVERY_MS = 100;
 
 export class OwnDaemon {

@@ -1,8 +1,11 @@
-// The main job in the browser, from an empty database: set up a run, watch it, get its configuration. The other
+// The main job in the browser, from an empty database: set up a run, watch it, get its configuration. Other `@live`
 // tests look at the finished run that this one leaves.
 
-import { type Export, finishedRun, get, read, type Trial } from './api';
+import { type Export, finishedRun, get, pause, read, resume, stopRuns, type Trial } from './api';
 import { expect, inspect, quickStart, setUpTinyRun, startRun, test } from './fixtures';
+
+// A run of an attempt before this one is in the way.
+test.beforeEach(({ request }) => stopRuns(request));
 
 /** The settings of a configuration file as `key = value` lines, without comments. */
 function settingsOf(text: string): Map<string, string> {
@@ -25,8 +28,7 @@ test('pages without a run say so, and how to get one', async ({ page }) => {
   }
 });
 
-test('a run is set up and watched until its outcome', async ({ page, request }) => {
-  test.setTimeout(360_000);
+test('a run is set up and watched until its outcome', { tag: '@live' }, async ({ page, request }) => {
   await setUpTinyRun(page, 5);
   await expect(page.getByRole('row', { name: /^searching 5 / })).toBeVisible();
   await expect(page.getByRole('row', { name: /^confirming 4 / })).toBeVisible();
@@ -35,19 +37,24 @@ test('a run is set up and watched until its outcome', async ({ page, request }) 
   const id = await startRun(page);
   await expect(page.getByRole('progressbar', { name: /Progress of the run/ })).toBeVisible();
   const map = page.getByRole('img', { name: /^Map of scores .*: [1-9]\d* (cells|configurations)/ });
-  await expect(map.first()).toBeVisible({ timeout: 45_000 });
+  await expect(map.first()).toBeVisible({ timeout: 120_000 });
+  // A page takes its time to be made anew and looked at: the run waits for it.
+  await pause(request, id);
+  await expect(page.getByText('Paused', { exact: true })).toBeVisible({ timeout: 120_000 });
   await page.reload();
   await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1, exact: true })).toBeVisible();
   await expect(map.first()).toBeVisible();
   await expect(page.getByRole('progressbar')).toBeVisible();
   await inspect(page, 'run-searching');
+  await resume(request, id);
+  await expect(page.getByRole('button', { name: 'Pause' })).toBeVisible();
 
   await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Live' }).click();
   await expect(page.getByRole('img', { name: /^Use of CPU 0 by state/ })).toBeVisible();
   await page.goto(`/runs/${id}`);
 
   // The browser shares the CPUs with what is measured: trials that it disturbs are measured again.
-  await expect(page.getByRole('heading', { name: 'Outcome' })).toBeVisible({ timeout: 180_000 });
+  await expect(page.getByRole('heading', { name: 'Outcome' })).toBeVisible({ timeout: 300_000 });
   await expect(page.getByRole('progressbar')).toHaveCount(0);
   const trials = await get<Trial[]>(request, `/runs/${id}/trials`);
   const searched = trials.filter(({ purpose }) => purpose === 'search');
@@ -64,7 +71,7 @@ test('a run is set up and watched until its outcome', async ({ page, request }) 
   await expect(shown).toHaveCount(cells.size);
 });
 
-test('the exported configuration is what the server ran', async ({ page, request }) => {
+test('the exported configuration is what the server ran', { tag: '@live' }, async ({ page, request }) => {
   const { id, outcome } = await finishedRun(request);
   const trials = await get<Trial[]>(request, `/runs/${id}/trials`);
   await page.goto(`/runs/${id}`);
@@ -95,7 +102,7 @@ test('the exported configuration is what the server ran', async ({ page, request
   await inspect(page, 'export');
 });
 
-test('the first page and the list of runs have the run', async ({ page, request }) => {
+test('the first page and the list of runs have the run', { tag: '@live' }, async ({ page, request }) => {
   const { id } = await finishedRun(request);
   await page.goto('/runs');
   await expect(page.getByRole('row', { name: new RegExp(`Run ${id} .* finished`) })).toBeVisible();

@@ -49,6 +49,7 @@ export async function inspect(page: Page, name: string): Promise<void> {
   for (const scheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: scheme });
     await expect(page.locator('html')).toHaveAttribute('data-mantine-color-scheme', scheme);
+    await comeToRest(page);
     await page.screenshot({ path: `${SCREENSHOTS}/${name}-${scheme}.png`, fullPage: true });
     // Only contrast can differ between the schemes.
     const axe = new AxeBuilder({ page });
@@ -62,6 +63,24 @@ export async function inspect(page: Page, name: string): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: 'light' });
   await page.setViewportSize(viewport);
+}
+
+/** Waits for the ends of all transitions: a colour on its way to another has a contrast of its own. */
+async function comeToRest(page: Page): Promise<void> {
+  const moving = () =>
+    document
+      .getAnimations()
+      .filter(({ effect }) => effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY).length;
+  await expect.poll(() => page.evaluate(moving)).toBe(0);
+}
+
+/** Goes to another page by `g` and a key, which belong together only while no pause is between them. */
+export async function goByKeys(page: Page, key: string, address: RegExp): Promise<void> {
+  await expect(async () => {
+    await page.keyboard.press('g');
+    await page.keyboard.press(key);
+    await expect(page).toHaveURL(address, { timeout: 5_000 });
+  }).toPass();
 }
 
 /** The button of the first page that tunes a server of this machine, whichever it offers first. */

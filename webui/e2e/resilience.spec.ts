@@ -48,17 +48,19 @@ test.describe('a page whose daemon', () => {
     const { length } = await sampledSeconds(daemon);
     // A chart that was off screen is drawn anew once it has been scrolled to.
     await expect.poll(() => values.count()).toBeGreaterThanOrEqual(length);
-    expect((await values.allTextContents()).filter((value) => value === '–')).toEqual([]);
+    // The charts have a gap where the daemon itself has slept, and nowhere else.
+    const gaps = (await values.allTextContents()).filter((value) => value === '–').length;
+    expect(gaps).toBeLessThanOrEqual(await pauses(daemon));
   });
 
-  test('is killed in the middle of a run shows the run as it is found again, and resumes it', async ({
-    page,
-  }) => {
+  test('is killed in the middle of a run shows the run as it is found again, and resumes it', {
+    tag: '@live',
+  }, async ({ page }) => {
     await setUpTinyRun(page, 40);
     const id = await startRun(page);
     const progress = page.getByRole('progressbar', { name: /Progress of the run/ });
     const map = page.getByRole('img', { name: /^Map of scores .*: [1-9]\d* (cells|configurations)/ }).first();
-    await expect(map).toBeVisible({ timeout: 60_000 });
+    await expect(map).toBeVisible({ timeout: 120_000 });
     await daemon.end('SIGKILL');
     await expect(lostBanner(page)).toBeVisible();
     await daemon.start();
@@ -80,11 +82,21 @@ test.describe('a page whose daemon', () => {
 const lostBanner = (page: Page) =>
   page.getByRole('alert').filter({ hasText: 'The connection to the daemon was lost' });
 
+async function sampleTimes(daemon: OwnDaemon, seconds: number): Promise<number[]> {
+  const response = await fetch(`${daemon.url}/api/v1/counters?seconds=${seconds}&step_s=1`);
+  const samples = (await response.json()) as { values: { time: number } }[];
+  return samples.map(({ values }) => values.time);
+}
+
 /** The seconds of the clock, fewer than the window of the page shows, of which the daemon has a sample. */
 async function sampledSeconds(daemon: OwnDaemon): Promise<number[]> {
-  const response = await fetch(`${daemon.url}/api/v1/counters?seconds=50&step_s=1`);
-  const samples = (await response.json()) as { values: { time: number } }[];
-  return [...new Set(samples.map(({ values }) => Math.floor(values.time)))];
+  return [...new Set((await sampleTimes(daemon, 50)).map(Math.floor))];
+}
+
+/** How often the daemon has taken no sample for so long that a chart shows it, in more than the page's window. */
+async function pauses(daemon: OwnDaemon): Promise<number> {
+  const times = await sampleTimes(daemon, 120);
+  return times.filter((time, index) => index > 0 && time - (times[index - 1] as number) > 3).length;
 }
 
 test.describe('a daemon that asks for a token', () => {
@@ -121,7 +133,7 @@ test.describe('a daemon that asks for a token', () => {
     await daemon.end('SIGKILL');
     await expect(lostBanner(page)).toBeVisible();
     await daemon.start();
-    await expect(page.getByLabel('Token', { exact: true })).toBeVisible({ timeout: 30_000 });
+    await expect(page.getByLabel('Token', { exact: true })).toBeVisible();
     await letIn();
     await expect(lostBanner(page)).toHaveCount(0);
   });

@@ -1,10 +1,13 @@
 // A run while it goes on: by keyboard alone, in two tabs, beside a second one that is refused.
 
 import type { Locator, Page } from '@playwright/test';
-import { get, type Run } from './api';
-import { expect, inspect, quickStart, setUpTinyRun, startRun, TINY, test } from './fixtures';
+import { get, type Run, stopRuns } from './api';
+import { expect, goByKeys, inspect, quickStart, setUpTinyRun, startRun, TINY, test } from './fixtures';
 
 const MOST_TABS = 250;
+
+// What a test that failed has left running would refuse the next one its run.
+test.beforeEach(({ request }) => stopRuns(request));
 
 /** Presses Tab until the element has the focus. */
 async function tabTo(page: Page, element: Locator): Promise<void> {
@@ -19,11 +22,12 @@ async function tabTo(page: Page, element: Locator): Promise<void> {
 const paused = (page: Page) => page.getByText('Paused', { exact: true });
 const progressOf = (page: Page) => page.getByRole('progressbar', { name: /Progress of the run/ });
 
-test('a run is set up, started, paused, resumed and stopped by keyboard alone', async ({ page }) => {
+test('a run is set up, started, paused, resumed and stopped by keyboard alone', { tag: '@live' }, async ({
+  page,
+}) => {
   await page.goto('/');
   await expect(quickStart(page)).toBeEnabled();
-  await page.keyboard.press('g');
-  await page.keyboard.press('t');
+  await goByKeys(page, 't', /\/tune/);
   const fields = { Budget: '40', ...TINY };
   for (const [label, value] of Object.entries(fields)) {
     const field = page.getByRole('textbox', { name: label, exact: true });
@@ -40,7 +44,7 @@ test('a run is set up, started, paused, resumed and stopped by keyboard alone', 
   const id = new URL(page.url()).pathname.split('/').at(-1);
   await expect(progressOf(page)).toBeVisible();
   await page.keyboard.press('p');
-  await expect(paused(page)).toBeVisible({ timeout: 45_000 });
+  await expect(paused(page)).toBeVisible({ timeout: 120_000 });
   await page.keyboard.press('p');
   await expect(page.getByRole('button', { name: 'Pause' })).toBeVisible();
   await page.keyboard.press('?');
@@ -52,9 +56,9 @@ test('a run is set up, started, paused, resumed and stopped by keyboard alone', 
   await expect(page.getByText('stopped', { exact: true })).toBeVisible();
 });
 
-test('whoever asks for no motion gets none, and the cell under way pulses for the others', async ({
-  page,
-}) => {
+test('whoever asks for no motion gets none, and the cell under way pulses for the others', {
+  tag: '@live',
+}, async ({ page }) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
   // What moves: animations and transitions, and the dashed frame on the map, by its opacity each time it is drawn.
   await page.addInitScript(() => {
@@ -81,7 +85,7 @@ test('whoever asks for no motion gets none, and the cell under way pulses for th
   await startRun(page);
   const rows = page.getByRole('region', { name: 'Table of trials' }).locator('tbody tr');
   const paleFrames = async () => (await seen<number>('frames')).filter((opacity) => opacity < 1).length;
-  await expect.poll(async () => (await seen('frames')).length, { timeout: 60_000 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await seen('frames')).length, { timeout: 120_000 }).toBeGreaterThan(0);
   const before = await rows.count();
   await expect.poll(() => rows.count()).toBeGreaterThan(before + 1);
   await page.keyboard.press('?');
@@ -103,10 +107,9 @@ test.describe('while a run goes on', () => {
   // The refused second run is an answer of 409, which Chromium also writes to the console.
   test.use({ expected: [/status of 409/] });
 
-  test('two tabs show the same, a second run is refused with the way to the first, and it can be resumed', async ({
-    page,
-    context,
-  }) => {
+  test('two tabs show the same, a second run is refused with the way to the first, and it can be resumed', {
+    tag: '@live',
+  }, async ({ page, context }) => {
     await setUpTinyRun(page, 40);
     const id = await startRun(page);
     await expect(progressOf(page)).toBeVisible();
@@ -116,7 +119,7 @@ test.describe('while a run goes on', () => {
     await other.getByRole('link', { name: `Watch run ${id}` }).click();
     await expect(progressOf(other)).toBeVisible();
     await other.getByRole('button', { name: 'Pause' }).click();
-    for (const tab of [page, other]) await expect(paused(tab)).toBeVisible({ timeout: 45_000 });
+    for (const tab of [page, other]) await expect(paused(tab)).toBeVisible({ timeout: 120_000 });
 
     await setUpTinyRun(other, 4);
     await other.getByRole('button', { name: 'Start the run' }).click();
@@ -149,11 +152,11 @@ test.describe('while a run goes on', () => {
   });
 });
 
-test('the capacity is measured without a search, and its climb drawn', async ({ page }) => {
+test('the capacity is measured without a search, and its climb drawn', { tag: '@live' }, async ({ page }) => {
   await setUpTinyRun(page, 4);
   await page.getByRole('button', { name: 'Measure capacity' }).click();
   await page.waitForURL(/\/runs\/\d+$/);
-  await expect(page.getByText('finished', { exact: true })).toBeVisible({ timeout: 90_000 });
+  await expect(page.getByText('finished', { exact: true })).toBeVisible({ timeout: 300_000 });
   await expect(page.getByText(/^The configuration follows/).first()).toBeVisible();
   await expect(page.getByRole('img', { name: /^Replies over offered rate/ })).toBeVisible();
   for (const absent of ['Outcome', 'Map of the search', 'Trials']) {
@@ -165,7 +168,10 @@ test('the capacity is measured without a search, and its climb drawn', async ({ 
   await expect(page.getByRole('heading', { name: 'Measurements' })).toBeVisible();
 });
 
-test('a double click on the start of the quick run starts one run', async ({ page, request }) => {
+test('a double click on the start of the quick run starts one run', { tag: '@live' }, async ({
+  page,
+  request,
+}) => {
   const before = await get<{ total: number }>(request, '/runs?limit=1');
   await page.goto('/');
   await quickStart(page).dblclick();

@@ -9,7 +9,7 @@ import { expect, inspect, SCREENSHOTS, test } from './fixtures';
 
 const PYTHON = resolve(import.meta.dirname, '../../.venv/bin/python');
 
-test('trials are filtered, and the filter is in the address', async ({ page, request }) => {
+test('trials are filtered, and the filter is in the address', { tag: '@live' }, async ({ page, request }) => {
   const { id, trials } = await finishedRun(request);
   await page.goto(`/runs/${id}`);
   const filter = page.getByRole('textbox', { name: 'Filter of the trials' });
@@ -35,7 +35,7 @@ test('trials are filtered, and the filter is in the address', async ({ page, req
   await expect(page.getByText('Trial 99 is not in the table.')).toBeVisible();
 });
 
-test('the knobs on the axes of the map are in the address', async ({ page, request }) => {
+test('the knobs on the axes of the map are in the address', { tag: '@live' }, async ({ page, request }) => {
   const { id } = await finishedRun(request);
   await page.goto(`/runs/${id}`);
   const map = page.getByRole('img', { name: /^Map of scores/ }).first();
@@ -50,7 +50,10 @@ test('the knobs on the axes of the map are in the address', async ({ page, reque
   await expect(page).not.toHaveURL(/\/runs\/\d+/);
 });
 
-test('a range brushed on an axis becomes a filter, and a click lets it go', async ({ page, request }) => {
+test('a range brushed on an axis becomes a filter, and a click lets it go', { tag: '@live' }, async ({
+  page,
+  request,
+}) => {
   const { id } = await finishedRun(request);
   await page.goto(`/runs/${id}`);
   const chart = page.getByRole('img', { name: /^Trials over / });
@@ -77,7 +80,7 @@ test('a range brushed on an axis becomes a filter, and a click lets it go', asyn
   await expect(filter).toHaveValue('');
 });
 
-test('notes and tags are kept, and find the run again', async ({ page, request }) => {
+test('notes and tags are kept, and find the run again', { tag: '@live' }, async ({ page, request }) => {
   const { id } = await finishedRun(request);
   await page.goto(`/runs/${id}`);
   await page.getByRole('textbox', { name: 'Notes' }).fill('a first look');
@@ -94,13 +97,12 @@ test('notes and tags are kept, and find the run again', async ({ page, request }
   await expect(page).toHaveURL(new RegExp(`/compare\\?runs=${id}$`));
 });
 
-test('a trial shows its rates, its timeouts and its workers, and is measured again', async ({
-  page,
-  request,
-}) => {
+test('a trial shows its rates, its timeouts and its workers, and is measured again', {
+  tag: '@live',
+}, async ({ page, request }) => {
   const { id, trials } = await finishedRun(request);
   await page.goto(`/runs/${id}`);
-  await expect(page.getByRole('heading', { name: 'Diagnosis' })).toBeVisible({ timeout: 45_000 });
+  await expect(page.getByRole('heading', { name: 'Diagnosis' })).toBeVisible({ timeout: 120_000 });
   await page.getByRole('link', { name: 'Trial 3', exact: true }).click();
   await expect(page.getByRole('heading', { name: `Trial 3 of run ${id}`, level: 1 })).toBeVisible();
   await page
@@ -120,15 +122,14 @@ test('a trial shows its rates, its timeouts and its workers, and is measured aga
   await expect(page.getByRole('status').filter({ hasText: 'Being measured again' })).toBeVisible();
   await page.goto(`/runs/${id}`);
   await expect(page.getByRole('link', { name: `Trial ${trials + 1}`, exact: true })).toBeVisible({
-    timeout: 45_000,
+    timeout: 120_000,
   });
   expect((await get<Run>(request, `/runs/${id}`)).outcome).toEqual(outcome);
 });
 
-test('the details of every rate can be opened without scrolling the table sideways', async ({
-  page,
-  request,
-}) => {
+test('the details of every rate can be opened without scrolling the table sideways', {
+  tag: '@live',
+}, async ({ page, request }) => {
   const { id } = await finishedRun(request);
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.goto(`/runs/${id}/trials/3`);
@@ -137,7 +138,7 @@ test('the details of every rate can be opened without scrolling the table sidewa
   for (const button of await buttons.all()) await expect(button).toBeInViewport({ ratio: 1 });
 });
 
-test('runs are compared', async ({ page, request }) => {
+test('runs are compared', { tag: '@live' }, async ({ page, request }) => {
   const { runs } = await get<{ runs: Run[] }>(request, '/runs');
   const { id } = await finishedRun(request);
   const other = runs.find((run) => run.id !== id && run.trials > 2);
@@ -152,11 +153,9 @@ test('runs are compared', async ({ page, request }) => {
   await expect(page.getByRole('switch', { name: 'Only differences' })).not.toBeChecked();
 });
 
-test('every exported file is copied and downloaded as it is, alone and in one archive', async ({
-  page,
-  request,
-  context,
-}) => {
+test('every exported file is copied and downloaded as it is, alone and in one archive', {
+  tag: '@live',
+}, async ({ page, request, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const { id } = await finishedRun(request);
   const exports = await get<Export[]>(request, `/runs/${id}/exports`);
@@ -183,7 +182,11 @@ test('every exported file is copied and downloaded as it is, alone and in one ar
 test.describe('the report of a run', () => {
   test.use({ expected: [/^request to file:/] });
 
-  test('is one file that shows its figures without a network', async ({ page, request, context }) => {
+  test('is one file that shows its figures without a network', { tag: '@live' }, async ({
+    page,
+    request,
+    context,
+  }) => {
     const { id } = await finishedRun(request);
     await page.goto(`/runs/${id}`);
     const downloading = page.waitForEvent('download');
@@ -204,7 +207,10 @@ test.describe('the report of a run', () => {
   });
 });
 
-test('the palette and its keys do what the buttons of a page do', async ({ page, request }) => {
+test('the palette and its keys do what the buttons of a page do', { tag: '@live' }, async ({
+  page,
+  request,
+}) => {
   const { id } = await finishedRun(request);
   await page.goto(`/runs/${id}/export`);
   await expect(page.getByRole('link', { name: 'Download all' })).toBeVisible();
@@ -225,7 +231,7 @@ test('the palette and its keys do what the buttons of a page do', async ({ page,
 test.describe('a trial that is not there', () => {
   test.use({ expected: [/status of 404/] });
 
-  test('is said in words, with the way back to its run', async ({ page, request }) => {
+  test('is said in words, with the way back to its run', { tag: '@live' }, async ({ page, request }) => {
     const { id } = await finishedRun(request);
     await page.goto(`/runs/${id}/trials/9999`);
     await expect(page.getByRole('alert')).toContainText('9999');

@@ -1,20 +1,26 @@
-import { screen } from '@testing-library/react';
+import { act, fireEvent, screen } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, expect, it, vi } from 'vitest';
 import { renderInApp } from '../test/render';
 import { CopyText } from './CopyText';
 
 afterEach(() => {
+  vi.useRealTimers();
   Reflect.deleteProperty(document, 'execCommand');
 });
 
 /** A page over plain http of another host: it has no interface to the clipboard. */
 async function click(execCommand: () => boolean) {
-  const user = userEvent.setup();
+  userEvent.setup(); // gives jsdom a clipboard
   vi.spyOn(navigator, 'clipboard', 'get').mockReturnValue(undefined as unknown as Clipboard);
   Object.assign(document, { execCommand });
   await renderInApp(<CopyText text="trimtab tune" label="Copy command" />);
-  await user.click(screen.getByRole('button', { name: 'Copy command' }));
+  // What it says is to be read for a few seconds: by a clock that stands still.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  await act(async () => {
+    fireEvent.click(screen.getByRole('button', { name: 'Copy command' }));
+    await vi.advanceTimersByTimeAsync(0);
+  });
 }
 
 it('copies where the browser keeps the clipboard from the page', async () => {
@@ -23,12 +29,14 @@ it('copies where the browser keeps the clipboard from the page', async () => {
     copied = (document.activeElement as HTMLTextAreaElement).value;
     return true;
   });
-  expect(await screen.findByRole('button', { name: 'Copied' })).toBeVisible();
+  expect(screen.getByRole('button', { name: 'Copied' })).toBeVisible();
   expect(copied).toBe('trimtab tune');
   expect(document.querySelector('textarea')).toBeNull();
+  act(() => void vi.advanceTimersByTime(10_000));
+  expect(screen.getByRole('button', { name: 'Copy command' })).toBeVisible();
 });
 
 it('says that it could not copy, and how to', async () => {
   await click(() => false);
-  expect(await screen.findByRole('button', { name: /^Not copied: select the text/ })).toBeVisible();
+  expect(screen.getByRole('button', { name: /^Not copied: select the text/ })).toBeVisible();
 });

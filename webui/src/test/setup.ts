@@ -1,9 +1,12 @@
 // Before every test file of components: matchers for the DOM, the API's stand-in, and the browser functions jsdom does not have.
 import '@testing-library/jest-dom/vitest';
-import { cleanup } from '@testing-library/react';
+import { cleanup, configure } from '@testing-library/react';
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 import { client } from '../api/generated/client.gen';
 import { api } from './render';
+
+// A bound and not a measure: on a busy machine an answer and its drawing take longer than a second.
+configure({ asyncUtilTimeout: 30_000 });
 
 // Node's fetch knows no page to be relative to.
 client.setConfig({ baseUrl: window.location.origin });

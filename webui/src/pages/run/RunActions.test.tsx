@@ -20,7 +20,7 @@ it('asks a running run to stop and says that it is stopping', async () => {
   expect(screen.queryByRole('button', { name: 'Resume' })).toBeNull();
   await userEvent.click(screen.getByRole('button', { name: 'Stop' }));
   expect(await screen.findByRole('button', { name: 'Stopping' })).toBeDisabled();
-  expect(asked).toBe(1);
+  await waitFor(() => expect(asked).toBe(1));
 });
 
 it('offers to resume what was interrupted, and says why when it cannot', async () => {
@@ -76,7 +76,7 @@ it('pauses a running run, and offers to go on once that is asked for', async () 
   );
   await renderInApp(<RunActions run={run()} progress={progress()} />);
   await userEvent.click(screen.getByRole('button', { name: 'Pause' }));
-  expect(asked).toBe(1);
+  await waitFor(() => expect(asked).toBe(1));
   cleanup();
   await renderInApp(<RunActions run={run()} progress={progress({ pause: 'requested' })} />);
   expect(screen.queryByRole('button', { name: 'Pause' })).toBeNull();
