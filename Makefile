@@ -34,10 +34,10 @@ PACKAGES_DEB := dpkg-dev
 PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
 
 .PHONY: help setup build up tune docs test check deb test-deb bench bench-live bench-live-tuning behaviours fuzz clean lock packages-test packages-bench \
-        test-core test-python test-kill test-webui test-browser
+        packages sanitized test-core test-python test-kill test-live test-webui test-browser
 
 help: ## list the goals
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
 
 # --- set-up ---------------------------------------------------------------------------------
 
@@ -131,25 +131,37 @@ check: .build/venv .build/npm ## formatting, linters, types, import rules
 	@MYPYPATH=server-core/bench $(BIN)/mypy $(wildcard server-core/bench/*.py tuner/bench/*.py agent/bench/*.py)
 	@$(BIN)/mypy $(wildcard webui/bench/*.py)
 	@MYPYPATH=package $(BIN)/mypy $(wildcard package/*.py) server-core/check_layers.py
+	@MYPYPATH=.ci $(BIN)/mypy .ci/failures.py .ci/live.py
 	@$(BIN)/lint-imports
 	@$(BIN)/python server-core/check_layers.py
 	@find server-core -path 'server-core/build*' -prune -o \( -name '*.[ch]' -print \) | xargs $(BIN)/clang-format --dry-run -Werror
 	@cd webui && npm run --silent check
 
-test: setup check test-core test-python test-webui test-browser ## everything that tests: linters, C under sanitizers, Python, web, browser
+# Two suites. The gate says whether the code is right, and says the same on any machine; what measures, needs real
+# time or a server that is not ours is `live` (docs/internals/contributing.md).
+GATE = -q -n 2 -m "not live and not kernel" --junitxml=.build/junit/$(1).xml
+KERNEL = -q -m "kernel and not live" --junitxml=.build/junit/$(1).xml
+SANITIZED := TRIMTAB_HTTPD=$(CURDIR)/$(CORE_SANITIZED)/httpd/trimtab-httpd TRIMTAB_LOAD=$(CURDIR)/$(CORE_SANITIZED)/loadgen/trimtab-load
+THREAD_CHECKED := TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd
 
-test-core: .build/packages-test setup
+packages: setup .build/packages-test .build/packages-deb .build/npm .build/docs-tools # what has to be downloaded before the tests
+
+test: setup check test-core test-python test-webui test-browser ## the gate: linters, C under sanitizers, Python, web, browser; a quarter of an hour
+
+sanitized: .build/packages-test setup
 	@[ -f $(CORE_SANITIZED)/build.ninja ] || $(BIN)/meson setup $(CORE_SANITIZED) server-core -Dbuildtype=debug -Db_sanitize=address,undefined >/dev/null
 	@$(BIN)/ninja -C $(CORE_SANITIZED) --quiet
-	@$(BIN)/meson test -C $(CORE_SANITIZED) --no-rebuild --print-errorlogs
-	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_SANITIZED)/httpd/trimtab-httpd TRIMTAB_LOAD=$(CURDIR)/$(CORE_SANITIZED)/loadgen/trimtab-load $(BIN)/pytest -q -n 2 server-core/tests
 	@[ -f $(CORE_THREAD)/build.ninja ] || $(BIN)/meson setup $(CORE_THREAD) server-core -Dbuildtype=debug -Db_sanitize=thread >/dev/null
 	@$(BIN)/ninja -C $(CORE_THREAD) --quiet
-	@TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd $(BIN)/pytest -q -n 2 server-core/tests/http -k "$(THREADED)"
+
+test-core: sanitized
+	@$(BIN)/meson test -C $(CORE_SANITIZED) --no-rebuild --print-errorlogs --timeout-multiplier 10
+	@$(SANITIZED) $(BIN)/pytest $(call GATE,core) server-core/tests
+	@$(THREAD_CHECKED) $(BIN)/pytest $(call GATE,core-threads) server-core/tests/http -k "$(THREADED)"
 
 test-python: .build/packages-test setup
-	@$(BIN)/pytest -q -n 2 trials/tests tuner/tests db/tests package/tests
-	@$(BIN)/pytest -q agent/tests # one after the other: they measure
+	@$(BIN)/pytest $(call GATE,python) trials/tests tuner/tests db/tests package/tests agent/tests
+	@$(BIN)/pytest $(call KERNEL,kernel) agent/tests
 
 test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
 	@TRIMTAB_KILLS=50 $(BIN)/pytest -q agent/tests/study/test_kill.py
@@ -159,6 +171,14 @@ test-webui: .build/npm
 
 test-browser: .build/packages-test setup .build/webui
 	@cd webui && npm run --silent e2e
+
+test-live: sanitized .build/webui ## what measures or takes real time, one after the other; each failure runs once more; decides nothing
+	@failed=; \
+	$(SANITIZED) $(BIN)/python .ci/live.py core server-core/tests || failed+=" core"; \
+	$(THREAD_CHECKED) $(BIN)/python .ci/live.py core-threads server-core/tests/http -k "$(THREADED)" || failed+=" core-threads"; \
+	$(BIN)/python .ci/live.py python trials/tests tuner/tests db/tests package/tests agent/tests || failed+=" python"; \
+	(cd webui && npm run --silent e2e:live) || failed+=" browser"; \
+	[ -z "$$failed" ] || { echo "make: failed twice in:$$failed" >&2; exit 1; }
 
 SECONDS := 60
 fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up inputs for SECONDS per target; what breaks one is left in .build/fuzz

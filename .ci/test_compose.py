@@ -1,5 +1,8 @@
 """The compose stack as a user meets it: build, start, tune through the published port, export, take down.
 
+What is looked at is the way through: that a run ends, that the servers accept its files, that nothing is left
+behind. No figure is: whether it is good is not for a machine that does other things as well.
+
 Needs a Docker engine and nothing on port 8080; `.ci/run` sees to the engine.
 """
 
@@ -19,6 +22,8 @@ from trimtab_agent.results.exporting import NOT_CHECKED
 ROOT = Path(__file__).resolve().parents[1]
 URL = "http://127.0.0.1:8080"
 PROJECT = "trimtab-ci"  # a name of its own, so that a user's stack and volume are left alone
+WAIT_S = 600.0  # for whatever comes in seconds on a machine that has nothing else to do
+MOST_RUNS = 10
 
 RUN = {
     "preset": "quick",
@@ -27,7 +32,8 @@ RUN = {
         "directories": 2,
         "rate_duration_s": 0.6,
         "warmup_s": 0.1,
-        "ladder_points": 2,
+        # So little that neither the server nor the generator is the limit, also of what others leave them.
+        "ladder": [50.0, 100.0],
         "confirmation_repeats": 2,
         # What is tested is the way through, not the fairness of a server on a machine that is busy.
         "thresholds": {"all_files_limit": 1, "size_limit": 1, "size_over_mean_limit": 1, "failures_limit": 1},
@@ -57,15 +63,19 @@ def stack() -> Iterator[httpx.Client]:
     try:
         compose("up", "--detach")
         container = compose("ps", "--quiet", "trimtab").strip()
-        with httpx.Client(base_url=URL, timeout=10) as client:
+        with httpx.Client(base_url=URL, timeout=120) as client:
             _await_healthy(container)
             yield client
     finally:
         compose("down", "--volumes")
+    label = f"label=com.docker.compose.project={PROJECT}"
+    for listing in (["ps", "--all"], ["volume", "ls"], ["network", "ls"]):
+        command = ["docker", *listing, "--quiet", "--filter", label]
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "", command
 
 
 def _await_healthy(container: str) -> None:
-    deadline_s = time.monotonic() + 90
+    deadline_s = time.monotonic() + WAIT_S
     inspect = ["docker", "inspect", "--format", "{{.State.Health.Status}}", container]
     while True:
         state = subprocess.run(inspect, capture_output=True, text=True, check=True).stdout.strip()
@@ -77,7 +87,7 @@ def _await_healthy(container: str) -> None:
 
 
 def _await_end(client: httpx.Client, run_id: int) -> dict[str, Any]:
-    deadline_s = time.monotonic() + 240
+    deadline_s = time.monotonic() + WAIT_S
     while True:
         run: dict[str, Any] = client.get(f"/api/v1/runs/{run_id}").raise_for_status().json()
         if run["state"] != "running":
@@ -86,25 +96,43 @@ def _await_end(client: httpx.Client, run_id: int) -> dict[str, Any]:
         time.sleep(0.5)
 
 
-@pytest.mark.timeout(1200)
+def _await_no_process(*names: str) -> None:
+    """The server and the load generator of a run have ended."""
+    deadline_s = time.monotonic() + WAIT_S
+    while True:
+        # A process may end between the list and the look at it.
+        running = compose("exec", "-T", "trimtab", "sh", "-c", "cat /proc/[0-9]*/comm 2>/dev/null || true")
+        left = set(names) & set(running.split())
+        if not left:
+            return
+        assert time.monotonic() < deadline_s, f"still there: {left}"
+        time.sleep(0.5)
+
+
+@pytest.mark.timeout(2400)
 def test_run_through_the_published_port_finishes_with_checked_exports(stack: httpx.Client) -> None:
-    """A run started over HTTP ends `finished`, with every export accepted by its server's own check."""
+    """A run started over HTTP ends `finished`, and its exports are accepted by their servers' own checks."""
     # On a machine whose CPUs are taken away for moments every trial can be generator-limited: then once more.
-    for _ in range(5):
+    for _ in range(MOST_RUNS):
         started = stack.post("/api/v1/runs", json=RUN)
         assert started.status_code == 201, started.text
         run = _await_end(stack, started.json()["id"])
         assert run["state"] == "finished", run
         if run["outcome"] is not None and run["outcome"]["best"] is not None:
             break
+    assert run["outcome"] is not None, run
     exports = stack.get(f"/api/v1/runs/{run['id']}/exports").raise_for_status().json()
-    accepted = {export["format"] for export in exports if export["check_ok"]}
-    assert {"trimtab-httpd", "nginx"} <= accepted, run["outcome"]
-    refused = [e for e in exports if not e["check_ok"] and not e["check_output"].startswith(NOT_CHECKED)]
-    assert refused == []
+    # A file that its server has accepted, and which then scored otherwise than what was confirmed, is told of
+    # as well; but that is a figure.
+    remeasured = run["outcome"]["remeasured"] or {"sentence": None}
+    accepted = [e for e in exports if e["check_ok"] or e["check_output"] == remeasured["sentence"]]
+    assert {"trimtab-httpd", "nginx"} <= {export["format"] for export in accepted}, exports
+    unchecked = [e for e in exports if e["check_output"].startswith(NOT_CHECKED)]
+    assert [e for e in exports if e not in accepted and e not in unchecked] == []
+    _await_no_process("trimtab-httpd", "trimtab-load")
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 def test_web_ui_is_served(stack: httpx.Client) -> None:
     """The built web UI answers at the root."""
     page = stack.get("/")
@@ -112,7 +140,7 @@ def test_web_ui_is_served(stack: httpx.Client) -> None:
     assert "<title>Trimtab" in page.text
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 def test_daemon_is_unprivileged_and_its_root_is_read_only(stack: httpx.Client) -> None:
     """Inside the container the daemon is no root and can write nowhere but in its volume and /tmp."""
     assert compose("exec", "-T", "trimtab", "id", "-u").strip() == "10001"
@@ -120,7 +148,7 @@ def test_daemon_is_unprivileged_and_its_root_is_read_only(stack: httpx.Client) -
     assert compose("exec", "-T", "trimtab", "sh", "-c", write).strip() == "read-only"
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 def test_interrupts_are_steered_through_the_helper_and_put_back(stack: httpx.Client) -> None:
     """The daemon has no right to, the helper has: the mask changes and comes back."""
     steering = Path("/sys/class/net/lo/queues/rx-0/rps_cpus")
