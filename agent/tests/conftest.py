@@ -101,9 +101,14 @@ def file_set(tmp_path_factory: pytest.TempPathFactory) -> FileSet:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, programs: AgentSettings) -> AgentSettings:
-    """Settings with a `var` of the test's own."""
-    return AgentSettings(var=tmp_path / "var", httpd_path=programs.httpd_path, load_path=programs.load_path)
+def settings(programs: AgentSettings) -> Iterator[AgentSettings]:
+    """Settings with a `var` of the test's own.
+
+    Under a short path, as nobody's is as long as pytest's: exported files name sockets in it.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="var-"))
+    yield AgentSettings(var=directory / "var", httpd_path=programs.httpd_path, load_path=programs.load_path)
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 @pytest.fixture

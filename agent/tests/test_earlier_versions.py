@@ -55,7 +55,7 @@ def test_a_finished_run_is_exported_again(earlier, command):
     """The file of the measured server is made from what is recorded, and its server takes it."""
     assert command("workload", "build", "specweb99", "--directories", "10")[0] == 0  # where its root is
     code, output, errors = command("export", str(FINISHED), "--format", "trimtab-httpd", "--json")
-    assert (code, errors) == (0, "")
+    assert (code, errors) == (0, ""), output
     (exported,) = json.loads(output)
     assert exported["check_ok"]
 

@@ -54,13 +54,14 @@ def test_threads_on_demand_come_with_connections_and_go_when_idle(
     start: Callable[..., Any], await_state: Callable[..., Any]
 ) -> None:
     """One free thread more than there are connections, beside the main thread; in the end one."""
-    server = start(architecture="mt", workers=8, thread_pool="on-demand", keepalive_timeout=5)
+    server = start(architecture="mt", workers=8, thread_pool="on-demand")
     server.write("file", b"contents")
     await_state(lambda: thread_count(server) == 2)
     connections = [server.connect() for _ in range(5)]
     for connection in connections:
         assert connection.get("/file").body == b"contents"
     await_state(lambda: thread_count(server) == 7)
+    server.command("set keepalive_timeout 0.5")
     for connection in connections:
         connection.close()
     await_state(lambda: thread_count(server) == 2)
