@@ -29,10 +29,6 @@ ROOMS: dict[str, set[str]] = {
 }
 BASE = {"log"}
 
-# A connection is one thing in several files: its life, what it answers, and how that is sent. So is a master
-# with its processes.
-WITH_CIRCLES = {"connection", "process"}
-
 
 def faults() -> list[str]:
     """Every line that the table does not allow, and every circle."""
@@ -46,8 +42,6 @@ def faults() -> list[str]:
             elif used_room not in ROOMS[room] and (used_room or used not in BASE):
                 found.append(f"{path}: {room}/ may not use {used_room or '.'}/{used}.h")
     for room, modules in uses.items():
-        if room in WITH_CIRCLES:
-            continue
         try:
             TopologicalSorter({name: used - {name} for name, used in modules.items()}).prepare()
         except CycleError as error:

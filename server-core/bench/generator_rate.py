@@ -3,7 +3,8 @@
 All generators are pinned to one CPU and ask trimtab-httpd on another. The tables:
 
 CPU time: what a request costs the generator, in the SPECweb99-like mix beside what it costs the server, and
-for a 1 KB file beside wrk and httperf. CPU time and not rates, which say as much about the server.
+beside a client that does nothing but the system calls (do_nothing_client.c); and for a 1 KB file beside wrk
+and httperf. CPU time and not rates, which say as much about the server.
 
 The others ask for a 1 KB file. Closed loop: 64 connections, rounds in which wrk and trimtab-load alternate in
 random order. Requests a second, and CPU time of the generator a request, which says what a core could do for
@@ -40,7 +41,7 @@ from lab import TIMEOUT_S, Lab
 
 CONNECTIONS = 64
 SESSION_REQUESTS = 100
-LOWEST_RPS = 2_000
+LOWEST_RPS = 10_000
 HIGHEST_RPS = 200_000
 SUSTAINED = 0.995
 
@@ -123,47 +124,69 @@ Pairs = dict[str, list[tuple[float, float]]]
 """By generator and round: requests a second, and CPU microseconds of the generator a request."""
 
 
-def mix_costs(server: servers.Server, lab: Lab, effort: Effort) -> list[tuple[float, float]]:
-    """By round: CPU microseconds a request of the generator and of the server, in the mix.
+@dataclass(frozen=True)
+class MixCost:
+    """CPU microseconds a request, in the mix: of a client, and of the server meanwhile."""
+
+    client_us: float
+    server_us: float
+
+
+def mix_costs(server: servers.Server, lab: Lab, effort: Effort) -> dict[str, list[MixCost]]:
+    """By client and round: trimtab-load, and the client that does nothing.
 
     Raises RuntimeError when not every request was replied to: then it was no light load.
     """
-    command = [str(servers.LOAD), "open", f"--url={server.url}", f"--sessions={lab.sessions}"]
-    command += ["--close=reset", f"--rate={MIX_RPS}", f"--duration={effort.seconds}"]
-    command += [f"--timeout={TIMEOUT_S:g}"]
-    costs = []
+    port = server.url.rpartition(":")[2]
+    ours = [str(servers.LOAD), "open", f"--url={server.url}", f"--sessions={lab.sessions}", "--close=reset"]
+    ours += [f"--rate={MIX_RPS}", f"--duration={effort.seconds}", f"--timeout={TIMEOUT_S:g}"]
+    nothing = [str(servers.DO_NOTHING_CLIENT), port, str(lab.sessions), str(MIX_RPS), str(effort.seconds)]
+    costs: dict[str, list[MixCost]] = {"trimtab-load": [], "do-nothing": []}
     for _ in range(effort.mix_rounds + 1):  # the first one fills the caches
-        before_s = server.cpu_s()
-        done = drive(*command)
-        requests = done.result()["requests"]
-        if requests["replied"] < SUSTAINED * requests["offered"]:
-            raise RuntimeError(f"{MIX_RPS} requests/s of the mix are too many here: {requests}")
-        each_us = 1e6 / requests["replied"]
-        costs.append((done.cpu_s * each_us, (server.cpu_s() - before_s) * each_us))
-    return costs[1:]
+        for name, command in random.sample([("trimtab-load", ours), ("do-nothing", nothing)], 2):
+            before_s = server.cpu_s()
+            done = drive(*command)
+            result = done.result()
+            replied = result["replied"] if name == "do-nothing" else result["requests"]["replied"]
+            # The lengths of sessions vary, so that it is not known to the request how many were offered.
+            if replied < 0.95 * MIX_RPS * effort.seconds:
+                raise RuntimeError(f"{MIX_RPS} requests/s of the mix are too many here: {replied} replied")
+            costs[name].append(
+                MixCost(done.cpu_s * 1e6 / replied, (server.cpu_s() - before_s) * 1e6 / replied)
+            )
+    return {name: rounds[1:] for name, rounds in costs.items()}
 
 
-def cost_section(mix: list[tuple[float, float]], closed: Pairs, opened: Pairs) -> str:
+def cost_section(mix: dict[str, list[MixCost]], closed: Pairs, opened: Pairs) -> str:
     """The table of CPU time, with what is wanted."""
-    rows = [("specweb99, beside trimtab-httpd itself", mix, "at most 0.5")]
+    ours, nothing = mix["trimtab-load"], mix["do-nothing"]
+    beside_server = [(cost.client_us, cost.server_us) for cost in ours]
+    floor = [(cost.client_us, cost.server_us) for cost in nothing]
+    beside_floor = [(a.client_us, b.client_us) for a, b in zip(ours, nothing, strict=True)]
+    rows = [
+        ("specweb99, trimtab-load", "trimtab-httpd", beside_server, "at most 0.5"),
+        ("specweb99, client that does nothing", "trimtab-httpd", floor, ""),
+        ("specweb99, trimtab-load", "client that does nothing", beside_floor, ""),
+    ]
     beside = (
-        ("closed loop, beside wrk", closed, "at most 1.0"),
-        ("open loop, beside httperf", opened, "at most 0.33"),
+        ("closed loop, trimtab-load", "wrk", closed, "at most 1.0"),
+        ("open loop, trimtab-load", "httperf", opened, "at most 0.33"),
     )
-    for what, measured, wanted in beside:
-        ours, theirs = measured.values()
-        rows.append((what, [(a[1], b[1]) for a, b in zip(ours, theirs, strict=True)], wanted))
+    for what, other, measured, wanted in beside:
+        one, another = measured["trimtab-load"], measured[other]
+        rows.append((what, other, [(a[1], b[1]) for a, b in zip(one, another, strict=True)], wanted))
     return report.table(
-        ["CPU µs/request", "trimtab-load", "the other", "ratio", "wanted"],
+        ["", "its CPU µs/request", "beside", "the other's", "ratio", "wanted"],
         [
             [
                 what,
-                report.spread([ours for ours, _ in pairs]),
-                report.spread([other for _, other in pairs]),
-                report.spread([ours / other for ours, other in pairs]),
+                report.spread([one for one, _ in pairs]),
+                other,
+                report.spread([another for _, another in pairs]),
+                report.spread([one / another for one, another in pairs]),
                 wanted,
             ]
-            for what, pairs, wanted in rows
+            for what, other, pairs, wanted in rows
         ],
     )
 
@@ -246,6 +269,22 @@ def sustained_httperf(url: str, rate_rps: float, seconds: int) -> float | None:
     return done.cpu_s * 1e6 / replies
 
 
+def nothing_sustained(log: Path) -> Callable[[str, float, int], float | None]:
+    """The same of the client that does nothing, which reads its sessions from a log."""
+    log.write_text(f"{PATH} size=1024\n" * SESSION_REQUESTS)
+
+    def sustained(url: str, rate_rps: float, seconds: int) -> float | None:
+        port = url.removesuffix(PATH).rpartition(":")[2]
+        done = drive(str(servers.DO_NOTHING_CLIENT), port, str(log), f"{rate_rps:g}", str(seconds))
+        result = done.result()
+        enough = result["replied"] >= SUSTAINED * rate_rps * seconds
+        if not enough or result["elapsed_s"] > allowed_s(seconds):
+            return None
+        return done.cpu_s * 1e6 / int(result["replied"])
+
+    return sustained
+
+
 def climb(
     url: str, sustained: Callable[[str, float, int], float | None], effort: Effort
 ) -> tuple[float, float]:
@@ -267,10 +306,14 @@ def climb(
     return best
 
 
-def climb_pairs(url: str, effort: Effort) -> Pairs:
-    """Both generators in the open loop, at the highest rates that they sustain."""
-    best: Pairs = {"trimtab-load": [], "httperf": []}
-    sides = [("trimtab-load", sustained_ours), ("httperf", sustained_httperf)]
+def climb_all(url: str, effort: Effort, log: Path) -> Pairs:
+    """The generators in the open loop, at the highest rates that they sustain; `log` is written."""
+    best: Pairs = {"trimtab-load": [], "httperf": [], "do-nothing": []}
+    sides = [
+        ("trimtab-load", sustained_ours),
+        ("httperf", sustained_httperf),
+        ("do-nothing", nothing_sustained(log)),
+    ]
     for _ in range(effort.climbs):
         random.shuffle(sides)
         for name, sustained in sides:
@@ -280,10 +323,14 @@ def climb_pairs(url: str, effort: Effort) -> Pairs:
 
 def climb_section(best: Pairs) -> str:
     """The table of highest sustainable rates."""
-    rows = [[name, report.spread([rate for rate, _ in pairs], 0)] for name, pairs in best.items()]
-    ratios = [ours[0] / theirs[0] for ours, theirs in zip(*best.values(), strict=True)]
-    rows.append(["trimtab-load / httperf", report.spread(ratios)])
-    return report.table(["open loop", "highest sustainable requests/s"], rows)
+    ours = best["trimtab-load"]
+    rows = []
+    for name, pairs in best.items():
+        ratios = report.spread([a[0] / b[0] for a, b in zip(ours, pairs, strict=True)])
+        rates, cpu = [rate for rate, _ in pairs], [cpu_us for _, cpu_us in pairs]
+        rows.append([name, report.spread(rates, 0), "" if pairs is ours else ratios, report.spread(cpu)])
+    head = ["open loop", "highest sustainable requests/s", "trimtab-load to it", "CPU µs/request there"]
+    return report.table(head, rows)
 
 
 def punctuality_section(url: str, effort: Effort) -> str:
@@ -344,7 +391,7 @@ def main() -> None:
             url = server.url + PATH
             mix = mix_costs(server, lab, effort)
             closed = closed_pairs(url, effort)
-            opened = climb_pairs(url, effort)
+            opened = climb_all(url, effort, folder / "open.log")
             sections = [
                 cost_section(mix, closed, opened),
                 closed_section(closed),
@@ -360,7 +407,7 @@ def main() -> None:
     print(
         "CPU time of a request, user and system, of the whole process: of the mix in the open loop, at "
         f"{MIX_RPS:,} requests a second, {effort.mix_rounds} rounds of {effort.seconds} s; of the 1 KB file "
-        "in the runs of the two tables below, httperf and trimtab-load each at the highest rate that it "
+        "in the runs of the two tables below, each generator at the highest rate that it "
         "sustains. On the loopback the kernel receives a segment in the context of the process that sends "
         "it: the server's accepting and receiving are in the generator's figures, and the generator's "
         "receiving in the server's.\n"

@@ -4,7 +4,8 @@ All connections take part: each asks for a 1 KB file again as soon as it has its
 compared is how much of its own throughput with 1,000 connections a server keeps, so that servers of different
 speed can be told apart by this alone. That is told twice: by replies a second, which are also the
 generator's, who has as many connections on a CPU of its own and may be the slower of the two; and by replies
-per second of the server's CPU time, which are the server's alone. Rounds are interleaved in random order.
+per second of the server's CPU time, which are the server's alone. The generator's own CPU time stands beside
+it. Rounds are interleaved in random order.
 
 Three processes, because one may have 20,000 descriptors here. lighttpd is left out: it holds no more than
 half its descriptors open.
@@ -15,14 +16,13 @@ half its descriptors open.
 from __future__ import annotations
 
 import argparse
-import json
 import random
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import report
 import servers
+from generator_rate import drive
 
 FEW = 1000
 WORKERS = 3
@@ -30,28 +30,32 @@ WORKERS = 3
 
 @dataclass
 class Figures:
-    """One value a round: replies a second, and CPU µs a reply."""
+    """One value a round: replies a second, and CPU µs a reply of the server and of the generator."""
 
     rate_rps: list[float] = field(default_factory=list)
     cpu_us: list[float] = field(default_factory=list)
+    generator_us: list[float] = field(default_factory=list)
 
 
 def measure(
     command: servers.Command, folder: Path, root: Path, connections: int, seconds: float
-) -> tuple[float, float]:
-    """Replies a second with so many connections, once all are open, and the server's CPU µs a reply."""
+) -> tuple[float, float, float]:
+    """Replies a second with so many connections, once all are open, and CPU µs a reply of the server and of
+    the generator.
+    """
     processes = 1 if connections <= 15_000 else WORKERS
     with servers.running("server", folder, root, "/1k.bin", command) as server:
         load = [str(servers.LOAD), "closed", "--url", server.url + "/1k.bin"]
         load += ["--connections", str(connections), "--duration", f"{3 + seconds:g}", "--warmup", "3"]
         load += ["--processes", str(processes), "--cpus", str(servers.CLIENT_CPU), "--close", "reset"]
         before_s = server.cpu_s()
-        done = subprocess.run(load, capture_output=True, text=True, check=True)
+        done = drive(*load)
         spent_s = server.cpu_s() - before_s
-    result = json.loads(done.stdout.splitlines()[-1])
+    result = done.result()
     if result["failures"]:
         raise RuntimeError(f"{connections} connections: {result['failures']}")
-    return float(result["reply_rate_rps"]), spent_s / result["requests"]["replied"] * 1e6
+    each_us = 1e6 / result["requests"]["replied"]
+    return float(result["reply_rate_rps"]), spent_s * each_us, done.cpu_s * each_us
 
 
 def main() -> None:
@@ -94,9 +98,10 @@ def print_table(
         for name in random.sample(sorted(commands), len(commands)):
             for count, figures in ((FEW, few[name]), (many, lots[name])):
                 place = folder / f"{name}-{count}-{number}"
-                rate_rps, cpu_us = measure(commands[name], place, root, count, seconds)
+                rate_rps, cpu_us, generator_us = measure(commands[name], place, root, count, seconds)
                 figures.rate_rps.append(rate_rps)
                 figures.cpu_us.append(cpu_us)
+                figures.generator_us.append(generator_us)
     rows = [
         [
             name,
@@ -106,11 +111,14 @@ def print_table(
             report.spread(few[name].cpu_us),
             report.spread(lots[name].cpu_us),
             report.spread([a / b for a, b in zip(few[name].cpu_us, lots[name].cpu_us, strict=True)]),
+            report.spread(few[name].generator_us),
+            report.spread(lots[name].generator_us),
         ]
         for name in commands
     ]
     heads = ["server", f"{FEW:,} connections", f"{many:,}", "kept"]
     heads += [f"CPU µs/reply, {FEW:,}", f"CPU µs/reply, {many:,}", "kept per CPU second"]
+    heads += [f"generator's CPU µs/reply, {FEW:,}", f"generator's, {many:,}"]
     print(report.table(heads, rows) + "\n")
 
 

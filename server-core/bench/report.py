@@ -19,7 +19,9 @@ def machine() -> str:
 
 
 def spread(values: Sequence[float], digits: int = 2) -> str:
-    """Median with the range, as `1.23 (1.10–1.31)`."""
+    """Median with the range, as `1.23 (1.10–1.31)`; of a single value, which has no range, that alone."""
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}"
     return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}–{max(values):.{digits}f})"
 
 

@@ -25,6 +25,7 @@ CORE = Path(__file__).resolve().parents[1]
 HTTPD = CORE / "build" / "httpd" / "trimtab-httpd"
 LOAD = CORE / "build" / "loadgen" / "trimtab-load"
 DO_NOTHING = CORE / "build" / "bench" / "do-nothing"
+DO_NOTHING_CLIENT = CORE / "build" / "bench" / "do-nothing-client"
 
 Command = Callable[[Path, Path, int], list[str]]
 """Writes a configuration into a folder, for a root and a port, and gives the command that runs it."""
@@ -98,8 +99,11 @@ def do_nothing(body_bytes: int) -> Command:
     return command
 
 
-def nginx_with(workers: int = 1, connections: int = MAX_CONNECTIONS) -> Command:
-    """nginx with so many workers, each of which may hold so many connections open."""
+def nginx_with(workers: int = 1, connections: int = MAX_CONNECTIONS, site: str = "") -> Command:
+    """nginx with so many workers, each of which may hold so many connections open.
+
+    `site` is what else stands in its server.
+    """
 
     def command(folder: Path, root: Path, port: int) -> list[str]:
         (folder / "nginx.conf").write_text(
@@ -111,7 +115,7 @@ http {{
   keepalive_timeout 600s; keepalive_requests 1000000000;
   client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
   uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
-  server {{ listen 127.0.0.1:{port} backlog=4096; root {root}; }}
+  server {{ listen 127.0.0.1:{port} backlog=4096; root {root}; {site} }}
 }}
 """
         )
@@ -225,6 +229,7 @@ def running(
             ],
             stdout=output,
             stderr=subprocess.STDOUT,
+            start_new_session=True,  # lighttpd with workers ends its whole process group, not ours
         )
         try:
             url = f"http://127.0.0.1:{port}"

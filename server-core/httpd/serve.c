@@ -12,8 +12,8 @@
 #include "httpd/io/control_socket.h"
 #include "httpd/log.h"
 #include "httpd/process/activation.h"
-#include "httpd/process/master.h"
 #include "httpd/process/reload.h"
+#include "httpd/process/service.h"
 #include "httpd/process/worker_processes.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ static void read_signals(struct master *master)
             access_log_reopen();
             break;
         default:
-            master_shut_down(master);
+            service_shut_down(master);
             break;
         }
     }
@@ -122,7 +122,7 @@ static void run(struct master *master)
         }
         if (poll(polled, count, timeout_ms) < 0 && errno != EINTR) {
             log_errno("cannot poll");
-            master_shut_down(master);
+            service_shut_down(master);
         }
         if (polled[0].revents)
             read_signals(master);
@@ -146,15 +146,15 @@ int serve(const struct config_source *source, struct config *config)
     if (!opened)
         log_errno("cannot take signals");
     /* In the order that users rely on: who can connect to the stats socket finds the listeners open. */
-    opened = opened && activation_open() && master_open(&master, NULL) &&
+    opened = opened && activation_open() && service_open(&master, NULL) &&
              (!socket_path || control_socket_open(socket_path) == 0);
     if (opened) {
         worker_processes_start(&master);
-        master_log_start(&master);
+        service_log_start(&master);
         run(&master);
         reload_clear_up(&master);
         control_socket_close();
     }
-    master_release(&master);
+    service_release(&master);
     return opened ? EXIT_SUCCESS : EXIT_RUNTIME;
 }

@@ -7,15 +7,16 @@
 #include "health.h"
 #include "memory.h"
 
+#include <nghttp2/nghttp2.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 /* The histograms of an account, as a list of the places of their pointers. */
 static const size_t histogram_places[] = {
-    offsetof(struct account, lateness_us),   offsetof(struct account, connect_us),
-    offsetof(struct account, first_byte_us), offsetof(struct account, reply_us),
-    offsetof(struct account, progress_us),
+    offsetof(struct account, lateness_us),  offsetof(struct account, connect_us),
+    offsetof(struct account, handshake_us), offsetof(struct account, first_byte_us),
+    offsetof(struct account, reply_us),     offsetof(struct account, progress_us),
 };
 
 enum { HISTOGRAM_COUNT = sizeof(histogram_places) / sizeof(*histogram_places) };
@@ -70,6 +71,19 @@ void account_merge(struct account *to, const struct account *from)
     add_all(to->failures, from->failures, FAILURE_STATUS);
     add_all(to->failures_by_status, from->failures_by_status, STATUS_MAX + 1);
     add_all(to->failures_by_errno, from->failures_by_errno, ERRNO_MAX + 1);
+    add_all(to->failures_by_reset, from->failures_by_reset, HTTP2_ERROR_MAX + 1);
+    add_all(to->failures_by_goaway, from->failures_by_goaway, HTTP2_ERROR_MAX + 1);
+    to->handshakes += from->handshakes;
+    to->handshakes_resumed += from->handshakes_resumed;
+    to->handshakes_failed += from->handshakes_failed;
+    to->sessions_resumption_offered += from->sessions_resumption_offered;
+    to->window_handshakes += from->window_handshakes;
+    to->streams += from->streams;
+    to->streams_reset += from->streams_reset;
+    if (from->most_streams > to->most_streams)
+        to->most_streams = from->most_streams;
+    to->goaways += from->goaways;
+    to->asked_again += from->asked_again;
     to->connections_reopened += from->connections_reopened;
     to->bytes_received += from->bytes_received;
     to->window_bytes += from->window_bytes;
@@ -130,6 +144,14 @@ static bool in_window(const struct account *account, uint64_t moment_ns)
     return moment_ns >= account->warmup_end_ns && moment_ns < account->window_end_ns;
 }
 
+void account_handshake(struct account *account, uint64_t begun_ns, uint64_t now_ns, bool resumed)
+{
+    record_latency(account, account->handshake_us, begun_ns, now_ns);
+    account->handshakes++;
+    account->handshakes_resumed += resumed;
+    account->window_handshakes += in_window(account, now_ns);
+}
+
 void account_due(struct account *account, uint64_t due_ns)
 {
     account->window_due += in_window(account, due_ns);
@@ -155,6 +177,10 @@ void account_failure(struct account *account, enum failure reason, unsigned deta
         account->failures_by_status[detail]++;
     else if (reason == FAILURE_ERRNO)
         account->failures_by_errno[detail > ERRNO_MAX ? ERRNO_MAX : detail]++;
+    else if (reason == FAILURE_RST_STREAM)
+        account->failures_by_reset[detail > HTTP2_ERROR_MAX ? HTTP2_ERROR_MAX : detail]++;
+    else if (reason == FAILURE_GOAWAY)
+        account->failures_by_goaway[detail > HTTP2_ERROR_MAX ? HTTP2_ERROR_MAX : detail]++;
     else
         account->failures[reason]++;
 }
@@ -219,10 +245,16 @@ static const char *const failure_names[FAILURE_STATUS] = {
     [FAILURE_WRONG_CONTENT] = "wrong-content",
     [FAILURE_NO_PORT] = "no-port",
     [FAILURE_NO_DESCRIPTOR] = "no-descriptor",
+    [FAILURE_TLS_HANDSHAKE] = "tls-handshake",
+    [FAILURE_TLS_CERTIFICATE] = "tls-certificate",
+    [FAILURE_TLS_RECORD] = "tls-record",
+    [FAILURE_NO_HTTP2] = "no-http2",
+    [FAILURE_HTTP2_PROTOCOL] = "http2-protocol",
 };
 
 /* Puts the name of failure number `index` into `name` (of `size` bytes): first the reasons without a detail,
- * then the statuses, then the errnos. Returns the place of its count, NULL behind the last one. */
+ * then the statuses, the errnos, and the errors of HTTP/2. Returns the place of its count, NULL behind the
+ * last one. */
 static uint64_t *failure_at(struct account *account, unsigned index, char *name, size_t size)
 {
     if (index < FAILURE_STATUS) {
@@ -231,15 +263,25 @@ static uint64_t *failure_at(struct account *account, unsigned index, char *name,
     }
     index -= FAILURE_STATUS;
     if (index <= STATUS_MAX) {
-        snprintf(name, size, "status-%u", index);
+        snprintf(name, size, index <= 999 ? "status-%u" : "error-%u", index);
         return &account->failures_by_status[index];
     }
     index -= STATUS_MAX + 1;
-    if (index > ERRNO_MAX)
+    if (index <= ERRNO_MAX) {
+        const char *errno_name = strerrorname_np((int)index);
+        snprintf(name, size, "errno-%s", errno_name == NULL ? "unknown" : errno_name);
+        return &account->failures_by_errno[index];
+    }
+    index -= ERRNO_MAX + 1;
+    if (index <= HTTP2_ERROR_MAX) {
+        snprintf(name, size, "rst-stream-%s", nghttp2_http2_strerror(index));
+        return &account->failures_by_reset[index];
+    }
+    index -= HTTP2_ERROR_MAX + 1;
+    if (index > HTTP2_ERROR_MAX)
         return NULL;
-    const char *errno_name = strerrorname_np((int)index);
-    snprintf(name, size, "errno-%s", errno_name == NULL ? "unknown" : errno_name);
-    return &account->failures_by_errno[index];
+    snprintf(name, size, "goaway-%s", nghttp2_http2_strerror(index));
+    return &account->failures_by_goaway[index];
 }
 
 void account_each_failure(const struct account *account,

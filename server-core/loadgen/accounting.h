@@ -28,18 +28,26 @@ enum failure {
     FAILURE_CONNECT_REFUSED,   /* connect: ECONNREFUSED */
     FAILURE_RESET,             /* ECONNRESET or EPIPE */
     FAILURE_CLOSED_EARLY,      /* the server closed the connection before the reply was complete */
-    FAILURE_WRONG_LENGTH,      /* Content-Length is not what the session log expects */
-    FAILURE_MALFORMED_HEAD,    /* not an HTTP/1.x reply head */
+    FAILURE_WRONG_LENGTH,      /* Content-Length, or the bytes of all rows, are not what the log expects */
+    FAILURE_MALFORMED_HEAD,    /* not an HTTP/1.x reply head, or not MariaDB's protocol */
     FAILURE_HEAD_TOO_LONG,     /* the head has more than REPLY_HEAD_MAX bytes */
     FAILURE_TRANSFER_ENCODING, /* the body comes in chunks or otherwise encoded */
     FAILURE_NO_LENGTH,         /* no Content-Length */
     FAILURE_UNEXPECTED_DATA,   /* bytes that no request asked for */
-    FAILURE_WRONG_CONTENT,     /* a byte of the body is not what the path and its offset say */
+    FAILURE_WRONG_CONTENT,     /* a byte of the body is not what path and offset say; or not so many rows */
     FAILURE_NO_PORT,           /* a connection could not be opened again: no local port was free */
     FAILURE_NO_DESCRIPTOR,     /* likewise: the limit of open files, or kernel memory for sockets */
+    FAILURE_TLS_HANDSHAKE,     /* the server refused the handshake, or did not keep to it */
+    FAILURE_TLS_CERTIFICATE,   /* its certificate is not of a trusted authority, out of date, or another's */
+    FAILURE_TLS_RECORD,        /* what came after the handshake could not be decrypted */
+    FAILURE_NO_HTTP2,          /* the server does not choose HTTP/2 in the handshake */
+    FAILURE_HTTP2_PROTOCOL,    /* what came on the connection is not HTTP/2 */
     /* Those below are counted by their detail. */
-    FAILURE_STATUS, /* answered, but with a status that is not 2xx; the detail is the status */
+    FAILURE_STATUS, /* answered, but with a status that is not 2xx, or an error; the detail is its number */
     FAILURE_ERRNO,  /* another error of the socket; the detail is the errno */
+    /* The detail of both is an error code of HTTP/2 (RFC 9113 §7). */
+    FAILURE_RST_STREAM, /* the server has reset the stream */
+    FAILURE_GOAWAY,     /* the server has taken leave because of an error */
 };
 
 /* Why an arriving session could not be started. */
@@ -61,8 +69,9 @@ enum session_end {
 };
 
 enum {
-    STATUS_MAX = 999,
-    ERRNO_MAX = 255, /* Linux defines errno values below this */
+    STATUS_MAX = 4999,    /* above 999 they are the numbers of a MariaDB server's errors */
+    ERRNO_MAX = 255,      /* Linux defines errno values below this */
+    HTTP2_ERROR_MAX = 14, /* all that are unknown count as this one */
 };
 
 struct account {
@@ -82,6 +91,18 @@ struct account {
     uint64_t failures[FAILURE_STATUS];
     uint64_t failures_by_status[STATUS_MAX + 1];
     uint64_t failures_by_errno[ERRNO_MAX + 1];
+    uint64_t failures_by_reset[HTTP2_ERROR_MAX + 1];
+    uint64_t failures_by_goaway[HTTP2_ERROR_MAX + 1];
+    uint64_t handshakes;                  /* of TLS, completed */
+    uint64_t handshakes_resumed;          /* of them: with a session of an earlier connection */
+    uint64_t handshakes_failed;           /* refused, broken or broken off, but not timed out */
+    uint64_t sessions_resumption_offered; /* connections that offered such a session */
+    uint64_t window_handshakes;           /* completed inside the window */
+    uint64_t streams;                     /* of HTTP/2: requests asked, those asked again too */
+    uint64_t streams_reset;               /* by the server, before their reply was complete */
+    uint64_t most_streams;                /* under way at once on a connection */
+    uint64_t goaways;                     /* connections that the server has taken leave of */
+    uint64_t asked_again;                 /* requests that such a server did not take */
     uint64_t connections_reopened; /* within a session, because the connection before was to be closed */
     uint64_t bytes_received;       /* everything, also of replies that were never completed */
     uint64_t window_bytes;         /* heads and bodies of the replies inside the window */
@@ -90,6 +111,7 @@ struct account {
     uint64_t late_arrivals;          /* started more than HEALTH_LATE_US after their moment */
     struct histogram *lateness_us;   /* of all arrivals */
     struct histogram *connect_us;    /* from the intended start of the session */
+    struct histogram *handshake_us;  /* from the established connection on */
     struct histogram *first_byte_us; /* from the intended moment of the request */
     struct histogram *reply_us;      /* likewise, to the last byte */
     struct histogram *progress_us;   /* as reply_us, from the start of the run; for progress lines */
@@ -121,6 +143,10 @@ void account_drop(struct account *account, enum drop reason, uint32_t requests);
 void account_start(struct account *account, uint64_t intended_ns, uint64_t started_ns);
 
 void account_connected(struct account *account, uint64_t intended_ns, uint64_t now_ns);
+
+/* A handshake that began at `begun_ns` is complete; `resumed`: with a session of an earlier connection. */
+void account_handshake(struct account *account, uint64_t begun_ns, uint64_t now_ns, bool resumed);
+
 void account_first_byte(struct account *account, uint64_t intended_ns, uint64_t now_ns);
 
 /* A request was answered as it should be: with `bytes` of head and body, for a file of `size_bytes`. */

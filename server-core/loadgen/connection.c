@@ -5,6 +5,8 @@
 
 #include "common/clock.h"
 #include "exchange.h"
+#include "http2.h"
+#include "kept_sockets.h"
 #include "memory.h"
 #include "random.h"
 
@@ -12,65 +14,28 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Closes and frees; errno stays what it is. */
-static void discard(struct connection *c)
-{
-    int error = errno;
-
-    if (c->descriptor >= 0)
-        close(c->descriptor);
-    free(c);
-    errno = error;
-}
-
-/* More sockets than this wait only while the rate falls. */
-#define IDLE_MAX 64
-
-/* Ends the connection of a session that has had all its replies, and keeps its socket for another session.
- * Returns false when it is not to be kept: only a socket that is like a new one is. */
-static bool keep_idle(struct connections *all, struct connection *c)
-{
-    if (!all->network.close_with_reset || c->slow || all->idle_count == IDLE_MAX ||
-        !network_reset(&all->network, c->descriptor))
-        return false;
-    c->state = IDLE;
-    c->next_idle = all->idle[c->source];
-    all->idle[c->source] = c;
-    all->idle_count++;
-    return true;
-}
-
-/* Returns a connection without a session whose socket is bound to `source`, NULL when there is none. */
-static struct connection *take_idle(struct connections *all, size_t source)
-{
-    struct connection *c = all->idle[source];
-
-    if (c != NULL) {
-        all->idle[source] = c->next_idle;
-        all->idle_count--;
-    }
-    return c;
-}
-
 void connection_end(struct connections *all, struct connection *c, enum session_end end)
 {
+    http2_end_requests(all, c, OUTCOME_ABANDONED, 0, 0);
     while (c->request < c->offered_end)
         account_outcome(all->account, OUTCOME_ABANDONED, connection_planned_size(all, c->request++));
     account_session_end(all->account, end);
-    if (c->state == THINKING || c->paced)
-        alarm_heap_remove(&all->thinkers, &c->think);
+    alarm_heap_remove(&all->thinkers, &c->think);
+    alarm_heap_remove(&all->deadlines, &c->deadline);
     timeout_cancel(&c->timeout);
     free(c->partial_head);
     all->open--;
-    if (end == SESSION_COMPLETED && keep_idle(all, c))
-        return;
-    discard(c);
+    http2_close(all, c, true);
+    all->transport->close(all, c);
+    if (end != SESSION_COMPLETED || !kept_socket_put(all, c))
+        kept_socket_discard(c);
 }
 
 void connection_fail(struct connections *all, struct connection *c, enum failure reason, unsigned detail)
 {
     all->broken_off++;
-    account_failure(all->account, reason, detail, connection_planned_size(all, c->request++));
+    if (!http2_end_requests(all, c, OUTCOME_FAILED, reason, detail))
+        account_failure(all->account, reason, detail, connection_planned_size(all, c->request++));
     connection_end(all, c, SESSION_FAILED);
 }
 
@@ -82,6 +47,14 @@ static enum failure failure_of(int error)
     case ECONNRESET:
     case EPIPE:
         return FAILURE_RESET;
+    case EPROTO:
+        return FAILURE_TLS_HANDSHAKE;
+    case EKEYREJECTED:
+        return FAILURE_TLS_CERTIFICATE;
+    case EPROTONOSUPPORT:
+        return FAILURE_NO_HTTP2;
+    case EBADMSG:
+        return FAILURE_TLS_RECORD;
     default:
         return FAILURE_ERRNO;
     }
@@ -103,10 +76,18 @@ bool connection_next_request(struct connections *all, struct connection *c)
     return true;
 }
 
-void connection_restart_timeout(struct connections *all, struct connection *c, uint64_t now_ns)
+void connection_start_timeout(struct connections *all, struct connection *c, uint64_t now_ns)
 {
-    timeout_cancel(&c->timeout);
-    timeout_queue_append(&all->session_timeouts, &c->timeout, now_ns + all->timeout_ns);
+    if (!all->closed_loop) {
+        timeout_cancel(&c->timeout);
+        timeout_queue_append(&all->session_timeouts, &c->timeout, now_ns + all->timeout_ns);
+        return;
+    }
+    c->deadline_ns = now_ns + all->timeout_ns;
+    if (c->deadline.place == 0) {
+        timeout_cancel(&c->timeout);
+        alarm_heap_add(&all->deadlines, &c->deadline, c->deadline_ns);
+    }
 }
 
 void connection_fail_with_errno(struct connections *all, struct connection *c, int error)
@@ -114,13 +95,37 @@ void connection_fail_with_errno(struct connections *all, struct connection *c, i
     connection_fail(all, c, failure_of(error), (unsigned)error);
 }
 
+void connection_fail_to_receive(struct connections *all, struct connection *c, ssize_t status)
+{
+    if (status == 0)
+        connection_fail(all, c, FAILURE_CLOSED_EARLY, 0);
+    else
+        connection_fail_with_errno(all, c, errno);
+}
+
+/* Goes on with what the transport needs before the first request. Returns false when the session has ended.
+ */
+static bool open_transport(struct connections *all, struct connection *c)
+{
+    ssize_t status = all->transport->open(all, c);
+
+    if (status > 0)
+        return exchange_begin(all, c);
+    if (status < 0 && errno == EAGAIN)
+        return true;
+    connection_fail_to_receive(all, c, status);
+    return false;
+}
+
 /* The connection is established. Returns false when the session has ended. */
 static bool begin_session(struct connections *all, struct connection *c, uint64_t now_ns)
 {
     account_connected(all->account, c->intended_ns, now_ns);
     if (!c->reopened)
-        connection_restart_timeout(all, c, now_ns);
-    return exchange_ask(all, c, c->intended_ns);
+        connection_start_timeout(all, c, now_ns);
+    c->state = HANDSHAKING;
+    c->connected_ns = now_ns;
+    return open_transport(all, c);
 }
 
 /* The connect has succeeded or failed. Returns false when the session has ended. */
@@ -144,16 +149,16 @@ void connections_init(struct connections *all, unsigned worker)
     all->random_state = random_mix(all->random_state + worker);
     network_begin_at(&all->network, worker);
     all->thinkers = (struct alarm_heap){0};
+    all->deadlines = (struct alarm_heap){0};
     timeout_queue_init(&all->connect_timeouts);
     timeout_queue_init(&all->session_timeouts);
 }
 
 void connections_free(struct connections *all)
 {
-    for (size_t source = 0; source < NETWORK_SOURCES_MAX; source++)
-        while (all->idle[source] != NULL)
-            discard(take_idle(all, source));
+    kept_sockets_free(all);
     alarm_heap_free(&all->thinkers);
+    alarm_heap_free(&all->deadlines);
 }
 
 /* A session whose connect failed at once is over before it has a socket. */
@@ -185,6 +190,8 @@ void connection_watch_sending(struct connections *all, struct connection *c)
 
 bool connection_reopen(struct connections *all, struct connection *c)
 {
+    http2_close(all, c, false);
+    all->transport->close(all, c);
     close(c->descriptor);
     c->source = all->network.next_source;
     enum connect_status status =
@@ -207,30 +214,6 @@ bool connection_reopen(struct connections *all, struct connection *c)
     return true;
 }
 
-/* Begins to connect a socket for a session. Unless that fails, *connection is the session's, with nothing but
- * its socket set; when it does, errno says why. */
-static enum connect_status connect_session(struct connections *all, bool slow, struct connection **connection)
-{
-    size_t source = all->network.next_source;
-    struct connection *c = slow ? NULL : take_idle(all, source);
-    enum connect_status status;
-    int descriptor;
-
-    if (c != NULL) {
-        status = network_connect_again(&all->network, c->descriptor);
-        if (status != CONNECT_UNDER_WAY)
-            discard(c);
-    } else {
-        status = network_connect(&all->network, slow ? all->slow_window_bytes : 0, &descriptor);
-        if (status == CONNECT_UNDER_WAY) {
-            c = memory_needed(malloc(sizeof(*c)));
-            *c = (struct connection){.descriptor = descriptor, .source = source};
-        }
-    }
-    *connection = c;
-    return status;
-}
-
 void connections_start(struct connections *all, uint32_t session, uint64_t intended_ns)
 {
     uint64_t now_ns = clock_now_ns();
@@ -246,7 +229,7 @@ void connections_start(struct connections *all, uint32_t session, uint64_t inten
         return;
     }
     bool slow = all->slow_share > 0 && random_uniform(&all->random_state) <= all->slow_share;
-    enum connect_status status = connect_session(all, slow, &c);
+    enum connect_status status = kept_socket_connect(all, slow, &c);
     int error = errno;
     if (status == CONNECT_NO_PORT || status == CONNECT_NO_DESCRIPTOR) {
         all->broken_off++;
@@ -287,15 +270,19 @@ void connection_handle(struct connections *all, struct connection *c, uint32_t e
 
     if (c->state == IDLE)
         return;
+    c->emptied = false;
     if (c->state == CONNECTING) {
         if (!finish_connect(all, c, events))
             return;
-    } else if (c->state == ASKING && (events & EPOLLOUT) && !exchange_sent(all, c)) {
+    } else if (c->state == HANDSHAKING) {
+        if (!open_transport(all, c))
+            return;
+    } else if ((c->state == ASKING || c->http2 != NULL) && (events & EPOLLOUT) && !exchange_sent(all, c)) {
         if (!exchange_send(all, c))
             return;
     }
-    /* A short read empties the socket, and new data makes a new event; but the end of the stream that this
-     * event has announced already must be read after the data. */
+    /* As a rule a short read empties the socket, and new data makes a new event; but the end of the stream
+     * that this event has announced already must be read after the data. */
     if (events & (EPOLLIN | ends))
         while (exchange_read(all, c, (events & ends) != 0))
             ;
@@ -311,6 +298,8 @@ void connections_wake(struct connections *all, uint64_t now_ns, unsigned limit)
         if (c->paced) {
             c->paced = false;
             exchange_read(all, c, true);
+        } else if (c->http2 != NULL) {
+            http2_wake(all, c, now_ns);
         } else {
             c->state = ASKING; /* should that fail at once, the alarm is not there to be removed again */
             exchange_ask(all, c, first->due_ns);
@@ -323,8 +312,8 @@ static void time_out_request(struct connections *all, struct connection *c)
 {
     enum outcome outcome = c->heard ? OUTCOME_TIMED_OUT_AFTER_READ : OUTCOME_TIMED_OUT_BEFORE_READ;
 
-    if (c->state == THINKING)
-        return; /* nothing has been asked that could time out */
+    if (http2_end_requests(all, c, outcome, 0, 0) || c->state == THINKING)
+        return; /* nothing else has been asked that could time out */
     account_outcome(all->account, outcome, connection_planned_size(all, c->request++));
 }
 
@@ -338,10 +327,31 @@ static void expire(struct connections *all, struct timeout_queue *queue, enum se
     }
 }
 
+/* The closed loop: an alarm that has gone off too early is set again. */
+static void expire_requests(struct connections *all, uint64_t now_ns)
+{
+    for (struct alarm *first;
+         (first = alarm_heap_first(&all->deadlines)) != NULL && first->due_ns <= now_ns;) {
+        struct connection *c = container_of(first, struct connection, deadline);
+        bool given_up = c->http2 != NULL && http2_give_up(all, c, now_ns);
+        uint64_t due_ns = http2_due_ns(all, c, given_up ? now_ns + all->timeout_ns : c->deadline_ns);
+        alarm_heap_remove(&all->deadlines, first);
+        if (due_ns > now_ns) {
+            alarm_heap_add(&all->deadlines, first, due_ns);
+            if (given_up)
+                http2_wake(all, c, now_ns);
+            continue;
+        }
+        time_out_request(all, c);
+        connection_end(all, c, SESSION_TIMED_OUT);
+    }
+}
+
 void connections_expire(struct connections *all, uint64_t now_ns)
 {
     expire(all, &all->connect_timeouts, SESSION_TIMED_OUT_CONNECT, now_ns);
     expire(all, &all->session_timeouts, SESSION_TIMED_OUT, now_ns);
+    expire_requests(all, now_ns);
 }
 
 void connections_interrupt(struct connections *all)
@@ -351,14 +361,20 @@ void connections_interrupt(struct connections *all)
     for (unsigned i = 0; i < 2; i++)
         for (struct timeout *first; (first = timeout_queue_first(queues[i])) != NULL;)
             connection_end(all, container_of(first, struct connection, timeout), SESSION_INTERRUPTED);
+    for (struct alarm *first; (first = alarm_heap_first(&all->deadlines)) != NULL;)
+        connection_end(all, container_of(first, struct connection, deadline), SESSION_INTERRUPTED);
+}
+
+static uint64_t earlier(uint64_t one_ns, uint64_t other_ns)
+{
+    return one_ns < other_ns ? one_ns : other_ns;
 }
 
 uint64_t connections_due_ns(const struct connections *all)
 {
-    uint64_t due_ns = timeout_queue_due_ns(&all->connect_timeouts);
-    uint64_t session_ns = timeout_queue_due_ns(&all->session_timeouts);
-    uint64_t think_ns = alarm_heap_due_ns(&all->thinkers);
+    uint64_t timeout_ns =
+        earlier(timeout_queue_due_ns(&all->connect_timeouts), timeout_queue_due_ns(&all->session_timeouts));
 
-    due_ns = session_ns < due_ns ? session_ns : due_ns;
-    return think_ns < due_ns ? think_ns : due_ns;
+    return earlier(timeout_ns,
+                   earlier(alarm_heap_due_ns(&all->deadlines), alarm_heap_due_ns(&all->thinkers)));
 }

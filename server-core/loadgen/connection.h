@@ -1,18 +1,19 @@
 /*
  * Connections, each with the session that it serves, the request that it is at, and its timers.
  *
- * DESIGN. A connection is in one of five states:
+ * DESIGN. A connection is in one of six states:
  *
  *     CONNECTING --established--> ASKING --head complete--> READING_BODY --complete--> next request or end
  *       ^                           ^  \------------- reply without body ------------/    |          |
  *       |                           \------- THINKING <------------ think time -----------/         |
  *       \--- next session ---- IDLE <-------- session went well, with RST as the end ---------------/
  *
- * In the first four it has a session, and is in one of two queues of timeouts: that of connects, then that of
- * sessions. (In the closed loop, where a session may last as long as the run, the second one is of requests:
- * each starts it anew.) An IDLE one has no session and is in neither. It is a socket whose session went well,
- * kept where connections end with RST, and serves the next session from the same source address: to make,
- * bind, register and close one takes half as long as to connect it.
+ * Between the first two, one of TLS is HANDSHAKING, and one to a server that speaks first (sql_exchange.h) is
+ * GREETING. In all but the last it has a session, and is in one of two queues of timeouts: that of connects,
+ * then that of sessions. (In the closed loop, where a session may last as long as the run, the second timeout
+ * is that of a request, and a heap takes the place of the queue. A reply only puts off the moment; its alarm
+ * is set again when it has gone off too early, which is once in a timeout and not once in a reply.) An IDLE
+ * one has no session and is in neither; see kept_sockets.h.
  *
  * Sockets are edge-triggered and stay registered as long as they are open. Each is watched for what it is to
  * receive; for room to send only from when a connect or a request has had to wait for it. On the loopback
@@ -29,22 +30,29 @@
 #define TRIMTAB_LOADGEN_CONNECTION_H
 
 #include "loadgen/accounting.h"
+#include "loadgen/asked.h"
 #include "loadgen/network.h"
 #include "loadgen/options.h"
 #include "loadgen/reply.h"
 #include "loadgen/sessions.h"
+#include "loadgen/sql_reply.h"
 #include "loadgen/timers.h"
+#include "loadgen/transport.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum connection_state { CONNECTING, ASKING, READING_BODY, THINKING, IDLE };
+enum connection_state { CONNECTING, HANDSHAKING, GREETING, ASKING, READING_BODY, THINKING, IDLE };
 
 struct connection {
     struct timeout timeout;
-    struct alarm think;   /* in the heap while THINKING or paced */
-    uint64_t intended_ns; /* of the session while CONNECTING, then of the request */
-    uint64_t body_left;   /* bytes still to be read, while READING_BODY */
+    struct alarm think;    /* in the heap while THINKING or paced */
+    struct alarm deadline; /* closed loop: goes off when a request times out, or earlier */
+    uint64_t deadline_ns;  /* when it does time out */
+    uint64_t intended_ns;  /* of the session while CONNECTING or HANDSHAKING, then of the request */
+    uint64_t connected_ns; /* when the kernel's connection was established */
+    uint64_t body_left;    /* bytes still to be read, while READING_BODY */
+    struct asked asked;    /* the present request */
     struct reply_head head;
     char *partial_head;     /* the beginning of a head that did not come in one piece, else NULL */
     uint32_t partial_bytes; /* of it */
@@ -52,21 +60,32 @@ struct connection {
     uint32_t last_request;  /* of the session */
     uint32_t offered_end;   /* the request behind the last one that has been offered */
     uint32_t sent;          /* bytes of the present request */
+    uint32_t statement_end; /* of statements: where in the request the present one ends */
+    struct sql_reply results;
     int descriptor;
-    uint32_t watched;             /* what epoll reports of the socket, 0 for nothing yet */
-    size_t source;                /* the address that the socket is bound to, as network counts them */
-    struct connection *next_idle; /* in the list of those whose session has ended */
+    uint32_t watched;               /* what epoll reports of the socket, 0 for nothing yet */
+    size_t source;                  /* the address that the socket is bound to, as network counts them */
+    struct connection *next_idle;   /* in the list of those whose session has ended */
+    void *secured;                  /* what tls.c has of the connection, else NULL */
+    struct http2_connection *http2; /* what http2.c has of it, else NULL */
     enum connection_state state;
+    bool emptied;     /* over TLS: a read of the socket since its last event did not fill its buffer */
     bool heard;       /* the server has sent something on this connection */
     bool reply_begun; /* a byte of the present reply has come */
     bool failed;      /* a request of the session has failed */
     bool to_reopen;   /* the next request needs a new connection */
     bool reopened;    /* this is not the session's first connection */
-    bool conditional; /* the present request is the conditional form of its kind */
-    bool verifying;   /* the body of the present reply is compared with what it should be */
-    bool wrong;       /* and it differs */
     bool slow;        /* reads at a pace, through a small window */
     bool paced;       /* and may not read before its alarm */
+};
+
+/* Names of users and databases have at most 80 characters of four bytes. */
+#define SQL_NAME_BYTES 321
+
+/* What every client says to a server that speaks first; of no length to one that does not. */
+struct sql_login {
+    char packet[SQL_HEADER_BYTES + 64 + 2 * SQL_NAME_BYTES];
+    uint32_t length;
 };
 
 /* Room for most whole replies, so that they take one system call; longer bodies the kernel discards. */
@@ -76,6 +95,10 @@ struct connection {
 struct connections {
     const struct session_plan *plan;
     struct network network;
+    const struct transport *transport;
+    struct tls *tls;     /* for transport_tls, else NULL */
+    struct http2 *http2; /* over HTTP/2, else NULL */
+    struct sql_login login;
     struct account *account;
     uint64_t connect_timeout_ns;
     uint64_t timeout_ns; /* of a session, or in the closed loop of a request */
@@ -100,6 +123,7 @@ struct connections {
     struct timeout_queue connect_timeouts;
     struct timeout_queue session_timeouts;
     struct alarm_heap thinkers;
+    struct alarm_heap deadlines;
     /* Those without a session, by source: their sockets wait, closed and watched, for the next one. */
     struct connection *idle[NETWORK_SOURCES_MAX];
     unsigned idle_count;
@@ -140,8 +164,8 @@ bool connection_reopen(struct connections *all, struct connection *connection);
 /* Has epoll say when more can be sent. */
 void connection_watch_sending(struct connections *all, struct connection *connection);
 
-/* Starts the session's timeout anew. */
-void connection_restart_timeout(struct connections *all, struct connection *connection, uint64_t now_ns);
+/* Starts the timeout of the session, or in the closed loop of its next request. */
+void connection_start_timeout(struct connections *all, struct connection *connection, uint64_t now_ns);
 
 /* Ends a session: counts the offered requests from the present one on as abandoned, closes, frees
  * `connection`. */
@@ -154,6 +178,15 @@ void connection_fail(struct connections *all, struct connection *connection, enu
 
 /* Likewise, for the reason that `error`, an errno of the socket, stands for. */
 void connection_fail_with_errno(struct connections *all, struct connection *connection, int error);
+
+/* Likewise, because the transport returned `status`: 0 for the end of the stream, -1 for what errno says. */
+void connection_fail_to_receive(struct connections *all, struct connection *connection, ssize_t status);
+
+/* Says whether requests are statements, and the server speaks first. */
+static inline bool connections_of_statements(const struct connections *all)
+{
+    return all->login.length > 0;
+}
 
 /* Returns what a request asks for. */
 static inline struct request_kind *connection_kind(const struct connections *all, uint32_t request)

@@ -4,17 +4,12 @@
 #include "exchange.h"
 
 #include "common/clock.h"
-#include "content.h"
+#include "http2.h"
 #include "memory.h"
-#include "random.h"
+#include "sql_exchange.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-/* Heavy-tailed distributions now and then give pauses that no session lives to see. */
-#define PAUSE_MAX_S 1e6
 
 /* Room for a head, when the kernel is to discard the body: it need not copy the beginning of that either. */
 #define HEAD_BYTES 1024
@@ -26,20 +21,26 @@ static struct reply_text request_text(const struct connections *all, const struc
 {
     const struct request_kind *kind = connection_kind(all, c->request);
 
-    if (c->conditional)
+    if (connections_of_statements(all))
+        return (struct reply_text){kind->text, c->statement_end};
+    if (c->asked.conditional)
         return (struct reply_text){kind->conditional_text, kind->conditional_length};
     return (struct reply_text){kind->text, kind->text_length};
 }
 
 bool exchange_sent(const struct connections *all, const struct connection *c)
 {
+    if (all->http2 != NULL)
+        return http2_sent(c);
     return c->sent == request_text(all, c).length;
 }
 
 bool exchange_send(struct connections *all, struct connection *c)
 {
+    if (all->http2 != NULL)
+        return http2_send(all, c);
     struct reply_text text = request_text(all, c);
-    ssize_t sent = send(c->descriptor, text.start + c->sent, text.length - c->sent, MSG_NOSIGNAL);
+    ssize_t sent = all->transport->send(all, c, text.start + c->sent, text.length - c->sent);
 
     if (sent < 0 && errno != EAGAIN) {
         connection_fail_with_errno(all, c, errno);
@@ -51,14 +52,14 @@ bool exchange_send(struct connections *all, struct connection *c)
     return true;
 }
 
-/* Draws in what way the present request is asked: conditionally, and with a look at the contents. */
-static void choose_manner(struct connections *all, struct connection *c)
+bool exchange_begin(struct connections *all, struct connection *c)
 {
-    c->conditional = all->conditional_share > 0 &&
-                     random_uniform(&all->random_state) <= all->conditional_share &&
-                     connection_kind(all, c->request)->conditional_text != NULL;
-    c->verifying = all->verify_every > 0 && all->verify_count++ % all->verify_every == 0;
-    c->wrong = false;
+    if (all->http2 != NULL)
+        return http2_begin(all, c);
+    if (!connections_of_statements(all))
+        return exchange_ask(all, c, c->intended_ns);
+    c->state = GREETING;
+    return true;
 }
 
 bool exchange_ask(struct connections *all, struct connection *c, uint64_t intended_ns)
@@ -66,74 +67,31 @@ bool exchange_ask(struct connections *all, struct connection *c, uint64_t intend
     c->intended_ns = intended_ns;
     if (c->to_reopen)
         return connection_reopen(all, c);
-    choose_manner(all, c);
+    c->asked = asked_draw(all, c->request);
     c->state = ASKING;
     c->sent = 0;
     c->reply_begun = false;
+    if (connections_of_statements(all)) {
+        sql_next_statement(all, c);
+        sql_reply_forget(&c->results);
+    }
     return exchange_send(all, c);
 }
 
-/* Counts the present reply, which has been read to its end, as good or failed. */
-static void account_for_reply(struct connections *all, struct connection *c, uint64_t now_ns)
-{
-    const struct request_kind *kind = connection_kind(all, c->request);
-    const struct reply_head *head = &c->head;
-    bool unchanged = c->conditional && head->status == 304; /* RFC 9110 §15.4.5: has no body */
-    uint64_t size = kind->size != SIZE_UNKNOWN                     ? kind->size
-                    : unchanged                                    ? kind->learnt_size
-                    : head->content_length != REPLY_LENGTH_UNKNOWN ? head->content_length
-                                                                   : 0;
-
-    all->account->replies_by_status[head->status]++;
-    if ((head->status < 200 || head->status > 299) && !unchanged)
-        account_failure(all->account, FAILURE_STATUS, head->status, connection_planned_size(all, c->request));
-    else if (kind->size != SIZE_UNKNOWN && head->content_length != kind->size && !unchanged)
-        account_failure(all->account, FAILURE_WRONG_LENGTH, 0, size);
-    else if (c->wrong)
-        account_failure(all->account, FAILURE_WRONG_CONTENT, 0, size);
-    else {
-        all->account->replies_verified += c->verifying && head->body_bytes > 0;
-        account_reply(all->account, c->intended_ns, now_ns, head->head_bytes + head->body_bytes, size);
-        return;
-    }
-    c->failed = true;
-}
-
-/* Returns how long the client pauses after the reply to `request`, which is not the session's last one. The
- * closed loop does not pause. */
-static uint64_t pause_ns(struct connections *all, uint32_t request)
-{
-    const struct planned_request *planned = &all->plan->requests[request];
-    double pause_s = 0;
-
-    if (all->closed_loop)
-        return 0;
-    if (planned->think_given)
-        return planned->think_us * NS_PER_US;
-    if (planned[1].in_burst && all->active_off.shape > 0)
-        pause_s = random_weibull(&all->random_state, all->active_off.shape, all->active_off.scale);
-    if (!planned[1].in_burst && all->inactive_off.shape > 0)
-        pause_s = random_pareto(&all->random_state, all->inactive_off.shape, all->inactive_off.scale);
-    return clock_seconds_to_ns(pause_s < PAUSE_MAX_S ? pause_s : PAUSE_MAX_S);
-}
-
-/* A whole reply has been read. Returns whether the session goes on, on the same connection. */
-static bool finish_reply(struct connections *all, struct connection *c)
+bool exchange_go_on(struct connections *all, struct connection *c)
 {
     uint64_t now_ns = all->received_ns;
+    uint32_t answered = c->request++;
 
-    account_for_reply(all, c, now_ns);
-    uint32_t answered = c->request;
-    /* Answered before it was sent completely, a request leaves its rest in the way of the next one. */
-    c->to_reopen = c->head.connection_close || all->close_each || !exchange_sent(all, c);
-    c->request++;
     if (!connection_next_request(all, c)) {
+        if (connections_of_statements(all))
+            sql_quit(c);
         connection_end(all, c, c->failed ? SESSION_FAILED : SESSION_COMPLETED);
         return false;
     }
     if (all->closed_loop)
-        connection_restart_timeout(all, c, now_ns);
-    uint64_t think_ns = pause_ns(all, answered);
+        connection_start_timeout(all, c, now_ns);
+    uint64_t think_ns = asked_pause_ns(all, answered);
     if (think_ns == 0)
         return exchange_ask(all, c, now_ns) && c->state != CONNECTING;
     c->state = THINKING;
@@ -141,27 +99,38 @@ static bool finish_reply(struct connections *all, struct connection *c)
     return true;
 }
 
-/* Receives up to `size` bytes, into `buffer`, or nowhere when that is NULL. Returns their number; 0 when
- * nothing more is to be had now; and -1 when the session has ended. Called without libc's wrapper, as the
- * sanitizers take that for writing to `buffer`, which MSG_TRUNC does not do (tcp(7)). */
-static ssize_t receive(struct connections *all, struct connection *c, void *buffer, size_t size)
+/* A whole reply has been read. Returns what exchange_go_on does. */
+static bool finish_reply(struct connections *all, struct connection *c)
 {
-    ssize_t got =
-        syscall(SYS_recvfrom, c->descriptor, buffer, size, buffer == NULL ? MSG_TRUNC : 0, NULL, NULL);
+    if (!asked_account(all, &c->asked, c->request, c->intended_ns, &c->head))
+        c->failed = true;
+    /* Answered before it was sent completely, a request leaves its rest in the way of the next one. */
+    c->to_reopen = c->head.connection_close || all->close_each || !exchange_sent(all, c);
+    return exchange_go_on(all, c);
+}
+
+ssize_t exchange_receive(struct connections *all, struct connection *c, void *buffer, size_t size)
+{
+    ssize_t got = all->transport->receive(all, c, buffer, size);
 
     if (got > 0) {
         all->received_ns = clock_now_ns();
         all->account->bytes_received += (uint64_t)got;
-        c->heard = true;
+        /* Over HTTP/2 a server sends its settings before it has read anything; http2_frames.c sees replies.
+         */
+        c->heard = c->heard || all->http2 == NULL;
         return got;
     }
     if (got < 0 && errno == EAGAIN)
         return 0;
-    if (got == 0)
-        connection_fail(all, c, FAILURE_CLOSED_EARLY, 0);
-    else
-        connection_fail_with_errno(all, c, errno);
+    connection_fail_to_receive(all, c, got);
     return -1;
+}
+
+bool exchange_drained(const struct connections *all, const struct connection *c, bool filled,
+                      bool until_empty)
+{
+    return !until_empty && all->transport->drained(c, filled);
 }
 
 /* Returns how much may be read at once. */
@@ -226,9 +195,7 @@ static bool head_refused(enum reply_parse parse, size_t length, enum failure *re
 /* Takes the next bytes of the body, not more than are left. */
 static void take_body(struct connections *all, struct connection *c, const char *data, uint64_t length)
 {
-    if (c->verifying && !c->wrong && c->head.status == 200)
-        c->wrong = !content_matches(connection_kind(all, c->request)->content_key,
-                                    c->head.body_bytes - c->body_left, data, length);
+    asked_look(all, &c->asked, c->request, c->head.status, c->head.body_bytes - c->body_left, data, length);
     c->body_left -= length;
 }
 
@@ -236,12 +203,12 @@ static void take_body(struct connections *all, struct connection *c, const char 
 
 static bool read_head(struct connections *all, struct connection *c, bool until_empty)
 {
-    struct request_kind *kind = connection_kind(all, c->request);
-    bool long_body = kind->size != SIZE_UNKNOWN && kind->size > RECEIVE_BYTES && !c->verifying;
+    const struct request_kind *kind = connection_kind(all, c->request);
+    bool long_body = kind->size != SIZE_UNKNOWN && kind->size > RECEIVE_BYTES && !c->asked.verifying;
     size_t room = read_limit(all, c, long_body ? HEAD_BYTES : RECEIVE_BYTES - c->partial_bytes);
     if (c->partial_bytes > 0)
         memcpy(all->received, c->partial_head, c->partial_bytes);
-    ssize_t got = receive(all, c, all->received + c->partial_bytes, room);
+    ssize_t got = exchange_receive(all, c, all->received + c->partial_bytes, room);
     if (got <= 0)
         return false;
     if (!c->reply_begun) {
@@ -252,7 +219,7 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
     size_t length = c->partial_bytes + (size_t)got;
     enum reply_parse parse = reply_parse_head(all->received, length, kind->method == METHOD_HEAD, &c->head);
     enum failure reason;
-    bool drained = (size_t)got < room && !until_empty;
+    bool drained = exchange_drained(all, c, (size_t)got == room, until_empty);
     if (head_refused(parse, parse == REPLY_INCOMPLETE ? length : c->head.head_bytes, &reason)) {
         connection_fail(all, c, reason, 0);
         return false;
@@ -262,9 +229,7 @@ static bool read_head(struct connections *all, struct connection *c, bool until_
         return read_on(all, c, (size_t)got, drained);
     }
     forget_partial_head(c);
-    if (all->conditional_share > 0 && kind->conditional_text == NULL && c->head.status == 200 &&
-        kind->method == METHOD_GET)
-        request_kind_learn(kind, &c->head);
+    asked_learn(all, c->request, &c->head);
 
     uint64_t of_body = length - c->head.head_bytes;
     if (of_body > c->head.body_bytes) {
@@ -284,13 +249,13 @@ static bool read_body(struct connections *all, struct connection *c, bool until_
 {
     /* One byte more than wanted: a server that sends too much is found out. */
     size_t wanted = c->body_left + 1;
-    if (c->verifying && wanted > RECEIVE_BYTES)
+    if (c->asked.verifying && wanted > RECEIVE_BYTES)
         wanted = RECEIVE_BYTES;
     wanted = read_limit(all, c, wanted);
-    ssize_t got = receive(all, c, c->verifying ? all->received : NULL, wanted);
+    ssize_t got = exchange_receive(all, c, c->asked.verifying ? all->received : NULL, wanted);
     if (got <= 0)
         return false;
-    bool drained = (size_t)got < wanted && !until_empty;
+    bool drained = exchange_drained(all, c, (size_t)got == wanted, until_empty);
     if ((uint64_t)got > c->body_left) {
         connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
         return false;
@@ -305,7 +270,7 @@ static bool read_body(struct connections *all, struct connection *c, bool until_
  * announced that. */
 static bool read_while_thinking(struct connections *all, struct connection *c)
 {
-    if (!c->to_reopen && receive(all, c, all->received, RECEIVE_BYTES) > 0)
+    if (!c->to_reopen && exchange_receive(all, c, all->received, RECEIVE_BYTES) > 0)
         connection_fail(all, c, FAILURE_UNEXPECTED_DATA, 0);
     return false;
 }
@@ -314,14 +279,21 @@ bool exchange_read(struct connections *all, struct connection *c, bool until_emp
 {
     if (c->paced)
         return false;
+    if (c->http2 != NULL && c->state >= ASKING)
+        return http2_read(all, c, until_empty);
     switch (c->state) {
+    case GREETING:
+        return sql_read(all, c, until_empty);
     case ASKING:
+        if (connections_of_statements(all))
+            return sql_read(all, c, until_empty);
         return read_head(all, c, until_empty);
     case READING_BODY:
         return read_body(all, c, until_empty);
     case THINKING:
         return read_while_thinking(all, c);
     case CONNECTING:
+    case HANDSHAKING:
     case IDLE:
         break;
     }

@@ -3,8 +3,9 @@
  *
  * DESIGN. A request is sent in one piece if the socket takes it. Of the reply, the head is received together
  * with as much of the body as comes along, and parsed; the rest of the body is not copied: recv(2) with
- * MSG_TRUNC lets the kernel discard it. Whatever goes wrong ends the session, and with it the connection:
- * every function says whether there still is one.
+ * MSG_TRUNC lets the kernel discard it, unless it must be decrypted (transport.h). Whatever goes wrong ends
+ * the session, and with it the connection: every function says whether there still is one. Requests that are
+ * statements are sent here too; sql_exchange.h reads what comes back.
  */
 #ifndef TRIMTAB_LOADGEN_EXCHANGE_H
 #define TRIMTAB_LOADGEN_EXCHANGE_H
@@ -13,6 +14,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+/* Begins the session of `connection`, which is established. Returns false when it has ended. */
+bool exchange_begin(struct connections *all, struct connection *connection);
 
 /* Begins the present request of `connection`, meant for `intended_ns`. Returns false when the session has
  * ended. */
@@ -23,6 +28,19 @@ bool exchange_send(struct connections *all, struct connection *connection);
 
 /* Says whether the present request has been sent completely. */
 bool exchange_sent(const struct connections *all, const struct connection *connection);
+
+/* Receives up to `size` bytes, into `buffer`, or nowhere when that is NULL. Returns their number; 0 when
+ * nothing more is to be had now; and -1 when the session has ended. */
+ssize_t exchange_receive(struct connections *all, struct connection *connection, void *buffer, size_t size);
+
+/* Says whether nothing more is to be read now, after a read that went well. `filled`: it filled its buffer;
+ * `until_empty` as for exchange_read. */
+bool exchange_drained(const struct connections *all, const struct connection *connection, bool filled,
+                      bool until_empty);
+
+/* Goes on with the session after a whole reply, which has been counted. Returns whether it does, on the same
+ * connection. */
+bool exchange_go_on(struct connections *all, struct connection *connection);
 
 /* Receives once, and goes on with the session when that completes a reply. `until_empty`: the end of the
  * stream is known to follow, so a short read is not the last one. Returns whether to call again: more may be

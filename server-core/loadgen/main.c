@@ -1,13 +1,15 @@
 /*
- * trimtab-load: an HTTP load generator, open-loop and closed-loop. docs/internals/load-generator.md
- * describes it from the outside; the walk through the source begins here:
+ * trimtab-load: a load generator for HTTP and MariaDB servers, open-loop and closed-loop.
+ * docs/internals/load-generator.md describes it from the outside; the walk through the source begins here:
  *
  *     options.c, url.c   the command line
  *     sessions.c         what is asked for, and in what order: sessions of requests (request_kind.c)
  *     workers.c          the processes that do it, and the one that watches them
  *     load_loop.c        the loop that starts sessions: at the moments of arrivals.c, or as others end
  *     connection.c       the life of one session: its socket (network.c), its timeouts (timers.c)
+ *     transport.c, tls.c how its bytes travel
  *     exchange.c         one request and its reply (reply.c, content.c)
+ *     sql_exchange.c     the same with a MariaDB server (sql_reply.c)
  *     accounting.c       what became of every request (size_classes.c), and how long it took
  *     health.c           whether the generator itself was the limit
  *     report.c           JSON lines; report_text.c the report for people
@@ -15,9 +17,12 @@
  */
 #include "common/affinity.h"
 #include "common/clock.h"
+#include "http2.h"
 #include "memory.h"
 #include "merge.h"
 #include "report.h"
+#include "sql_exchange.h"
+#include "tls.h"
 #include "url.h"
 #include "workers.h"
 
@@ -93,7 +98,9 @@ static bool make_plan(struct session_plan *plan, const struct options *options, 
     struct request_form form = {
         .authority = url->authority,
         .http_1_0 = options->http == HTTP_1_0,
+        .http_2 = options->http == HTTP_2,
         .close = options->connection == CONNECTION_CLOSE,
+        .sql = url->scheme == URL_MARIADB,
     };
 
     if (options->sessions_file == NULL) {
@@ -106,7 +113,7 @@ static bool make_plan(struct session_plan *plan, const struct options *options, 
         return true;
     }
     *plan = (struct session_plan){0};
-    if (strcmp(url->path, "/") != 0) {
+    if (!form.sql && strcmp(url->path, "/") != 0) {
         snprintf(error, error_size,
                  "--url %s: expected no path, because the session log names what to ask for", options->url);
         return false;
@@ -119,15 +126,16 @@ static bool make_plan(struct session_plan *plan, const struct options *options, 
     return ok;
 }
 
-/* Adds the address that `text`, HOST[:PORT], stands for. */
-static bool add_destination(struct network *network, const char *text, char *error, size_t error_size)
+/* Adds the address that `text`, HOST[:PORT] of a URL with that scheme, stands for. */
+static bool add_destination(struct network *network, enum url_scheme scheme, const char *text, char *error,
+                            size_t error_size)
 {
     struct sockaddr_storage address;
     socklen_t length;
     struct url url;
     char *as_url;
 
-    if (asprintf(&as_url, "http://%s", text) < 0)
+    if (asprintf(&as_url, "%s%s", url_beginning(scheme), text) < 0)
         memory_needed(NULL);
     bool ok = url_parse(&url, as_url, error, error_size) &&
               url_resolve(&url, &address, &length, error, error_size) &&
@@ -141,25 +149,33 @@ static bool add_destinations(struct network *network, const struct options *opti
                              char *error, size_t error_size)
 {
     if (options->destinations == NULL)
-        return add_destination(network, url->authority, error, error_size);
+        return add_destination(network, url->scheme, url->authority, error, error_size);
     char *list = strdup(options->destinations);
     char *rest = list;
     bool ok = list != NULL;
     for (const char *one; ok && (one = strsep(&rest, ",")) != NULL;)
-        ok = add_destination(network, one, error, error_size);
+        ok = add_destination(network, url->scheme, one, error, error_size);
     free(list);
     return ok;
 }
 
+/* Gets everything ready for the workers; `url` is to live as long as they. */
 static bool prepare(struct connections *all, struct session_plan *plan, const struct options *options,
-                    char *error, size_t error_size)
+                    struct url *url, char *error, size_t error_size)
 {
-    struct url url;
-
-    if (!url_parse(&url, options->url, error, error_size) ||
-        !make_plan(plan, options, &url, error, error_size) ||
-        !add_destinations(&all->network, options, &url, error, error_size))
+    if (!url_parse(url, options->url, error, error_size) ||
+        !make_plan(plan, options, url, error, error_size) ||
+        !add_destinations(&all->network, options, url, error, error_size))
         return false;
+    all->transport = url->scheme == URL_HTTPS ? &transport_tls : &transport_plain;
+    if (url->scheme == URL_HTTPS && (all->tls = tls_new(options, url, error, error_size)) == NULL)
+        return false;
+    if (options->http == HTTP_2)
+        all->http2 = http2_new(url->scheme == URL_HTTPS, url->authority, (unsigned)options->streams);
+    if (url->scheme == URL_MARIADB && !sql_make_login(&all->login, url->user, url->path + 1)) {
+        snprintf(error, error_size, "--url %s: expected mariadb://USER@HOST[:PORT]/DATABASE", options->url);
+        return false;
+    }
     all->plan = plan;
     all->connect_timeout_ns = clock_seconds_to_ns(options->connect_timeout_s);
     all->timeout_ns = clock_seconds_to_ns(options->timeout_s);
@@ -187,9 +203,22 @@ static bool output_written(void)
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-/* Judges and prints what has been counted. Returns the exit status. */
-static int report(const struct options *options, const struct workers_end *end)
+/* What of the asked load was this machine's: of the connections each machine has every so-manieth. */
+static struct options share_of(const struct options *options)
 {
+    struct options share = *options;
+
+    share.rate_rps /= (double)options->machines;
+    share.connections = options->connections / options->machines +
+                        (options->machine < options->connections % options->machines ? 1 : 0);
+    return share;
+}
+
+/* Judges and prints what has been counted. Returns the exit status. */
+static int report(const struct options *all_machines, const struct workers_end *end)
+{
+    const struct options own = share_of(all_machines);
+    const struct options *options = &own;
     const struct account *account = end->total;
     struct health health;
 
@@ -259,6 +288,7 @@ int main(int argc, char **argv)
     struct session_plan plan = {0};
     struct arrival_trace trace = {0};
     struct options options;
+    struct url url;
     char error[512];
     int status;
 
@@ -276,11 +306,13 @@ int main(int argc, char **argv)
         return output_written() ? 0 : complain(EXIT_CANNOT_RUN, NOT_WRITTEN);
     }
     network_raise_descriptor_limit();
-    if (prepare(&all, &plan, &options, error, sizeof(error)) &&
+    if (prepare(&all, &plan, &options, &url, error, sizeof(error)) &&
         read_trace(&trace, &options, &plan, error, sizeof(error)))
         status = run(&all, &options, &trace);
     else
         status = complain(EXIT_BAD_USAGE, error);
+    http2_free(all.http2);
+    tls_free(all.tls);
     sessions_free(&plan);
     arrival_trace_free(&trace);
     return status;

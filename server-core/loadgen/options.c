@@ -3,6 +3,8 @@
  */
 #include "options.h"
 
+#include "url.h"
+
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@ enum {
     IN_CLOSED = 1U << MODE_CLOSED,
     IN_BOTH = IN_OPEN | IN_CLOSED,
     IN_ALL = IN_BOTH | 1U << MODE_MERGE,
+    HTTP_ONLY = 1U << 8, /* beside them: means nothing to a server that takes statements */
 };
 
 #define CHOICES_MAX 4
@@ -55,8 +58,9 @@ static const struct row rows[] = {
     {"connect-timeout", "S", "of the connect (as --timeout)", IN_BOTH, VALUE_NUMBER, PLACE(connect_timeout_s),
      0, 3600, true, .expected = TIMEOUT},
     {"sessions", "FILE", "session log in httperf's wsesslog form", IN_BOTH, VALUE_TEXT, PLACE(sessions_file)},
-    {"session-requests", "N", "without a log: requests in a session (open: 1, closed: no end)", IN_BOTH,
-     VALUE_INTEGER, PLACE(session_requests), 1, 1e6, .expected = "an integer from 1 to 1,000,000"},
+    {"session-requests", "N", "without a log: requests in a session (open: 1, closed: no end)",
+     IN_BOTH | HTTP_ONLY, VALUE_INTEGER, PLACE(session_requests), 1, 1e6,
+     .expected = "an integer from 1 to 1,000,000"},
     {"arrivals", "KIND", "deterministic, poisson or trace (deterministic)", IN_OPEN, VALUE_CHOICE,
      PLACE(arrivals), .choices = {"deterministic", "poisson", "trace"}},
     {"trace", "FILE", "moments of arrivals, a line each, in seconds", IN_OPEN, VALUE_TEXT, PLACE(trace_file)},
@@ -64,32 +68,51 @@ static const struct row rows[] = {
      PLACE(active_off), 0, 1e6, true, .expected = PAIR},
     {"inactive-off", "SHAPE,MIN", "Pareto pauses between bursts, in seconds", IN_OPEN, VALUE_PAIR,
      PLACE(inactive_off), 0, 1e6, true, .expected = PAIR},
-    {"burst", "SHAPE,MIN", "without a log: Pareto number of requests in a burst", IN_OPEN, VALUE_PAIR,
-     PLACE(burst), 0, 1e6, true, .expected = PAIR},
-    {"slow-share", "SHARE", "sessions that read slowly, 0 to 1 (0)", IN_BOTH, VALUE_NUMBER, PLACE(slow_share),
-     0, 1, .expected = "a share from 0 to 1"},
-    {"slow-pace", "BYTES", "bytes per second that they read (7000)", IN_BOTH, VALUE_NUMBER, PLACE(slow_pace),
-     1, 1e9, .expected = "bytes per second, from 1 to 1,000,000,000"},
-    {"slow-window", "BYTES", "their receive buffer (8192)", IN_BOTH, VALUE_INTEGER, PLACE(slow_window_bytes),
-     1024, 1e9, .expected = "an integer from 1,024 to 1,000,000,000"},
+    {"burst", "SHAPE,MIN", "without a log: Pareto number of requests in a burst", IN_OPEN | HTTP_ONLY,
+     VALUE_PAIR, PLACE(burst), 0, 1e6, true, .expected = PAIR},
+    {"slow-share", "SHARE", "sessions that read slowly, 0 to 1 (0)", IN_BOTH | HTTP_ONLY, VALUE_NUMBER,
+     PLACE(slow_share), 0, 1, .expected = "a share from 0 to 1"},
+    {"slow-pace", "BYTES", "bytes per second that they read (7000)", IN_BOTH | HTTP_ONLY, VALUE_NUMBER,
+     PLACE(slow_pace), 1, 1e9, .expected = "bytes per second, from 1 to 1,000,000,000"},
+    {"slow-window", "BYTES", "their receive buffer (8192)", IN_BOTH | HTTP_ONLY, VALUE_INTEGER,
+     PLACE(slow_window_bytes), 1024, 1e9, .expected = "an integer from 1,024 to 1,000,000,000"},
     {"seed", "N", "of everything random (1)", IN_BOTH, VALUE_INTEGER, PLACE(seed), 0, 1e18,
      .expected = "an integer of at most 18 digits"},
-    {"http", "VERSION", "1.1 or 1.0 (1.1)", IN_BOTH, VALUE_CHOICE, PLACE(http), .choices = {"1.1", "1.0"}},
-    {"connection", "KIND", "keep-alive, or close: a connection for each request (keep-alive)", IN_BOTH,
-     VALUE_CHOICE, PLACE(connection), .choices = {"keep-alive", "close"}},
+    {"http", "VERSION", "1.1, 1.0 or 2 (1.1)", IN_BOTH | HTTP_ONLY, VALUE_CHOICE, PLACE(http),
+     .choices = {"1.1", "1.0", "2"}},
+    {"streams", "N", "http 2: requests of a session under way at once (100)", IN_BOTH | HTTP_ONLY,
+     VALUE_INTEGER, PLACE(streams), 1, STREAMS_MAX, .expected = "an integer from 1 to 1,000"},
+    {"connection", "KIND", "keep-alive, or close: a connection for each request (keep-alive)",
+     IN_BOTH | HTTP_ONLY, VALUE_CHOICE, PLACE(connection), .choices = {"keep-alive", "close"}},
     {"close", "HOW", "how connections end: fin, or reset, which leaves no TIME_WAIT behind (fin)", IN_BOTH,
      VALUE_CHOICE, PLACE(close), .choices = {"fin", "reset"}},
     {"destination", "HOST[:PORT],...", "addresses to connect to instead of the URL's, in turn", IN_BOTH,
      VALUE_TEXT, PLACE(destinations)},
     {"source", "ADDR[,ADDR...]", "local addresses to connect from, in turn", IN_BOTH, VALUE_TEXT,
      PLACE(sources)},
-    {"conditional-share", "SHARE", "requests that ask for a changed file only, 0 to 1 (0)", IN_BOTH,
-     VALUE_NUMBER, PLACE(conditional_share), 0, 1, .expected = "a share from 0 to 1"},
-    {"verify", "WHAT", "contents of replies: none, sample (one in 16) or all (none)", IN_BOTH, VALUE_CHOICE,
-     PLACE(verify), .choices = {"none", "sample", "all"}},
+    {"tls-version", "VERSION", "https: 1.2, 1.3 or any of them (any)", IN_BOTH, VALUE_CHOICE,
+     PLACE(tls_version), .choices = {"any", "1.2", "1.3"}},
+    {"tls-ciphers", "LIST", "https: OpenSSL's names, for --tls-version (OpenSSL's choice)", IN_BOTH,
+     VALUE_TEXT, PLACE(tls_ciphers)},
+    {"tls-resumed", "SHARE", "https: connections that offer an earlier session, 0 to 1 (0)", IN_BOTH,
+     VALUE_NUMBER, PLACE(tls_resumed), 0, 1, .expected = "a share from 0 to 1"},
+    {"tls-name", "NAME", "https: server name to ask for (the URL's host)", IN_BOTH, VALUE_TEXT,
+     PLACE(tls_name)},
+    {"tls-ca", "FILE", "https: authorities to check the certificate against (it is not checked)", IN_BOTH,
+     VALUE_TEXT, PLACE(tls_ca)},
+    {"conditional-share", "SHARE", "requests that ask for a changed file only, 0 to 1 (0)",
+     IN_BOTH | HTTP_ONLY, VALUE_NUMBER, PLACE(conditional_share), 0, 1, .expected = "a share from 0 to 1"},
+    {"verify", "WHAT", "contents of replies: none, sample (one in 16) or all (none)", IN_BOTH | HTTP_ONLY,
+     VALUE_CHOICE, PLACE(verify), .choices = {"none", "sample", "all"}},
     {"processes", "N", "worker processes that share the load (1)", IN_BOTH, VALUE_INTEGER, PLACE(processes),
      1, PROCESSES_MAX, .expected = "an integer from 1 to 1,024"},
     {"cpus", "LIST", "CPUs for the processes, in turn, such as 0-3,8", IN_BOTH, VALUE_TEXT, PLACE(cpus)},
+    {"machines", "N", "machines that share the load, each told the same but --machine (1)", IN_BOTH,
+     VALUE_INTEGER, PLACE(machines), 1, MACHINES_MAX, .expected = "an integer from 1 to 256"},
+    {"machine", "I", "which of them this is, from 0 (0)", IN_BOTH, VALUE_INTEGER, PLACE(machine), 0,
+     MACHINES_MAX - 1, .expected = "an integer from 0 to 255"},
+    {"start-at", "NS", "when to begin, by CLOCK_MONOTONIC of this machine (at once)", IN_BOTH, VALUE_INTEGER,
+     PLACE(start_at_ns), 1, 1e18, .expected = "nanoseconds, an integer of at most 18 digits"},
     {"text", NULL, "a report for people instead of JSON", IN_ALL, VALUE_FLAG, PLACE(text)},
 };
 
@@ -115,22 +138,26 @@ bool mode_of(const char *name, enum mode *mode)
 
 static void print_help(void)
 {
-    puts("usage: trimtab-load open   --url http://HOST:PORT[/PATH] --rate RPS --duration S [OPTION]...\n"
-         "       trimtab-load closed --url http://HOST:PORT[/PATH] --connections N --duration S [OPTION]...\n"
+    puts("usage: trimtab-load open   --url http[s]://HOST:PORT[/PATH] --rate RPS --duration S [OPTION]...\n"
+         "       trimtab-load closed --url http[s]://HOST:PORT[/PATH] --connections N --duration S "
+         "[OPTION]...\n"
          "       trimtab-load merge  [--text] FILE...\n"
          "\n"
-         "Offers HTTP load. open: sessions arrive at their rate whatever the server does. closed: every\n"
+         "Offers load to an HTTP server, or to a MariaDB server: mariadb://USER@HOST:PORT/DATABASE, with a\n"
+         "session log of statements. open: sessions arrive at their rate whatever the server does. closed: "
+         "every\n"
          "connection asks again as soon as it has its reply. merge: adds up the results of generators that\n"
          "ran at the same time.\n"
          "Prints one JSON document a line: progress every second, then the result.\n");
     for (unsigned i = 0; i < ROW_COUNT; i++) {
+        unsigned modes = rows[i].modes & IN_ALL;
         char left[64];
         snprintf(left, sizeof(left), "--%s %s", rows[i].name,
                  rows[i].argument == NULL ? "" : rows[i].argument);
         printf("  %-29s %s%s\n", left,
-               rows[i].modes == IN_OPEN     ? "open: "
-               : rows[i].modes == IN_CLOSED ? "closed: "
-                                            : "",
+               modes == IN_OPEN     ? "open: "
+               : modes == IN_CLOSED ? "closed: "
+                                    : "",
                rows[i].help);
     }
     puts("  --help                        prints this help\n"
@@ -213,13 +240,45 @@ static void explain(const struct row *row, const char *value, char *error, size_
              row->kind == VALUE_CHOICE ? expected : row->expected);
 }
 
+/* Returns what is wrong with the options of TLS, NULL when nothing. */
+static const char *find_tls_contradiction(const struct options *options)
+{
+    bool given = options->tls_version != TLS_ANY || options->tls_ciphers != NULL ||
+                 options->tls_resumed > 0 || options->tls_name != NULL || options->tls_ca != NULL;
+
+    if (given && url_scheme_of(options->url) != URL_HTTPS)
+        return "--tls-version and the other options of TLS: expected a --url that begins with https://";
+    if (options->tls_ciphers != NULL && options->tls_version == TLS_ANY)
+        return "--tls-ciphers: goes with --tls-version 1.2 or 1.3, which have different ones";
+    return NULL;
+}
+
+/* Returns what does not go with the version of HTTP, NULL when nothing. */
+static const char *find_http_contradiction(const struct options *options)
+{
+    if (options->http != HTTP_2)
+        return options->streams > 0 ? "--streams: goes with --http 2" : NULL;
+    if (options->connection == CONNECTION_CLOSE)
+        return "--connection close: goes with --http 1.1 or 1.0; over HTTP/2 all requests share a connection";
+    if (options->slow_share > 0)
+        return "--slow-share: goes with --http 1.1 or 1.0; slow clients speak no HTTP/2 here";
+    return NULL;
+}
+
+/* Says whether the options name a server that takes statements. */
+static bool to_mariadb(const struct options *options)
+{
+    return options->url != NULL && url_scheme_of(options->url) == URL_MARIADB;
+}
+
 /* Returns what is wrong with the options together, NULL when nothing. */
 static const char *find_contradiction(const struct options *options)
 {
     if (options->mode == MODE_MERGE)
         return options->file_count > 0 ? NULL : "merge: expected the names of files that hold results";
     if (options->url == NULL)
-        return "--url is missing: expected http://HOST:PORT[/PATH]";
+        return "--url is missing: expected http://HOST:PORT[/PATH], https, or "
+               "mariadb://USER@HOST:PORT/DATABASE";
     if ((options->arrivals == ARRIVALS_TRACE) != (options->trace_file != NULL))
         return "--trace: goes with --arrivals trace, and that with it";
     if (options->mode == MODE_OPEN && !(options->rate_rps > 0) && options->trace_file == NULL)
@@ -234,9 +293,14 @@ static const char *find_contradiction(const struct options *options)
         return "--session-requests: a session log says itself how many requests its sessions have";
     if (options->sessions_file != NULL && options->burst.shape > 0)
         return "--burst: a session log says itself what its bursts are";
-    if (options->mode == MODE_CLOSED && options->processes > options->connections)
+    if (to_mariadb(options) && options->sessions_file == NULL)
+        return "--sessions is missing: expected a session log with statements for the MariaDB server";
+    if (options->mode == MODE_CLOSED && options->processes * options->machines > options->connections)
         return "--processes: expected at most as many as --connections, or some would have nothing to do";
-    return NULL;
+    if (options->machine >= options->machines)
+        return "--machine: expected less than --machines, as it counts from 0";
+    const char *contradiction = find_http_contradiction(options);
+    return contradiction != NULL ? contradiction : find_tls_contradiction(options);
 }
 
 /* Takes the words that are no options: the mode, and the files of merge. */
@@ -268,13 +332,23 @@ static void make_getopt_table(struct option table[static ROW_COUNT + 3])
     table[ROW_COUNT + 2] = (struct option){NULL, 0, NULL, 0};
 }
 
-/* Returns an option that was given and does not belong to the mode, NULL when there is none. */
-static const struct row *find_stranger(const bool given[static ROW_COUNT], enum mode mode)
+/* Says whether an option was given that belongs neither to the mode nor to such a server; `error` then says
+ * which. */
+static bool find_stranger(const bool given[static ROW_COUNT], const struct options *options, char *error,
+                          size_t error_size)
 {
-    for (unsigned i = 0; i < ROW_COUNT; i++)
-        if (given[i] && (rows[i].modes & (1U << mode)) == 0)
-            return &rows[i];
-    return NULL;
+    for (unsigned i = 0; i < ROW_COUNT; i++) {
+        bool of_mode = (rows[i].modes & (1U << options->mode)) != 0;
+        if (!given[i] || (of_mode && !((rows[i].modes & HTTP_ONLY) != 0 && to_mariadb(options))))
+            continue;
+        if (of_mode)
+            snprintf(error, error_size, "--%s: means nothing to a MariaDB server", rows[i].name);
+        else
+            snprintf(error, error_size, "--%s: is not an option of trimtab-load %s", rows[i].name,
+                     mode_name(options->mode));
+        return true;
+    }
+    return false;
 }
 
 enum options_result options_parse(struct options *options, int argc, char **argv, char *error,
@@ -284,8 +358,12 @@ enum options_result options_parse(struct options *options, int argc, char **argv
     bool given[ROW_COUNT] = {false};
 
     _Static_assert(OPTION_VERSION < '?', "the index of a row must not be mistaken for getopt's complaint");
-    *options = (struct options){
-        .timeout_s = 10, .seed = 1, .processes = 1, .slow_pace = 7000, .slow_window_bytes = 8192};
+    *options = (struct options){.timeout_s = 10,
+                                .seed = 1,
+                                .processes = 1,
+                                .machines = 1,
+                                .slow_pace = 7000,
+                                .slow_window_bytes = 8192};
     make_getopt_table(table);
     opterr = 0; /* the messages are ours */
     optind = 1;
@@ -312,17 +390,15 @@ enum options_result options_parse(struct options *options, int argc, char **argv
     }
     if (!take_words(options, argc - optind, argv + optind, error, error_size))
         return OPTIONS_BAD;
-    const struct row *stranger = find_stranger(given, options->mode);
-    if (stranger != NULL) {
-        snprintf(error, error_size, "--%s: is not an option of trimtab-load %s", stranger->name,
-                 mode_name(options->mode));
+    if (find_stranger(given, options, error, error_size))
         return OPTIONS_BAD;
-    }
     const char *contradiction = find_contradiction(options);
     if (contradiction != NULL) {
         snprintf(error, error_size, "%s", contradiction);
         return OPTIONS_BAD;
     }
+    if (options->streams == 0)
+        options->streams = STREAMS_DEFAULT;
     if (options->connect_timeout_s == 0)
         options->connect_timeout_s = options->timeout_s;
     if (options->mode == MODE_OPEN && options->session_requests == 0)

@@ -13,12 +13,16 @@
 /* Limits that other files share with the command line. */
 #define CONNECTIONS_MAX 1000000
 #define PROCESSES_MAX   1024
+#define MACHINES_MAX    256
+#define STREAMS_MAX     1000
+#define STREAMS_DEFAULT 100 /* the least that a server should allow (RFC 9113 §6.5.2), and most do */
 
 enum mode { MODE_OPEN, MODE_CLOSED, MODE_MERGE };
 
 enum close_kind { CLOSE_FIN, CLOSE_RESET };
-enum http_version { HTTP_1_1, HTTP_1_0 };
+enum http_version { HTTP_1_1, HTTP_1_0, HTTP_2 };
 enum verify_kind { VERIFY_NONE, VERIFY_SAMPLE, VERIFY_ALL };
+enum tls_version { TLS_ANY, TLS_1_2, TLS_1_3 };
 enum connection_kind { CONNECTION_KEEP_ALIVE, CONNECTION_CLOSE };
 
 /* A distribution of two parameters, the second being its scale or its minimum. */
@@ -49,16 +53,25 @@ struct options {
     double slow_pace;                 /* bytes per second that it reads */
     uint64_t seed;
     unsigned http;            /* enum http_version */
+    uint64_t streams;         /* of HTTP/2, that a session has under way at once */
     unsigned connection;      /* enum connection_kind */
     unsigned close;           /* enum close_kind */
     const char *destinations; /* comma-separated HOST[:PORT] to connect to instead, or NULL */
     const char *sources;      /* comma-separated local addresses, or NULL */
+    unsigned tls_version;     /* enum tls_version */
+    const char *tls_ciphers;  /* OpenSSL's names for that version, or NULL */
+    double tls_resumed;       /* of the connections, 0 to 1, those that offer an earlier session */
+    const char *tls_name;     /* that the server is asked for instead of the URL's host, or NULL */
+    const char *tls_ca;       /* authorities that its certificate is checked against, or NULL */
     double conditional_share; /* of the requests, 0 to 1 */
     unsigned verify;          /* enum verify_kind */
     uint64_t processes;
-    const char *cpus; /* CPU numbers and ranges for the processes, in turn, or NULL */
-    bool text;        /* a report for people instead of JSON lines */
-    char **files;     /* merge: results to add up */
+    uint64_t machines;    /* that share the load */
+    uint64_t machine;     /* which of them this is, from 0 */
+    uint64_t start_at_ns; /* moment of the monotonic clock at which the load begins; 0: at once */
+    const char *cpus;     /* CPU numbers and ranges for the processes, in turn, or NULL */
+    bool text;            /* a report for people instead of JSON lines */
+    char **files;         /* merge: results to add up */
     int file_count;
 };
 

@@ -88,6 +88,29 @@ static void write_requests(struct json_writer *json, const struct account *accou
     json_close_object(json);
 }
 
+static void write_tls(struct json_writer *json, const struct account *account)
+{
+    json_key(json, "tls");
+    json_open_object(json);
+    json_member_unsigned(json, "handshakes", account->handshakes);
+    json_member_unsigned(json, "offered", account->sessions_resumption_offered);
+    json_member_unsigned(json, "resumed", account->handshakes_resumed);
+    json_member_unsigned(json, "failed", account->handshakes_failed);
+    json_close_object(json);
+}
+
+static void write_http2(struct json_writer *json, const struct account *account)
+{
+    json_key(json, "http2");
+    json_open_object(json);
+    json_member_unsigned(json, "streams", account->streams);
+    json_member_unsigned(json, "most_streams", account->most_streams);
+    json_member_unsigned(json, "reset", account->streams_reset);
+    json_member_unsigned(json, "goaways", account->goaways);
+    json_member_unsigned(json, "asked_again", account->asked_again);
+    json_close_object(json);
+}
+
 static void write_replies(struct json_writer *json, const struct account *account)
 {
     json_key(json, "replies");
@@ -153,6 +176,7 @@ static void write_latencies(struct json_writer *json, const struct account *acco
     json_key(json, "latency_us");
     json_open_object(json);
     write_percentiles(json, "connect", account->connect_us);
+    write_percentiles(json, "handshake", account->handshake_us);
     write_percentiles(json, "first_byte", account->first_byte_us);
     write_percentiles(json, "reply", account->reply_us);
     json_close_object(json);
@@ -179,6 +203,7 @@ static void write_histograms(struct json_writer *json, const struct account *acc
     json_key(json, "histograms");
     json_open_object(json);
     write_buckets(json, "connect", account->connect_us);
+    write_buckets(json, "handshake", account->handshake_us);
     write_buckets(json, "first_byte", account->first_byte_us);
     write_buckets(json, "reply", account->reply_us);
     write_buckets(json, "lateness", account->lateness_us);
@@ -193,6 +218,7 @@ static void write_window(struct json_writer *json, const struct result *result)
     json_member_unsigned(json, "replies", result->account->window_replies);
     json_member_unsigned(json, "bytes", result->account->window_bytes);
     json_member_unsigned(json, "due", result->account->window_due);
+    json_member_unsigned(json, "handshakes", result->account->window_handshakes);
     json_close_object(json);
 }
 
@@ -243,6 +269,8 @@ void report_result(FILE *out, const struct result *result)
     write_requests(&json, account);
     write_replies(&json, account);
     write_failures(&json, account);
+    write_tls(&json, account);
+    write_http2(&json, account);
     json_member_unsigned(&json, "bytes_received", account->bytes_received);
     json_member_number(&json, "goodput_mbps", report_mbps(account->window_bytes, result->window_s));
     json_member_number(&json, "reply_rate_rps", report_rate(account->window_replies, result->window_s));

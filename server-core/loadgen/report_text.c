@@ -87,6 +87,12 @@ void report_result_text(FILE *out, const struct result *result)
                 account->sessions_slow, account->connections_reopened);
     if (account->replies_verified > 0)
         fprintf(out, "contents of %" PRIu64 " replies verified\n", account->replies_verified);
+    if (account->handshakes + account->handshakes_failed > 0)
+        fprintf(out,
+                "TLS handshakes: %" PRIu64 " completed, %" PRIu64 " of them with one of %" PRIu64
+                " sessions offered again; %" PRIu64 " failed\n",
+                account->handshakes, account->handshakes_resumed, account->sessions_resumption_offered,
+                account->handshakes_failed);
     if (requests[OUTCOME_FAILED] > 0) {
         fprintf(out, "\nfailures\n");
         account_each_failure(account, write_failure, out);
@@ -94,6 +100,8 @@ void report_result_text(FILE *out, const struct result *result)
     fprintf(out, "\nlatency, us %11s %10s %10s %10s %10s %10s\n", "mean", "p50", "p90", "p99", "p99.9",
             "max");
     write_latency(out, "connect", account->connect_us);
+    if (account->handshakes > 0)
+        write_latency(out, "handshake", account->handshake_us);
     write_latency(out, "first byte", account->first_byte_us);
     write_latency(out, "reply", account->reply_us);
     write_size_classes(out, &account->size_classes);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define SIZE_UNKNOWN UINT64_MAX
+#define ROWS_UNKNOWN UINT64_MAX
 
 enum method { METHOD_GET, METHOD_HEAD, METHOD_POST };
 
@@ -17,25 +18,36 @@ enum method { METHOD_GET, METHOD_HEAD, METHOD_POST };
 struct request_form {
     const char *authority; /* the Host field */
     bool http_1_0;
-    bool close; /* the connection is to end with the reply */
+    bool close;  /* the connection is to end with the reply */
+    bool http_2; /* only path and body are text; the rest is said in frames, and none of the above matters */
+    bool sql;    /* they are statements for a MariaDB server, likewise */
 };
 
 struct request_kind {
-    char *text; /* request line, fields, empty line, and for POST the body */
+    /* Request line, fields, empty line, and for POST the body; over HTTP/2 path and body; or packets of
+     * statements. */
+    char *text;
     uint32_t text_length;
+    uint32_t path_length; /* over HTTP/2 */
     enum method method;
-    uint64_t size;        /* bytes of body that the reply must announce, or SIZE_UNKNOWN */
+    uint64_t size;        /* bytes of body that the reply must announce, or of rows, or SIZE_UNKNOWN */
+    uint64_t rows;        /* that statements must send, find or change, or ROWS_UNKNOWN */
     uint64_t content_key; /* of the file, see content.h */
-    /* The same request under the condition that the file has changed, once a reply has told by what to name
-     * its present state; NULL before. */
+    /* The same request under the condition that the file has changed, over HTTP/2 the value of that
+     * condition, once a reply has told by what to name its present state; NULL before. */
     char *conditional_text;
     uint32_t conditional_length;
+    bool by_tag;          /* the condition is on the entity tag, and not on the time of modification */
     uint64_t learnt_size; /* the length that this reply had */
 };
 
 /* Makes the request for `uri`; `contents` is the body of a POST, and else NULL. */
 struct request_kind request_kind_make(const struct request_form *form, enum method method, const char *uri,
                                       const char *contents, uint64_t size);
+
+/* Makes the request of `statements`, with a semicolon between each two. One without any statement has no
+ * text. */
+struct request_kind request_kind_make_sql(const char *statements, uint64_t size, uint64_t rows);
 
 /* Makes the conditional request from a reply's entity tag or else its time of modification (RFC 9110 §13.1),
  * unless it has neither. */

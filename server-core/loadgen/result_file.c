@@ -108,7 +108,7 @@ static void read_replies(struct reader *reader, json_t *result, struct account *
     json_object_foreach(object_of(reader, replies, "by_status"), name, count)
     {
         unsigned status;
-        if (sscanf(name, "%3u", &status) == 1 && status <= STATUS_MAX && json_is_integer(count))
+        if (sscanf(name, "%4u", &status) == 1 && status <= STATUS_MAX && json_is_integer(count))
             account->replies_by_status[status] = (uint64_t)json_integer_value(count);
     }
     json_object_foreach(object_of(reader, result, "failures"), name, count)
@@ -116,6 +116,27 @@ static void read_replies(struct reader *reader, json_t *result, struct account *
         if (!account_add_failures(account, name, (uint64_t)json_integer_value(count)))
             reader->missing = "failures";
     }
+}
+
+static void read_tls(struct reader *reader, json_t *result, struct account *account)
+{
+    json_t *tls = object_of(reader, result, "tls");
+
+    account->handshakes = count_of(reader, tls, "handshakes");
+    account->sessions_resumption_offered = count_of(reader, tls, "offered");
+    account->handshakes_resumed = count_of(reader, tls, "resumed");
+    account->handshakes_failed = count_of(reader, tls, "failed");
+}
+
+static void read_http2(struct reader *reader, json_t *result, struct account *account)
+{
+    json_t *http2 = object_of(reader, result, "http2");
+
+    account->streams = count_of(reader, http2, "streams");
+    account->most_streams = count_of(reader, http2, "most_streams");
+    account->streams_reset = count_of(reader, http2, "reset");
+    account->goaways = count_of(reader, http2, "goaways");
+    account->asked_again = count_of(reader, http2, "asked_again");
 }
 
 static void read_size_classes(struct reader *reader, json_t *result, struct size_classes *classes)
@@ -197,13 +218,17 @@ static const char *read_result(struct loaded_result *loaded, json_t *result)
     account->requests_dropped = count_of(&reader, requests, "dropped");
     read_outcomes(&reader, requests, account->requests);
     read_replies(&reader, result, account);
+    read_tls(&reader, result, account);
+    read_http2(&reader, result, account);
     account->bytes_received = count_of(&reader, result, "bytes_received");
     loaded->window_s = number_of(&reader, window, "seconds");
     account->window_replies = count_of(&reader, window, "replies");
     account->window_bytes = count_of(&reader, window, "bytes");
     account->window_due = count_of(&reader, window, "due");
+    account->window_handshakes = count_of(&reader, window, "handshakes");
     read_size_classes(&reader, result, &account->size_classes);
     read_latency(&reader, result, "connect", account->connect_us);
+    read_latency(&reader, result, "handshake", account->handshake_us);
     read_latency(&reader, result, "first_byte", account->first_byte_us);
     read_latency(&reader, result, "reply", account->reply_us);
     read_health(&reader, result, loaded);

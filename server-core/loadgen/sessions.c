@@ -47,7 +47,7 @@ static bool refuse(struct reader *reader, const char *format, ...)
 /* FNV-1a, from its public definition: 64-bit offset basis and prime. */
 static uint64_t hash_kind(const struct request_kind *kind)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ kind->size;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ kind->size ^ kind->rows;
 
     for (uint32_t i = 0; i < kind->text_length; i++)
         hash = (hash ^ (unsigned char)kind->text[i]) * UINT64_C(0x100000001b3);
@@ -56,7 +56,7 @@ static uint64_t hash_kind(const struct request_kind *kind)
 
 static bool same_kind(const struct request_kind *a, const struct request_kind *b)
 {
-    return a->size == b->size && a->text_length == b->text_length &&
+    return a->size == b->size && a->rows == b->rows && a->text_length == b->text_length &&
            memcmp(a->text, b->text, a->text_length) == 0;
 }
 
@@ -126,11 +126,14 @@ static bool read_think(struct reader *reader, const char *value, uint32_t *think
     return true;
 }
 
-static bool read_size(struct reader *reader, const char *value, uint64_t *size)
+/* Reads the count that the `field` NAME=VALUE has; messages say what it is a number `of`. */
+static bool read_count(struct reader *reader, const char *field, const char *of, uint64_t *count)
 {
+    const char *value = strchr(field, '=') + 1;
+
     if (*value == '\0' || strlen(value) > 18 || value[strspn(value, "0123456789")] != '\0')
-        return refuse(reader, "size=%s: expected a number of bytes", value);
-    *size = strtoull(value, NULL, 10);
+        return refuse(reader, "%s: expected a number of %s", field, of);
+    *count = strtoull(value, NULL, 10);
     return true;
 }
 
@@ -162,11 +165,11 @@ static bool take_contents(struct reader *reader, char *text, char **contents)
 
 /* Reads the fields behind the URI. */
 static bool read_fields(struct reader *reader, char *rest, struct planned_request *request,
-                        enum method *method, uint64_t *size)
+                        enum method *method, uint64_t *size, uint64_t *rows)
 {
     for (const char *field; (field = strtok_r(NULL, " \t", &rest)) != NULL;) {
         uint32_t think_us = 0;
-        if (strncmp(field, "method=", 7) == 0) {
+        if (strncmp(field, "method=", 7) == 0 && !reader->form->sql) {
             if (!read_method(reader, field + 7, method))
                 return false;
         } else if (strncmp(field, "think=", 6) == 0) {
@@ -175,10 +178,14 @@ static bool read_fields(struct reader *reader, char *rest, struct planned_reques
             request->think_us = think_us;
             request->think_given = true;
         } else if (strncmp(field, "size=", 5) == 0) {
-            if (!read_size(reader, field + 5, size))
+            if (!read_count(reader, field, "bytes", size))
+                return false;
+        } else if (strncmp(field, "rows=", 5) == 0 && reader->form->sql) {
+            if (!read_count(reader, field, "rows", rows))
                 return false;
         } else {
-            return refuse(reader, "%s: expected method=, contents=, think= or size=", field);
+            return refuse(reader, "%s: expected %s=, contents=, think= or size=", field,
+                          reader->form->sql ? "rows" : "method");
         }
     }
     return true;
@@ -190,7 +197,7 @@ static bool read_request(struct reader *reader, char *text, bool indented)
     char *rest, *contents;
     struct planned_request request = {.in_burst = indented};
     enum method method = METHOD_GET;
-    uint64_t size = SIZE_UNKNOWN;
+    uint64_t size = SIZE_UNKNOWN, rows = ROWS_UNKNOWN;
 
     if (!take_contents(reader, text, &contents))
         return false;
@@ -204,15 +211,19 @@ static bool read_request(struct reader *reader, char *text, bool indented)
     for (const char *c = uri; *c != '\0' && ok; c++)
         if (*c < ' ' || *c >= 127)
             ok = refuse(reader, "%s: a URI holds no control or non-ASCII characters", uri);
-    ok = ok && read_fields(reader, rest, &request, &method, &size);
-    if (ok && contents != NULL && method != METHOD_POST)
+    ok = ok && read_fields(reader, rest, &request, &method, &size, &rows);
+    if (ok && reader->form->sql && (contents == NULL || contents[strspn(contents, "; \t")] == '\0'))
+        ok = refuse(reader, "%s: expected statements, contents=\"...\"", uri);
+    if (ok && contents != NULL && !reader->form->sql && method != METHOD_POST)
         ok = refuse(reader, "contents=: only method=POST sends a body");
     if (ok && (reader->plan->request_count == UINT32_MAX || reader->plan->kind_count == KINDS_MAX))
         ok = refuse(reader, "the log has more than %u requests, or %u that differ", UINT32_MAX, KINDS_MAX);
     if (ok) {
         reader->in_burst = true;
         request.kind =
-            intern(reader, request_kind_make(reader->form, method, uri, contents, size)) & KINDS_MAX;
+            intern(reader, reader->form->sql ? request_kind_make_sql(contents, size, rows)
+                                             : request_kind_make(reader->form, method, uri, contents, size)) &
+            KINDS_MAX;
         append_request(reader->plan, request);
     }
     free(contents);

@@ -22,24 +22,59 @@ static bool valid_port(const char *port)
     return strlen(port) == strspn(port, "0123456789") && atoi(port) >= 1 && atoi(port) <= 65535;
 }
 
+static const struct {
+    const char *beginning;
+    const char *port;
+    const char *refused; /* characters that do not belong into such a URL */
+    const char *reason;
+} schemes[] = {
+    [URL_HTTP] = {"http://", "80", "#@", "user names and fragments are not supported"},
+    [URL_HTTPS] = {"https://", "443", "#@", "user names and fragments are not supported"},
+    [URL_MARIADB] = {"mariadb://", "3306", "#?", "expected mariadb://USER@HOST[:PORT]/DATABASE"},
+};
+
+const char *url_beginning(enum url_scheme scheme)
+{
+    return schemes[scheme].beginning;
+}
+
+enum url_scheme url_scheme_of(const char *text)
+{
+    for (enum url_scheme scheme = URL_HTTPS; scheme <= URL_MARIADB; scheme++)
+        if (strncmp(text, url_beginning(scheme), strlen(url_beginning(scheme))) == 0)
+            return scheme;
+    return URL_HTTP;
+}
+
 bool url_parse(struct url *url, const char *text, char *error, size_t error_size)
 {
     const char *problem = NULL;
-    const char *const scheme = "http://";
+    const enum url_scheme scheme = url_scheme_of(text);
+    const size_t begun = strlen(url_beginning(scheme));
 
     /* What may stand in a request line is what is neither a space nor a control character; the rest of the
      * syntax is the server's to judge. */
     for (const char *c = text; *c != '\0'; c++)
         if (*c <= ' ' || *c >= 127)
             problem = "a URL holds no spaces, control or non-ASCII characters";
-    if (problem == NULL && strncmp(text, scheme, strlen(scheme)) != 0)
-        problem = "expected http://HOST[:PORT][/PATH]";
-    if (problem == NULL && strpbrk(text, "#@") != NULL)
-        problem = "user names and fragments are not supported";
+    if (problem == NULL && strncmp(text, url_beginning(scheme), begun) != 0)
+        problem = "expected http://HOST[:PORT][/PATH], or https";
+    if (problem == NULL && strpbrk(text, schemes[scheme].refused) != NULL)
+        problem = schemes[scheme].reason;
     if (problem != NULL)
         goto refused;
 
-    const char *authority = text + strlen(scheme);
+    url->scheme = scheme;
+    url->user[0] = '\0';
+    const char *authority = text + begun;
+    const size_t user_length = strcspn(authority, "@/");
+    if (authority[user_length] == '@') {
+        if (!copy_part(url->user, sizeof(url->user), authority, user_length)) {
+            problem = "the user name is too long";
+            goto refused;
+        }
+        authority += user_length + 1;
+    }
     size_t authority_length = strcspn(authority, "/?");
     const char *path = authority + authority_length;
     const char *host = authority;
@@ -57,7 +92,7 @@ bool url_parse(struct url *url, const char *text, char *error, size_t error_size
 
     size_t port_length = (size_t)(path - after_host);
     if (port_length == 0)
-        strcpy(url->port, "80");
+        strcpy(url->port, schemes[scheme].port);
     else if (*after_host != ':' ||
              !copy_part(url->port, sizeof(url->port), after_host + 1, port_length - 1) ||
              !valid_port(url->port))

@@ -93,15 +93,18 @@ static int work(const struct watch *watch, unsigned number)
         return 1;
     }
     all->account = self->account;
-    connections_init(all, number);
+    /* Worker w of all machines' W has every W-th arrival, from the w-th on: whatever the machines have of
+     * processes, together they start what one would. */
+    unsigned worker = (unsigned)options->machine + (unsigned)options->machines * number;
+    connections_init(all, worker);
     struct load_loop loop = {.options = options,
                              .all = all,
                              .timer = timer,
                              .trace = watch->run->trace,
                              .stop = &watch->shared->stop,
                              .start_ns = watch->start_ns,
-                             .worker = number,
-                             .workers = watch->count};
+                             .worker = worker,
+                             .workers = (unsigned)options->machines * watch->count};
     self->record->end = load_loop_run(&loop);
     connections_free(all);
     close(timer);
@@ -109,9 +112,11 @@ static int work(const struct watch *watch, unsigned number)
     return 0;
 }
 
-/* Signals are the parent's to handle: it raises the stop flag. */
+/* Signals are the parent's to handle: it raises the stop flag. To a closed connection OpenSSL writes with
+ * write(2), which has no MSG_NOSIGNAL. */
 static void ignore_signals(void)
 {
+    signal(SIGPIPE, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
 }
@@ -257,6 +262,23 @@ static void kill_workers(struct watch *watch)
         }
 }
 
+/* Sets the moment at which the run begins. Returns false when that which was asked for has come too near:
+ * whoever shares the load begins without this machine then. */
+static bool set_start(struct watch *watch, char *error, size_t error_size)
+{
+    uint64_t asked_ns = watch->run->options->start_at_ns;
+    uint64_t earliest_ns = clock_now_ns() + START_DELAY_NS(watch->count);
+
+    watch->start_ns = asked_ns == 0 ? earliest_ns : asked_ns;
+    if (watch->start_ns >= earliest_ns)
+        return true;
+    snprintf(error, error_size,
+             "--start-at: expected a moment at least %.0f ms from now, this one is %.0f ms off",
+             (double)START_DELAY_NS(watch->count) / 1e6,
+             ((double)asked_ns - (double)earliest_ns) / 1e6 + (double)START_DELAY_NS(watch->count) / 1e6);
+    return false;
+}
+
 /* Gets memory and accounts ready. */
 static struct shared *prepare(struct watch *watch, size_t bytes)
 {
@@ -265,7 +287,6 @@ static struct shared *prepare(struct watch *watch, size_t bytes)
 
     if (shared == MAP_FAILED)
         memory_needed(NULL);
-    watch->start_ns = clock_now_ns() + START_DELAY_NS(watch->count);
     watch->next_progress_ns = watch->start_ns + PROGRESS_INTERVAL_NS;
     watch->edges_ns[0] = watch->start_ns + clock_seconds_to_ns(options->warmup_s);
     watch->edges_ns[1] = watch->start_ns + clock_seconds_to_ns(options->duration_s);
@@ -291,6 +312,13 @@ bool workers_run(const struct workers_run *run, struct workers_end *end, char *e
     size_t bytes = sizeof(struct shared) + count * record_bytes();
     bool ok = true;
 
+    *end = (struct workers_end){0};
+    if (!set_start(&watch, error, error_size)) {
+        free(watch.workers);
+        free(watch.last_us);
+        free(watch.interval_us);
+        return false;
+    }
     watch.shared = prepare(&watch, bytes);
     fflush(NULL); /* or every worker would write it again */
     for (unsigned i = 0; i < count && ok; i++)

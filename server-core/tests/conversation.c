@@ -13,14 +13,23 @@
 #define CHANGED 784111777 /* Sun, 06 Nov 1994 08:49:37 GMT */
 #define NOW     1700000000
 
+#define HEAD_AND_CONTENTS_MAX (RESPONSE_HEAD_MAX + 26)
+
+/* Every file says the alphabet over and over. */
+static char contents_at(off_t offset)
+{
+    return (char)('a' + offset % 26);
+}
+
 /* Describes the file at `path`. Returns the status that serves it. */
-static enum http_status look_up(const char *path, char head[RESPONSE_HEAD_MAX],
+static enum http_status look_up(const char *path, char head[HEAD_AND_CONTENTS_MAX],
                                 struct representation *representation)
 {
     static const struct {
         const char *path;
         uint64_t size;
-    } files[] = {{"letters", 26}, {"long.html", 300}};
+        bool kept; /* its contents are in memory */
+    } files[] = {{"letters", 26, false}, {"long.html", 300, false}, {"kept", 26, true}};
     static struct presentation presentation;
     struct validators validators;
 
@@ -46,6 +55,11 @@ static enum http_status look_up(const char *path, char head[RESPONSE_HEAD_MAX],
                                                        .validators = &validators,
                                                        .more = ""},
                                &representation->date_offset);
+        if (files[i].kept) {
+            representation->contents = head + representation->head_length;
+            for (uint64_t k = 0; k < files[i].size; k++)
+                head[representation->head_length + k] = contents_at((off_t)k);
+        }
         return HTTP_OK;
     }
     return HTTP_NOT_FOUND;
@@ -64,7 +78,7 @@ static void make_reply(struct conversation *conversation, const struct feed *fee
         .text = conversation->text,
     };
     struct representation representation;
-    char path[PATH_BYTES_MAX], head[RESPONSE_HEAD_MAX];
+    char path[PATH_BYTES_MAX], head[HEAD_AND_CONTENTS_MAX];
     int status = request->status;
 
     if (status == 0) {
@@ -98,7 +112,7 @@ static size_t send_step(struct conversation *conversation)
     for (uint32_t i = reply->text_sent; sent < conversation->step && i < reply->text_length; i++, sent++)
         say(conversation, reply->text[i]);
     for (off_t i = reply->offset; sent < conversation->step && i < reply->end; i++, sent++)
-        say(conversation, (char)('a' + i % 26));
+        say(conversation, contents_at(i));
     return sent;
 }
 

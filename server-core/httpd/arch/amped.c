@@ -4,9 +4,7 @@
  * AMPED is a SPED with `helpers` helper processes. Before the event loop does anything that could wait for a
  * disk it finds out whether it would: whether the file is in its cache, or else its name in the kernel's
  * (openat2 with RESOLVE_CACHED), and whether the pages that are to be sent next are in memory
- * (cache/residency.h). If not, a helper fetches them while the loop serves others. Only a compressed file
- * that lies beside the one that was asked for (`precompressed`) is looked up in the loop, which may wait
- * then.
+ * (cache/residency.h). If not, a helper fetches them while the loop serves others.
  *
  * Co-AMPED is `workers` AMPEDs. A table in shared memory says which of them has served a URL last. Who reads
  * a request for a URL of another hands the connection over, with all that has been read (handover.h), and
@@ -19,9 +17,10 @@
 #include "httpd/arch/handover.h"
 #include "httpd/arch/helpers.h"
 #include "httpd/cache/hash.h"
-#include "httpd/cache/residency.h"
 #include "httpd/config/architecture.h"
+#include "httpd/connection/answer.h"
 #include "httpd/connection/sending.h"
+#include "httpd/connection/serving.h"
 #include "httpd/connection/worker.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
@@ -32,8 +31,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define WINDOW_BYTES 131072 /* looked up, and sent, at once */
-#define OWNER_SLOTS  65536  /* URLs are told apart by so many values of their hash */
+#define OWNER_SLOTS 65536 /* URLs are told apart by so many values of their hash */
 
 static const enum knob_id AMPED_UNDERSTOOD[] = {
     KNOB_EVENTS,        KNOB_SENDFILE,          KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
@@ -59,8 +57,7 @@ struct common {
 
 struct amped_connection {
     struct helped_connection helped;
-    off_t checked;  /* the range of the file under way is known to be in memory up to here */
-    bool fetched;   /* what the request waited for has come */
+    uint8_t asked;  /* names that the request needs (file_cache_would_wait()) */
     bool forwarded; /* it was handed over by another process, and has not been served since */
 };
 
@@ -151,49 +148,22 @@ static void release(struct master *master)
 /* Called with a connection when its helper has fetched what it waited for, up to `to`. */
 static void fetched(struct worker *worker, struct helped_connection *helped, off_t to)
 {
-    struct amped_connection *own = (struct amped_connection *)helped;
-
-    own->fetched = true;
-    own->checked = to;
-    connection_resume(worker, &helped->connection);
+    helped->connection.delivery.checked = to;
+    serving_resume(worker, &helped->connection);
 }
 
-/* Looks at what is to be sent next. Returns false if it is not in memory; then a helper fetches it. */
-static bool may_send(struct amped_connection *own)
-{
-    const struct connection *connection = &own->helped.connection;
-    const struct cached_file *file = connection->delivery.file;
-    const struct reply *reply = &connection->protocol.reply;
-    off_t to = reply->offset + WINDOW_BYTES;
-
-    if (to > reply->end)
-        to = reply->end;
-    if (!residency_check(file->fd, reply->offset, to) &&
-        helpers_ask(helpers, &own->helped, file->path, reply->offset, to))
-        return false;
-    own->checked = to;
-    return true;
-}
-
-/* Sends what is in memory, window by window. For the driver. */
+/* Sends what is in memory; a helper fetches what comes next if that is not. For the driver. */
 static enum send_outcome send_resident(struct worker *worker, struct connection *connection)
 {
     struct amped_connection *own = (struct amped_connection *)connection;
-    const uint64_t sent_before = worker->counters->bytes_sent;
-    const uint64_t pass = (uint64_t)delivery_pass_bytes(&connection->delivery);
-    enum send_outcome outcome;
+    const struct reply *reply = &connection->protocol.reply;
+    const enum send_outcome outcome = sending_pass_resident(connection, worker->counters);
 
-    if (!connection->delivery.begun)
-        own->checked = connection->protocol.reply.offset;
-    outcome = sending_pass(connection, &own->checked, worker->counters);
-    while (outcome == SEND_HELD) {
-        if (worker->counters->bytes_sent - sent_before >= pass && !connection->delivery.blocking)
-            return SEND_PAUSED;
-        if (!may_send(own))
-            return SEND_HELD;
-        outcome = sending_pass(connection, &own->checked, worker->counters);
-    }
-    return outcome;
+    if (outcome != SEND_HELD || helpers_ask(helpers, &own->helped, connection->delivery.file->path,
+                                            reply->offset, delivery_window(reply)))
+        return outcome;
+    connection->delivery.checked = delivery_window(reply); /* without memory for a job the loop waits */
+    return SEND_PAUSED;
 }
 
 static uint64_t connections_of(const struct worker *worker, unsigned loop)
@@ -211,17 +181,22 @@ static bool may_forward(const struct worker *worker, unsigned owner)
            (int64_t)(connections_of(worker, owner) - connections_of(worker, worker->process)) < bias;
 }
 
-/* Hands the connection to the owner of the path, if that is another event loop. Returns whether it is gone.
- */
-static bool forward(struct worker *worker, struct amped_connection *own, const char *path, const char *input,
-                    size_t length)
+/* Hands the connection to the owner of the URL, if that is another event loop. Returns whether it is gone. */
+static bool forward(struct worker *worker, struct amped_connection *own, const struct request *request,
+                    const char *input, size_t length)
 {
     struct connection *connection = &own->helped.connection;
     const struct common *common = worker->common;
-    _Atomic uint16_t *slot = &common->owners[hash_text(path) % OWNER_SLOTS];
-    const unsigned owner = atomic_load_explicit(slot, memory_order_relaxed);
-    const bool is_ours = owner == 0 || owner == worker->process + 1;
+    char path[HOST_KEY_MAX];
+    _Atomic uint16_t *slot;
+    unsigned owner;
+    bool is_ours;
 
+    if (hosts_key(&worker->config->hosts, request, input, path) < 0)
+        return false;
+    slot = &common->owners[hash_text(path) % OWNER_SLOTS];
+    owner = atomic_load_explicit(slot, memory_order_relaxed);
+    is_ours = owner == 0 || owner == worker->process + 1;
     if (!is_ours && !own->forwarded && !worker->shutting_down && may_forward(worker, owner - 1) &&
         handover_send(common->loops[owner - 1].handover[0], connection->fd, connection->delivery.blocking,
                       input, length)) {
@@ -239,16 +214,17 @@ static bool admit(struct worker *worker, struct connection *connection, const st
                   const char *input, size_t length)
 {
     struct amped_connection *own = (struct amped_connection *)connection;
-    const bool fetched_now = own->fetched;
-    char path[HOST_KEY_MAX], wanted[FILE_CACHE_PATH_MAX];
+    const bool is_new = own->asked == 0;
+    char wanted[FILE_CACHE_PATH_MAX];
 
-    own->fetched = false;
-    if (fetched_now || hosts_key(&worker->config->hosts, request, input, path) < 0)
-        return true;
-    if (worker->layout.serving > 1 && !request->has_body && forward(worker, own, path, input, length))
+    if (is_new && worker->layout.serving > 1 && !request->has_body &&
+        forward(worker, own, request, input, length))
         return false;
-    return !file_cache_would_wait(worker->cache, path, wanted) ||
-           !helpers_ask(helpers, &own->helped, wanted, 0, WINDOW_BYTES);
+    if (answer_would_wait(worker, connection, request, input, &own->asked, wanted) &&
+        helpers_ask(helpers, &own->helped, wanted, 0, WINDOW_BYTES))
+        return false;
+    own->asked = 0;
+    return true;
 }
 
 static void read_completions(struct worker *worker)
@@ -283,6 +259,7 @@ static void leave(struct worker *worker)
 static const struct driver driver = {
     .connection_bytes = sizeof(struct amped_connection),
     .fresh_bytes = sizeof(struct amped_connection),
+    .never_waits = true,
     .admit = admit,
     .send = send_resident,
     .expects_more = handover_expects_more,

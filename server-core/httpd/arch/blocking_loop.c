@@ -13,8 +13,8 @@
 
 #include "common/clock.h"
 #include "httpd/connection/accept_policy.h"
-#include "httpd/connection/connection.h"
 #include "httpd/connection/recycle.h"
+#include "httpd/connection/serving.h"
 #include "httpd/log.h"
 
 #include <errno.h>
@@ -194,13 +194,13 @@ static void serve_connection(struct worker *worker, int fd, bool blocking)
         *idle_since_ns = connection_is_idle(connection) ? connection->started_ns : 0;
         flags = await_progress(worker, connection);
         if (flags)
-            connection_run(worker, connection, flags);
-        timers_expire(&worker->timers, worker->now_ns, connection_expired, worker);
+            serving_run(worker, connection, flags);
+        timers_expire(&worker->timers, worker->now_ns, serving_expired, worker);
         if (worker->closing_idle && !retired && connection->state != CLOSED)
-            timers_for_each(&worker->timers, connection_retire, worker);
+            timers_for_each(&worker->timers, serving_retire, worker);
         retired = worker->closing_idle;
         if (!flags && connection_is_idle(connection) && should_give_way(worker, connection))
-            connection_retire(worker, &connection->timer);
+            serving_retire(worker, &connection->timer);
     }
     *idle_since_ns = 0;
 }

@@ -20,6 +20,7 @@
 #include "httpd/connection/connection.h"
 #include "httpd/connection/recycle.h"
 #include "httpd/connection/sending.h"
+#include "httpd/connection/serving.h"
 #include "httpd/log.h"
 
 #include <errno.h>
@@ -46,6 +47,8 @@ struct event_loop {
     bool listening; /* the listeners are in the event set */
     bool any_ready; /* the last wait reported a listener */
     uint32_t work;  /* connections that it reported */
+    struct event events[EVENTS_MAX];
+    int event_count; /* reported, and connections that have been accepted since */
     bool ready[KNOB_ELEMENTS_MAX];
     unsigned accepts;           /* since the listeners were put into the set */
     size_t first_listener;      /* where the next accept phase begins */
@@ -118,6 +121,20 @@ static void make_place(struct event_loop *loop)
     recycling_look(&loop->recycling, loop->worker);
 }
 
+/* Has a new connection worked on in this turn: most have asked by the time that they are accepted, and one
+ * that ends with its reply need not be watched at all. Where there is no room it is watched, and so it is for
+ * who wants to be told of events. */
+static void take_in(struct event_loop *loop, struct connection *connection)
+{
+    if (!connection)
+        return;
+    if (loop->event_count < EVENTS_MAX && !loop->worker->driver->deliver)
+        loop->events[loop->event_count++] =
+            (struct event){.tag = connection_tag(connection), .flags = EVENT_READABLE};
+    else
+        connection_watch(loop->worker, connection);
+}
+
 /* Accepts one connection. Returns false when the phase should not go on with this listener. */
 static bool accept_one(struct event_loop *loop, int listener)
 {
@@ -130,7 +147,7 @@ static bool accept_one(struct event_loop *loop, int listener)
         loop->accepts++;
         if (is_full(worker))
             make_place(loop);
-        connection_open(worker, fd, blocking);
+        take_in(loop, connection_open(worker, fd, blocking));
         return true;
     }
     switch (errno) {
@@ -203,26 +220,27 @@ static void run(struct worker *worker, struct connection *connection, uint32_t f
     if (worker->driver->deliver)
         worker->driver->deliver(worker, connection, flags);
     else
-        connection_run(worker, connection, flags);
+        serving_run(worker, connection, flags);
 }
 
 /* A reply that has begun goes on when it is its turn. */
 static void work(struct worker *worker, struct connection *connection, uint32_t flags)
 {
     if (connection->state == SENDING && flags & EVENT_WRITABLE) {
-        turns_append(&worker->turns, connection);
+        turns_append(&worker->turns, &connection->turn);
         flags &= ~(uint32_t)EVENT_WRITABLE;
     }
     if (flags)
         run(worker, connection, flags);
 }
 
-static void work_phase(struct event_loop *loop, const struct event *events, int count)
+static void work_phase(const struct event_loop *loop)
 {
+    const struct event *events = loop->events;
     struct worker *worker = loop->worker;
     uint64_t drained;
 
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < loop->event_count; i++) {
         if (IS_LISTENER(events[i].tag))
             continue;
         if (events[i].tag == TAG_WAKE) {
@@ -242,12 +260,12 @@ static void work_phase(struct event_loop *loop, const struct event *events, int 
 static void sending_phase(struct worker *worker)
 {
     const uint64_t sent_before = worker->counters->bytes_sent;
-    struct connection *connection;
+    struct turn *turn;
 
     for (int i = 0; i < TURNS_MAX && worker->counters->bytes_sent - sent_before < PASS_BYTES &&
-                    (connection = turns_take(&worker->turns)) != NULL;
+                    (turn = turns_take(&worker->turns)) != NULL;
          i++)
-        run(worker, connection, EVENT_WRITABLE);
+        run(worker, connection_of_turn(turn), EVENT_WRITABLE);
 }
 
 static void expired(void *user, struct timer *timer)
@@ -257,7 +275,7 @@ static void expired(void *user, struct timer *timer)
     if (worker->driver->deliver)
         worker->driver->deliver(worker, connection_of_timer(timer), DELIVER_EXPIRED);
     else
-        connection_expired(worker, timer);
+        serving_expired(worker, timer);
 }
 
 static void retire(void *user, struct timer *timer)
@@ -267,7 +285,7 @@ static void retire(void *user, struct timer *timer)
     if (worker->driver->deliver)
         worker->driver->deliver(worker, connection_of_timer(timer), DELIVER_RETIRE);
     else
-        connection_retire(worker, timer);
+        serving_retire(worker, timer);
 }
 
 /* Returns the shorter of two waits; `until_ns` may be over, then it does not count. */
@@ -291,25 +309,26 @@ static int wait_ms(const struct event_loop *loop)
     return timeout_ms;
 }
 
-/* getevents. Returns the number of events, or -1. */
-static int get_events(struct event_loop *loop, struct event *events)
+/* getevents. Returns false on failure. */
+static bool get_events(struct event_loop *loop)
 {
     struct worker *worker = loop->worker;
-    const int count = worker->mechanism->wait(worker->events, events, EVENTS_MAX, wait_ms(loop));
+    const int count = worker->mechanism->wait(worker->events, loop->events, EVENTS_MAX, wait_ms(loop));
 
     worker->counters->event_calls++;
     loop->any_ready = false;
     loop->work = 0;
     if (count < 0)
-        return -1;
+        return false;
+    loop->event_count = count;
     worker->counters->events_returned += (uint64_t)count;
     for (int i = 0; i < count; i++) {
-        if (IS_LISTENER(events[i].tag))
-            loop->any_ready = loop->ready[LISTENER_OF(events[i].tag)] = true;
+        if (IS_LISTENER(loop->events[i].tag))
+            loop->any_ready = loop->ready[LISTENER_OF(loop->events[i].tag)] = true;
         else
             loop->work++;
     }
-    return count;
+    return true;
 }
 
 static bool may_end(const struct worker *worker)
@@ -321,7 +340,6 @@ static bool may_end(const struct worker *worker)
 int event_loop_run(struct worker *worker)
 {
     struct event_loop loop = {.worker = worker};
-    struct event events[EVENTS_MAX];
     bool leaving = false, retired = false;
 
     if (!worker_open(worker))
@@ -337,20 +355,14 @@ int event_loop_run(struct worker *worker)
         }
     }
     while (!may_end(worker)) {
-        int count;
-
         update_listening(&loop);
-        count = get_events(&loop, events);
-        if (count < 0) {
+        if (!get_events(&loop)) {
             log_errno("cannot wait for events");
             return EXIT_RUNTIME;
         }
         worker_refresh(worker);
         if (loop.any_ready)
             accept_phase(&loop);
-        work_phase(&loop, events, count);
-        sending_phase(worker);
-        timers_expire(&worker->timers, worker->now_ns, expired, worker);
         if (worker->shutting_down && !leaving) {
             leaving = true;
             if (loop.listening)
@@ -358,6 +370,9 @@ int event_loop_run(struct worker *worker)
             if (worker->driver->leave)
                 worker->driver->leave(worker);
         }
+        work_phase(&loop);
+        sending_phase(worker);
+        timers_expire(&worker->timers, worker->now_ns, expired, worker);
         if (worker->closing_idle && !retired) {
             timers_for_each(&worker->timers, retire, worker);
             retired = true;

@@ -5,8 +5,7 @@
  *   getevents  one wait for events;
  *   accept     if a listener is ready: accept until the kernel has no more, the worker has its share of
  *              max_connections, or accept_limit connections were accepted;
- *   work       each connection that the wait reported runs as far as it can. One that was accepted just now
- * waits for the next getevents, which reports it if its request is there already;
+ *   work       each connection that the wait reported, or that was accepted just now, runs as far as it can;
  *   sending    some of the large replies that could go on do so (httpd/connection/turns.h).
  */
 #ifndef TRIMTAB_HTTPD_ARCH_EVENT_LOOP_H

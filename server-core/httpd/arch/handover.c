@@ -3,8 +3,8 @@
  */
 #include "httpd/arch/handover.h"
 
-#include "httpd/connection/connection.h"
 #include "httpd/connection/recycle.h"
+#include "httpd/connection/serving.h"
 #include "httpd/http/request.h"
 #include "httpd/log.h"
 
@@ -93,7 +93,7 @@ static void make_place(struct worker *worker)
     struct connection *connection = recycle_choose(worker, NULL, NULL);
 
     if (connection)
-        connection_retire(worker, &connection->timer);
+        serving_retire(worker, &connection->timer);
 }
 
 /* Takes one connection over. Returns false when none waits. */
@@ -131,11 +131,11 @@ static bool receive_one(struct worker *worker, int channel, void (*adopted)(stru
         return true;
     }
     memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
-    connection = connection_adopt(worker, fd, mode == OF_BLOCKING, input, (size_t)received - 1);
+    connection = serving_adopt(worker, fd, mode == OF_BLOCKING, input, (size_t)received - 1);
     if (connection && adopted)
         adopted(connection);
     if (connection)
-        connection_serve_adopted(worker, connection);
+        serving_begin_adopted(worker, connection);
     return true;
 }
 

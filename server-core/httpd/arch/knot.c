@@ -6,7 +6,7 @@
  *        ^   ^                                       |
  *        |   +-------- waits for events -------------+
  *        |                                           | a reply
- *     [done] <--- kernel threads: sendfile <--- [queue of jobs]
+ *     [done] <--- kernel threads: open, sendfile, read <--- [queue of jobs]
  *
  * The user thread tries a system call on a socket first and waits for an event only if it has to. sendfile
  * may wait for the socket and for a disk at once, so it is the workers' job, like opening a file whose name
@@ -14,7 +14,9 @@
  *   sendfile = nonblocking   A worker sends what fits; the user thread waits until the socket takes more, and
  *                            asks again.
  *   sendfile = blocking      One call sends everything, and holds a worker until then.
- *   sendfile = off           The contents are in memory: the user thread writes them itself.
+ *   sendfile = off           A worker reads contents that are not in memory, and sends what does not fit the
+ *                            cache.
+ * What the server has in memory, such as a small file, a user thread sends itself unless sendfile blocks.
  * Workers without a job sleep.
  */
 #include "httpd/arch/event_loop.h"
@@ -35,7 +37,7 @@
 
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_SENDFILE,          KNOB_WORKERS,       KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
-    KNOB_KEEPALIVE_TIMEOUT, KNOB_CACHE_ENTRIES, KNOB_REQUEST_TIMEOUT, KNOB_CACHE_MB,     KNOB_COUNT,
+    KNOB_KEEPALIVE_TIMEOUT, KNOB_CACHE_ENTRIES, KNOB_REQUEST_TIMEOUT, KNOB_COUNT,
 };
 
 struct knot {
@@ -89,7 +91,7 @@ static void *work(void *argument)
         if (connection->state == WAITING)
             user_thread_open(thread);
         else
-            thread->outcome = sending_pass(connection, NULL, worker->counters);
+            thread->outcome = sending_pass(connection, worker->counters);
         if (!queue_push(&knot->done, &item, 1, &worker->counters->lock_waits))
             log_line("the queue of finished jobs is full: a connection is lost");
         if (!atomic_exchange(&knot->done_told, true))
@@ -135,10 +137,11 @@ static bool ask_worker(struct user_thread *thread)
 
 static enum send_outcome send_by_worker(struct user_thread *thread)
 {
-    struct worker *worker = thread->scheduler->worker;
+    struct connection *connection = &thread->own->connection;
 
-    if (worker->sendfile == SENDFILE_OFF)
-        return sending_pass(&thread->own->connection, NULL, worker->counters);
+    if (!connection->delivery.blocking &&
+        delivery_is_in_memory(&connection->delivery, &connection->protocol.reply))
+        return sending_pass(connection, thread->scheduler->worker->counters);
     return ask_worker(thread) ? thread->outcome : SEND_FAILED;
 }
 

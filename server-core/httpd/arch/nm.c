@@ -8,11 +8,13 @@
  *
  * Descriptors do not block: a user thread that has to wait for a socket sleeps at user level, and the event
  * loop of its processor learns of readiness for all of them at once. Where the kernel may block all the same,
- * in opening files and sending what is not in memory, the processor changes its kernel thread
- * (nm_processors.h). A connection stays with the processor that accepted it; the cache is shared by all.
+ * in looking up names that it does not know and in reading and sending what is not in memory, the processor
+ * changes its kernel thread (nm_processors.h). A connection stays with the processor that accepted it; the
+ * cache is shared by all.
  *
  * `large_transfer` says who sends what did not fit the socket at first: the scheduler, on its own stack,
- * until the reply is out (`continuation`), or the user thread, which is switched to each time (`thread`).
+ * until the reply is out or something is not in memory (`continuation`), or the user thread, which is
+ * switched to each time (`thread`).
  *
  * With one worker this is N user threads on one kernel thread, with as many workers as max_connections one
  * kernel thread for each user thread.
@@ -31,7 +33,7 @@
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_SENDFILE,          KNOB_WORKERS,         KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT,
     KNOB_AFFINITY,          KNOB_LARGE_TRANSFER,  KNOB_CACHE_ENTRIES,   KNOB_CACHE_LOCK,
-    KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_CACHE_MB,        KNOB_COUNT,
+    KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_COUNT,
 };
 
 static void lay_out(const struct config *config, struct layout *layout)
@@ -62,7 +64,7 @@ static enum send_outcome send_here(struct user_thread *thread)
     struct counters *counters = thread->scheduler->worker->counters;
     struct counters own = {0};
     const uint64_t call = processor_enter(processor);
-    const enum send_outcome outcome = sending_pass(&thread->own->connection, NULL, &own);
+    const enum send_outcome outcome = sending_pass(&thread->own->connection, &own);
 
     processor_leave(processor, call);
     counters->bytes_sent += own.bytes_sent;
@@ -145,7 +147,8 @@ static int run(struct worker *worker)
 
     worker->table = file_table_create_shared(
         config_text(worker->config, KNOB_ROOT), (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
-        (enum cache_lock)config_integer(worker->config, KNOB_CACHE_LOCK), count);
+        config_cache_bytes(worker->config), (enum cache_lock)config_integer(worker->config, KNOB_CACHE_LOCK),
+        count);
     if (!worker->table) {
         log_errno("cannot make a cache for %s", config_text(worker->config, KNOB_ROOT));
         return EXIT_RUNTIME;

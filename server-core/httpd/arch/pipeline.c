@@ -18,6 +18,9 @@
  * interest set only: one bit of what is posted about it says which (pipeline.h). So there is no lock on a
  * connection, and no queue can overflow: there are no more items than descriptors.
  *
+ * CONTROL. How many of the readers and writers work, how much each takes from its queue at a time, and which
+ * requests are admitted can be left to controllers, which one more thread asks (pipeline_tick.c).
+ *
  * HYBRID. With `affinity` the stages that do network I/O are partitioned: each CPU in the list has `readers`
  * readers and a share of the writers, pinned, with queues of their own, and the listeners are dealt out to
  * the CPUs. Acceptors and pollers float, and the cache is shared by all.
@@ -39,18 +42,24 @@
 #include <unistd.h>
 
 static const enum knob_id UNDERSTOOD[] = {
-    KNOB_SENDFILE,          KNOB_WORKERS,         KNOB_READERS,       KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT,
-    KNOB_POLL_DELAY_US,     KNOB_AFFINITY,        KNOB_CACHE_ENTRIES, KNOB_CACHE_LOCK,      KNOB_CACHE_MB,
-    KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_COUNT,
+    KNOB_SENDFILE,     KNOB_WORKERS,           KNOB_READERS,         KNOB_MAX_CONNECTIONS,
+    KNOB_ACCEPT_LIMIT, KNOB_POLL_DELAY_US,     KNOB_AFFINITY,        KNOB_CACHE_ENTRIES,
+    KNOB_CACHE_LOCK,   KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_STAGE_THREADS,
+    KNOB_STAGE_BATCH,  KNOB_ADMISSION_P90_MS,  KNOB_COUNT,
 };
 
-/* How many threads each stage has, and so where its rows of counters begin: readers, writers, the two
- * pollers, acceptors. */
+/* How many threads each stage has, and so where its rows of counters begin: readers, writers, the
+ * two pollers, what controls readers and writers, acceptors. */
 struct shape {
     unsigned partitions, readers, writers, acceptors;
 };
 
-enum { READ_POLL, WRITE_POLL, POLLERS };
+enum { READ_POLL, WRITE_POLL, READ_CONTROL, WRITE_CONTROL, SINGLES };
+
+static const char *const SINGLE_ROLES[SINGLES] = {[READ_POLL] = "read-poller",
+                                                  [WRITE_POLL] = "write-poller",
+                                                  [READ_CONTROL] = "read-controller",
+                                                  [WRITE_CONTROL] = "write-controller"};
 
 static struct shape shape_of(const struct config *config)
 {
@@ -71,7 +80,7 @@ static void lay_out(const struct config *config, struct layout *layout)
 
     *layout = (struct layout){
         .processes = 1,
-        .rows = shape.readers + shape.writers + POLLERS + shape.acceptors,
+        .rows = shape.readers + shape.writers + SINGLES + shape.acceptors,
         .serving = shape.readers,
         .descriptor_tables = 1,
         .listener_sets = 1,
@@ -88,8 +97,8 @@ static struct row_description describe_row(const struct config *config, unsigned
     if (row < shape.writers)
         return (struct row_description){.role = "writer", .cpu_position = row};
     row -= shape.writers;
-    if (row < POLLERS)
-        return (struct row_description){.role = row == READ_POLL ? "read-poller" : "write-poller"};
+    if (row < SINGLES)
+        return (struct row_description){.role = SINGLE_ROLES[row]};
     return (struct row_description){.role = "acceptor"};
 }
 
@@ -112,6 +121,7 @@ static bool prepare_stage(struct pipeline *pipeline, struct stage *stage, unsign
     stage->worker = row == pipeline->worker->row ? pipeline->worker : worker_new(pipeline->worker, row);
     if (!stage->worker)
         return false;
+    stage->worker->own = pipeline;
     worker_refresh(stage->worker);
     return true;
 }
@@ -169,9 +179,28 @@ static bool prepare_pollers(struct pipeline *pipeline)
            prepare_stage(pipeline, &pipeline->write_poll, 0, row + WRITE_POLL);
 }
 
+/* Both stages are controlled by one thread, and each has a row of counters. */
+static bool prepare_control(struct pipeline *pipeline)
+{
+    const unsigned row = pipeline->reader_count + pipeline->writer_count;
+    struct stage *control = &pipeline->control;
+    const bool adaptive = atomic_load(&pipeline->worker->settings->stage_threads) == STAGE_ADAPTIVE;
+
+    pipeline->control_wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (pipeline->control_wake < 0 || !prepare_stage(pipeline, control, 0, row + READ_CONTROL) ||
+        !stage_control_init(&pipeline->read_control, pipeline->partitions, pipeline->reader_count,
+                            PIPELINE_BATCH, adaptive) ||
+        !stage_control_init(&pipeline->write_control, pipeline->write_queue_count, pipeline->writer_count,
+                            PIPELINE_WRITE_BATCH, adaptive))
+        return false;
+    pipeline->read_control.worker = control->worker;
+    pipeline->write_control.worker = worker_new(pipeline->worker, row + WRITE_CONTROL);
+    return pipeline->write_control.worker != NULL;
+}
+
 static bool prepare_acceptors(struct pipeline *pipeline)
 {
-    const unsigned row = pipeline->reader_count + pipeline->writer_count + POLLERS;
+    const unsigned row = pipeline->reader_count + pipeline->writer_count + SINGLES;
 
     for (unsigned i = 0; i < pipeline->acceptor_count; i++) {
         struct acceptor *acceptor = &pipeline->acceptors[i];
@@ -202,7 +231,7 @@ static bool prepare_all(struct pipeline *pipeline)
     pipeline->acceptors = calloc(shape.acceptors, sizeof(*pipeline->acceptors));
     return pipeline->readers && pipeline->writers && pipeline->write_queues && pipeline->acceptors &&
            prepare_readers(pipeline, capacity) && prepare_writers(pipeline, capacity) &&
-           prepare_pollers(pipeline) && prepare_acceptors(pipeline);
+           prepare_pollers(pipeline) && prepare_control(pipeline) && prepare_acceptors(pipeline);
 }
 
 static bool start(struct stage *stage, void *(*run)(void *stage))
@@ -225,7 +254,8 @@ static bool start_all(struct pipeline *pipeline)
 
     if (cpus->count > 0 && affinity_restrict(cpus->cpus, cpus->count) != 0)
         log_errno("cannot let pollers and acceptors use all CPUs of affinity");
-    ok = start(&pipeline->read_poll, pipeline_read_poll) && start(&pipeline->write_poll, pipeline_write_poll);
+    ok = start(&pipeline->read_poll, pipeline_read_poll) &&
+         start(&pipeline->write_poll, pipeline_write_poll) && start(&pipeline->control, pipeline_control);
     for (unsigned i = 0; ok && i < pipeline->writer_count; i++)
         ok = start(&pipeline->writers[i], pipeline_write);
     for (unsigned i = 1; ok && i < pipeline->reader_count; i++)
@@ -241,15 +271,19 @@ static void stop_all(struct pipeline *pipeline)
 {
     for (unsigned i = 1; i < pipeline->reader_count; i++)
         pthread_join(pipeline->readers[i].stage.thread, NULL);
-    for (unsigned i = 0; i < pipeline->write_queue_count; i++)
+    for (unsigned i = 0; i < pipeline->write_queue_count; i++) {
         queue_close(&pipeline->write_queues[i]);
+        pool_close(&pipeline->write_control.pools[i]);
+    }
     for (unsigned i = 0; i < pipeline->writer_count; i++)
         pthread_join(pipeline->writers[i].thread, NULL);
     atomic_store(&pipeline->stopping, true);
     pipeline_wake(pipeline->worker->wake_fd);
     pipeline_wake(pipeline->write_poll_wake);
+    pipeline_wake(pipeline->control_wake);
     pthread_join(pipeline->read_poll.thread, NULL);
     pthread_join(pipeline->write_poll.thread, NULL);
+    pthread_join(pipeline->control.thread, NULL);
     for (unsigned i = 0; i < pipeline->acceptor_count; i++) {
         pipeline_wake(pipeline->acceptors[i].wake_fd);
         pthread_join(pipeline->acceptors[i].stage.thread, NULL);
@@ -264,7 +298,7 @@ static int run(struct worker *worker)
     if (shape_of(worker->config).readers > 1) {
         worker->table = file_table_create_shared(
             config_text(worker->config, KNOB_ROOT),
-            (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
+            (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES), config_cache_bytes(worker->config),
             (enum cache_lock)config_integer(worker->config, KNOB_CACHE_LOCK), worker->layout.serving);
         if (!worker->table) {
             log_errno("cannot make a cache for %s", config_text(worker->config, KNOB_ROOT));

@@ -4,6 +4,7 @@
 #ifndef TRIMTAB_HTTPD_ARCH_PIPELINE_H
 #define TRIMTAB_HTTPD_ARCH_PIPELINE_H
 
+#include "httpd/arch/pipeline_control.h"
 #include "httpd/arch/queue.h"
 #include "httpd/connection/connection.h"
 #include "httpd/connection/worker.h"
@@ -16,13 +17,14 @@
 /* A connection, which several threads have a hand in. */
 struct pipeline_connection {
     struct connection connection;
-    uint16_t listener;       /* index of the one that accepted it */
-    uint8_t outcome;         /* enum send_outcome of the writer that sent */
-    bool expired;            /* it was cut off because its reply made no progress */
-    bool in_write_set;       /* the one in which only replies that block are watched */
-    _Atomic bool blocked;    /* it waits to become writable */
-    _Atomic uint32_t posted; /* from here on what stays when the structure is used again */
-    unsigned home;           /* row of the reader that it belongs to; never changes */
+    uint16_t listener;           /* index of the one that accepted it */
+    uint8_t outcome;             /* enum send_outcome of the writer that sent */
+    bool expired;                /* it was cut off because its reply made no progress */
+    bool in_write_set;           /* the one in which only replies that block are watched */
+    _Atomic bool blocked;        /* it waits to become writable */
+    _Atomic uint32_t posted;     /* from here on what stays when the structure is used again */
+    _Atomic uint64_t entered_ns; /* the queue that it is in, if that is to be known */
+    unsigned home;               /* row of the reader that it belongs to; never changes */
 };
 
 /*
@@ -32,7 +34,9 @@ struct pipeline_connection {
  */
 #define POSTED_BUSY UINT32_C(8)
 
-#define PIPELINE_BATCH 256 /* items taken from a queue at most before others get their turn */
+/* Items that a reader and a writer take from their queues at most before others get their turn. */
+#define PIPELINE_BATCH       256
+#define PIPELINE_WRITE_BATCH 64
 
 struct pipeline;
 
@@ -67,7 +71,10 @@ struct pipeline {
     struct stage *writers;  /* writer w serves queue w modulo write_queue_count */
     struct queue *write_queues;
     struct acceptor *acceptors; /* one for each listener */
-    struct stage read_poll, write_poll;
+    struct stage read_poll, write_poll, control;
+    struct stage_control read_control;  /* a pool for each partition */
+    struct stage_control write_control; /* a pool for each queue */
+    int control_wake;                   /* eventfd: the settings have changed */
     struct event_set *read_set;
     int write_set;       /* epoll */
     int write_poll_wake; /* eventfd */
@@ -108,6 +115,7 @@ void *pipeline_read_poll(void *stage);
 void *pipeline_read(void *stage);
 void *pipeline_write_poll(void *stage);
 void *pipeline_write(void *stage);
+void *pipeline_control(void *stage);
 
 /* How its connections are allocated and replies go to Write. */
 extern const struct driver pipeline_driver;
@@ -121,6 +129,11 @@ void pipeline_release_quota(struct pipeline *pipeline, unsigned listener);
 /* Has Write Poll report when the connection, which the caller holds, is writable. It is not the caller's any
  * more when this returns. Returns false, and leaves it to the caller, on failure. */
 bool pipeline_await_writable(struct pipeline *pipeline, struct pipeline_connection *connection);
+
+/* Notes when a connection gets into a queue, if admission is controlled; and, where that was noted, that it
+ * has been taken out of it. */
+void pipeline_note_entry(const struct pipeline *pipeline, struct pipeline_connection *connection);
+void pipeline_note_exit(struct admission *admission, struct pipeline_connection *connection);
 
 /* Has Read Poll watch the process's wake-up. Returns false with errno set on failure. */
 bool pipeline_watch_wake(struct pipeline *pipeline);

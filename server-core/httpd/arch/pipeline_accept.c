@@ -48,12 +48,15 @@ static bool has_room(struct acceptor *acceptor)
 static unsigned choose_reader(const struct acceptor *acceptor, uint64_t turn)
 {
     const struct pipeline *pipeline = acceptor->stage.pipeline;
-    const unsigned in_partition = pipeline->reader_count / pipeline->partitions;
+    const unsigned partitions = pipeline->partitions;
+    unsigned partition = acceptor->stage.index % partitions;
 
-    if (pipeline->acceptor_count < pipeline->partitions)
-        return (unsigned)(turn % pipeline->reader_count);
-    return acceptor->stage.index % pipeline->partitions +
-           (unsigned)(turn % in_partition) * pipeline->partitions;
+    if (pipeline->acceptor_count < partitions) {
+        partition = (unsigned)(turn % partitions);
+        turn /= partitions;
+    }
+    return partition +
+           (unsigned)(turn % atomic_load(&pipeline->read_control.pools[partition].active)) * partitions;
 }
 
 /* Hands accepted sockets to a reader. */

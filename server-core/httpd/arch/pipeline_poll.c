@@ -67,6 +67,7 @@ static void spread_the_word(struct pipeline *pipeline, uint64_t *lock_waits)
         pipeline_wake_reader(pipeline, i, lock_waits);
     for (unsigned i = 0; i < pipeline->acceptor_count; i++)
         pipeline_wake(pipeline->acceptors[i].wake_fd);
+    pipeline_wake(pipeline->control_wake);
 }
 
 /* Puts what the events are about into the readers' queues. `batch` has room for `count`. */
@@ -83,8 +84,10 @@ static void distribute(struct pipeline *pipeline, const struct event *events, in
             if (events[i].tag == TAG_WAKE || connection->home != reader)
                 continue;
             /* Whoever holds it looks at the flags before letting go of it. */
-            if (!(atomic_fetch_or(&connection->posted, POSTED_BUSY | events[i].flags) & POSTED_BUSY))
-                batch[length++] = connection;
+            if (atomic_fetch_or(&connection->posted, POSTED_BUSY | events[i].flags) & POSTED_BUSY)
+                continue;
+            pipeline_note_entry(pipeline, connection);
+            batch[length++] = connection;
         }
         if (!queue_push(&pipeline->readers[reader].queue, batch, length, lock_waits))
             log_line("the queue of reader %u is full: events lost", reader);

@@ -9,8 +9,10 @@
 #include "httpd/arch/pipeline.h"
 
 #include "common/clock.h"
+#include "httpd/connection/answer.h"
 #include "httpd/connection/recycle.h"
 #include "httpd/connection/sending.h"
+#include "httpd/connection/serving.h"
 #include "httpd/log.h"
 
 #include <stdlib.h>
@@ -28,11 +30,26 @@ static struct connection *allocate(struct worker *worker)
     return (struct connection *)chunk;
 }
 
+/* Where admission is controlled both stages that a request goes through must have room for it. */
+static bool admit(struct worker *worker, struct connection *connection, const struct request *request,
+                  const char *input, size_t length)
+{
+    struct pipeline *pipeline = worker->own;
+
+    if (atomic_load(&worker->settings->admission_p90_ms) == KNOB_OFF ||
+        (admission_take(&pipeline->read_control.admission, worker->now_ns) &&
+         admission_take(&pipeline->write_control.admission, worker->now_ns)))
+        return true;
+    answer_refused(worker, connection, &(struct feed){.request = *request, .bytes = input, .length = length});
+    return false;
+}
+
 /* Replies wait in `replies` until the reader is done with their connections. */
 const struct driver pipeline_driver = {
     .connection_bytes = sizeof(struct pipeline_connection),
     .fresh_bytes = offsetof(struct pipeline_connection, posted),
     .allocate = allocate,
+    .admit = admit,
     .send = sending_leave_to_others,
 };
 
@@ -55,9 +72,10 @@ static void dispose(struct reader *reader, struct pipeline_connection *own)
         uint32_t expected = POSTED_BUSY;
 
         if (worker->closing_idle && connection_is_idle(connection))
-            connection_retire(worker, &connection->timer);
+            serving_retire(worker, &connection->timer);
         if (connection->state == SENDING) {
             connection_pace(worker, connection);
+            pipeline_note_entry(reader->stage.pipeline, own);
             reader->replies[reader->reply_count++] = own;
             if (reader->reply_count == PIPELINE_BATCH)
                 hand_over_replies(reader);
@@ -70,7 +88,7 @@ static void dispose(struct reader *reader, struct pipeline_connection *own)
         }
         if (atomic_compare_exchange_strong(&own->posted, &expected, 0))
             return;
-        connection_run(worker, connection, atomic_fetch_and(&own->posted, POSTED_BUSY) & ~POSTED_BUSY);
+        serving_run(worker, connection, atomic_fetch_and(&own->posted, POSTED_BUSY) & ~POSTED_BUSY);
     }
 }
 
@@ -82,7 +100,7 @@ static void take_back(struct reader *reader, struct pipeline_connection *own)
     if (own->expired && own->outcome == SEND_FAILED)
         connection_close(worker, &own->connection, CLOSED_BY_TIMEOUT);
     else
-        connection_sent(worker, &own->connection, own->outcome);
+        serving_sent(worker, &own->connection, own->outcome);
     dispose(reader, own);
 }
 
@@ -90,11 +108,16 @@ static void open_connection(struct reader *reader, int fd, uint16_t listener)
 {
     struct worker *worker = reader->stage.worker;
     struct connection *connection = connection_open(worker, fd, worker->sendfile == SENDFILE_BLOCKING);
+    struct pipeline_connection *own = (struct pipeline_connection *)connection;
 
-    if (connection)
-        ((struct pipeline_connection *)connection)->listener = listener;
-    else
+    if (!connection) {
         pipeline_release_quota(reader->stage.pipeline, listener);
+        return;
+    }
+    own->listener = listener;
+    atomic_store(&own->posted, POSTED_BUSY);
+    serving_run(worker, connection, EVENT_READABLE); /* it may have asked already */
+    dispose(reader, own);
 }
 
 static void work(struct reader *reader, void *item)
@@ -105,7 +128,10 @@ static void work(struct reader *reader, void *item)
         return;
     if (item_is_socket(item)) {
         open_connection(reader, item_socket(item), item_listener(item));
-    } else if (own->connection.state == CLOSED) {
+        return;
+    }
+    pipeline_note_exit(&reader->stage.pipeline->read_control.admission, own);
+    if (own->connection.state == CLOSED) {
         /* The event was under way when the connection was closed. */
         atomic_store(&own->posted, 0);
     } else if (own->connection.state == SENDING) {
@@ -142,7 +168,7 @@ static void expired(void *user, struct timer *timer)
     if (own->connection.state == SENDING) {
         expired_while_sending(worker, own);
     } else if (atomic_compare_exchange_strong(&own->posted, &idle, POSTED_BUSY)) {
-        connection_expired(worker, timer);
+        serving_expired(worker, timer);
         dispose(reader, own);
     } else {
         /* It is in the queue of this reader: see first what has happened to it. */
@@ -159,7 +185,7 @@ static void retire(void *user, struct timer *timer)
 
     if (own->connection.state == READING &&
         atomic_compare_exchange_strong(&own->posted, &idle, POSTED_BUSY)) {
-        connection_retire(reader->stage.worker, timer);
+        serving_retire(reader->stage.worker, timer);
         dispose(reader, own);
     }
 }
@@ -189,13 +215,14 @@ void *pipeline_read(void *argument)
     struct reader *reader = argument;
     struct pipeline *pipeline = reader->stage.pipeline;
     struct worker *worker = reader->stage.worker;
+    struct pool *pool = &pipeline->read_control.pools[reader->stage.index % pipeline->partitions];
     void *items[PIPELINE_BATCH];
 
     if (worker != pipeline->worker)
         worker_pin(worker);
     while (!worker->shutting_down || worker->counters->connections_open > 0) {
         const size_t count =
-            queue_pop(&reader->queue, items, PIPELINE_BATCH, 1,
+            queue_pop(&reader->queue, items, atomic_load(&pool->batch), 1,
                       timers_wait_ms(&worker->timers, worker->now_ns), &worker->counters->lock_waits);
 
         worker_refresh(worker);

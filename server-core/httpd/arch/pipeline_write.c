@@ -12,16 +12,15 @@
 #include "httpd/connection/sending.h"
 #include "httpd/log.h"
 
-#define BATCH 64
-
 /* Sends; returns true if the connection is to go back to its reader. */
 static bool send_reply(struct stage *stage, struct turns *turns, struct connection *connection)
 {
     struct pipeline_connection *own = (struct pipeline_connection *)connection;
 
-    own->outcome = (uint8_t)sending_pass(connection, NULL, stage->worker->counters);
+    pipeline_note_exit(&stage->pipeline->write_control.admission, own);
+    own->outcome = (uint8_t)sending_pass(connection, stage->worker->counters);
     if (own->outcome == SEND_PAUSED)
-        turns_append(turns, connection);
+        turns_append(turns, &connection->turn);
     if (own->outcome != SEND_BLOCKED)
         return own->outcome != SEND_PAUSED;
     if (pipeline_await_writable(stage->pipeline, own))
@@ -36,19 +35,20 @@ static bool send_reply(struct stage *stage, struct turns *turns, struct connecti
 static size_t send_batch(struct stage *stage, struct turns *turns, void **connections, size_t count,
                          void **sent)
 {
-    struct connection *connection;
     size_t sent_count = 0;
+    struct turn *turn;
 
     for (size_t i = 0; i < count; i++) {
-        connection = connections[i];
+        struct connection *connection = connections[i];
+
         if (connection->delivery.begun)
-            turns_append(turns, connection);
+            turns_append(turns, &connection->turn);
         else if (send_reply(stage, turns, connection))
             sent[sent_count++] = connection;
     }
-    connection = turns_take(turns);
-    if (connection && send_reply(stage, turns, connection))
-        sent[sent_count++] = connection;
+    turn = turns_take(turns);
+    if (turn && send_reply(stage, turns, connection_of_turn(turn)))
+        sent[sent_count++] = connection_of_turn(turn);
     return sent_count;
 }
 
@@ -56,7 +56,7 @@ static size_t send_batch(struct stage *stage, struct turns *turns, void **connec
 static void give_back(struct pipeline *pipeline, void **connections, size_t count, uint64_t *lock_waits)
 {
     for (unsigned reader = 0; reader < pipeline->reader_count; reader++) {
-        void *batch[BATCH + 1];
+        void *batch[PIPELINE_WRITE_BATCH + 1];
         size_t length = 0;
 
         for (size_t i = 0; i < count; i++) {
@@ -74,9 +74,8 @@ void *pipeline_write(void *argument)
     struct pipeline *pipeline = stage->pipeline;
     struct worker *worker = stage->worker;
     struct queue *queue = &pipeline->write_queues[stage->index % pipeline->write_queue_count];
-    const unsigned writers =
-        (pipeline->writer_count + pipeline->write_queue_count - 1) / pipeline->write_queue_count;
-    void *connections[BATCH], *sent[BATCH + 1];
+    struct pool *pool = &pipeline->write_control.pools[stage->index % pipeline->write_queue_count];
+    void *connections[PIPELINE_WRITE_BATCH], *sent[PIPELINE_WRITE_BATCH + 1];
     struct turns turns = {0};
     bool open;
 
@@ -84,9 +83,12 @@ void *pipeline_write(void *argument)
     do {
         const bool blocking = atomic_load(&worker->settings->sendfile) == SENDFILE_BLOCKING;
         const bool going_on = turns.first != NULL;
-        const size_t count = queue_pop(queue, connections, blocking ? 1 : BATCH, writers, going_on ? 0 : -1,
-                                       &worker->counters->lock_waits);
+        size_t count;
 
+        if (!going_on)
+            pool_await_call(pool, stage->index / pipeline->write_queue_count);
+        count = queue_pop(queue, connections, blocking ? 1 : atomic_load(&pool->batch),
+                          atomic_load(&pool->active), going_on ? 0 : -1, &worker->counters->lock_waits);
         open = count > 0 || going_on;
         give_back(pipeline, sent, send_batch(stage, &turns, connections, count, sent),
                   &worker->counters->lock_waits);

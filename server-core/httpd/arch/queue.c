@@ -115,11 +115,25 @@ size_t queue_pop(struct queue *queue, void **items, size_t size, unsigned consum
         items[i] = queue->items[(queue->first + i) % queue->capacity];
     queue->first = (queue->first + count) % queue->capacity;
     queue->length -= count;
+    if (queue->length < queue->shortest)
+        queue->shortest = queue->length;
     queue->row->queue_length = queue->length;
     queue->row->queue_items += count;
     queue->row->queue_batches += count > 0;
     pthread_mutex_unlock(&queue->lock);
     return count;
+}
+
+struct queue_look queue_look(struct queue *queue, uint64_t *lock_waits)
+{
+    struct queue_look look;
+
+    lock(queue, lock_waits);
+    look = (struct queue_look){
+        .taken = queue->row->queue_items, .waiting = queue->shortest, .waiters = queue->sleepers};
+    queue->shortest = queue->length;
+    pthread_mutex_unlock(&queue->lock);
+    return look;
 }
 
 void queue_close(struct queue *queue)

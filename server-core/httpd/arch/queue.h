@@ -20,6 +20,7 @@ struct queue {
     pthread_mutex_t lock;
     pthread_cond_t filled;
     size_t capacity, first, length;
+    size_t shortest; /* that it has been since queue_look() */
     unsigned sleepers;
     bool closed;
     struct counters *row; /* whose queue_* fields tell of this queue; written under the lock only */
@@ -50,6 +51,17 @@ bool queue_push(struct queue *queue, void *const *items, size_t count, uint64_t 
  */
 size_t queue_pop(struct queue *queue, void **items, size_t size, unsigned consumers, int timeout_ms,
                  uint64_t *lock_waits);
+
+/* What a controller wants to know of a queue. */
+struct queue_look {
+    uint64_t taken;   /* items taken from it so far */
+    size_t waiting;   /* items that it has held all the time since the last look, at least */
+    unsigned waiters; /* consumers that wait for an item now */
+};
+
+/* Looks at it, and begins a new time between two looks. Adds 1 to *lock_waits if the lock was held by
+ * another. */
+struct queue_look queue_look(struct queue *queue, uint64_t *lock_waits);
 
 /* Wakes all who wait in queue_pop(), now and for ever. */
 void queue_close(struct queue *queue);

@@ -76,7 +76,7 @@ bool shared_symped_prepare(struct master *master, unsigned caches)
     for (unsigned i = 0; ok && i < caches; i++) {
         common->tables[i] = file_table_create_shared(
             config_text(config, KNOB_ROOT), (size_t)config_integer(config, KNOB_CACHE_ENTRIES) / caches + 1,
-            (enum cache_lock)config_integer(config, KNOB_CACHE_LOCK),
+            config_cache_bytes(config) / caches, (enum cache_lock)config_integer(config, KNOB_CACHE_LOCK),
             (master->layout.processes + caches - 1) / caches);
         ok = common->tables[i] != NULL;
     }
@@ -99,7 +99,6 @@ void shared_symped_join(struct worker *worker)
     const struct common *common = worker->common;
 
     worker->table = common->tables[worker->process % common->caches];
-    worker->table_holder = worker->process / common->caches;
     pool = common->pool;
     owner = worker->process;
 }
@@ -127,7 +126,10 @@ static int run(struct worker *worker)
 
 static bool check(const struct config *config)
 {
-    return shared_symped_check(config) & copies_check(config);
+    bool ok = shared_symped_check(config);
+
+    ok &= copies_check(config);
+    return ok;
 }
 
 static void lay_out(const struct config *config, struct layout *layout)

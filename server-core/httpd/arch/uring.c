@@ -11,8 +11,10 @@
  * kernel is asked, without waiting, whether more has come, and only then, or after some rounds (TUX has no
  * such bound), it is the accept queue's turn.
  *
- * A reply leaves with one operation, head and body together (uring_send.c). Received bytes land in buffers
- * that the kernel takes from a pool when they have come, so that an idle connection has none.
+ * A reply leaves with one operation, head and body together (uring_send.c). What would have to wait for a
+ * disk is done by threads of the kernel: sending what is not in memory, and looking up names that the kernel
+ * does not have in its cache (uring_names.c). Received bytes land in buffers that the kernel takes from a
+ * pool when they have come, so that an idle connection has none.
  *
  * `workers` processes do this side by side, each with a ring of its own, like those of symped.
  */
@@ -22,6 +24,7 @@
 #include "httpd/config/architecture.h"
 #include "httpd/connection/answer.h"
 #include "httpd/connection/sending.h"
+#include "httpd/connection/serving.h"
 #include "httpd/log.h"
 #include "httpd/process/master.h"
 
@@ -60,6 +63,7 @@ static void dispose(struct queues *queues, struct uring_connection *own)
             uring_cancel_receive(&queues->uring, own);
         if (own->sending)
             uring_cancel_send(&queues->uring, own);
+        uring_forget_opening(own);
         own->generation++;
     } else if (paused) {
         connection->protocol.more_comes = true; /* there may be more that has not been received */
@@ -76,7 +80,8 @@ static void dispose(struct queues *queues, struct uring_connection *own)
 static void received_end(struct queues *queues, struct connection *connection)
 {
     connection->peer_closed = true;
-    if (connection->state != SENDING) /* otherwise it may still want its reply */
+    if (connection->state != SENDING &&
+        connection->state != WAITING) /* or else it may still want its reply */
         connection_close(queues->worker, connection,
                          connection->state == LINGERING ? CLOSED_BY_SERVER : CLOSED_BY_CLIENT);
 }
@@ -92,8 +97,8 @@ static void receive_completed(struct queues *queues, const struct completion *co
         if (!(completion->flags & IORING_CQE_F_MORE))
             own->receiving = false;
         if (completion->result > 0 && connection->state != LINGERING)
-            connection_received(queues->worker, connection, uring_bytes(&queues->uring, completion->flags),
-                                (size_t)completion->result);
+            serving_received(queues->worker, connection, uring_bytes(&queues->uring, completion->flags),
+                             (size_t)completion->result);
         else if (completion->result == 0 || (completion->result < 0 && completion->result != -ENOBUFS &&
                                              completion->result != -ECANCELED))
             received_end(queues, connection);
@@ -111,10 +116,20 @@ static void send_completed(struct queues *queues, const struct completion *compl
     if (!own)
         return;
     connection = &own->connection;
-    connection_sent(queues->worker, connection,
-                    uring_send_outcome(queues->worker, connection, completion->result));
+    serving_sent(queues->worker, connection,
+                 uring_send_outcome(queues->worker, connection, completion->result));
     if (connection->peer_closed && connection->state == READING)
         connection_close(queues->worker, connection, CLOSED_BY_CLIENT);
+    dispose(queues, own);
+}
+
+static void open_completed(struct queues *queues, const struct completion *completion)
+{
+    struct uring_connection *own = uring_opened(opening_of(completion->user_data), completion->result);
+
+    if (!own)
+        return;
+    serving_resume(queues->worker, &own->connection);
     dispose(queues, own);
 }
 
@@ -162,6 +177,9 @@ static void work_through_queue(struct queues *queues)
         case OP_SEND:
             send_completed(queues, completion);
             break;
+        case OP_OPEN:
+            open_completed(queues, completion);
+            break;
         case OP_WAKE:
             woken(queues, completion);
             break;
@@ -203,10 +221,12 @@ static bool work_phase(struct queues *queues)
 /* Goes on with some of the replies that could, with about as many bytes as there are in a pass. */
 static void sending_phase(struct queues *queues)
 {
-    struct connection *connection;
+    struct turn *turn;
     off_t asked = 0;
 
-    while (asked < PASS_BYTES && (connection = turns_take(&queues->worker->turns)) != NULL) {
+    while (asked < PASS_BYTES && (turn = turns_take(&queues->worker->turns)) != NULL) {
+        struct connection *connection = connection_of_turn(turn);
+
         asked += connection->protocol.reply.end - connection->protocol.reply.offset;
         sending_continue(queues->worker, connection);
         dispose(queues, (struct uring_connection *)connection);
@@ -235,7 +255,8 @@ static void retire(void *user, struct timer *timer)
     struct queues *queues = user;
     struct connection *connection = connection_of_timer(timer);
 
-    if (connection->state == READING && protocol_kept_bytes(&connection->protocol) == 0) {
+    if (connection->state == READING && protocol_kept_bytes(&connection->protocol) == 0 &&
+        serving_may_retire(queues->worker, connection)) {
         connection_close(queues->worker, connection, CLOSED_BY_SERVER);
         dispose(queues, (struct uring_connection *)connection);
     }
@@ -262,6 +283,15 @@ static enum send_outcome send_by_ring(struct worker *worker, struct connection *
     return uring_send(&queues->uring, worker, connection);
 }
 
+static bool admit(struct worker *worker, struct connection *connection, const struct request *request,
+                  const char *input, size_t length)
+{
+    struct queues *queues = worker->own;
+
+    (void)length;
+    return !uring_look_up(&queues->uring, worker, connection, request, input);
+}
+
 static bool open_connection(struct worker *worker, struct connection *connection)
 {
     struct queues *queues = worker->own;
@@ -286,9 +316,11 @@ static void close_connection(struct worker *worker, int fd)
 static const struct driver driver = {
     .connection_bytes = sizeof(struct uring_connection),
     .fresh_bytes = offsetof(struct uring_connection, generation),
+    .never_waits = true,
     .open = open_connection,
     .watch = watch,
     .close = close_connection,
+    .admit = admit,
     .send = send_by_ring,
 };
 
@@ -342,9 +374,14 @@ static int serve(struct queues *queues)
         accept_queue_update(&queues->accept_queue);
         if (!turn(queues, wait_ms(queues)))
             return EXIT_RUNTIME;
-        accept_queue_serve(&queues->accept_queue, queues->work_count, retire, queues);
+        accept_queue_serve(&queues->accept_queue, queues->work_count);
         if (!work_phase(queues))
             return EXIT_RUNTIME;
+        if (accept_queue_wants_places(&queues->accept_queue)) {
+            if (!turn(queues, 0) || !work_phase(queues))
+                return EXIT_RUNTIME;
+            accept_queue_make_places(&queues->accept_queue, retire, queues);
+        }
         sending_phase(queues);
         timers_expire(&worker->timers, worker->now_ns, expired, queues);
         if (worker->closing_idle && !retired) {

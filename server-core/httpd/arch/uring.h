@@ -22,13 +22,16 @@
 #define URING_BUFFER_BYTES 2048 /* most requests are shorter; a longer one takes several */
 
 /* What a completion is about; in the lowest bits of user_data. */
-enum operation { OP_IGNORED, OP_ACCEPT, OP_RECEIVE, OP_SEND, OP_WAKE };
+enum operation { OP_IGNORED, OP_ACCEPT, OP_RECEIVE, OP_SEND, OP_WAKE, OP_OPEN };
 
+struct opening;
 struct sending;
 
 struct uring_connection {
     struct connection connection;
     struct sending *sending; /* what the kernel is sending for it */
+    struct opening *opening; /* the name that it is looking up for it */
+    uint8_t asked;           /* names that the request needs (file_cache_would_wait()) */
     bool receiving;          /* the kernel receives for it until that is cancelled */
     bool pausing;            /* that has been cancelled, for too much is pending already */
     uint16_t generation;     /* how often the structure has been used; stays when it is used again */
@@ -44,6 +47,13 @@ struct sending {
     struct sending *next_free;
 };
 
+/* A name that a thread of the kernel is looking up. */
+struct opening {
+    struct uring_connection *own; /* NULL: it has ended */
+    struct opening *next, **link; /* of those under way, and what leads to this one */
+    char path[];
+};
+
 /* A completion, copied out of the ring. */
 struct completion {
     uint64_t user_data;
@@ -56,6 +66,7 @@ struct uring {
     struct io_uring_buf_ring *buffers; /* the ring of free ones */
     char *bytes;                       /* of all buffers */
     struct sending *free_sendings;
+    struct opening *openings;
     int *unclosed; /* sockets for whose closing there was no room */
     size_t unclosed_count, unclosed_capacity;
 };
@@ -90,9 +101,15 @@ void accept_queue_update(struct accept_queue *queue);
 void accept_queue_completed(struct accept_queue *queue, const struct completion *completion);
 
 /* The accept phase: opens up to accept_limit of the connections that wait, while `work_count` items are in
- * the work queue. When all places are taken idle connections give way, by `retire`, which gets `user`. */
-void accept_queue_serve(struct accept_queue *queue, unsigned work_count,
-                        void (*retire)(void *user, struct timer *timer), void *user);
+ * the work queue. */
+void accept_queue_serve(struct accept_queue *queue, unsigned work_count);
+
+/* Says whether all places are taken, somebody waits and idle connections may have to give way; and has them
+ * do so, by `retire`, which gets `user`. What has come is to be worked on in between: who looks idle may have
+ * asked. */
+bool accept_queue_wants_places(const struct accept_queue *queue);
+void accept_queue_make_places(struct accept_queue *queue, void (*retire)(void *user, struct timer *timer),
+                              void *user);
 
 /* Says whether the queue is empty and the kernel accepts for it no more. */
 bool accept_queue_is_over(const struct accept_queue *queue);
@@ -145,6 +162,18 @@ enum send_outcome uring_send_outcome(struct worker *worker, struct connection *c
 /* Ends a sending: gives text and file back to its connection, if that has not ended, and returns it. */
 struct uring_connection *uring_sent(struct uring *uring, struct sending *sending);
 
+/* Has a thread of the kernel look up the first name that serving a request (whose head begins at `data`)
+ * would have to wait for, and suspends the connection. Returns false if there is none, or the kernel takes no
+ * more. For the driver. */
+bool uring_look_up(struct uring *uring, struct worker *worker, struct connection *connection,
+                   const struct request *request, const char *data);
+
+/* Ends that, with what has been opened, and returns the connection, if that has not ended. */
+struct uring_connection *uring_opened(struct opening *opening, int result);
+
+/* Forgets for whom a name is being looked up. */
+void uring_forget_opening(struct uring_connection *own);
+
 /* The bytes of a receive completion, and giving their buffer back. */
 const char *uring_bytes(const struct uring *uring, uint32_t flags);
 void uring_recycle(struct uring *uring, uint32_t flags);
@@ -162,6 +191,11 @@ static inline unsigned listener_of(uint64_t user_data)
 static inline struct sending *sending_of(uint64_t user_data)
 {
     return (struct sending *)(uintptr_t)(user_data & ~UINT64_C(7));
+}
+
+static inline struct opening *opening_of(uint64_t user_data)
+{
+    return (struct opening *)(uintptr_t)(user_data & ~UINT64_C(7));
 }
 
 /* User addresses have 47 bits, so the generation fits above. Returns NULL if that connection has ended. */

@@ -120,22 +120,25 @@ static bool may_open(const struct accept_queue *queue)
     return queue->length > 0 && !worker->closing_idle && !is_full(worker);
 }
 
-/* Has idle connections give way to those that have been accepted. */
-static void make_places(struct accept_queue *queue, void (*retire)(void *user, struct timer *timer),
-                        void *user)
+bool accept_queue_wants_places(const struct accept_queue *queue)
+{
+    return queue->length > 0 && !queue->worker->closing_idle && is_full(queue->worker) &&
+           queue->worker->now_ns >= queue->recycling.again_ns;
+}
+
+void accept_queue_make_places(struct accept_queue *queue, void (*retire)(void *user, struct timer *timer),
+                              void *user)
 {
     struct worker *worker = queue->worker;
     struct connection *connection;
 
-    while (queue->length > 0 && !worker->closing_idle &&
-           (int64_t)(worker->counters->connections_open + queue->length) > worker->max_connections &&
+    while ((int64_t)(worker->counters->connections_open + queue->length) > worker->max_connections &&
            (connection = recycle_choose(worker, NULL, NULL)) != NULL)
         retire(user, &connection->timer);
     recycling_look(&queue->recycling, worker);
 }
 
-void accept_queue_serve(struct accept_queue *queue, unsigned work_count,
-                        void (*retire)(void *user, struct timer *timer), void *user)
+void accept_queue_serve(struct accept_queue *queue, unsigned work_count)
 {
     struct worker *worker = queue->worker;
     int64_t limit = worker->accept_limit;
@@ -143,8 +146,6 @@ void accept_queue_serve(struct accept_queue *queue, unsigned work_count,
 
     if (limit == KNOB_AUTO) /* the queue is ours and grows as it must */
         limit = accept_policy_balance((uint32_t)queue->length, UINT32_MAX, work_count);
-    if (queue->length > 0 && is_full(worker) && worker->now_ns >= queue->recycling.again_ns)
-        make_places(queue, retire, user);
     if (!may_open(queue))
         return;
     worker->counters->accept_phases++;

@@ -71,6 +71,7 @@ const char *uring_open(struct uring *uring)
                  result == -EPERM ? " (see kernel.io_uring_disabled)" : "");
         return sentence;
     }
+    io_uring_register_ring_fd(&uring->ring); /* saves looking it up with every call; before 5.18 it is not */
     result = provide_buffers(uring);
     if (result == 0)
         return NULL;
@@ -106,6 +107,12 @@ void uring_close(struct uring *uring)
         uring->free_sendings = sending->next_free;
         free(sending);
     }
+    while (uring->openings) {
+        struct opening *opening = uring->openings;
+
+        uring->openings = opening->next;
+        free(opening);
+    }
 }
 
 /* Receives one byte from a pair of sockets as connections will be received from. */
@@ -120,8 +127,9 @@ static bool can_receive(struct uring *uring, struct uring_connection *own, int p
 
 const char *uring_unavailable(void)
 {
-    static const int needed[] = {IORING_OP_ACCEPT, IORING_OP_RECV,     IORING_OP_SENDMSG,
-                                 IORING_OP_CLOSE,  IORING_OP_POLL_ADD, IORING_OP_ASYNC_CANCEL};
+    static const int needed[] = {IORING_OP_ACCEPT,       IORING_OP_RECV,   IORING_OP_SEND,
+                                 IORING_OP_SENDMSG,      IORING_OP_CLOSE,  IORING_OP_POLL_ADD,
+                                 IORING_OP_ASYNC_CANCEL, IORING_OP_OPENAT2};
     struct uring uring = {0};
     const char *missing = uring_open(&uring);
     struct io_uring_probe *probe;

@@ -26,7 +26,7 @@ static bool is_long_enough(const struct connection *connection)
 
 /*
  * Says whether what is sent next must be fetched from a disk. Of a file that is not very large that is asked
- * once a second at most, and of all of it: asking takes a system call for each page.
+ * once a second at most, and of all of it: an answer costs two system calls.
  */
 static bool is_cold(const struct worker *worker, const struct connection *connection)
 {
@@ -46,7 +46,7 @@ static struct sending *allocate_sending(struct uring *uring)
     struct sending *sending = uring->free_sendings;
 
     if (!sending)
-        return malloc(sizeof(*sending));
+        return calloc(1, sizeof(*sending));
     uring->free_sendings = sending->next_free;
     return sending;
 }
@@ -70,11 +70,9 @@ static bool ask(struct uring *uring, struct uring_connection *own, const char *c
         uring->free_sendings = sending;
         return false;
     }
-    *sending = (struct sending){
-        .own = own,
-        .file = connection->delivery.file,
-        .text = reply->text,
-    };
+    sending->own = own;
+    sending->file = connection->delivery.file;
+    sending->text = reply->text;
     if (reply->text_sent < reply->text_length)
         sending->pieces[pieces++] = (struct iovec){
             .iov_base = (char *)(uintptr_t)(reply->text + reply->text_sent),
@@ -89,9 +87,14 @@ static bool ask(struct uring *uring, struct uring_connection *own, const char *c
         };
     }
     connection->delivery.begun = true;
-    sending->message.msg_iov = sending->pieces;
-    sending->message.msg_iovlen = pieces;
-    io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);
+    if (pieces == 1) { /* which needs no message to be copied and checked */
+        io_uring_prep_send(submission, connection->fd, sending->pieces->iov_base, sending->pieces->iov_len,
+                           MSG_NOSIGNAL);
+    } else {
+        sending->message.msg_iov = sending->pieces;
+        sending->message.msg_iovlen = pieces;
+        io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);
+    }
     if (cold)
         submission->flags |= IOSQE_ASYNC;
     connection->delivery.file = NULL;

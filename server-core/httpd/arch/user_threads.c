@@ -5,8 +5,9 @@
 
 #include "httpd/cache/file_cache.h"
 #include "httpd/cache/file_open.h"
+#include "httpd/connection/answer.h"
 #include "httpd/connection/sending.h"
-#include "httpd/http/request.h"
+#include "httpd/connection/serving.h"
 #include "httpd/log.h"
 
 #include <stdlib.h>
@@ -50,19 +51,16 @@ static bool admit(struct worker *worker, struct connection *connection, const st
 {
     struct user_connection *own = (struct user_connection *)connection;
     struct user_thread *thread = own->thread;
-    const bool opened_now = own->opened;
-    char path[HOST_KEY_MAX], wanted[FILE_CACHE_PATH_MAX];
+    char wanted[FILE_CACHE_PATH_MAX];
 
     (void)length;
-    own->opened = false;
-    if (opened_now || hosts_key(&worker->config->hosts, request, input, path) < 0 ||
-        !file_cache_would_wait(worker->cache, path, wanted))
-        return true;
-    thread->wanted = strdup(file_cache_locate(worker->cache, wanted, &thread->root));
-    if (!thread->wanted)
-        return true;
-    connection_suspend(worker, connection);
-    return false;
+    if (answer_would_wait(worker, connection, request, input, &own->asked, wanted) &&
+        (thread->wanted = strdup(file_cache_locate(worker->cache, wanted, &thread->root))) != NULL) {
+        connection_suspend(worker, connection);
+        return false;
+    }
+    own->asked = 0;
+    return true;
 }
 
 void user_thread_open(const struct user_thread *thread)
@@ -82,26 +80,18 @@ static bool waits_for_event(enum send_outcome outcome)
     return outcome == SEND_BLOCKED || outcome == SEND_PAUSED;
 }
 
-/* Does what may wait for a disk until nothing is left to do, it is others' turn or the connection has ended.
- */
-static void go_on(struct user_thread *thread)
+/* Sleeps until something is delivered, and returns it. */
+static uint32_t await(struct user_thread *thread)
 {
-    struct worker *worker = thread->scheduler->worker;
-    struct connection *connection = &thread->own->connection;
-    enum send_outcome outcome = SEND_COMPLETE;
+    uint32_t delivered;
 
-    while (connection->state == WAITING || (connection->state == SENDING && !waits_for_event(outcome))) {
-        if (connection->state == SENDING) {
-            outcome = thread->scheduler->send(thread);
-            connection_sent(worker, connection, outcome);
-        } else {
-            thread->scheduler->open(thread);
-            free(thread->wanted);
-            thread->wanted = NULL;
-            thread->own->opened = true;
-            connection_resume(worker, connection);
-        }
+    while (thread->delivered == 0) {
+        thread->waiting = true;
+        user_thread_sleep(thread);
     }
+    delivered = thread->delivered;
+    thread->delivered = 0;
+    return delivered;
 }
 
 /* The timeout has expired, unless it has been set again meanwhile. */
@@ -112,45 +102,71 @@ static void expire(struct worker *worker, struct connection *connection)
     if (connection->state == SENDING)
         connection_close(worker, connection, CLOSED_BY_TIMEOUT);
     else
-        connection_expired(worker, &connection->timer);
+        serving_expired(worker, &connection->timer);
 }
 
-/* Acts on what was delivered. */
-static void act(struct user_thread *thread, uint32_t delivered)
+/* Waits until something has come, and reads it: requests, or what is not wanted any more. */
+static void read_requests(struct user_thread *thread)
 {
     struct worker *worker = thread->scheduler->worker;
     struct connection *connection = &thread->own->connection;
+    const uint32_t delivered = await(thread);
     const uint32_t events = delivered & (EVENT_READABLE | EVENT_WRITABLE | EVENT_PEER_CLOSED);
-    const bool was_sending = connection->state == SENDING;
 
-    if (events && was_sending) {
-        connection->readable |= (events & (EVENT_READABLE | EVENT_PEER_CLOSED)) != 0;
-        connection->peer_closed |= (events & EVENT_PEER_CLOSED) != 0;
-        if (events & (EVENT_WRITABLE | EVENT_PEER_CLOSED)) /* as in connection_run() */
-            go_on(thread);
-    } else if (events) {
-        connection_run(worker, connection, events);
-    }
+    if (events)
+        serving_run(worker, connection, events);
     if (delivered & DELIVER_EXPIRED && connection->state != CLOSED)
         expire(worker, connection);
     if (delivered & DELIVER_RETIRE && connection->state == READING)
-        connection_retire(worker, &connection->timer);
-    if (!was_sending)
-        go_on(thread);
+        serving_retire(worker, &connection->timer);
 }
 
+/* Fetches the name of a file that the request needs. */
+static void open_file(struct user_thread *thread)
+{
+    thread->scheduler->open(thread);
+    free(thread->wanted);
+    thread->wanted = NULL;
+    serving_resume(thread->scheduler->worker, &thread->own->connection);
+}
+
+/* Waits until the reply under way may go on. Returns false when that is not yet so, or its time was over. */
+static bool await_turn(struct user_thread *thread)
+{
+    struct connection *connection = &thread->own->connection;
+    const uint32_t delivered = await(thread);
+
+    connection->readable |= (delivered & (EVENT_READABLE | EVENT_PEER_CLOSED)) != 0;
+    connection->peer_closed |= (delivered & EVENT_PEER_CLOSED) != 0;
+    if (delivered & DELIVER_EXPIRED)
+        expire(thread->scheduler->worker, connection);
+    return delivered & (EVENT_WRITABLE | EVENT_PEER_CLOSED); /* as in serving_run() */
+}
+
+/* Sends the reply, as far as that goes without an event, and waits for the event if there is more. */
+static void send_reply(struct user_thread *thread)
+{
+    struct connection *connection = &thread->own->connection;
+    const enum send_outcome outcome = thread->scheduler->send(thread);
+
+    serving_sent(thread->scheduler->worker, connection, outcome);
+    while (connection->state == SENDING && waits_for_event(outcome) && !await_turn(thread))
+        continue;
+}
+
+/* Serves a connection from its first request to its end. */
 static void serve(struct user_thread *thread)
 {
-    while (thread->own->connection.state != CLOSED) {
-        uint32_t delivered;
+    const struct connection *connection = &thread->own->connection;
 
-        while (thread->delivered == 0) {
-            thread->waiting = true;
-            user_thread_sleep(thread);
+    while (connection->state != CLOSED) {
+        read_requests(thread);
+        while (connection->state == WAITING || connection->state == SENDING) {
+            if (connection->state == WAITING)
+                open_file(thread);
+            else
+                send_reply(thread);
         }
-        delivered = thread->delivered;
-        thread->delivered = 0;
-        act(thread, delivered);
     }
 }
 
@@ -206,7 +222,8 @@ static struct user_thread *assign(struct user_scheduler *scheduler, struct user_
 }
 
 /* Goes on with a reply for a thread that waits until the socket takes more. Returns false if the thread has
- * to be woken, for the reply is out or has failed. */
+ * to be woken: the reply is out or has failed, or what comes next is not in memory, for which the scheduler
+ * must not wait. */
 static bool continue_for(struct user_thread *thread, uint32_t delivered)
 {
     struct worker *worker = thread->scheduler->worker;
@@ -215,10 +232,10 @@ static bool continue_for(struct user_thread *thread, uint32_t delivered)
 
     if (delivered != EVENT_WRITABLE || !thread->waiting || thread->delivered || connection->state != SENDING)
         return false;
-    outcome = sending_pass(connection, NULL, worker->counters);
+    outcome = sending_pass_resident(connection, worker->counters);
     if (!waits_for_event(outcome))
         return false; /* the thread will find the same */
-    connection_sent(worker, connection, outcome);
+    serving_sent(worker, connection, outcome);
     return true;
 }
 
@@ -247,6 +264,7 @@ static void deliver(struct worker *worker, struct connection *connection, uint32
 const struct driver user_threads_driver = {
     .connection_bytes = sizeof(struct user_connection),
     .fresh_bytes = sizeof(struct user_connection),
+    .never_waits = true,
     .admit = admit,
     .send = sending_leave_to_others, /* to the connection's thread, when it has left the connection's code */
     .deliver = deliver,

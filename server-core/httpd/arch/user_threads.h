@@ -3,9 +3,11 @@
  *
  * DESIGN. The event loop is the scheduler. What it has to say about a connection (an event, an expired
  * timeout, the end of the server) is delivered to the connection's thread: the scheduler switches to it, and
- * the thread runs until it has to wait, which it does by switching back. A thread serves a connection from
- * its first request to its end and then the next one; threads are made as connections need them, and a few
- * are kept for the next ones: what a stack has once touched stays in memory as long as the stack.
+ * the thread runs until it has to wait, which it does by switching back. Its code is straight: it reads
+ * requests, has the file opened, sends the reply, and waits in each place until it can go on. A thread serves
+ * a connection from its first request to its end and then the next one; threads are made as connections need
+ * them, and a few are kept for the next ones: what a stack has once touched stays in memory as long as the
+ * stack.
  *
  * What may wait for a disk, opening a file that the kernel does not have in its cache of names and sending,
  * is done by `open` and `send`, which may put the thread to sleep and have others run meanwhile: there the
@@ -27,7 +29,7 @@ struct user_scheduler;
 struct user_connection {
     struct connection connection;
     struct user_thread *thread; /* NULL: it has none yet */
-    bool opened;                /* the file that its request waited for */
+    uint8_t asked;              /* names that its request needs (file_cache_would_wait()) */
 };
 
 #define USER_THREAD_MAPPINGS 2 /* of memory: a stack and its guard page (arch/fibre.c) */

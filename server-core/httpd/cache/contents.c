@@ -29,7 +29,7 @@ struct contents {
     struct version version;
     atomic_uint references; /* one of the cache if it is listed, one of each reply */
     char *bytes;            /* NULL: not loaded */
-    bool refused;           /* there was no room when they were to be loaded */
+    bool refused;           /* they could not be loaded */
     struct contents *chain; /* of its bucket */
 };
 
@@ -199,6 +199,11 @@ static void list(struct contents *contents, struct counters *counters)
     pthread_mutex_unlock(&cache->lock);
 }
 
+bool contents_are_loaded(const struct contents *contents)
+{
+    return contents->bytes != NULL;
+}
+
 const char *contents_load(struct contents *contents, int fd, struct counters *counters)
 {
     const uint64_t size = contents->version.size;
@@ -213,9 +218,10 @@ const char *contents_load(struct contents *contents, int fd, struct counters *co
         free(contents->bytes);
         contents->bytes = NULL;
     }
-    if (contents->bytes)
-        list(contents, counters);
-    else
+    contents->refused = !contents->bytes;
+    if (contents->refused)
         atomic_fetch_sub(&contents->cache->used, size);
+    else
+        list(contents, counters);
     return contents->bytes;
 }

@@ -36,6 +36,9 @@ struct contents *contents_get(struct contents_cache *cache, const struct cached_
  * had: the file has become shorter, or there is no room. Only who has the reference may call it. */
 const char *contents_load(struct contents *contents, int fd, struct counters *counters);
 
+/* Says whether the bytes are there, so that nothing will be read. */
+bool contents_are_loaded(const struct contents *contents);
+
 /* Gives a reference back. */
 void contents_release(struct contents *contents);
 

@@ -4,6 +4,7 @@
 #include "httpd/cache/file_cache.h"
 
 #include "httpd/cache/file_open.h"
+#include "httpd/cache/residency.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #define INDEX_NAME "index.html"
+#define SETTLED_S  2 /* so long ago a file must have changed for its contents to be kept */
 
 struct file_cache {
     struct file_table *table;
@@ -36,10 +38,11 @@ struct file_cache *file_cache_join(struct file_table *table, unsigned holder, co
     return cache;
 }
 
-struct file_cache *file_cache_create(const char *root, size_t capacity, const struct hosts *hosts,
-                                     const struct presentation *presentation, struct counters *counters)
+struct file_cache *file_cache_create(const char *root, size_t capacity, uint64_t contents_bytes,
+                                     const struct hosts *hosts, const struct presentation *presentation,
+                                     struct counters *counters)
 {
-    struct file_table *table = file_table_create(root, capacity);
+    struct file_table *table = file_table_create(root, capacity, contents_bytes);
     struct file_cache *cache = table ? file_cache_join(table, 0, hosts, presentation, counters) : NULL;
 
     if (cache)
@@ -74,15 +77,22 @@ static bool same_file(const struct cached_file *file, const struct stat *status)
            file->changed.tv_sec == status->st_ctim.tv_sec && file->changed.tv_nsec == status->st_ctim.tv_nsec;
 }
 
+/* Says whether files may lie compressed beside the one at `path`: a compressed one is compressed once. */
+static bool may_have_codings(const struct file_cache *cache, const char *path)
+{
+    return cache->presentation->precompressed && !coding_has_suffix(path);
+}
+
 /* Returns in which codings the file at `path` lies compressed beside it, if such are wanted. One that was
  * made before the file last changed is of another version, and does not count. */
 static unsigned find_codings(const struct file_cache *cache, const char *path, const struct stat *plain)
 {
     int root = file_table_root(cache->table);
+    const enum coding end = may_have_codings(cache, path) ? CODING_COUNT : 0;
     unsigned codings = 0;
 
     path = hosts_locate(cache->hosts, path, &root);
-    for (enum coding coding = 0; cache->presentation->precompressed && coding < CODING_COUNT; coding++) {
+    for (enum coding coding = 0; coding < end; coding++) {
         char beside[FILE_CACHE_PATH_MAX];
         struct stat status;
 
@@ -94,6 +104,20 @@ static unsigned find_codings(const struct file_cache *cache, const char *path, c
     return codings;
 }
 
+/*
+ * Reads the contents of a small file into its entry, if they are in memory: whoever serves does not wait for
+ * a disk here. Contents that are kept do not change with the file, and a further change in the same tick of
+ * the clock could not be told by its times. So those of a file that has changed just now are not kept.
+ */
+static void read_contents(struct cached_file *file, time_t now)
+{
+    const off_t size = (off_t)file->size;
+
+    if (now - file->changed.tv_sec >= SETTLED_S && file_table_wants_contents(file))
+        file_table_contents_read(file, residency_check(file->fd, 0, size) &&
+                                           pread(file->fd, file->contents, file->size, 0) == size);
+}
+
 /* Says whether the file that the entry holds is still the one at its path and unchanged. A path that now
  * leads outside the root is found by the opening that follows; here nothing is opened. */
 static bool still_current(struct file_cache *cache, struct cached_file *file, time_t now)
@@ -102,10 +126,14 @@ static bool still_current(struct file_cache *cache, struct cached_file *file, ti
     const char *path = hosts_locate(cache->hosts, file->path, &root);
     struct stat status;
 
-    if (atomic_exchange_explicit(&file->checked, now, memory_order_relaxed) == now)
+    if (atomic_load_explicit(&file->checked, memory_order_relaxed) == now ||
+        atomic_exchange_explicit(&file->checked, now, memory_order_relaxed) == now)
         return true;
-    return fstatat(root, path, &status, 0) == 0 && same_file(file, &status) &&
-           find_codings(cache, file->path, &status) == file->codings;
+    if (fstatat(root, path, &status, 0) != 0 || !same_file(file, &status) ||
+        find_codings(cache, file->path, &status) != file->codings)
+        return false;
+    read_contents(file, now);
+    return true;
 }
 
 static enum http_status status_of_errno(int error)
@@ -190,8 +218,10 @@ static enum http_status load(struct file_cache *cache, const char *path, time_t 
         failure = HTTP_FORBIDDEN;
     else if ((*file = insert(cache, path, fd, &status, now)) == NULL)
         failure = HTTP_SERVICE_UNAVAILABLE;
-    else
+    else {
+        read_contents(*file, now);
         return HTTP_OK;
+    }
     close(fd);
     return failure;
 }
@@ -226,19 +256,40 @@ const char *file_cache_locate(const struct file_cache *cache, const char *wanted
     return hosts_locate(cache->hosts, wanted, root);
 }
 
-bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX])
+bool file_cache_would_wait(struct file_cache *cache, const char *path, const struct http_date *date,
+                           uint8_t *asked, char wanted[FILE_CACHE_PATH_MAX], struct cached_file **file)
 {
-    struct cached_file *file;
-    const char *name;
-    int root;
+    struct cached_file *known;
+    unsigned names;
+    size_t length;
 
     complete_path(path, wanted);
-    name = file_cache_locate(cache, wanted, &root);
-    file = file_table_find(cache->table, &cache->user, wanted);
-    if (!file)
-        return file_open_would_wait(root, name);
-    file_cache_release(file);
-    return false; /* an open file keeps the names that lead to it in the kernel's cache */
+    known = file_table_find(cache->table, &cache->user, wanted);
+    if (known && atomic_load_explicit(&known->checked, memory_order_relaxed) == date->second) {
+        cache->user.counters->cache_hits++;
+        *file = known;
+        *asked = 0;
+        return false;
+    }
+    if (known && *asked == 0)
+        *asked = 1; /* an open file keeps the names that lead to it in the kernel's cache */
+    if (known)
+        file_cache_release(known);
+    names = may_have_codings(cache, wanted) ? 1 + CODING_COUNT : 1;
+    length = strlen(wanted);
+    while (*asked < names) {
+        const char *name;
+        int root;
+
+        if (*asked > 0)
+            strcpy(wanted + length, CODINGS[*asked - 1].suffix);
+        name = file_cache_locate(cache, wanted, &root);
+        ++*asked;
+        if (file_open_would_wait(root, name))
+            return true;
+    }
+    *asked = 0;
+    return false;
 }
 
 enum http_status file_cache_get(struct file_cache *cache, const char *path, const struct http_date *date,

@@ -1,6 +1,6 @@
 /*
- * The cache of a worker: path -> open descriptor and finished reply head. It holds no file data; those are in
- * the kernel's page cache, from where sendfile(2) sends them.
+ * The cache of a worker: path -> open descriptor and finished reply head, and the contents of small files.
+ * Those of others are in the kernel's page cache, from where sendfile(2) sends them.
  *
  * DESIGN. The entries are in a table (file_table.h) of the worker's own, or in one that it shares with
  * others. An entry that is evicted or replaced while a reply is being sent lives on until that reply ends, so
@@ -23,12 +23,12 @@
 
 struct file_cache;
 
-/* Opens the cache of files below directory `root`, and those of the hosts, for up to `capacity` entries, with
- * heads as `presentation` wants them; hits, misses and evictions are counted in `counters`. Returns NULL with
- * errno set on failure.
- */
-struct file_cache *file_cache_create(const char *root, size_t capacity, const struct hosts *hosts,
-                                     const struct presentation *presentation, struct counters *counters);
+/* Opens the cache of files below directory `root`, and those of the hosts, for up to `capacity` entries and
+ * `contents_bytes` of contents, with heads as `presentation` wants them; hits, misses and evictions are
+ * counted in `counters`. Returns NULL with errno set on failure. */
+struct file_cache *file_cache_create(const char *root, size_t capacity, uint64_t contents_bytes,
+                                     const struct hosts *hosts, const struct presentation *presentation,
+                                     struct counters *counters);
 
 /* The same over a table that others use too, as user `holder`. */
 struct file_cache *file_cache_join(struct file_table *table, unsigned holder, const struct hosts *hosts,
@@ -45,9 +45,15 @@ void file_cache_destroy(struct file_cache *cache);
 enum http_status file_cache_get(struct file_cache *cache, const char *path, const struct http_date *date,
                                 struct cached_file **file);
 
-/* Says whether looking up a path or a key would have to wait for a disk, and writes that of the file which it
- * stands for into `wanted`. Files that lie compressed beside it are not looked at. */
-bool file_cache_would_wait(struct file_cache *cache, const char *path, char wanted[FILE_CACHE_PATH_MAX]);
+/*
+ * Says whether looking up a path or a key would have to wait for a disk, and writes into `wanted` for which
+ * name: that of the file it stands for, or of one that lies compressed beside it. `*asked` counts the names
+ * that have been asked about, from 0 on; who has had a name fetched asks again and is told of the next. It is
+ * 0 again when there is nothing to wait for. A file that can be had without asking the file system is found
+ * already: then *file becomes a reference, as of file_cache_get().
+ */
+bool file_cache_would_wait(struct file_cache *cache, const char *path, const struct http_date *date,
+                           uint8_t *asked, char wanted[FILE_CACHE_PATH_MAX], struct cached_file **file);
 
 /* Returns the path to open for what file_cache_would_wait() has written, and the descriptor (O_PATH) of the
  * directory below which that is done. */

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -17,6 +16,11 @@
 #define OPEN_FLAGS       (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 #define COMPONENT_MAX    255 /* NAME_MAX of Linux */
 #define RACE_RETRIES_MAX 8   /* openat2 returns EAGAIN when a rename interfered with its check */
+
+const struct open_how file_open_how = {
+    .flags = OPEN_FLAGS,
+    .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
+};
 
 int file_open_walking(int root, const char *path)
 {
@@ -65,13 +69,10 @@ int file_open_walking(int root, const char *path)
 int file_open_beneath(int root, const char *path)
 {
     static atomic_bool unavailable;
-    const struct open_how how = {
-        .flags = OPEN_FLAGS,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
-    };
 
     for (int i = 0; !unavailable && i < RACE_RETRIES_MAX; i++) {
-        const int fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
+        const int fd =
+            (int)syscall(SYS_openat2, root, *path ? path : ".", &file_open_how, sizeof(file_open_how));
 
         if (fd >= 0 || (errno != ENOSYS && errno != EPERM && errno != EAGAIN))
             return fd;
@@ -83,12 +84,11 @@ int file_open_beneath(int root, const char *path)
 
 bool file_open_would_wait(int root, const char *path)
 {
-    const struct open_how how = {
-        .flags = OPEN_FLAGS,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_CACHED,
-    };
-    const int fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
+    struct open_how how = file_open_how;
+    int fd;
 
+    how.resolve |= RESOLVE_CACHED;
+    fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
     if (fd < 0)
         return errno == EAGAIN || errno == EINVAL || errno == ENOSYS || errno == EPERM;
     close(fd);

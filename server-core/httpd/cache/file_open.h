@@ -4,7 +4,11 @@
 #ifndef TRIMTAB_HTTPD_CACHE_FILE_OPEN_H
 #define TRIMTAB_HTTPD_CACHE_FILE_OPEN_H
 
+#include <linux/openat2.h>
 #include <stdbool.h>
+
+/* How file_open_beneath() opens, for who has it done. */
+extern const struct open_how file_open_how;
 
 /*
  * Opens `path` (relative, "" is the directory itself) for reading. Symbolic links are followed as long as

@@ -7,6 +7,7 @@
 #include "httpd/cache/file_table.h"
 
 #include "httpd/cache/block_pool.h"
+#include "httpd/cache/file_close.h"
 #include "httpd/cache/hash.h"
 #include "httpd/cache/table_lock.h"
 #include "httpd/counters/scoreboard.h"
@@ -19,15 +20,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What is reserved for each entry: far more than an average path and head take. */
+/* What is reserved for each entry, besides contents: far more than an average path and head take. */
 #define POOL_BYTES_PER_ENTRY 2048
 #define POOL_BYTES_MIN (4096 * (size_t)(sizeof(struct cached_file) + PATH_BYTES_MAX + RESPONSE_HEAD_MAX))
+
+#define CONTENTS_UNIT ((size_t)1024) /* room is given in, so that few sizes of blocks are needed */
 
 struct file_table {
     int root;
     size_t capacity, count;
-    struct lru order; /* of use */
-    uint32_t mask;    /* number of buckets - 1 */
+    uint64_t contents_capacity;     /* bytes */
+    _Atomic uint64_t contents_room; /* that entries have */
+    struct lru order;               /* of use */
+    uint32_t mask;                  /* number of buckets - 1 */
     struct cached_file **buckets;
 
     /* Of a shared table; NULL in a private one. */
@@ -36,11 +41,6 @@ struct file_table {
     _Atomic(struct cached_file *) unused; /* to be freed */
     size_t mapped;                        /* bytes */
 };
-
-static size_t whole_lines(size_t bytes)
-{
-    return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
-}
 
 static uint32_t bucket_count(size_t capacity)
 {
@@ -51,15 +51,16 @@ static uint32_t bucket_count(size_t capacity)
     return buckets;
 }
 
-static bool open_root(struct file_table *table, const char *root, size_t capacity)
+static bool open_root(struct file_table *table, const char *root, size_t capacity, uint64_t contents_bytes)
 {
     table->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     table->capacity = capacity;
+    table->contents_capacity = contents_bytes;
     table->mask = bucket_count(capacity) - 1;
     return table->root >= 0;
 }
 
-struct file_table *file_table_create(const char *root, size_t capacity)
+struct file_table *file_table_create(const char *root, size_t capacity, uint64_t contents_bytes)
 {
     struct file_table *table =
         calloc(1, whole_lines(sizeof(*table)) + bucket_count(capacity) * sizeof(*table->buckets));
@@ -67,15 +68,15 @@ struct file_table *file_table_create(const char *root, size_t capacity)
     if (!table)
         return NULL;
     table->buckets = (struct cached_file **)((char *)table + whole_lines(sizeof(*table)));
-    if (!open_root(table, root, capacity)) {
+    if (!open_root(table, root, capacity, contents_bytes)) {
         free(table);
         return NULL;
     }
     return table;
 }
 
-struct file_table *file_table_create_shared(const char *root, size_t capacity, enum cache_lock lock,
-                                            unsigned holders)
+struct file_table *file_table_create_shared(const char *root, size_t capacity, uint64_t contents_bytes,
+                                            enum cache_lock lock, unsigned holders)
 {
     const size_t lock_at = whole_lines(sizeof(struct file_table));
     const size_t buckets_at = lock_at + whole_lines(table_lock_bytes(lock, holders));
@@ -88,8 +89,8 @@ struct file_table *file_table_create_shared(const char *root, size_t capacity, e
     table->lock = table_lock_init(memory + lock_at, lock, holders);
     table->buckets = (struct cached_file **)(memory + buckets_at);
     table->mapped = bytes;
-    table->pool = block_pool_create(POOL_BYTES_MIN + capacity * POOL_BYTES_PER_ENTRY);
-    if (!table->pool || !open_root(table, root, capacity)) {
+    table->pool = block_pool_create(POOL_BYTES_MIN + capacity * POOL_BYTES_PER_ENTRY + 2 * contents_bytes);
+    if (!table->pool || !open_root(table, root, capacity, contents_bytes)) {
         if (table->pool)
             block_pool_destroy(table->pool);
         munmap(table, bytes);
@@ -127,6 +128,26 @@ static void unlock_write(struct file_table *table, const struct file_table_user 
         table_unlock_write(table->lock, user->holder);
 }
 
+/* Returns how much room a file gets for its contents; 0: it is not small, or empty. */
+static size_t contents_room(uint64_t size)
+{
+    return size > SMALL_FILE_BYTES ? 0 : ((size_t)size + CONTENTS_UNIT - 1) / CONTENTS_UNIT * CONTENTS_UNIT;
+}
+
+bool file_table_wants_contents(struct cached_file *file)
+{
+    uint8_t missing = CONTENTS_MISSING;
+
+    return file->contents &&
+           atomic_compare_exchange_strong(&file->contents_state, &missing, CONTENTS_BEING_READ);
+}
+
+void file_table_contents_read(struct cached_file *file, bool could)
+{
+    atomic_store_explicit(&file->contents_state, could ? CONTENTS_THERE : CONTENTS_MISSING,
+                          memory_order_release);
+}
+
 const char *file_table_map(struct cached_file *file)
 {
     if (!file->mapped) {
@@ -138,15 +159,37 @@ const char *file_table_map(struct cached_file *file)
     return file->mapped;
 }
 
+/* Gives back a reference. Returns whether it was the last one. */
+static bool drop_reference(struct cached_file *file)
+{
+    unsigned references;
+
+    if (file->table->lock)
+        return atomic_fetch_sub(&file->references, 1) == 1;
+    references = atomic_load_explicit(&file->references, memory_order_relaxed) - 1; /* nobody else counts */
+    atomic_store_explicit(&file->references, references, memory_order_relaxed);
+    return references == 0;
+}
+
+static void add_reference(struct cached_file *file)
+{
+    if (file->table->lock)
+        atomic_fetch_add(&file->references, 1);
+    else
+        atomic_store_explicit(&file->references,
+                              atomic_load_explicit(&file->references, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+}
+
 void file_table_release(struct cached_file *file)
 {
     struct file_table *table = file->table;
 
-    if (atomic_fetch_sub(&file->references, 1) > 1)
+    if (!drop_reference(file))
         return;
-    close(file->fd);
-    if (file->mapped)
-        munmap((void *)(uintptr_t)file->mapped, file->size);
+    file_close(file->fd, (void *)(uintptr_t)file->mapped, file->size);
+    if (file->contents)
+        atomic_fetch_sub(&table->contents_room, contents_room(file->size));
     if (!table->pool) {
         free(file);
         return;
@@ -208,17 +251,6 @@ static struct cached_file *find(struct file_table *table, const char *path, uint
     return file;
 }
 
-/* Notes a use in the order. */
-static void note_use(struct file_table *table, struct cached_file *file)
-{
-    if (table->lock && !table_lock_excludes_readers(table->lock)) {
-        if (!atomic_load_explicit(&file->used, memory_order_relaxed))
-            atomic_store_explicit(&file->used, true, memory_order_relaxed);
-    } else {
-        lru_use(&table->order, &file->order);
-    }
-}
-
 struct cached_file *file_table_find(struct file_table *table, const struct file_table_user *user,
                                     const char *path)
 {
@@ -228,8 +260,9 @@ struct cached_file *file_table_find(struct file_table *table, const struct file_
     lock_read(table, user);
     file = find(table, path, hash);
     if (file) {
-        note_use(table, file);
-        atomic_fetch_add(&file->references, 1);
+        if (!atomic_load_explicit(&file->used, memory_order_relaxed))
+            atomic_store_explicit(&file->used, true, memory_order_relaxed);
+        add_reference(file);
     }
     unlock_read(table, user);
     return file;
@@ -250,7 +283,7 @@ static struct cached_file *allocate(struct file_table *table, size_t bytes)
     struct cached_file *file;
 
     if (!table->pool)
-        return calloc(1, bytes);
+        return malloc(bytes);
     file = atomic_exchange(&table->unused, NULL);
     while (file) {
         struct cached_file *next = file->chain;
@@ -267,19 +300,31 @@ static struct cached_file *add_file(struct file_table *table, const struct file_
                                     const char *head, struct cached_file **taken)
 {
     const size_t path_bytes = strlen(path) + 1;
+    const size_t bytes = sizeof(struct cached_file) + path_bytes + made_from->head_length;
     struct cached_file *file;
+    size_t room;
 
     if (table->count == table->capacity)
         evict_one(table, user, taken);
-    file = allocate(table, sizeof(*file) + path_bytes + made_from->head_length);
+    room = contents_room(made_from->size);
+    if (atomic_load(&table->contents_room) + room > table->contents_capacity)
+        room = 0;
+    file = allocate(table, bytes + room);
+    if (!file && room > 0) {
+        room = 0;
+        file = allocate(table, bytes);
+    }
     if (!file)
         return NULL;
+    atomic_fetch_add(&table->contents_room, room);
     *file = *made_from;
     file->table = table;
     file->hash = hash;
     file->head = file->path + path_bytes;
     memcpy(file->path, path, path_bytes);
     memcpy(file->head, head, file->head_length);
+    if (room > 0)
+        file->contents = file->head + file->head_length;
     file->references = 1;
     file->listed = true;
     link_file(table, file);

@@ -7,9 +7,12 @@
  * memory mapped before they begin, at one address in all of them, and has a lock. The lock is held for
  * look-ups, insertions and removals, never while something is opened or asked of the file system.
  *
- * ORDER OF USE. When the table is full the entry used longest ago is evicted. That order is a list, and a
- * look-up moves its entry to the front; under a lock that admits several readers it cannot, so there it marks
- * the entry as used, and whoever evicts gives each marked entry a second chance.
+ * ORDER OF USE. When the table is full an entry that was not used lately is evicted. A look-up only marks its
+ * entry, so it writes nothing but that, and readers may do it side by side; whoever evicts takes the oldest
+ * entry, and gives each marked one a second chance.
+ *
+ * CONTENTS. An entry of a small file has room for its contents, so that the whole reply leaves with one call.
+ * All such room together is bounded; what comes when it is used up has none.
  *
  * REFERENCES are counted atomically: one of the table, one of each reply that is being sent. Who gives back
  * the last one closes the descriptor. An entry that is evicted while it is being sent lives on until then.
@@ -28,6 +31,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#define SMALL_FILE_BYTES 8192 /* a file of up to so many may be kept with its contents */
+
 struct file_table;
 
 struct cached_file {
@@ -41,7 +46,9 @@ struct cached_file {
     char *head;
     size_t expires_offset; /* of another date, which is expires_s seconds ahead; 0: there is none */
     int64_t expires_s;
-    unsigned codings; /* in which the file lies compressed beside this one (CODING_BIT()) */
+    unsigned codings;               /* in which the file lies compressed beside this one (CODING_BIT()) */
+    char *contents;                 /* room for all of them, right behind the head; NULL: there is none */
+    _Atomic uint8_t contents_state; /* enum contents_state */
 
     const char *mapped; /* the contents (file_table_map()); NULL: not yet */
     time_t resident;    /* when all of them were last found in memory (arch/uring_send.c) */
@@ -60,19 +67,21 @@ struct cached_file {
     char path[]; /* NUL-terminated; the head is behind it */
 };
 
+enum contents_state { CONTENTS_MISSING, CONTENTS_BEING_READ, CONTENTS_THERE };
+
 /* Who uses the table: its number among the sharers, and where it counts lock_waits and cache_evictions. */
 struct file_table_user {
     unsigned holder;
     struct counters *counters;
 };
 
-/* Makes an empty private table of files below the directory `root`. Returns NULL with errno set on failure.
- */
-struct file_table *file_table_create(const char *root, size_t capacity);
+/* Makes an empty private table of files below the directory `root`, with up to `contents_bytes` of contents.
+ * Returns NULL with errno set on failure. */
+struct file_table *file_table_create(const char *root, size_t capacity, uint64_t contents_bytes);
 
 /* The same, to be shared by `holders` users. */
-struct file_table *file_table_create_shared(const char *root, size_t capacity, enum cache_lock lock,
-                                            unsigned holders);
+struct file_table *file_table_create_shared(const char *root, size_t capacity, uint64_t contents_bytes,
+                                            enum cache_lock lock, unsigned holders);
 
 void file_table_destroy(struct file_table *table);
 
@@ -97,6 +106,19 @@ void file_table_remove(struct file_table *table, const struct file_table_user *u
 
 /* Takes out up to `count` entries that nobody uses, the oldest first. Returns how many. */
 size_t file_table_shed(struct file_table *table, const struct file_table_user *user, size_t count);
+
+/* Returns the contents that are kept with an entry; NULL if they are not there. */
+static inline const char *file_table_contents(struct cached_file *file)
+{
+    return atomic_load_explicit(&file->contents_state, memory_order_acquire) == CONTENTS_THERE
+               ? file->contents
+               : NULL;
+}
+
+/* Says whether the caller is to read the contents of the entry into file->contents: nobody has done so yet,
+ * and there is room. Then it says by file_table_contents_read() whether it could. */
+bool file_table_wants_contents(struct cached_file *file);
+void file_table_contents_read(struct cached_file *file, bool could);
 
 /* Returns the contents of an entry of a private table, mapped from the page cache for as long as the entry
  * lives; NULL with errno set on failure. They are for system calls: touching what a file has lost since would

@@ -47,11 +47,6 @@ struct table_lock *table_lock_init(void *memory, enum cache_lock kind, unsigned 
     return lock;
 }
 
-bool table_lock_excludes_readers(const struct table_lock *lock)
-{
-    return lock->kind == CACHE_LOCK_MUTEX;
-}
-
 /* Returns whether it had to wait. */
 static bool take(struct word *word, unsigned holder)
 {

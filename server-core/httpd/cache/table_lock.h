@@ -8,7 +8,9 @@
  * with every request and written when a file is opened or evicted.
  *
  * A word says who holds it. So when a process has died, whoever notices can tell whether it died with the
- * lock in its hands, and whether it may have left the table half changed.
+ * lock in its hands, and whether it may have left the table half changed. (Robust mutexes of POSIX threads
+ * name their owner by a thread id that the C library remembers; in processes made by clone(2) with
+ * CLONE_FILES it remembers that of the parent.)
  */
 #ifndef TRIMTAB_HTTPD_CACHE_TABLE_LOCK_H
 #define TRIMTAB_HTTPD_CACHE_TABLE_LOCK_H
@@ -25,9 +27,6 @@ size_t table_lock_bytes(enum cache_lock kind, unsigned holders);
 
 /* Makes a free lock in `memory`. */
 struct table_lock *table_lock_init(void *memory, enum cache_lock kind, unsigned holders);
-
-/* Says whether readers exclude each other, so that a reader may write what only readers use. */
-bool table_lock_excludes_readers(const struct table_lock *lock);
 
 /* Takes the lock. Returns whether somebody else held it, so that the caller had to wait. */
 bool table_lock_read(struct table_lock *lock, unsigned holder);

@@ -53,6 +53,12 @@ static inline int64_t config_integer(const struct config *config, enum knob_id i
     return config->values[id].integer;
 }
 
+/* What `cache_mb` says. */
+static inline uint64_t config_cache_bytes(const struct config *config)
+{
+    return (uint64_t)config_integer(config, KNOB_CACHE_MB) << 20;
+}
+
 static inline double config_seconds(const struct config *config, enum knob_id id)
 {
     return config->values[id].seconds;

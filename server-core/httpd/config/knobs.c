@@ -62,6 +62,13 @@ static const char *thread_pool_choice(size_t index)
     return names[index];
 }
 
+static const char *stage_size_choice(size_t index)
+{
+    static const char *const names[] = {[STAGE_FIXED] = "fixed", [STAGE_ADAPTIVE] = "adaptive", NULL};
+
+    return names[index];
+}
+
 static const char *large_transfer_choice(size_t index)
 {
     static const char *const names[] = {
@@ -70,10 +77,17 @@ static const char *large_transfer_choice(size_t index)
     return names[index];
 }
 
-/* What may stand in the place of the integer; stored as KNOB_INF and KNOB_AUTO. */
+/* What may stand in the place of the integer; stored as KNOB_INF, KNOB_AUTO and KNOB_OFF. */
 static const char *accept_limit_word(size_t index)
 {
     static const char *const words[] = {"inf", "auto", NULL};
+
+    return words[index];
+}
+
+static const char *admission_word(size_t index)
+{
+    static const char *const words[] = {"off", NULL};
 
     return words[index];
 }
@@ -133,7 +147,8 @@ const struct knob KNOBS[KNOB_COUNT] = {
     [KNOB_CACHE_ENTRIES] = {.name = "cache_entries", .kind = KNOB_INTEGER, .low = 1, .high = 1000000,
         .default_text = "30000", .help = "open files with their headers kept by each worker"},
     [KNOB_CACHE_MB] = {.name = "cache_mb", .kind = KNOB_INTEGER, .low = 1, .high = 1 << 20,
-        .default_text = "64", .help = "MiB of file contents that each process keeps in memory if sendfile is off"},
+        .default_text = "64", .help = "MiB of contents of small files that each cache keeps, and as much of others that each process "
+                "keeps if sendfile is off"},
     [KNOB_CACHE_LOCK] = {.name = "cache_lock", .kind = KNOB_CHOICE, .choice = cache_lock_choice,
         .default_text = "rw",
         .help = "how a cache that is shared is locked: one mutex, or a readers-writer lock for the table"},
@@ -156,6 +171,18 @@ const struct knob KNOBS[KNOB_COUNT] = {
                 "which then forwards it; inf forwards it always"},
     [KNOB_POLL_DELAY_US] = {.name = "poll_delay_us", .kind = KNOB_INTEGER, .low = 0, .high = 1000000,
         .default_text = "0", .help = "microseconds that a polling stage waits before it polls, so that it finds more"},
+    [KNOB_STAGE_THREADS] = {.name = "stage_threads", .kind = KNOB_CHOICE, .choice = stage_size_choice,
+        .default_text = "fixed", .live = true,
+        .help = "whether all `readers` and `workers` of the pipeline work, or as many as their queues ask for"},
+    [KNOB_STAGE_BATCH] = {.name = "stage_batch", .kind = KNOB_CHOICE, .choice = stage_size_choice,
+        .default_text = "fixed", .live = true,
+        .help = "whether a thread of the pipeline takes as many items at a time as it can, or as few as cost no "
+                "throughput"},
+    [KNOB_ADMISSION_P90_MS] = {.name = "admission_p90_ms", .kind = KNOB_INTEGER_OR_WORD,
+        .choice = admission_word, .low = 1, .high = 60000,
+        .default_text = "off", .live = true,
+        .help = "milliseconds that nine of ten items may wait for a stage of the pipeline at most; what would "
+                "take longer is refused with 503"},
     [KNOB_LARGE_TRANSFER] = {.name = "large_transfer", .kind = KNOB_CHOICE, .choice = large_transfer_choice,
         .default_text = "continuation",
         .help = "who sends what did not fit the socket at first: the thread, woken each time, or the scheduler"},

@@ -42,6 +42,9 @@ enum knob_id {
     KNOB_FORWARD_BIAS,
     KNOB_READERS,
     KNOB_POLL_DELAY_US,
+    KNOB_STAGE_THREADS,
+    KNOB_STAGE_BATCH,
+    KNOB_ADMISSION_P90_MS,
     KNOB_LARGE_TRANSFER,
     KNOB_THREAD_POOL,
     KNOB_KEEPALIVE_TIMEOUT,
@@ -64,11 +67,13 @@ enum knob_kind {
 #define KNOB_WORD(index)  (INT64_MAX - (index)) /* what a word in the place of an integer is stored as */
 #define KNOB_INF          KNOB_WORD(0)
 #define KNOB_AUTO         KNOB_WORD(1)
+#define KNOB_OFF          KNOB_WORD(0)
 #define KNOB_ELEMENTS_MAX 1024 /* of a list: addresses or CPUs */
 
 enum sendfile_mode { SENDFILE_NONBLOCKING, SENDFILE_BLOCKING, SENDFILE_OFF };
 enum cache_lock { CACHE_LOCK_MUTEX, CACHE_LOCK_RW };
 enum switch_position { SWITCH_OFF, SWITCH_ON };
+enum stage_size { STAGE_FIXED, STAGE_ADAPTIVE };
 enum thread_pool { THREAD_POOL_FIXED, THREAD_POOL_ON_DEMAND };
 enum large_transfer { LARGE_TRANSFER_THREAD, LARGE_TRANSFER_CONTINUATION };
 

@@ -211,7 +211,9 @@ int config_load(struct config *config, const struct config_source *source)
     if (!ok || !config_check(config))
         return EXIT_CONFIGURATION;
     config->presentation.precompressed = config_integer(config, KNOB_PRECOMPRESSED) == SWITCH_ON;
-    ok = config_check_host(config) & host_sections_open(&config->hosts) & read_mime_types(config);
+    ok = config_check_host(config);
+    ok &= host_sections_open(&config->hosts);
+    ok &= read_mime_types(config);
     return ok && identity_find(config, &config->identity) ? EXIT_SUCCESS : EXIT_RUNTIME;
 }
 

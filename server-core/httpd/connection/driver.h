@@ -26,6 +26,7 @@ struct worker;
 struct driver {
     size_t connection_bytes; /* of a connection, from the architecture's structure */
     size_t fresh_bytes;      /* from its beginning on, that are zeroed when it is used again */
+    bool never_waits;        /* for a disk: others do that, and close large files too (cache/file_close.h) */
 
     /* Returns a chunk of CONNECTIONS_PER_CHUNK zeroed structures, or NULL. */
     struct connection *(*allocate)(struct worker *worker);
@@ -43,7 +44,7 @@ struct driver {
                   const char *input, size_t length);
 
     /* Sends what may be sent now of the reply under way. SEND_ELSEWHERE: somebody else does, and whoever has
-     * the connection then tells connection_sent(). */
+     * the connection then tells serving_sent(). */
     enum send_outcome (*send)(struct worker *worker, struct connection *connection);
 
     /* Takes what the event loop has to say about a connection: events, and the flags above. */

@@ -8,21 +8,16 @@
 #include "httpd/http/hosts.h"
 #include "httpd/log.h"
 
-void sending_drop(struct connection *connection)
-{
-    delivery_end(&connection->delivery);
-    reply_drop(&connection->protocol.reply);
-}
-
 /* The reply is out. */
 static void finish(struct worker *worker, struct connection *connection)
 {
     worker->now_ns = clock_now_ns();
     histogram_record(worker->service_time, (worker->now_ns - connection->started_ns) / NS_PER_US);
     ++*metrics_replies(worker->counters, connection->protocol.reply.status);
+    connection->replying = false;
     if (connection->log_entry)
         connection_log_reply(worker, connection);
-    sending_drop(connection);
+    connection_drop_reply(connection);
     if (connection->protocol.keep_alive && !worker->closing_idle) /* if it only accepts no more: as it said */
         connection->state = READING;
     else
@@ -43,7 +38,7 @@ void sending_settle(struct worker *worker, struct connection *connection, enum s
         return;
     case SEND_PAUSED:
         connection_pace(worker, connection);
-        turns_append(&worker->turns, connection);
+        turns_append(&worker->turns, &connection->turn);
         return;
     case SEND_HELD: /* it is WAITING */
     case SEND_ELSEWHERE:
@@ -73,7 +68,7 @@ static enum send_outcome drive(struct worker *worker, struct connection *connect
 {
     if (worker->driver->send)
         return worker->driver->send(worker, connection);
-    return sending_pass(connection, NULL, worker->counters);
+    return sending_pass(connection, worker->counters);
 }
 
 void sending_continue(struct worker *worker, struct connection *connection)

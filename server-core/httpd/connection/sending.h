@@ -21,18 +21,20 @@ void sending_continue(struct worker *worker, struct connection *connection);
  * the same outcomes. */
 void sending_settle(struct worker *worker, struct connection *connection, enum send_outcome outcome);
 
-/* For a driver: sends here and now (delivery_pass()). */
-static inline enum send_outcome sending_pass(struct connection *connection, off_t *checked,
-                                             struct counters *counters)
+/* For a driver: sends here and now (delivery_pass()); only what is in memory (delivery_pass_resident()). */
+static inline enum send_outcome sending_pass(struct connection *connection, struct counters *counters)
 {
-    return delivery_pass(&connection->delivery, &connection->protocol.reply, connection->fd, checked,
-                         counters);
+    return delivery_pass(&connection->delivery, &connection->protocol.reply, connection->fd, counters);
+}
+
+static inline enum send_outcome sending_pass_resident(struct connection *connection,
+                                                      struct counters *counters)
+{
+    return delivery_pass_resident(&connection->delivery, &connection->protocol.reply, connection->fd,
+                                  counters);
 }
 
 /* For a driver that leaves all sending to somebody else. */
 enum send_outcome sending_leave_to_others(struct worker *worker, struct connection *connection);
-
-/* Releases what the reply under way holds. */
-void sending_drop(struct connection *connection);
 
 #endif

@@ -3,34 +3,31 @@
  */
 #include "httpd/connection/turns.h"
 
-#include "httpd/connection/connection.h"
+#include <stddef.h>
 
-void turns_append(struct turns *turns, struct connection *connection)
+void turns_append(struct turns *turns, struct turn *turn)
 {
-    if (connection->has_turn)
+    if (turn->waits)
         return;
-    connection->has_turn = true;
-    connection->turn_before = turns->last;
-    connection->turn_after = NULL;
-    *(turns->last ? &turns->last->turn_after : &turns->first) = connection;
-    turns->last = connection;
+    *turn = (struct turn){.before = turns->last, .waits = true};
+    *(turns->last ? &turns->last->after : &turns->first) = turn;
+    turns->last = turn;
 }
 
-void turns_remove(struct turns *turns, struct connection *connection)
+void turns_remove(struct turns *turns, struct turn *turn)
 {
-    if (!connection->has_turn)
+    if (!turn->waits)
         return;
-    connection->has_turn = false;
-    *(connection->turn_before ? &connection->turn_before->turn_after : &turns->first) =
-        connection->turn_after;
-    *(connection->turn_after ? &connection->turn_after->turn_before : &turns->last) = connection->turn_before;
+    turn->waits = false;
+    *(turn->before ? &turn->before->after : &turns->first) = turn->after;
+    *(turn->after ? &turn->after->before : &turns->last) = turn->before;
 }
 
-struct connection *turns_take(struct turns *turns)
+struct turn *turns_take(struct turns *turns)
 {
-    struct connection *connection = turns->first;
+    struct turn *turn = turns->first;
 
-    if (connection)
-        turns_remove(turns, connection);
-    return connection;
+    if (turn)
+        turns_remove(turns, turn);
+    return turn;
 }

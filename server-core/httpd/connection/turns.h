@@ -7,20 +7,26 @@
 #ifndef TRIMTAB_HTTPD_CONNECTION_TURNS_H
 #define TRIMTAB_HTTPD_CONNECTION_TURNS_H
 
-struct connection;
+#include <stdbool.h>
 
-/* The connections that could go on, in the order of their turns. Zeroed: there is none. */
-struct turns {
-    struct connection *first, *last;
+/* Part of what waits for its turn. Zeroed: it does not. */
+struct turn {
+    struct turn *before, *after;
+    bool waits;
 };
 
-/* Puts a connection at the end, unless it is there already. */
-void turns_append(struct turns *turns, struct connection *connection);
+/* Those that could go on, in their order. Zeroed: there is none. */
+struct turns {
+    struct turn *first, *last;
+};
+
+/* Puts one at the end, unless it is there already. */
+void turns_append(struct turns *turns, struct turn *turn);
 
 /* Takes the one whose turn it is; NULL if there is none. */
-struct connection *turns_take(struct turns *turns);
+struct turn *turns_take(struct turns *turns);
 
-/* Takes a connection out, if it is there. */
-void turns_remove(struct turns *turns, struct connection *connection);
+/* Takes one out, if it is there. */
+void turns_remove(struct turns *turns, struct turn *turn);
 
 #endif

@@ -7,7 +7,9 @@
 #include "common/affinity.h"
 #include "common/clock.h"
 #include "httpd/cache/contents.h"
+#include "httpd/cache/file_close.h"
 #include "httpd/config/identity.h"
+#include "httpd/config/sandbox.h"
 #include "httpd/connection/driver.h"
 #include "httpd/log.h"
 
@@ -50,7 +52,7 @@ struct counters *worker_counters(const struct worker *worker, unsigned row)
 
 void worker_take_row(struct worker *worker, unsigned row)
 {
-    worker->row = worker->table_holder = row;
+    worker->row = row;
     worker->settings = scoreboard_settings(worker->scoreboard);
     worker->counters = worker_counters(worker, row);
     worker->service_time = scoreboard_service_time(worker->scoreboard, worker_shared_row(worker, row));
@@ -145,18 +147,19 @@ bool worker_open(struct worker *worker)
         return false;
     }
     if (worker->table)
-        worker->cache = file_cache_join(worker->table, worker->table_holder, &worker->config->hosts,
+        worker->cache = file_cache_join(worker->table, worker->row, &worker->config->hosts,
                                         &worker->config->presentation, worker->counters);
     else
-        worker->cache =
-            file_cache_create(config_text(worker->config, KNOB_ROOT),
-                              (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
-                              &worker->config->hosts, &worker->config->presentation, worker->counters);
+        worker->cache = file_cache_create(config_text(worker->config, KNOB_ROOT),
+                                          (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
+                                          config_cache_bytes(worker->config), &worker->config->hosts,
+                                          &worker->config->presentation, worker->counters);
     if (!worker->cache) {
         log_errno("cannot open the root %s", config_text(worker->config, KNOB_ROOT));
         close_events(worker);
         return false;
     }
+    file_close_set_aside(worker->driver->never_waits);
     worker_refresh(worker);
     timers_init(&worker->timers, worker->now_ns);
     return true;
@@ -193,8 +196,10 @@ int worker_run(struct worker *worker)
     if (!identity_assume(worker->config->identity) || isolate(worker) != 0)
         return EXIT_RUNTIME;
     worker_pin(worker);
+    if (geteuid() != 0 && !sandbox_enter())
+        return EXIT_RUNTIME;
     forget_predecessor(worker);
-    worker->contents = contents_cache_create((uint64_t)config_integer(worker->config, KNOB_CACHE_MB) << 20);
+    worker->contents = contents_cache_create(config_cache_bytes(worker->config));
     if (!worker->contents) {
         log_errno("cannot make the cache of contents");
         return EXIT_RUNTIME;

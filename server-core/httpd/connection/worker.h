@@ -60,9 +60,9 @@ struct worker {
     } sources[WORKER_SOURCES_MAX];
     unsigned source_count;
 
-    /* Set by an architecture whose processes or threads share a cache; NULL: this worker makes its own. */
+    /* Set by an architecture whose processes or threads share a cache, of whose users this worker is then
+     * number `row`; NULL: this worker makes its own. */
     struct file_table *table;
-    unsigned table_holder; /* which of its users this worker is; the row, if not set otherwise */
 
     /* Set in a copy of an architecture (n-copy): its rows of counters are every `copies`th from `copy` on,
      * and it has its share of max_connections. 0: there are no copies. */

@@ -11,6 +11,7 @@
 #include "httpd/io/events.h"
 #include "httpd/log.h"
 #include "httpd/process/listeners.h"
+#include "httpd/process/service.h"
 #include "httpd/process/worker_processes.h"
 
 #include <stdio.h>
@@ -194,7 +195,7 @@ static void clear_counters(struct master *master, char *arguments, struct json_w
 static void shut_down(struct master *master, char *arguments, struct json_writer *json)
 {
     (void)arguments;
-    master_shut_down(master);
+    service_shut_down(master);
     json_open_object(json);
     json_member_string(json, "shutdown", "graceful");
     json_close_object(json);

@@ -25,12 +25,13 @@
     X(connections_closed_by_server, "1", "counter", "sum", "connections that the server closed or lost")     \
     X(connections_timed_out, "1", "counter", "sum", "connections closed because a timeout expired")          \
     X(requests, "1", "counter", "sum", "requests read, good or bad")                                         \
+    X(requests_aborted, "1", "counter", "sum", "requests whose connection closed before the reply was out")  \
     X(bytes_sent, "By", "counter", "sum", "bytes of heads and bodies handed to the kernel")                  \
     X(sendfile_calls, "1", "counter", "sum", "sendfile calls")                                               \
     X(sendfile_partial, "1", "counter", "sum", "sendfile calls that sent less than they were asked to")      \
     X(write_calls, "1", "counter", "sum", "calls that send contents from memory, where sendfile is off")     \
     X(write_partial, "1", "counter", "sum", "such calls that sent less than they were asked to")             \
-    X(contents_hits, "1", "counter", "sum", "replies whose contents were in memory, where sendfile is off")  \
+    X(contents_hits, "1", "counter", "sum", "replies whose contents the server had in memory")               \
     X(contents_misses, "1", "counter", "sum", "replies whose contents had to be read")                       \
     X(contents_evictions, "1", "counter", "sum", "contents dropped from memory to make room")                \
     X(event_calls, "1", "counter", "sum", "calls that wait for events")                                      \
@@ -50,7 +51,12 @@
     X(pool_size, "1", "gauge", "sum", "processes among which new connections are divided now")               \
     X(connections_forwarded, "1", "counter", "sum", "connections handed to another process")                 \
     X(user_switches, "1", "counter", "sum", "switches between user-level threads")                           \
-    X(kernel_threads_added, "1", "counter", "sum", "kernel threads added because one was blocked")
+    X(kernel_threads_added, "1", "counter", "sum", "kernel threads added because one was blocked")           \
+    X(requests_refused, "1", "counter", "sum", "requests answered 503 by the admission control of a stage")  \
+    X(stage_threads, "1", "gauge", "sum", "threads that a stage has at work")                                \
+    X(stage_batch, "1", "gauge", "max", "items that a thread of a stage takes at a time at most")            \
+    X(stage_wait_p90_us, "us", "gauge", "max", "90th percentile of what items wait for a stage")             \
+    X(admission_rps, "1/s", "gauge", "max", "requests a second that a stage admits; 0: all of them")
 
 struct counters {
 #define METRIC_FIELD(name, unit, kind, aggregation, help) uint64_t name;

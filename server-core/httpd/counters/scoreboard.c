@@ -26,11 +26,6 @@ struct scoreboard {
     bool cleared; /* ever */
 };
 
-static size_t whole_lines(size_t bytes)
-{
-    return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
-}
-
 struct scoreboard *scoreboard_create(const struct config *config, unsigned rows)
 {
     const size_t stride = whole_lines(sizeof(struct counters)) +
@@ -74,6 +69,9 @@ void scoreboard_apply(struct scoreboard *scoreboard, const struct config *config
     settings->keepalive_timeout_ns = clock_seconds_to_ns(config_seconds(config, KNOB_KEEPALIVE_TIMEOUT));
     settings->request_timeout_ns = clock_seconds_to_ns(config_seconds(config, KNOB_REQUEST_TIMEOUT));
     settings->min_bytes_per_s = (uint64_t)config_integer(config, KNOB_MIN_BYTES_PER_S);
+    settings->stage_threads = (int)config_integer(config, KNOB_STAGE_THREADS);
+    settings->stage_batch = (int)config_integer(config, KNOB_STAGE_BATCH);
+    settings->admission_p90_ms = config_integer(config, KNOB_ADMISSION_P90_MS);
 }
 
 struct counters *scoreboard_counters(struct scoreboard *scoreboard, unsigned row)

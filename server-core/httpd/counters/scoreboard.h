@@ -17,9 +17,16 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define CACHE_LINE_BYTES 64
+
+/* Returns how many bytes the cache lines take that so many bytes begin. */
+static inline size_t whole_lines(size_t bytes)
+{
+    return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+}
 
 /* Buckets of at most 3 % of the values in them: 10 KB a worker. */
 #define SERVICE_TIME_PRECISION_BITS 6
@@ -31,8 +38,10 @@ struct live_settings {
     _Atomic uint64_t keepalive_timeout_ns;
     _Atomic uint64_t request_timeout_ns;
     _Atomic uint64_t min_bytes_per_s;
-    _Atomic bool shutting_down; /* no more are accepted, and replies end their connections */
-    _Atomic bool closing_idle;  /* those that have nothing under way are closed too */
+    _Atomic int stage_threads, stage_batch; /* enum stage_size */
+    _Atomic int64_t admission_p90_ms;       /* KNOB_OFF: all are admitted */
+    _Atomic bool shutting_down;             /* no more are accepted, and replies end their connections */
+    _Atomic bool closing_idle;              /* those that have nothing under way are closed too */
 };
 
 struct scoreboard;

@@ -17,6 +17,19 @@ const struct coding_names CODINGS[CODING_COUNT] = {
     [CODING_GZIP] = {"gzip", ".gz"},
 };
 
+bool coding_has_suffix(const char *path)
+{
+    const size_t length = strlen(path);
+
+    for (enum coding coding = 0; coding < CODING_COUNT; coding++) {
+        const size_t suffix_length = strlen(CODINGS[coding].suffix);
+
+        if (length > suffix_length && strcmp(path + length - suffix_length, CODINGS[coding].suffix) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* What a client has said of each coding, of the plain file, and of all others (*). */
 struct wishes {
     int weights[CODING_COUNT];

@@ -20,6 +20,9 @@ struct coding_names {
 
 extern const struct coding_names CODINGS[CODING_COUNT];
 
+/* Says whether a path is that of a compressed file, by its suffix. */
+bool coding_has_suffix(const char *path);
+
 /* Chooses among the codings in the set `available` (CODING_BIT()) what the request whose head begins at
  * `data` likes best; CODING_NONE: the plain file. */
 enum coding coding_choose(const struct request *request, const char *data, unsigned available);

@@ -33,6 +33,7 @@ void reply_make_error(struct reply *reply, const struct asking *asking, enum htt
 
     make(reply, asking, status, length);
     reply->body_bytes = length - (size_t)(body - asking->text);
+    reply->text_body = (uint32_t)reply->body_bytes;
 }
 
 void reply_make_redirect(struct reply *reply, const struct asking *asking, const char *path)
@@ -52,28 +53,34 @@ void reply_make_redirect(struct reply *reply, const struct asking *asking, const
     reply_make_error(reply, asking, HTTP_MOVED_PERMANENTLY, more);
 }
 
-/* The whole file; its head lies finished. */
+/* The whole file; its head lies finished, and so does all if its contents are there. */
 static void make_whole(struct reply *reply, const struct asking *asking,
                        const struct representation *representation)
 {
+    const bool wants_body = asking->request->method != METHOD_HEAD;
+    const size_t contents = wants_body && representation->contents ? representation->size : 0;
     const char *header = connection_header(asking);
     const size_t header_length = strlen(header);
-    const size_t before = representation->head_length - 2; /* the empty line comes behind the added header */
     char *text = asking->text;
 
-    memcpy(text, representation->head, before);
+    if (header_length == 0) {
+        memcpy(text, representation->head, representation->head_length + contents);
+    } else { /* before the empty line */
+        const size_t before = representation->head_length - 2;
+
+        memcpy(text, representation->head, before);
+        memcpy(text + before, header, header_length);
+        memcpy(text + before + header_length, representation->head + before, 2 + contents);
+    }
     memcpy(text + representation->date_offset, asking->date->text, HTTP_DATE_LENGTH);
     if (representation->expires_offset > 0) {
         http_date_update(asking->expires, asking->date->second + (time_t)representation->expires_s);
         memcpy(text + representation->expires_offset, asking->expires->text, HTTP_DATE_LENGTH);
     }
-    memcpy(text + before, header, header_length);
-    memcpy(text + before + header_length, "\r\n", 2);
-    make(reply, asking, HTTP_OK, before + header_length + 2);
-    if (asking->request->method != METHOD_HEAD) {
-        reply->end = (off_t)representation->size;
-        reply->body_bytes = representation->size;
-    }
+    make(reply, asking, HTTP_OK, representation->head_length + header_length + contents);
+    reply->text_body = (uint32_t)contents;
+    reply->body_bytes = wants_body ? representation->size : 0;
+    reply->end = (off_t)(reply->body_bytes - contents);
 }
 
 /* What is said of a file in a head that does not lie finished. */
@@ -225,7 +232,7 @@ static void drop_text(struct reply *reply)
         free((char *)(uintptr_t)reply->text);
     reply->owns_text = false;
     reply->text = NULL;
-    reply->text_sent = reply->text_length = 0;
+    reply->text_sent = reply->text_length = reply->text_body = 0;
 }
 
 bool reply_own_text(struct reply *reply)
@@ -283,8 +290,10 @@ enum reply_progress reply_advance(struct reply *reply, size_t sent)
 uint64_t reply_body_sent(const struct reply *reply)
 {
     const struct multipart *multipart = reply->multipart;
+    const uint32_t text_left = reply->text_length - reply->text_sent;
     uint64_t left = reply->offset < reply->end ? (uint64_t)(reply->end - reply->offset) : 0;
 
+    left += text_left < reply->text_body ? text_left : reply->text_body;
     for (unsigned i = multipart ? multipart->next : 0; multipart && i < multipart->count; i++)
         left += multipart->ranges[i].end - multipart->ranges[i].first;
     return reply->body_bytes > left ? reply->body_bytes - left : 0;

@@ -3,7 +3,8 @@
  *
  *     text (the head) | range of the file | text before the next part | range of the file | … | last text
  *
- * Most replies are a head and the whole file, or a head that says all. Only one of several ranges (RFC 9110
+ * Most replies are a head and the whole file, or a head that says all; the text of a small file has its
+ * contents behind the head. Only one of several ranges (RFC 9110
  * §14.6) has more than one part. Nothing here sends or opens anything: who runs the connection looks the file
  * up and describes it (struct representation), sends the text and the range that the reply names, and says
  * how many bytes are out.
@@ -39,6 +40,8 @@ struct representation {
     size_t head_length, date_offset;
     size_t expires_offset; /* of another date, which is expires_s seconds ahead; 0: there is none */
     int64_t expires_s;
+    const char
+        *contents; /* of a small file, right behind the head; NULL: they are to be sent from the file */
 };
 
 /* A request to be answered. */
@@ -48,16 +51,19 @@ struct asking {
     const struct http_date *date;
     struct http_date *expires; /* the last one that was said: most often the next is the same */
     bool keep_alive;           /* after the reply */
-    char *text;                /* REPLY_TEXT_MAX bytes for the head, which the reply then names */
+    char *text;                /* REPLY_TEXT_MAX bytes for the text, which the reply then names */
 };
 
-#define REPLY_TEXT_MAX ERROR_REPLY_MAX
+#define REPLY_CONTENTS_MAX 8192 /* bytes of contents that a text may end with */
+#define REPLY_TEXT_MAX     (RESPONSE_HEAD_MAX + 32 + REPLY_CONTENTS_MAX) /* with a Connection header */
+_Static_assert(ERROR_REPLY_MAX <= REPLY_TEXT_MAX, "an error and its body are a text");
 
 /* Zeroed: there is none. */
 struct reply {
     const char *text; /* to be sent next, from text_sent on; others' bytes unless owns_text */
     uint32_t text_sent, text_length;
-    uint16_t status; /* enum http_status */
+    uint32_t text_body; /* so many bytes at the end of the text are of the body */
+    uint16_t status;    /* enum http_status */
     bool owns_text;
     off_t offset, end;           /* of the file, to be sent behind the text */
     uint64_t body_bytes;         /* of the body, all in all */
@@ -94,7 +100,7 @@ enum reply_progress reply_advance(struct reply *reply, size_t sent);
  * there is no memory. */
 bool reply_own_text(struct reply *reply);
 
-/* Returns how many bytes of the body have been sent, as far as they come from the file. */
+/* Returns how many bytes of the body have been sent; what stands between several parts does not count. */
 uint64_t reply_body_sent(const struct reply *reply);
 
 /* Frees what the reply owns; nothing is left to be sent. */

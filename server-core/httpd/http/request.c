@@ -3,6 +3,7 @@
  */
 #include "httpd/http/request.h"
 
+#include "httpd/http/characters.h"
 #include "httpd/http/text.h"
 
 #include <string.h>
@@ -14,48 +15,6 @@ enum line_kind {
     LINE_HEADER,
     LINES_END, /* a body follows */
 };
-
-/* Character classes. */
-enum {
-    TOKEN = 1,  /* 9110:5.6.2, methods and field names */
-    VALUE = 2,  /* 9110:5.5, field values: visible, obs-text, space, tab */
-    TARGET = 4, /* §3.2; what browsers leave unescaped (`|`, `[`, `^`…) is let pass */
-    HOST = 8,   /* RFC 3986 §3.2.2, without looking at the grammar of IPv6 literals */
-    DIGIT = 16,
-};
-
-#define LETTER (TOKEN | VALUE | TARGET | HOST)
-
-/* clang-format off */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic" /* ranges as designators: an extension of gcc and clang */
-static const uint8_t CLASS[256] = {
-    ['\t'] = VALUE, [' '] = VALUE,
-    ['"'] = VALUE, ['<'] = VALUE, ['>'] = VALUE, ['\\'] = VALUE,
-    ['!'] = LETTER, ['$'] = LETTER, ['%'] = LETTER, ['&'] = LETTER, ['\''] = LETTER, ['*'] = LETTER,
-    ['+'] = LETTER, ['-'] = LETTER, ['.'] = LETTER, ['_'] = LETTER, ['~'] = LETTER,
-    ['#'] = TOKEN | VALUE,
-    ['^'] = TOKEN | VALUE | TARGET, ['`'] = TOKEN | VALUE | TARGET, ['|'] = TOKEN | VALUE | TARGET,
-    ['{'] = VALUE | TARGET, ['}'] = VALUE | TARGET, ['/'] = VALUE | TARGET, ['?'] = VALUE | TARGET,
-    ['@'] = VALUE | TARGET,
-    ['('] = VALUE | TARGET | HOST, [')'] = VALUE | TARGET | HOST, [','] = VALUE | TARGET | HOST,
-    [':'] = VALUE | TARGET | HOST, [';'] = VALUE | TARGET | HOST, ['='] = VALUE | TARGET | HOST,
-    ['['] = VALUE | TARGET | HOST, [']'] = VALUE | TARGET | HOST,
-    ['0' ... '9'] = LETTER | DIGIT, ['A' ... 'Z'] = LETTER, ['a' ... 'z'] = LETTER,
-    [0x80 ... 0xFF] = VALUE,
-};
-#pragma GCC diagnostic pop
-/* clang-format on */
-
-/* Returns how many bytes at the start of `text` are all of class `class`. */
-static size_t span(const char *text, size_t length, uint8_t class)
-{
-    size_t i = 0;
-
-    while (i < length && (CLASS[(unsigned char)text[i]] & class))
-        i++;
-    return i;
-}
 
 /* Ends the request with an error after which the framing of further bytes cannot be trusted. */
 static bool fail(struct request *request, enum http_status status)
@@ -73,12 +32,13 @@ static bool is_authority(const char *text, size_t length)
     const char *from = bracket ? bracket : text;
     const char *colon = memchr(from, ':', length - (size_t)(from - text));
 
-    if (span(text, length, HOST) != length)
+    if (characters_span(text, length, CHARACTER_HOST) != length)
         return false;
     if (!colon)
         return true;
     colon++;
-    return span(colon, length - (size_t)(colon - text), DIGIT) == length - (size_t)(colon - text);
+    return characters_span(colon, length - (size_t)(colon - text), CHARACTER_DIGIT) ==
+           length - (size_t)(colon - text);
 }
 
 /*
@@ -90,7 +50,7 @@ static unsigned take_target(struct request *request, const char *data, const cha
     static const char scheme[] = "http://";
     const size_t scheme_length = sizeof(scheme) - 1;
 
-    if (length == 0 || span(target, length, TARGET) != length)
+    if (length == 0 || characters_span(target, length, CHARACTER_TARGET) != length)
         return HTTP_BAD_REQUEST;
     if (length > scheme_length && strncasecmp(target, scheme, scheme_length) == 0) {
         size_t end = scheme_length;
@@ -113,7 +73,8 @@ static unsigned take_target(struct request *request, const char *data, const cha
 static unsigned take_version(struct request *request, const char *text, size_t length)
 {
     if (length != 8 || memcmp(text, "HTTP/", 5) != 0 || text[6] != '.' ||
-        !(CLASS[(unsigned char)text[5]] & DIGIT) || !(CLASS[(unsigned char)text[7]] & DIGIT))
+        !(CHARACTER_CLASSES[(unsigned char)text[5]] & CHARACTER_DIGIT) ||
+        !(CHARACTER_CLASSES[(unsigned char)text[7]] & CHARACTER_DIGIT))
         return HTTP_BAD_REQUEST;
     if (text[5] != '1')
         return HTTP_HTTP_VERSION_NOT_SUPPORTED;
@@ -145,7 +106,7 @@ static unsigned take_method(struct request *request, const char *method, size_t 
 /* §3. Returns true when the request ends here with an error. */
 static bool take_request_line(struct request *request, const char *data, const char *line, size_t length)
 {
-    const size_t method_length = span(line, length, TOKEN);
+    const size_t method_length = characters_span(line, length, CHARACTER_TOKEN);
     const char *target = line + method_length + 1;
     const char *line_end = line + length;
     const char *target_end;
@@ -178,7 +139,7 @@ static void take_connection(struct request *request, const char *value, size_t l
 
         while (value < token_end && (*value == ' ' || *value == '\t'))
             value++;
-        token_length = span(value, (size_t)(token_end - value), TOKEN);
+        token_length = characters_span(value, (size_t)(token_end - value), CHARACTER_TOKEN);
         request->wants_close |= text_equals(value, token_length, "close");
         request->wants_keep_alive |= text_equals(value, token_length, "keep-alive");
         value = token_end + 1;
@@ -206,7 +167,7 @@ static unsigned take_transfer_encoding(struct request *request, const char *valu
 static unsigned take_content_length(struct request *request, const char *value, size_t length)
 {
     if (request->content_length_seen || request->transfer_encoding_seen || length == 0 ||
-        span(value, length, DIGIT) != length)
+        characters_span(value, length, CHARACTER_DIGIT) != length)
         return HTTP_BAD_REQUEST;
     request->content_length_seen = true;
     for (size_t i = 0; i < length && request->content_length <= BODY_BYTES_MAX; i++)
@@ -229,26 +190,55 @@ static unsigned take_expectation(struct request *request, const char *value, siz
     return request->expects_continue ? 0 : HTTP_EXPECTATION_FAILED;
 }
 
-/* Of the headers of 9110:13.1 and 9110:14.2; names are told apart by their first letters before they are
- * compared. */
-static bool is_conditional(const char *name, size_t length)
-{
-    static const char *const names[] = {"Range",         "If-Range",          "If-Match",
-                                        "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"};
+/* The headers that are looked at while the head is parsed. */
+enum field {
+    FIELD_OTHER,
+    FIELD_HOST,
+    FIELD_CONNECTION,
+    FIELD_CONTENT_LENGTH,
+    FIELD_TRANSFER_ENCODING,
+    FIELD_EXPECT,
+    FIELD_CONDITION, /* of 9110:13.1 and 9110:14.2 */
+};
 
-    if ((name[0] | 0x20) != 'r' && ((name[0] | 0x20) != 'i' || length < 3 || name[2] != '-'))
-        return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        if (text_equals(name, length, names[i]))
-            return true;
+/* Tells which header a name is of. Most are none of these, which their lengths and first letters tell. */
+static enum field field_of(const char *name, size_t length)
+{
+#define FIELD(name, field)                                                                                   \
+    {                                                                                                        \
+        name, sizeof(name) - 1, field                                                                        \
     }
-    return false;
+    static const struct {
+        const char *name;
+        size_t length;
+        enum field field;
+    } fields[] = {
+        FIELD("Host", FIELD_HOST),
+        FIELD("Range", FIELD_CONDITION),
+        FIELD("Expect", FIELD_EXPECT),
+        FIELD("If-Range", FIELD_CONDITION),
+        FIELD("If-Match", FIELD_CONDITION),
+        FIELD("Connection", FIELD_CONNECTION),
+        FIELD("If-None-Match", FIELD_CONDITION),
+        FIELD("Content-Length", FIELD_CONTENT_LENGTH),
+        FIELD("Transfer-Encoding", FIELD_TRANSFER_ENCODING),
+        FIELD("If-Modified-Since", FIELD_CONDITION),
+        FIELD("If-Unmodified-Since", FIELD_CONDITION),
+    };
+#undef FIELD
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields) && fields[i].length <= length; i++) {
+        if (fields[i].length == length && (name[0] | 0x20) == (fields[i].name[0] | 0x20) &&
+            strncasecmp(name, fields[i].name, length) == 0)
+            return fields[i].field;
+    }
+    return FIELD_OTHER;
 }
 
 /* §5. Returns true when the request ends here with an error. */
 static bool take_header(struct request *request, const char *line, size_t length)
 {
-    const size_t name_length = span(line, length, TOKEN);
+    const size_t name_length = characters_span(line, length, CHARACTER_TOKEN);
     const char *value = line + name_length + 1;
     const char *end = line + length;
     size_t value_length;
@@ -260,22 +250,32 @@ static bool take_header(struct request *request, const char *line, size_t length
     if (++request->header_count > REQUEST_HEADER_COUNT_MAX)
         return fail(request, HTTP_HEADER_FIELDS_TOO_LARGE);
     value_length = (size_t)(end - value);
-    if (span(value, value_length, VALUE) != value_length)
+    if (!characters_are_value(value, value_length))
         return fail(request, HTTP_BAD_REQUEST);
     value = text_trim(value, &value_length);
 
-    if (text_equals(line, name_length, "Host"))
+    switch (field_of(line, name_length)) {
+    case FIELD_HOST:
         status = take_host(request, value, value_length);
-    else if (text_equals(line, name_length, "Connection"))
+        break;
+    case FIELD_CONNECTION:
         take_connection(request, value, value_length);
-    else if (text_equals(line, name_length, "Content-Length"))
+        break;
+    case FIELD_CONTENT_LENGTH:
         status = take_content_length(request, value, value_length);
-    else if (text_equals(line, name_length, "Transfer-Encoding"))
+        break;
+    case FIELD_TRANSFER_ENCODING:
         status = take_transfer_encoding(request, value, value_length);
-    else if (text_equals(line, name_length, "Expect"))
+        break;
+    case FIELD_EXPECT:
         status = take_expectation(request, value, value_length);
-    else if (is_conditional(line, name_length))
+        break;
+    case FIELD_CONDITION:
         request->conditional = true;
+        break;
+    case FIELD_OTHER:
+        break;
+    }
     return status != 0 && fail(request, status);
 }
 
@@ -367,7 +367,8 @@ static bool go_on(struct request *request, const char *data, size_t length)
         if (request->line_kind == LINES_END)
             return take_body(request, data, length);
         /* Whoever speaks another protocol, such as TLS, is told so at once and not after a timeout. */
-        if (request->line_kind != LINE_HEADER && *line != '\r' && !(CLASS[(unsigned char)*line] & TOKEN))
+        if (request->line_kind != LINE_HEADER && *line != '\r' &&
+            !(CHARACTER_CLASSES[(unsigned char)*line] & CHARACTER_TOKEN))
             return fail(request, HTTP_BAD_REQUEST);
         line_feed = memchr(data + request->scanned, '\n', length - request->scanned);
         if (!line_feed) {

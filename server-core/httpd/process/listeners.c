@@ -94,7 +94,7 @@ static bool port_is_free(const struct config *config, const struct layout *layou
     return true;
 }
 
-static bool is_among(const int *sockets, size_t count, int socket)
+bool listener_is_among(const int *sockets, size_t count, int socket)
 {
     for (size_t i = 0; i < count; i++) {
         if (sockets[i] == socket)
@@ -112,7 +112,7 @@ static int take_over(const struct open_listeners *before, unsigned set, struct l
         const struct listen_address *open = &before->addresses->addresses[i];
         const int socket = before->sockets[set * before->addresses->count + i];
 
-        if (address_matches(address, open) && !is_among(taken, count, socket)) {
+        if (address_matches(address, open) && !listener_is_among(taken, count, socket)) {
             *address = *open;
             return socket;
         }
@@ -122,7 +122,7 @@ static int take_over(const struct open_listeners *before, unsigned set, struct l
 
 static bool is_kept(const struct open_listeners *before, int socket)
 {
-    return before && is_among(before->sockets, before->sets * before->addresses->count, socket);
+    return before && listener_is_among(before->sockets, before->sets * before->addresses->count, socket);
 }
 
 /* Gets the socket of set `set` for an address: one that is open, or else a new one. `sockets` are the `count`

@@ -31,6 +31,9 @@ struct open_listeners {
 int listeners_open(struct config *config, const struct layout *layout, const struct open_listeners *before,
                    int *sockets);
 
+/* Says whether a socket is one of `count`. */
+bool listener_is_among(const int *sockets, size_t count, int socket);
+
 /* Ends the listening for all processes that share a socket, so that whoever comes now is refused at once. One
  * that was passed in stays open for who has passed it in. */
 void listener_end(int socket);

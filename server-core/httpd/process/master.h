@@ -42,18 +42,4 @@ struct master {
     struct master *older; /* what a reload has replaced, while its workers still finish; NULL: nothing */
 };
 
-/* Opens what is needed to serve, all but the signals and the stats socket, and in place of `before` if that
- * is not NULL: open listeners are kept. Logs what is wrong and returns false; master_release() is due anyhow.
- */
-bool master_open(struct master *master, const struct master *before);
-
-/* Gives everything back but signals and stats socket; all workers have ended. */
-void master_release(struct master *master);
-
-/* Says on stderr, and to the service manager, what runs. */
-void master_log_start(const struct master *master);
-
-/* Begins to stop: workers finish the replies under way, and are killed after two seconds. */
-void master_shut_down(struct master *master);
-
 #endif

@@ -8,6 +8,7 @@
 #include "httpd/log.h"
 #include "httpd/process/listeners.h"
 #include "httpd/process/notify.h"
+#include "httpd/process/service.h"
 #include "httpd/process/worker_processes.h"
 
 #include <stdlib.h>
@@ -46,21 +47,11 @@ static bool can_follow(const struct master *master, const struct config *next)
     return ok;
 }
 
-/* Says whether the sockets of the new one have this among them. */
-static bool has_listener(const struct master *master, int listener)
-{
-    for (size_t i = 0; i < master->listener_count; i++) {
-        if (master->listeners[i] == listener)
-            return true;
-    }
-    return false;
-}
-
 /* Leaves the listeners to the successor; those that it does not have are closed to new clients. */
 static void pass_on_listeners(struct master *older, const struct master *successor)
 {
     for (size_t i = 0; i < older->listener_count; i++) {
-        if (has_listener(successor, older->listeners[i]))
+        if (listener_is_among(successor->listeners, successor->listener_count, older->listeners[i]))
             older->listeners[i] = -1;
         else
             listener_end(older->listeners[i]);
@@ -71,10 +62,10 @@ static void pass_on_listeners(struct master *older, const struct master *success
 static void give_up(struct master *next, const struct master *master)
 {
     for (size_t i = 0; i < next->listener_count; i++) {
-        if (has_listener(master, next->listeners[i]))
+        if (listener_is_among(master->listeners, master->listener_count, next->listeners[i]))
             next->listeners[i] = -1;
     }
-    master_release(next);
+    service_release(next);
 }
 
 /* Makes `next` the master, and what that was the older one. */
@@ -126,14 +117,14 @@ void reload(struct master *master)
     next.common = NULL;
     next.workers = NULL;
     next.listener_count = next.worker_count = 0;
-    if (!master_open(&next, master)) {
+    if (!service_open(&next, master)) {
         say_that_nothing_changes();
         give_up(&next, master);
         free(older);
         return;
     }
     replace(master, &next, older);
-    master_log_start(master);
+    service_log_start(master);
 }
 
 void reload_clear_up(struct master *master)
@@ -147,7 +138,7 @@ void reload_clear_up(struct master *master)
             link = &each->older;
         } else {
             *link = each->older;
-            master_release(each);
+            service_release(each);
             free(each);
         }
     }

@@ -34,6 +34,7 @@ struct delivery {
     bool blocking;             /* mode of the socket */
     bool begun;                /* the first pass is over */
     bool in_crowd;             /* many began with it */
+    off_t checked;             /* the range of the file is known to be in memory up to here */
 };
 
 /* Prepares to send a reply in mode `sendfile`; changes the mode of the socket if need be. */
@@ -43,13 +44,21 @@ void delivery_begin(struct delivery *delivery, const struct reply *reply, int so
 /* Returns how many bytes of the reply may be sent before it is others' turn. */
 off_t delivery_pass_bytes(const struct delivery *delivery);
 
-/*
- * Makes one pass: sends until the reply is out, the socket is full or it is others' turn. With `checked` it
- * sends the file up to *checked only, and returns SEND_HELD there; when another range begins *checked is set
- * to its beginning.
- */
-enum send_outcome delivery_pass(struct delivery *delivery, struct reply *reply, int socket, off_t *checked,
+/* Makes one pass: sends until the reply is out, the socket is full or it is others' turn. */
+enum send_outcome delivery_pass(struct delivery *delivery, struct reply *reply, int socket,
                                 struct counters *counters);
+
+/* The same without waiting for a disk: returns SEND_HELD before what delivery_window() is not in memory. */
+enum send_outcome delivery_pass_resident(struct delivery *delivery, struct reply *reply, int socket,
+                                         struct counters *counters);
+
+/* Where not all is in memory it is looked up, fetched and sent in windows of so many bytes. Returns where
+ * that ends which is sent next. */
+#define WINDOW_BYTES (128 << 10)
+off_t delivery_window(const struct reply *reply);
+
+/* Says whether what is left of the reply is in memory of this process: no file is to be read. */
+bool delivery_is_in_memory(const struct delivery *delivery, const struct reply *reply);
 
 /* Gives back the file and its contents. */
 void delivery_end(struct delivery *delivery);

@@ -5,27 +5,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/sendfile.h>
-#include <sys/stat.h>
 
 void sendfile_set_blocking(int socket, bool blocking)
 {
     fcntl(socket, F_SETFL, blocking ? 0 : O_NONBLOCK);
 }
 
-/* Says whether a file has nothing behind `offset`. */
-static bool ends_at(int file, off_t offset)
+/* Says whether a socket takes more. If not, the kernel has noted that somebody waits for room, and reports
+ * it; otherwise it would not (SOCK_NOSPACE, which tcp_poll() in net/ipv4/tcp.c sets). */
+static bool has_room(int socket)
 {
-    struct stat status;
+    struct pollfd polled = {.fd = socket, .events = POLLOUT};
 
-    return fstat(file, &status) == 0 && status.st_size <= offset;
+    return poll(&polled, 1, 0) > 0;
 }
 
 enum send_outcome sendfile_range(int socket, bool blocking, int file, off_t *offset, off_t end,
                                  struct counters *counters)
 {
-    /* On a blocking socket a short count says little (a timeout, a signal, a shorter file); the call after it
-     * tells them apart. */
+    /* A short count says little: the socket is full, the file is shorter, or a signal came. Unless the socket
+     * is full, the next call tells them apart. */
     while (*offset < end) {
         const ssize_t asked = end - *offset;
         const ssize_t sent = sendfile(socket, file, offset, (size_t)asked);
@@ -34,8 +35,8 @@ enum send_outcome sendfile_range(int socket, bool blocking, int file, off_t *off
         if (sent > 0) {
             counters->bytes_sent += (uint64_t)sent;
             counters->sendfile_partial += sent < asked;
-            if (sent < asked && !blocking)
-                return ends_at(file, *offset) ? SEND_TRUNCATED : SEND_BLOCKED;
+            if (sent < asked && !blocking && !has_room(socket))
+                return SEND_BLOCKED;
             continue;
         }
         if (sent == 0)

@@ -81,6 +81,23 @@ EVERY_MODE = [
 
 # Those whose ways of sending are most unlike each other have all of them in the gate, the others the first.
 ALL_WAYS_IN_THE_GATE = {"symped", "mt", "pipeline", "knot"}
+# The pipeline once more, with its sizes left to its controllers and a wait that nobody has.
+EVERY_MODE += [
+    pytest.param(
+        {
+            **knobs_of(architecture, mode),
+            "readers": "2",
+            "stage_threads": "adaptive",
+            "stage_batch": "adaptive",
+            "admission_p90_ms": "60000",
+        },
+        id=f"pipeline-adaptive-{mode['sendfile']}",
+        marks=gate(mode["sendfile"] == "nonblocking"),
+    )
+    for architecture in ARCHITECTURES
+    for mode in architecture["modes"]
+    if architecture["name"] == "pipeline"
+]
 
 # Each architecture with each way of sending, at its default events.
 EVERY_ARCHITECTURE = [
@@ -524,3 +541,18 @@ def unless_stalled() -> Callable[[float, Callable[[], None]], None]:
 def await_state() -> Callable[..., Any]:
     """Return the function that awaits a state."""
     return eventually
+
+
+@pytest.fixture
+def stopped() -> Iterator[Callable[[int], None]]:
+    """Return a function that stops a process for the length of the test."""
+    pids: list[int] = []
+
+    def stop(pid: int) -> None:
+        os.kill(pid, signal.SIGSTOP)
+        pids.append(pid)
+
+    yield stop
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)

@@ -10,25 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
-
-
-@pytest.fixture
-def stopped() -> Iterator[Callable[[int], None]]:
-    """Return a function that stops a process for the length of the test."""
-    pids: list[int] = []
-
-    def stop(pid: int) -> None:
-        os.kill(pid, signal.SIGSTOP)
-        pids.append(pid)
-
-    yield stop
-    for pid in pids:
-        try:
-            os.kill(pid, signal.SIGCONT)
-        except ProcessLookupError:
-            continue
 
 
 def rows(server: Any, role: str) -> list[dict[str, Any]]:
@@ -66,6 +49,15 @@ def test_pages_that_are_not_in_memory_are_fetched_by_helpers(
     await_state(
         lambda: sum(row["queue_items"] for row in rows(server, "helper")) == server.total()["helper_requests"]
     )
+
+
+def test_names_of_compressed_files_are_looked_up_by_helpers(start: Callable[..., Any]) -> None:
+    """Whether a file lies compressed beside the one asked for stands in a directory, on the disk."""
+    server = start(architecture="amped", helpers=1, precompressed="on")
+    server.write("file.txt", b"contents")
+    connection = server.connect()
+    assert connection.get("/file.txt").body == b"contents"
+    assert server.total()["helper_requests"] == 3  # br, zstd, gzip: names that nobody has looked up
 
 
 def test_event_loop_serves_others_while_a_helper_works(
@@ -180,6 +172,23 @@ def test_connection_handed_to_a_killed_process_is_served_by_its_replacement(
     server.await_total(connections_forwarded=1)
     os.kill(owner, signal.SIGKILL)
     assert second.reply().body == b"first"
+
+
+def test_connection_on_its_way_to_another_process_is_served_though_the_server_is_told_to_stop(
+    start: Callable[..., Any], stopped: Callable[[int], None]
+) -> None:
+    """No process ends before it has looked at what was handed to it."""
+    server = start_two(start)
+    first, second = server.connect(), server.connect()
+    assert first.get("/mine").body == b"first"
+    (owner,) = [row["pid"] for row in rows(server, "worker") if row["requests"] == 1]
+    stopped(owner)
+    second.ask("/mine")
+    server.await_total(connections_forwarded=1)
+    server.command("shutdown graceful")
+    os.kill(owner, signal.SIGCONT)
+    assert second.reply().body == b"first"
+    assert server.process.wait(30) == 0
 
 
 def test_bias_is_a_number_or_inf(refusal: Callable[..., str]) -> None:

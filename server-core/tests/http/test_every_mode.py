@@ -105,7 +105,7 @@ def test_slow_reader_gets_the_whole_file(every_server: Any) -> None:
 
 
 def test_client_that_vanishes_harms_nobody(every_server: Any) -> None:
-    """Connections reset in the middle of a reply are forgotten; others are served."""
+    """Connections reset in the middle of a reply are counted and forgotten; others are served."""
     every_server.write("vanish", bytes(5_000_000))
     every_server.write("vanish-small", b"contents")
     for _ in range(3):
@@ -115,7 +115,7 @@ def test_client_that_vanishes_harms_nobody(every_server: Any) -> None:
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()
     assert every_server.connect().get("/vanish-small").body == b"contents"
-    every_server.await_total(connections_open=1, connections_closed_by_client=3)
+    every_server.await_total(connections_open=1, connections_closed_by_client=3, requests_aborted=3)
 
 
 @pytest.mark.parametrize(

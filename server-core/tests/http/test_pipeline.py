@@ -67,7 +67,7 @@ def test_stages_divided_over_cpus_lose_no_request(
 
 
 def test_each_stage_counts_what_goes_through_its_queue(start: Callable[..., Any]) -> None:
-    """One socket, one event and one returned reply reach Read for each exchange; one reply reaches Write."""
+    """A socket and a returned reply reach Read for each exchange, beside events; one reply reaches Write."""
     server = start(architecture="pipeline")
     server.write("file", b"contents")
     for _ in range(10):
@@ -77,7 +77,7 @@ def test_each_stage_counts_what_goes_through_its_queue(start: Callable[..., Any]
     server.await_total(connections_open=0, queue_length=0)
     (reader,), (writer,) = rows(server, "reader"), rows(server, "writer")
     assert writer["queue_items"] == 10
-    assert reader["queue_items"] >= 30
+    assert reader["queue_items"] >= 20
     assert writer["bytes_sent"] > 0
     assert reader["bytes_sent"] == 0
     assert reader["cache_hits"] == 9

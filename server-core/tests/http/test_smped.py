@@ -85,3 +85,24 @@ def test_killed_scheduler_and_killed_worker_are_replaced(
     with contextlib.suppress(ConnectionResetError):  # if it had not read on
         assert first.is_closed_by_server()
     assert third.reply().body == b"contents"
+
+
+def test_connections_on_their_way_to_the_pool_are_served_though_the_server_is_told_to_stop(
+    start: Callable[..., Any], stopped: Callable[[int], None], await_state: Callable[..., Any]
+) -> None:
+    """What the scheduler has accepted is served, though nobody has looked into the channel yet."""
+    server = start(architecture="smped", workers=2)
+    server.write("file", b"contents")
+    pids = [row["pid"] for row in workers(server)]
+    for pid in pids:
+        stopped(pid)
+    clients = [server.connect() for _ in range(4)]
+    for client in clients:
+        client.ask("/file")
+    await_state(lambda: scheduler(server)["connections_forwarded"] == len(clients))
+    server.command("shutdown graceful")
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    for client in clients:
+        assert client.reply().body == b"contents"
+    assert server.process.wait(30) == 0

@@ -199,7 +199,8 @@ def test_clear_counters_starts_from_zero_and_keeps_the_gauges(
     assert connection.get("/file").status == 200
     server.await_total(requests=1, replies_200=1)
     gauges = {row["name"] for row in server.command("show schema") if row["kind"] == "gauge"}
-    assert gauges == {"connections_open", "queue_length", "pool_size"}
+    of_the_pipeline = {"stage_threads", "stage_batch", "stage_wait_p90_us", "admission_rps"}
+    assert gauges == {"connections_open", "queue_length", "pool_size", *of_the_pipeline}
 
     def all_is_zero() -> bool:
         assert server.command("clear counters") == {"cleared": True}

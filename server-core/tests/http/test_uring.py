@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import socket
+import struct
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
@@ -77,6 +80,34 @@ def test_file_in_memory_is_sent_by_the_ring_itself(start: Callable[..., Any]) ->
         assert connection.get("/small").body == b"small"
         assert connection.get("/large").body == 2 * LARGE
     assert server.total()["helper_requests"] == 0
+
+
+def test_names_that_the_kernel_does_not_know_are_looked_up_by_its_threads(start: Callable[..., Any]) -> None:
+    """Files that are there, files that are not, and files compressed beside them, several at once."""
+    server = start(architecture="uring", workers=1, precompressed="on")
+    connection = server.connect()
+    for number in range(5):
+        server.write(f"directory/{number}.txt", b"contents")  # whose names are known then
+        connection.ask(f"/{uuid4()}/{number}")
+        connection.ask(f"/directory/{number}.txt")
+    for _ in range(5):
+        assert connection.reply().status == 404
+        assert connection.reply().body == b"contents"
+    server.await_total(requests=10, replies_404=5, replies_200=5)
+    # One for each directory that is not there, and three that may lie beside each file.
+    assert server.total()["helper_requests"] >= 5 + 5 * 3
+
+
+def test_a_client_that_leaves_while_its_file_is_looked_up_is_forgotten(start: Callable[..., Any]) -> None:
+    """What the kernel is asked for outlives the connection, and finds nobody."""
+    server = start(architecture="uring", workers=1)
+    for _ in range(100):
+        connection = server.connect()
+        connection.ask(f"/{uuid4()}")
+        connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        connection.close()  # by a reset
+    server.await_total(connections_open=0)
+    assert server.connect().get(f"/{uuid4()}").status == 404
 
 
 @pytest.mark.parametrize("max_connections", [3, 150])

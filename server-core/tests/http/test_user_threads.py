@@ -77,6 +77,20 @@ def test_knot_leaves_sending_to_its_workers(start: Callable[..., Any]) -> None:
     assert sum(row["bytes_sent"] for row in rows[1:]) > 0
 
 
+def test_knot_leaves_reading_to_its_workers(start: Callable[..., Any]) -> None:
+    """Contents that are not in the cache are on a disk, perhaps; those that are there need no worker."""
+    server = start(architecture="knot", workers=1, sendfile="off", cache_mb=1)
+    server.write("file", b"contents")
+    server.write("large", LARGE)  # does not fit the cache
+    connection = server.connect()
+    for _ in range(3):
+        assert connection.get("/file").body == b"contents"
+        assert connection.get("/file", "Range: bytes=0-1,4-5").status == 206
+    assert server.total()["helper_requests"] == 1  # for the first reply
+    assert connection.get("/large").body == LARGE
+    assert server.total()["helper_requests"] > 1
+
+
 def test_files_whose_names_are_not_cached_are_opened_where_that_may_wait(
     start: Callable[..., Any], architecture: str
 ) -> None:
@@ -92,8 +106,16 @@ def test_files_whose_names_are_not_cached_are_opened_where_that_may_wait(
         assert connection.reply().status == 404
         assert connection.reply().body == b"contents"
     server.await_total(requests=20, replies_404=10, replies_200=10)
-    if architecture == "knot":  # which counts them: ten openings beside twenty replies
-        assert server.total()["helper_requests"] >= 30
+    if architecture == "knot":  # which counts them: ten openings beside ten replies with a file
+        assert server.total()["helper_requests"] >= 20
+
+
+def test_names_of_compressed_files_are_looked_up_where_that_may_wait(start: Callable[..., Any]) -> None:
+    """Each of the three is a job of its own for knot's workers; the reply is one too."""
+    server = start(architecture="knot", precompressed="on")
+    server.write("file.txt", b"contents")
+    assert server.connect().get("/file.txt").body == b"contents"
+    server.await_total(helper_requests=4)
 
 
 def test_knot_reads_on_while_its_only_worker_is_held(
@@ -167,6 +189,40 @@ def test_nm_continues_large_transfers_without_switching(start: Callable[..., Any
     by_thread = switches_for_a_large_reply(start(**small_buffer, large_transfer="thread"))
     assert by_scheduler <= 3
     assert by_thread > by_scheduler
+
+
+@pytest.mark.parametrize("sendfile", ["nonblocking", "off"])
+@pytest.mark.live
+def test_nm_leaves_what_is_not_in_memory_to_the_thread(
+    start: Callable[..., Any],
+    await_state: Callable[..., Any],
+    evict: Callable[[Path], None],
+    sendfile: str,
+) -> None:
+    """The scheduler, which the monitor cannot replace, sends no pages that it would have to wait for."""
+    server = start(architecture="nm", workers=1, sndbuf=16384, sendfile=sendfile, cache_mb=1)
+
+    def switches(number: int, is_in_memory: bool) -> int:
+        """Count them for a reply whose file is in memory, or forgotten again and again."""
+        server.await_total(connections_open=0)
+        before = server.total()["user_switches"]
+        large = server.write(f"{number}", LARGE)
+        connection = server.connect(receive_buffer=4096)
+        connection.ask(f"/{number}")
+        while connection.stream.readline() != b"\r\n":
+            continue
+        for piece in range(0, len(LARGE), 65536):
+            if not is_in_memory:
+                evict(large)
+            assert connection.stream.read(65536) == LARGE[piece : piece + 65536]
+        server.await_total(replies_200=number)
+        counted = int(server.total()["user_switches"] - before)
+        connection.close()
+        return counted
+
+    usual = switches(1, is_in_memory=True)
+    # The kernel may keep pages that somebody else has in hand, so other files are tried.
+    assert any(switches(number, is_in_memory=False) > usual for number in range(2, 7))
 
 
 def test_stacks_of_connections_that_were_slow_are_given_back(

@@ -177,5 +177,6 @@ int main(void)
 #endif
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define CAPACITY 4
+#define CONTENTS 4096 /* bytes */
 
 static char root[64];
 static struct counters counters;
@@ -43,7 +44,7 @@ static int set_up(void **state)
     date = (struct http_date){0};
     http_date_update(&date, 1000000000);
     presentation = (struct presentation){.types = mime_types_create(NULL, NULL)};
-    cache = file_cache_create(root, CAPACITY, &(struct hosts){0}, &presentation, &counters);
+    cache = file_cache_create(root, CAPACITY, CONTENTS, &(struct hosts){0}, &presentation, &counters);
     return cache ? 0 : -1;
 }
 
@@ -92,6 +93,60 @@ static void test_second_look_up_hits(void **state)
     assert_int_equal(counters.cache_hits, 2);
 }
 
+/* Makes it some seconds later than the files of the test have changed. */
+static void settle(void)
+{
+    http_date_update(&date, time(NULL) + 10);
+}
+
+/* Says whether contents are kept of the file at `path`; they must be `text`. */
+static bool is_kept(const char *path, const char *text)
+{
+    struct cached_file *file;
+    bool kept;
+
+    assert_int_equal(file_cache_get(cache, path, &date, &file), HTTP_OK);
+    kept = file_table_contents(file) != NULL;
+    assert_int_equal(file->size, strlen(text));
+    if (kept)
+        assert_memory_equal(file_table_contents(file), text, strlen(text));
+    file_cache_release(file);
+    return kept;
+}
+
+static void test_contents_of_a_small_file_are_kept_until_it_changes(void **state)
+{
+    (void)state;
+    settle();
+    assert_true(is_kept("a", "a"));
+    write_file("a", "other");
+    settle();
+    next_second();
+    assert_true(is_kept("a", "other"));
+}
+
+static void test_contents_of_a_file_that_has_just_changed_are_not_kept_yet(void **state)
+{
+    (void)state;
+    http_date_update(&date, time(NULL) + 1);
+    write_file("a", "now");
+    assert_false(is_kept("a", "now"));
+    settle();
+    assert_true(is_kept("a", "now"));
+}
+
+static void test_contents_of_a_large_file_are_not_kept(void **state)
+{
+    char text[SMALL_FILE_BYTES + 2];
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    write_file("a", text);
+    settle();
+    assert_false(is_kept("a", text));
+}
+
 static void test_head_tells_type_and_length_and_has_room_for_the_date(void **state)
 {
     struct cached_file *file;
@@ -129,7 +184,7 @@ static void test_what_is_no_file_has_its_status(void **state)
     }
 }
 
-static void test_file_used_longest_ago_is_evicted(void **state)
+static void test_file_not_used_lately_is_evicted(void **state)
 {
     (void)state;
     touch("a");
@@ -225,6 +280,39 @@ static void test_unused_entries_make_room_when_descriptors_run_out(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+static void test_names_that_a_look_up_would_wait_for_are_told_one_by_one(void **state)
+{
+    static const char *const waited_for[] = {"a.br", "a.zst", "a.gz"};
+    char wanted[FILE_CACHE_PATH_MAX];
+    struct cached_file *file = NULL;
+    uint8_t asked = 0;
+
+    (void)state;
+    assert_false(
+        file_cache_would_wait(cache, "a", &date, &asked, wanted, &file)); /* it has been written just now */
+    presentation.precompressed = true;
+    for (size_t i = 0; i < 3; i++) {
+        struct stat status;
+
+        if (!file_cache_would_wait(cache, "a", &date, &asked, wanted, &file))
+            skip(); /* this file system keeps its directories in memory */
+        assert_string_equal(wanted, waited_for[i]);
+        assert_int_equal(stat(wanted, &status), -1);
+    }
+    assert_false(file_cache_would_wait(cache, "a", &date, &asked, wanted, &file));
+    assert_int_equal(asked, 0);
+    assert_null(file);
+    touch("a");
+    assert_int_equal(counters.cache_hits, 0);
+    assert_false(file_cache_would_wait(cache, "a", &date, &asked, wanted, &file));
+    assert_int_equal(counters.cache_hits, 1); /* it is found at once */
+    assert_contents(file, "a");
+    file_cache_release(file);
+    next_second(); /* the names are asked about again, and known */
+    assert_false(file_cache_would_wait(cache, "a", &date, &asked, wanted, &file));
+    assert_false(file_cache_would_wait(cache, "a.gz", &date, &asked, wanted, &file));
+}
+
 #define CACHE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -232,12 +320,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CACHE_TEST(test_second_look_up_hits),
         CACHE_TEST(test_head_tells_type_and_length_and_has_room_for_the_date),
+        CACHE_TEST(test_contents_of_a_small_file_are_kept_until_it_changes),
+        CACHE_TEST(test_contents_of_a_file_that_has_just_changed_are_not_kept_yet),
+        CACHE_TEST(test_contents_of_a_large_file_are_not_kept),
         CACHE_TEST(test_what_is_no_file_has_its_status),
-        CACHE_TEST(test_file_used_longest_ago_is_evicted),
+        CACHE_TEST(test_file_not_used_lately_is_evicted),
         CACHE_TEST(test_evicted_file_stays_open_while_it_is_used),
         CACHE_TEST(test_replaced_file_is_served_anew_after_a_second),
         CACHE_TEST(test_deleted_file_is_missed_after_a_second),
         CACHE_TEST(test_file_that_became_a_link_to_the_outside_is_refused_after_a_second),
+        CACHE_TEST(test_names_that_a_look_up_would_wait_for_are_told_one_by_one),
         CACHE_TEST(test_unused_entries_make_room_when_descriptors_run_out),
     };
 

@@ -17,7 +17,8 @@
 
 #define HOLDERS  4
 #define CAPACITY 8
-#define PATHS    24 /* more than fit */
+#define PATHS    24   /* more than fit */
+#define CONTENTS 4096 /* bytes: of four files, in units of a KiB */
 #define ROUNDS   3000
 
 static const enum cache_lock KINDS[] = {CACHE_LOCK_MUTEX, CACHE_LOCK_RW};
@@ -93,7 +94,7 @@ static void test_threads_find_what_others_inserted_and_leave_no_descriptor_open(
     for (size_t k = 0; k < 2; k++) {
         pthread_t threads[HOLDERS];
 
-        table = file_table_create_shared("/", CAPACITY, KINDS[k], HOLDERS);
+        table = file_table_create_shared("/", CAPACITY, CONTENTS, KINDS[k], HOLDERS);
         assert_non_null(table);
         for (uintptr_t i = 0; i < HOLDERS; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, use_many, (void *)i), 0);
@@ -113,7 +114,7 @@ static void test_others_look_up_while_a_file_is_closed(void **state)
         const struct cached_file made = {
             .fd = open("/dev/null", O_RDONLY | O_CLOEXEC), .size = 5, .head_length = 4};
 
-        table = file_table_create_shared("/", 2, KINDS[k], HOLDERS);
+        table = file_table_create_shared("/", 2, CONTENTS, KINDS[k], HOLDERS);
         assert_non_null(table);
         watched = 0;
         watching = true;
@@ -130,22 +131,92 @@ static void test_others_look_up_while_a_file_is_closed(void **state)
     alarm(0);
 }
 
-static void test_marked_entries_get_a_second_chance_under_the_rw_lock(void **state)
+static void test_marked_entries_get_a_second_chance(void **state)
 {
     const struct file_table_user user = {0, &counters[0]};
     struct cached_file *file;
 
     (void)state;
-    table = file_table_create_shared("/", 2, CACHE_LOCK_RW, 1);
+    for (size_t k = 0; k < 3; k++) {
+        table = k == 2 ? file_table_create("/", 2, CONTENTS)
+                       : file_table_create_shared("/", 2, CONTENTS, KINDS[k], 1);
+        assert_non_null(table);
+        use(0, 1);
+        use(0, 2);
+        use(0, 1); /* marks the older one */
+        use(0, 3); /* evicts the other */
+        file = file_table_find(table, &user, "file1");
+        assert_non_null(file);
+        file_table_release(file);
+        assert_null(file_table_find(table, &user, "file2"));
+        file_table_destroy(table);
+    }
+}
+
+static struct cached_file *insert(unsigned number, uint64_t size)
+{
+    const struct file_table_user user = {0, &counters[0]};
+    const struct cached_file made = {
+        .fd = open("/dev/null", O_RDONLY | O_CLOEXEC), .size = size, .head_length = 4};
+    char path[32];
+
+    snprintf(path, sizeof(path), "file%u", number);
+    return file_table_insert(table, &user, path, &made, "head");
+}
+
+static void test_room_for_contents_is_bounded_and_given_back(void **state)
+{
+    const struct file_table_user user = {0, &counters[0]};
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        struct cached_file *first, *second, *third, *large, *empty;
+
+        table = k == 1 ? file_table_create("/", CAPACITY, CONTENTS)
+                       : file_table_create_shared("/", CAPACITY, CONTENTS, CACHE_LOCK_RW, 1);
+        assert_non_null(table);
+        large = insert(0, SMALL_FILE_BYTES + 1);
+        empty = insert(1, 0);
+        first = insert(2, 1025);
+        second = insert(3, 2048);
+        third = insert(4, 1);
+        assert_null(large->contents);
+        assert_null(empty->contents);
+        assert_non_null(second->contents);
+        assert_null(third->contents); /* the two before have all the room */
+        file_table_remove(table, &user, first);
+        file_table_release(first);
+        file_table_remove(table, &user, third);
+        file_table_release(third);
+        third = insert(4, 1);
+        assert_ptr_equal(third->contents, third->head + third->head_length);
+        file_table_release(large);
+        file_table_release(empty);
+        file_table_release(second);
+        file_table_release(third);
+        file_table_destroy(table);
+    }
+}
+
+static void test_contents_are_read_by_one_and_seen_when_they_are_there(void **state)
+{
+    struct cached_file *file;
+
+    (void)state;
+    table = file_table_create_shared("/", CAPACITY, CONTENTS, CACHE_LOCK_RW, 1);
     assert_non_null(table);
-    use(0, 1);
-    use(0, 2);
-    use(0, 1); /* marks the older one */
-    use(0, 3); /* evicts the other */
-    file = file_table_find(table, &user, "file1");
-    assert_non_null(file);
+    file = insert(0, 5);
+    assert_null(file_table_contents(file));
+    assert_true(file_table_wants_contents(file));
+    assert_false(file_table_wants_contents(file)); /* somebody reads them */
+    file_table_contents_read(file, false);
+    assert_null(file_table_contents(file));
+    assert_true(file_table_wants_contents(file));
+    memcpy(file->contents, "bytes", 5);
+    file_table_contents_read(file, true);
+    assert_memory_equal(file_table_contents(file), "bytes", 5);
+    assert_false(file_table_wants_contents(file));
     file_table_release(file);
-    assert_null(file_table_find(table, &user, "file2"));
     file_table_destroy(table);
 }
 
@@ -153,7 +224,7 @@ static void test_table_serves_on_after_users_were_killed_at_any_moment(void **st
 {
     (void)state;
     for (size_t k = 0; k < 2; k++) {
-        table = file_table_create_shared("/", CAPACITY, KINDS[k], HOLDERS);
+        table = file_table_create_shared("/", CAPACITY, CONTENTS, KINDS[k], HOLDERS);
         assert_non_null(table);
         for (int death = 0; death < 50; death++) {
             /* A process that shares our descriptors, as fork(2) does not make. */
@@ -181,7 +252,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_find_what_others_inserted_and_leave_no_descriptor_open),
         cmocka_unit_test(test_others_look_up_while_a_file_is_closed),
-        cmocka_unit_test(test_marked_entries_get_a_second_chance_under_the_rw_lock),
+        cmocka_unit_test(test_marked_entries_get_a_second_chance),
+        cmocka_unit_test(test_room_for_contents_is_bounded_and_given_back),
+        cmocka_unit_test(test_contents_are_read_by_one_and_seen_when_they_are_there),
         cmocka_unit_test(test_table_serves_on_after_users_were_killed_at_any_moment),
     };
 

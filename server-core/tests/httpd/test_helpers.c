@@ -25,8 +25,9 @@ static void test_helper_is_asked_again_after_a_send_has_failed(void **state)
     static struct counters counters;
     int requests[1][2];
     struct helper_channels channels = {.requests = requests};
-    struct helped_connection connections[2] = {{.connection = {.state = READING}},
-                                               {.connection = {.state = READING}}};
+    struct helped_connection connections[2] = {
+        {.connection = {.state = READING, .watched = true, .interest = EVENT_READABLE}},
+        {.connection = {.state = READING, .watched = true, .interest = EVENT_READABLE}}};
     char junk[256] = {0}, received[8192];
     struct helpers *helpers;
 

@@ -77,6 +77,32 @@ static void test_requests_one_behind_the_other_are_answered_in_their_order(void 
     free(said);
 }
 
+static void test_file_whose_contents_are_in_memory_is_replied_as_if_they_were_not(void **state)
+{
+    static const char *const forms[] = {
+        "GET /%s HTTP/1.1\r\nHost: a\r\n\r\n",
+        "HEAD /%s HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /%s HTTP/1.1\r\nHost: a\r\nRange: bytes=3-5\r\n\r\n",
+        "GET /%s HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+        "GET /%s HTTP/1.0\r\n\r\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+        const bool over = i == 4;
+        char request[128];
+        char *expected, *said;
+
+        snprintf(request, sizeof(request), forms[i], "letters");
+        expected = expect_same(request, over);
+        snprintf(request, sizeof(request), forms[i], "kept");
+        said = expect_same(request, over);
+        assert_string_equal(said, expected);
+        free(said);
+        free(expected);
+    }
+}
+
 static void test_requests_behind_a_reply_that_is_not_taken_are_kept_and_answered_in_their_order(void **state)
 {
     enum { COUNT = 200 };
@@ -193,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests_one_behind_the_other_are_answered_in_their_order),
+        cmocka_unit_test(test_file_whose_contents_are_in_memory_is_replied_as_if_they_were_not),
         cmocka_unit_test(test_requests_behind_a_reply_that_is_not_taken_are_kept_and_answered_in_their_order),
         cmocka_unit_test(test_half_a_request_is_answered_by_nothing),
         cmocka_unit_test(test_body_is_read_over_and_the_next_request_is_served),

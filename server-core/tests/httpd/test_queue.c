@@ -151,5 +151,6 @@ int main(void)
         cmocka_unit_test(many_threads_take_each_item_once),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

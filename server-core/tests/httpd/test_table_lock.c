@@ -63,17 +63,13 @@ static void test_writers_exclude_everybody(void **state)
     }
 }
 
-static void test_readers_exclude_each_other_with_the_mutex_only(void **state)
+static void test_readers_do_not_wait_for_each_other_with_the_rw_lock(void **state)
 {
     (void)state;
     make_lock(CACHE_LOCK_RW);
-    assert_false(table_lock_excludes_readers(lock));
     assert_false(table_lock_read(lock, 0));
     assert_false(table_lock_read(lock, 1)); /* does not wait */
     drop_lock(CACHE_LOCK_RW);
-    make_lock(CACHE_LOCK_MUTEX);
-    assert_true(table_lock_excludes_readers(lock));
-    drop_lock(CACHE_LOCK_MUTEX);
 }
 
 /* Has holder 1 die in another process with the lock in its hands. */
@@ -140,7 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_writers_exclude_everybody),
-        cmocka_unit_test(test_readers_exclude_each_other_with_the_mutex_only),
+        cmocka_unit_test(test_readers_do_not_wait_for_each_other_with_the_rw_lock),
         cmocka_unit_test(test_lock_of_a_dead_writer_is_inherited),
         cmocka_unit_test(test_dead_reader_of_many_leaves_nothing_to_repair),
         cmocka_unit_test(test_who_waits_for_a_dead_holder_goes_on_after_the_inheritance),

@@ -31,6 +31,7 @@ static void test_socket_that_finds_no_room_for_its_closing_is_closed_after_what_
     if (uring_unavailable())
         skip();
     assert_null(uring_open(&uring));
+    io_uring_unregister_ring_fd(&uring.ring); /* the descriptor itself is to be used, and taken away */
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     kept = dup(uring.ring.ring_fd);
     close(uring.ring.ring_fd); /* so that submitting fails */

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-SUMMED = ("requests", "sessions")
-PERCENTILES = ("connect", "first_byte", "reply")
+SUMMED = ("requests", "sessions", "tls")
+PERCENTILES = ("connect", "handshake", "first_byte", "reply")
 
 
 def always_replies(connection):

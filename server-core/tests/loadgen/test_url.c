@@ -19,6 +19,10 @@ static void test_url_is_taken_apart(void **state)
         {"http://example?c=d", "example", "80", "example", "/?c=d"},
         {"http://[::1]:65535/a:b", "::1", "65535", "[::1]:65535", "/a:b"},
         {"http://[::1]", "::1", "80", "[::1]", "/"},
+        {"https://example/a", "example", "443", "example", "/a"},
+        {"https://example:8443", "example", "8443", "example:8443", "/"},
+        {"mariadb://user@example/shop", "example", "3306", "example", "/shop"},
+        {"mariadb://user@[::1]:3307/shop", "::1", "3307", "[::1]:3307", "/shop"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct url url;
@@ -29,6 +33,7 @@ static void test_url_is_taken_apart(void **state)
         assert_string_equal(cases[i].port, url.port);
         assert_string_equal(cases[i].authority, url.authority);
         assert_string_equal(cases[i].path, url.path);
+        assert_int_equal(url_scheme_of(cases[i].text), url.scheme);
     }
 }
 
@@ -39,8 +44,9 @@ static void test_wrong_url_is_refused_with_its_fault(void **state)
     static const struct {
         const char *text, *fault;
     } cases[] = {
-        {"", "expected http://HOST[:PORT][/PATH]"},
-        {"https://a/", "expected http://HOST[:PORT][/PATH]"},
+        {"", "expected http://HOST[:PORT][/PATH], or https"},
+        {"ftp://a/", "expected http://HOST[:PORT][/PATH], or https"},
+        {"https://", "the host is missing"},
         {"http://", "the host is missing"},
         {"http://:80/", "the host is missing"},
         {"http://[]/", "the host is missing"},
@@ -51,6 +57,8 @@ static void test_wrong_url_is_refused_with_its_fault(void **state)
         {"http://[::1]80/", "expected a port from 1 to 65535"},
         {"http://[::1/", "the IPv6 address lacks its closing bracket"},
         {"http://user@a/", "user names and fragments are not supported"},
+        {"mariadb://user@/shop", "the host is missing"},
+        {"mariadb://user@a/shop?b", "expected mariadb://USER@HOST[:PORT]/DATABASE"},
         {"http://a/#b", "user names and fragments are not supported"},
         {"http://a/b c", "a URL holds no spaces, control or non-ASCII characters"},
     };

@@ -1,7 +1,7 @@
 /*
- * See master.h.
+ * See service.h.
  */
-#include "httpd/process/master.h"
+#include "httpd/process/service.h"
 
 #include "common/clock.h"
 #include "httpd/connection/access_log.h"
@@ -17,7 +17,7 @@
 
 #define GRACE_NS (2 * NS_PER_S) /* to finish replies in */
 
-void master_shut_down(struct master *master)
+void service_shut_down(struct master *master)
 {
     if (master->shutting_down)
         return;
@@ -28,7 +28,7 @@ void master_shut_down(struct master *master)
         worker_processes_end(master, true, GRACE_NS);
 }
 
-void master_log_start(const struct master *master)
+void service_log_start(const struct master *master)
 {
     const struct config *config = master->config;
     char addresses[512], status[1024];
@@ -51,7 +51,7 @@ static bool open_access_log(struct master *master)
     return master->log_rings != NULL;
 }
 
-bool master_open(struct master *master, const struct master *before)
+bool service_open(struct master *master, const struct master *before)
 {
     struct config *config = master->config;
     const struct open_listeners open = {
@@ -76,7 +76,7 @@ bool master_open(struct master *master, const struct master *before)
            open_access_log(master);
 }
 
-void master_release(struct master *master)
+void service_release(struct master *master)
 {
     if (master->architecture->release)
         master->architecture->release(master);

@@ -1,0 +1,76 @@
+/*
+ * See characters.h.
+ */
+#include "httpd/http/characters.h"
+
+#include <string.h>
+
+#define TOKEN  CHARACTER_TOKEN
+#define VALUE  CHARACTER_VALUE
+#define TARGET CHARACTER_TARGET
+#define HOST   CHARACTER_HOST
+#define DIGIT  CHARACTER_DIGIT
+#define LETTER (TOKEN | VALUE | TARGET | HOST)
+
+/* clang-format off */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* ranges as designators: an extension of gcc and clang */
+const uint8_t CHARACTER_CLASSES[256] = {
+    ['\t'] = VALUE, [' '] = VALUE,
+    ['"'] = VALUE, ['<'] = VALUE, ['>'] = VALUE, ['\\'] = VALUE,
+    ['!'] = LETTER, ['$'] = LETTER, ['%'] = LETTER, ['&'] = LETTER, ['\''] = LETTER, ['*'] = LETTER,
+    ['+'] = LETTER, ['-'] = LETTER, ['.'] = LETTER, ['_'] = LETTER, ['~'] = LETTER,
+    ['#'] = TOKEN | VALUE,
+    ['^'] = TOKEN | VALUE | TARGET, ['`'] = TOKEN | VALUE | TARGET, ['|'] = TOKEN | VALUE | TARGET,
+    ['{'] = VALUE | TARGET, ['}'] = VALUE | TARGET, ['/'] = VALUE | TARGET, ['?'] = VALUE | TARGET,
+    ['@'] = VALUE | TARGET,
+    ['('] = VALUE | TARGET | HOST, [')'] = VALUE | TARGET | HOST, [','] = VALUE | TARGET | HOST,
+    [':'] = VALUE | TARGET | HOST, [';'] = VALUE | TARGET | HOST, ['='] = VALUE | TARGET | HOST,
+    ['['] = VALUE | TARGET | HOST, [']'] = VALUE | TARGET | HOST,
+    ['0' ... '9'] = LETTER | DIGIT, ['A' ... 'Z'] = LETTER, ['a' ... 'z'] = LETTER,
+    [0x80 ... 0xFF] = VALUE,
+};
+#pragma GCC diagnostic pop
+/* clang-format on */
+
+#define LANES 16
+
+/* So many bytes side by side; the compiler makes of them what the processor has. Comparisons set all bits of
+ * a lane. */
+typedef uint8_t lanes_t __attribute__((vector_size(LANES)));
+
+static lanes_t load_lanes(const char *text)
+{
+    lanes_t lanes;
+
+    memcpy(&lanes, text, LANES);
+    return lanes;
+}
+
+/* Says whether any lane is set. */
+static bool any_lane(lanes_t lanes)
+{
+    uint64_t words[LANES / 8];
+
+    memcpy(words, &lanes, LANES);
+    return (words[0] | words[1]) != 0;
+}
+
+/* Sets the lanes with a control character that no value may have: any but the tab. */
+static lanes_t not_value(lanes_t bytes)
+{
+    return (lanes_t)(((bytes < ' ') & (bytes != '\t')) | (bytes == 0x7F));
+}
+
+/* Of the text of a request most is values, so they are looked at sixteen bytes at a time, the last ones
+ * together with some before them. */
+bool characters_are_value(const char *text, size_t length)
+{
+    if (length < LANES)
+        return characters_span(text, length, VALUE) == length;
+    for (size_t i = 0; i + LANES < length; i += LANES) {
+        if (any_lane(not_value(load_lanes(text + i))))
+            return false;
+    }
+    return !any_lane(not_value(load_lanes(text + length - LANES)));
+}

@@ -1,0 +1,40 @@
+/*
+ * Which characters may stand where in the head of a request. Section numbers are those of RFC 9112, with
+ * "9110:" of RFC 9110.
+ */
+#ifndef TRIMTAB_HTTPD_HTTP_CHARACTERS_H
+#define TRIMTAB_HTTPD_HTTP_CHARACTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Classes of characters. */
+enum {
+    CHARACTER_TOKEN = 1,  /* 9110:5.6.2, methods and field names */
+    CHARACTER_VALUE = 2,  /* 9110:5.5, field values: visible, obs-text, space, tab */
+    CHARACTER_TARGET = 4, /* §3.2; what browsers leave unescaped (`|`, `[`, `^`…) is let pass */
+    CHARACTER_HOST = 8,   /* RFC 3986 §3.2.2, without looking at the grammar of IPv6 literals */
+    CHARACTER_DIGIT = 16,
+};
+
+extern const uint8_t CHARACTER_CLASSES[256]; /* of each character */
+
+/* Returns how many bytes at the start of `text` are all of class `class`. */
+static inline size_t characters_span(const char *text, size_t length, uint8_t class)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t i = 0;
+
+    while (i + 4 <= length && (CHARACTER_CLASSES[bytes[i]] & CHARACTER_CLASSES[bytes[i + 1]] &
+                               CHARACTER_CLASSES[bytes[i + 2]] & CHARACTER_CLASSES[bytes[i + 3]] & class))
+        i += 4;
+    while (i < length && (CHARACTER_CLASSES[bytes[i]] & class))
+        i++;
+    return i;
+}
+
+/* Says whether all bytes are of class CHARACTER_VALUE. */
+bool characters_are_value(const char *text, size_t length);
+
+#endif
