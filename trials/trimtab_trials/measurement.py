@@ -184,3 +184,15 @@ class Measurement:
         cpu = self.counters.get("cpu")
         each = cpu.get("cpus", []) if isinstance(cpu, Mapping) else []
         return [entry for entry in each if entry.get("cpu") in numbers]
+
+    def percent_taken_by_others(self, cpus: Collection[int]) -> float | None:
+        """What processes other than the server's had of these CPUs' time, in percent; None if not counted.
+
+        The kernel's own time in interrupts counts for nobody. `cpus` are those that the server runs on.
+        """
+        each = self.cpus(cpus)
+        own = [self.counter("server_processes", state) for state in ("user", "system")]
+        if not each or None in own:
+            return None
+        used = sum(entry.get(state, 0.0) for entry in each for state in ("user", "nice", "system"))
+        return max(0.0, used - sum(share for share in own if share is not None)) / len(each)

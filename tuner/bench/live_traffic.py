@@ -10,12 +10,14 @@ from collections.abc import Iterator
 
 import numpy as np
 from trimtab_tuner.live.episode import Episode
-from trimtab_tuner.live.observed import ArmPeriod, Served
+from trimtab_tuner.live.observed import SIZE_CLASSES, ArmPeriod, Served
 
 REQUESTS = 1000  # a period, in all arms
 CPU_S = 50e-6
+BYTES = 1024  # of the smallest class
 SERVICE_S = 1e-3
-MIX = np.array([0.35, 0.4, 0.2, 0.05, 0.0, 0.0])  # of the size classes
+# Of the classes by size; first requests on connections are half of all.
+MIX = np.tile([0.35, 0.4, 0.2, 0.05, 0.0, 0.0], 2) / 2
 TAIL = 1.31  # relative standard deviation of a service time within a class: a lognormal with sigma 1
 SLOW = 0.01
 
@@ -36,14 +38,17 @@ class Traffic:
         `errors` is the share of requests that fail, `drift` the machine's slowness in this period."""
         chance = self._chance
         counts = chance.poisson(REQUESTS * share * MIX)
-        sizes = 2.0 ** np.arange(len(MIX))
+        sizes = np.tile(2.0 ** np.arange(SIZE_CLASSES), 2)
+        # A request costs something whatever is sent, and bytes do not cost the same in all of them.
+        costs = 0.5 + 0.5 * sizes * chance.lognormal(0, 0.2, len(sizes))
         means = chance.gamma(np.maximum(counts, 1) / TAIL**2, TAIL**2 / np.maximum(counts, 1))
         times_s = counts * sizes * means * SERVICE_S * time * drift
         return ArmPeriod(
             served=tuple(Served(int(n), float(s)) for n, s in zip(counts, times_s, strict=True)),
             errors=int(chance.poisson(REQUESTS * share * errors)),
             slow=int(chance.poisson(REQUESTS * share * SLOW * time)),
-            cpu_s=float((counts * sizes).sum() * CPU_S * cost * chance.lognormal(0, 0.1) * drift),
+            cpu_s=float((counts * costs).sum() * CPU_S * cost * chance.lognormal(0, 0.1) * drift),
+            bytes_sent=int((counts * sizes).sum() * BYTES),
         )
 
     def periods(

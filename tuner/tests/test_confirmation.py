@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.confirmation import choose_finalists, conclude, confirmation_schedule
+from trimtab_tuner.confirmation import Capacities, choose_finalists, conclude, confirmation_schedule
 from trimtab_tuner.cost import Cost
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.statistics import Gain
+from trimtab_tuner.targets.kernel import kernel_knob, with_kernel
 
 SPACE = Space(
     knobs=(
@@ -298,16 +299,25 @@ def test_default_for_which_the_generator_gave_out_makes_no_gain():
     assert result.gain is None
 
 
+def taking(*more, **changes):
+    """What configurations of so many workers take, in requests/s, a little more in each block."""
+    gain = Gain(gain=0.47, low=0.3, high=0.6, significant=True, blocks=4).model_copy(update=changes)
+    return {
+        configuration_hash(workers(count)): Capacities(
+            gain, {block: rps + block for block in range(1, gain.blocks + 1)}
+        )
+        for count, rps in more
+    }
+
+
 def test_more_capacity_outweighs_a_rule_that_broke_once_high_on_the_ladder():
     """Lighttpd took 47 % more load in all four blocks, and for 5 late replies in one it was called no
     gain.
     """
     trials = confirmed(w1=(100, 101, 99, 100), w4=(120, 121, 119, None))
-    more = Gain(gain=0.47, low=0.3, high=0.6, significant=True, blocks=4)
-    digest = configuration_hash(workers(4))
     without = conclude(SPACE, (workers(1), workers(4)), trials)
     assert without.is_default
-    outcome = conclude(SPACE, (workers(1), workers(4)), trials, capacity_gains={digest: more})
+    outcome = conclude(SPACE, (workers(1), workers(4)), trials, capacities=taking((4, 1470)))
     assert outcome.recommended == workers(4)
     assert "In 1 of 4 blocks it broke a rule of verification" in outcome.sentence
 
@@ -316,13 +326,96 @@ def test_more_capacity_outweighs_a_rule_that_broke_once_high_on_the_ladder():
 def test_capacity_that_is_not_surely_more_in_every_block_outweighs_nothing(change):
     """The configuration fails where the default does not."""
     trials = confirmed(w1=(100, 101, 99, 100), w4=(120, 121, 119, None))
-    gain = Gain(gain=0.47, low=0.3, high=0.6, significant=True, blocks=4).model_copy(update=change)
-    gains = {configuration_hash(workers(4)): gain}
-    assert conclude(SPACE, (workers(1), workers(4)), trials, capacity_gains=gains).is_default
+    capacities = taking((4, 1470), **change)
+    assert conclude(SPACE, (workers(1), workers(4)), trials, capacities=capacities).is_default
 
 
 def test_configuration_that_fails_in_half_of_the_blocks_is_not_recommended_for_its_capacity():
     """Whatever it takes when it holds."""
     trials = confirmed(w1=(100, 101, 99, 100), w4=(120, 121, None, None))
-    gains = {configuration_hash(workers(4)): Gain(gain=0.47, low=0.3, high=0.6, significant=True, blocks=4)}
-    assert conclude(SPACE, (workers(1), workers(4)), trials, capacity_gains=gains).is_default
+    assert conclude(SPACE, (workers(1), workers(4)), trials, capacities=taking((4, 1470))).is_default
+
+
+@pytest.mark.parametrize(
+    ("default", "other"),
+    [
+        ((100, None, None, None), (120, 121, 119, 120)),
+        ((None, None, None, None), (None, 121, None, None)),
+        ((None, None, None, None), (None, None, None, None)),
+    ],
+)
+def test_capacity_decides_where_scores_can_hardly_be_compared(default, other):
+    """A default that fails the whole ladder in most blocks has a capacity too."""
+    trials = confirmed(w1=default, w4=other)
+    assert conclude(
+        SPACE, (workers(1), workers(4)), trials, capacities=taking((4, 1470), significant=False)
+    ).is_default
+    outcome = conclude(SPACE, (workers(1), workers(4)), trials, capacities=taking((4, 1470)))
+    assert (outcome.recommended, outcome.gain) == (workers(4), None)
+    assert "workers=4 is recommended for its capacity" in outcome.sentence
+
+
+def test_capacity_does_not_overrule_scores_that_were_compared():
+    """In three blocks both passed, and the other scored no more."""
+    trials = confirmed(w1=(100, 101, 99, None), w4=(100, 101, 98, 99))
+    assert conclude(SPACE, (workers(1), workers(4)), trials, capacities=taking((4, 1470))).is_default
+
+
+def test_of_those_that_take_as_much_the_cheapest_is_recommended():
+    """Eight workers take less, sixteen as much as four at twice the CPU time."""
+    trials = confirmed(w1=(None,) * 4, w4=(None,) * 4, w8=(None,) * 4, w16=(None,) * 4)
+    costs = {
+        configuration_hash(workers(count)): Cost(
+            cpu_s_per_1000_requests={1000.0: [cpu_s, 1.01 * cpu_s, cpu_s, 0.99 * cpu_s]},
+            memory_bytes={},
+            level_unit="requests/s",
+        )
+        for count, cpu_s in ((4, 1.0), (8, 0.5), (16, 2.0))
+    }
+    outcome = conclude(
+        SPACE,
+        [workers(count) for count in (1, 4, 8, 16)],
+        trials,
+        costs=costs,
+        capacities=taking((4, 1470), (8, 1200), (16, 1470)),
+    )
+    assert outcome.recommended == workers(4)
+
+
+KERNEL = with_kernel(SPACE, [kernel_knob("swappiness").here(60)], free=("swappiness",))
+
+
+def crossed(**rows):
+    """Confirmed scores of the four cells: rows by what is changed."""
+    cells = {
+        "neither": {"workers": 1, "swappiness": 60},
+        "server": {"workers": 4, "swappiness": 60},
+        "kernel": {"workers": 1, "swappiness": 10},
+        "both": {"workers": 4, "swappiness": 10},
+    }
+    trials = [in_block(cells[name], b, score) for name, row in rows.items() for b, score in enumerate(row, 1)]
+    return conclude(KERNEL, list(cells.values()), trials)
+
+
+def test_the_kernel_is_not_changed_for_a_gain_that_is_not_shown():
+    """Of two that cannot be told apart the one that leaves it alone, although the other scores more."""
+    found = crossed(
+        neither=(100, 101, 99, 100),
+        server=(120, 122, 119, 121),
+        kernel=(100, 99, 101, 100),
+        both=(122, 120, 121, 122),
+    )
+    assert found.recommended == {"workers": 4, "swappiness": 60}
+    assert "those that change the kernel were passed over; this one leaves it as it is" in found.sentence
+
+
+def test_the_kernel_is_changed_where_that_gains():
+    """Both together beat the server's knobs alone beyond the noise."""
+    found = crossed(
+        neither=(100, 101, 99, 100),
+        server=(120, 122, 119, 121),
+        kernel=(115, 114, 116, 115),
+        both=(140, 141, 139, 141),
+    )
+    assert found.recommended == {"workers": 4, "swappiness": 10}
+    assert "passed over" not in found.sentence

@@ -100,7 +100,7 @@ def test_generator_that_gives_out_where_the_server_had_failed_does_not_end_the_c
 
 def test_server_that_answers_nothing_is_an_error():
     """No reply at the very first rate means that there is nothing to calibrate."""
-    with pytest.raises(CalibrationError, match="answered no request at 1000 requests per second"):
+    with pytest.raises(CalibrationError, match="answered no request at 1,000 requests per second"):
         calibrate(Calibration(start_rate_rps=1000), lambda rate: 0)
 
 

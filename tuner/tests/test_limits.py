@@ -42,6 +42,7 @@ def test_limits_are_read_with_their_units(text, statistic, bound):
         ("p98 <= 1ms", "no such statistic; expected one of mean, p50"),
         ("rss <= 20ms", "rss is given in kB, MB"),
         ("p99 <= 20MB", "p99 is given in us, ms, s"),
+        ("p99 <= 20", "p99 is given in us, ms, s"),
         ("p99 <= 1.2.3ms", "1.2.3 is no number"),
         ("p99 <= 0ms", "expected a bound above 0"),
         (f"p99 <= {'9' * 400}s", "that is not endless"),

@@ -57,6 +57,17 @@ def test_gain_beyond_what_the_climb_can_tell_is_significant():
     assert gain.significant
 
 
+def test_intervals_of_several_gains_hold_together():
+    """Bonferroni: with more challengers each interval is wider, so that one more makes no claim easier."""
+    rates = (1000.0, 1400.0, 2000.0, 2450.0, 3000.0)
+    default = {1: climb(1500, rates), 2: climb(1000, rates), 3: climb(1500, rates)}
+    other = {n: climb(2500, rates) for n in (1, 2, 3)}
+    alone = performances({"default": default, "other": other}, "default", LADDER)
+    among = performances({"default": default, "other": other, "third": other}, "default", LADDER)
+    low, wider = (found["other"].capacity_gain.low for found in (alone, among))
+    assert wider < low
+
+
 def test_capacity_that_was_only_bounded_has_no_upper_bound():
     """The generator gave out, or the ladder ended."""
     found = performances(

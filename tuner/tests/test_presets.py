@@ -27,7 +27,7 @@ def test_estimate_adds_up(name):
     assert sum(phase.duration_s for phase in result.breakdown) == pytest.approx(result.duration_s)
     assert sum(phase.trials for phase in result.breakdown) == result.trials
     assert {p.phase: p.trials for p in result.breakdown}["searching"] == (
-        0 if settings.capacity_only else settings.budget_trials
+        settings.budget_trials if settings.searches else 0
     )
 
 
@@ -65,10 +65,23 @@ def test_estimate_without_a_free_knob_is_refused():
 def test_only_the_preset_decides_whether_there_is_a_search(name):
     """Its name is what lists of runs go by."""
     settings = PRESETS[name].settings
-    assert settings == override(settings, {"capacity_only": settings.capacity_only})
-    with pytest.raises(SettingsError, match="expected the preset 'capacity' to measure without") as error:
-        override(settings, {"capacity_only": not settings.capacity_only})
-    assert error.value.setting == "capacity_only"
+    for field, sentence in (
+        ("capacity_only", "expected the preset 'capacity' to measure without a search"),
+        ("two_files", "expected the preset 'compare' to measure two files"),
+    ):
+        assert settings == override(settings, {field: getattr(settings, field)})
+        with pytest.raises(SettingsError, match=sentence) as error:
+            override(settings, {field: not getattr(settings, field)})
+        assert error.value.setting == field
+
+
+def test_comparison_of_two_files_is_estimated_by_its_blocks():
+    """Two trials a block, no search, no export, whatever is free."""
+    settings = PRESETS["compare"].settings
+    phases = {phase.phase: phase.trials for phase in estimate(settings, SPACE).breakdown}
+    assert phases["confirming"] == 2 * settings.confirmation_repeats
+    assert (phases["searching"], phases["exporting"]) == (0, 0)
+    assert estimate(settings, SPACE).duration_s < 420
 
 
 @pytest.mark.parametrize(

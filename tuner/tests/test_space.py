@@ -278,7 +278,26 @@ def test_settled_configuration_meets_every_condition_and_keeps_what_it_may(data)
         assert settled == drawn
 
 
+def test_values_that_are_left_out_are_not_there_any_more():
+    """All others are; who has one of them already is told what may be had."""
+    space = BOUND.without("mode", ("y",))
+    assert set(space.knob("mode").values()) == set(BOUND.knob("mode").values()) - {"y"}
+    assert not space.allows({**space.default(), "mode": "y"})
+    with pytest.raises(SpaceError, match="mode = 'y': expected one of"):
+        BOUND.fix("mode", "y").without("mode", ("y",))
+
+
 def test_settling_leaves_what_the_user_has_fixed():
     """It is refused elsewhere, not changed here."""
     fixed = BOUND.fix("mode", "y")
     assert fixed.settled({**fixed.default(), "kind": "c"})["mode"] == "y"
+
+
+def test_space_begins_at_a_users_own_values_whatever_they_are():
+    """They are allowed even outside the ranges, and a fixed knob keeps the user's value."""
+    own = {"workers": 5000, "accept_limit": 8, "max_connections": 10_000}
+    begun = SPACE.with_defaults(own)
+    assert begun.default() == {**own, "sendfile": "nonblocking"}
+    assert begun.check(begun.default()) == begun.default()
+    assert not begun.allows({"workers": 5001})
+    assert not begun.allows({"accept_limit": "inf"})

@@ -1,16 +1,16 @@
 """Sentences count as people do."""
 
 import pytest
-from trimtab_tuner.wording import counted, in_mbps
+from trimtab_tuner.wording import counted, in_digits, in_mbps, in_unit
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(0, "0 processes"), (1, "1 process"), (2, "2 processes"), (30, "30 processes")]
+    ("number", "words"), [(0, "0 processes"), (1, "1 process"), (2, "2 processes"), (2744, "2,744 processes")]
 )
 def test_only_one_is_singular(number, words):
     """Also where the plural is no mere s."""
     assert counted(number, "process", "processes") == words
-    assert counted(number, "run") == f"{number} run{'s' * (number != 1)}"
+    assert counted(number, "run") == f"{number:,} run{'s' * (number != 1)}"
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,27 @@ def test_only_one_is_singular(number, words):
 def test_goodput_has_the_digits_that_the_web_ui_shows(goodput_mbps, text):
     """A sentence stands beside the figures that it is about."""
     assert in_mbps(goodput_mbps) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (36231.4, "requests/s", "36,231 requests/s"),
+        (1200.0, "connections", "1,200 connections"),
+        (36231.4, "1/s", "36,231/s"),
+        (1234.5, "MB", "1,234 MB"),
+        (0.0512, "", "0.0512"),
+        (9.996, "%", "10.0 %"),
+        (0.0, "%", "0 %"),
+        (-12.34, "ms", "-12.3 ms"),
+        (1234567.0, "MB", "1,234,567 MB"),
+    ],
+)
+def test_figures_have_three_digits_and_no_exponent(value, unit, text):
+    """Rates and counts keep all of theirs."""
+    assert in_unit(value, unit) == text
+
+
+def test_no_figure_is_an_empty_cell():
+    """A table has nothing to say there."""
+    assert in_digits(None) == ""

@@ -13,9 +13,18 @@ from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_tuner.confirmation import confirmation_schedule
+from trimtab_tuner.standing import standings
 
 TRIES = 2
 FEWEST_BLOCKS = 2  # with fewer there is no interval
+BLOCK_SEEDS = 100_000_007  # apart, so that the rate added to one block's seed never makes another's
+
+
+def seed_of_block(seed: int, block: int) -> int:
+    """The seed of the arrivals in a block of a run with that seed: another in every block, so that what is
+    found holds for more than one realisation of them, and the same for all that are compared within one.
+    """
+    return seed + block * BLOCK_SEEDS
 
 
 class Blocks:
@@ -55,6 +64,20 @@ class Blocks:
                     break
             else:
                 self.whole.append(block)
+
+    def measured(self, trials: Sequence[Trial]) -> list[Trial]:
+        """The trials of the whole blocks, one for each slot."""
+        whole = set(self.whole)
+        return [
+            trial
+            for standing in standings(trials).values()
+            for block, trial in standing.blocks.items()
+            if block in whole
+        ]
+
+    def slots(self, trials: Sequence[Trial]) -> list[Trial]:
+        """What is compared block by block: these trials."""
+        return self.measured(trials)
 
     @property
     def trials_left(self) -> int:

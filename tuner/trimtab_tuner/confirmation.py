@@ -7,12 +7,14 @@ of them alike, and cancels when scores are compared within blocks.
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pydantic import Field
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_tuner.cost import Cost, cheapest
+from trimtab_tuner.factorial import leaves_kernel
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.noise import USUAL_NOISE
 from trimtab_tuner.ranking import RankGroup, rank_blocks
@@ -20,6 +22,14 @@ from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain, paired_gain
 from trimtab_tuner.understanding.stability import Kind, stability
 from trimtab_tuner.wording import counted
+
+
+@dataclass(frozen=True)
+class Capacities:
+    """How much more load a configuration takes than the default, and how much in each block."""
+
+    gain: Gain | None
+    rps_by_block: Mapping[int, float]
 
 
 def choose_finalists(
@@ -104,7 +114,7 @@ def conclude(
     confidence: float = 0.95,
     best: Configuration | None = None,
     costs: Mapping[str, Cost] | None = None,
-    capacity_gains: Mapping[str, Gain] | None = None,
+    capacities: Mapping[str, Capacities] | None = None,
     noise: float = USUAL_NOISE,
 ) -> ConfirmationResult:
     """The outcome of a confirmation of finalists in the order of `choose_finalists`, the default first.
@@ -120,15 +130,18 @@ def conclude(
     With k challengers each interval has the confidence 1 - (1 - confidence) / k (Bonferroni), so that all
     hold together with `confidence` and having several attempts makes no claim easier. A challenger must also
     have been verified in more than half of all blocks, and in at least as many as the default, unless it
-    takes significantly more load by the capacities of all blocks (`capacity_gains`, by hash): the ladder ends
+    takes significantly more load by the capacities of all blocks (`capacities`, by hash): the ladder ends
     above what the best can do, and a rule that breaks up there by chance says nothing against a configuration
     that follows more than the default where all rules hold. If the default was verified in none, the best
-    such challenger is recommended although no percentage can be stated.
+    such challenger is recommended although no percentage of its score can be stated. Where not even that is
+    there, capacity decides: of a challenger whose score stands beside the default's in half of the blocks at
+    most, which was verified no less often than the default, and which takes significantly more load.
 
     Among challengers that are significantly better than the default and share the best one's rank, those
-    whose neighbourhood is known to be sharp are passed over if there are others. Of the rest the one that
-    was measured to use the least CPU time is recommended, of equals the one with the least memory, and of
-    equals in both the nearest to the default (`cost.py`).
+    that change knobs of the kernel are passed over if others leave it as it is, and so are those whose
+    neighbourhood is known to be sharp if there are others. Of the rest the one that was measured to use the
+    least CPU time is recommended, of equals the one with the least memory, and of equals in both the nearest
+    to the default (`cost.py`).
     """
     if not finalists:
         return ConfirmationResult(
@@ -192,8 +205,8 @@ def conclude(
     default_blocks = sum(score is not None for score in default_row)
     takes_more = {
         digest
-        for digest, gain in (capacity_gains or {}).items()
-        if gain.significant and gain.gain > 0 and gain.blocks == len(blocks)
+        for digest, own in (capacities or {}).items()
+        if own.gain and own.gain.significant and own.gain.gain > 0 and own.gain.blocks == len(blocks)
     }
     sound = [
         c
@@ -204,37 +217,35 @@ def conclude(
     better = [c for c in sound if c.gain and c.gain.significant and c.gain.gain > 0]
     if default_blocks == 0:
         better = sound
+    by_capacity = not better
+    if by_capacity:
+        better = [
+            c
+            for c in challengers
+            if _digest(c) in takes_more
+            and c.verified_blocks >= default_blocks
+            and (c.gain is None or c.gain.blocks <= len(blocks) // 2)
+        ]
     if not better:
         nearest = (sound or challengers)[0]
         sentence = _why_default(nearest, default, default_blocks, len(blocks))
         kept = _keep_default(default, sentence, nearest.gain, challengers, groups)
         return kept.model_copy(update={"stability": kinds})
-    lead = configuration_hash(better[0].configuration)
-    leaders = {lead}.union(*(group.members for group in groups if lead in group.members))
-    level = [c for c in better if configuration_hash(c.configuration) in leaders]
-    chosen, why = _recommended(space, level, kinds, costs or {})
-    name = describe(chosen.configuration, default)
-    if chosen.gain:
-        sentence = f"{name} is {'at least ' * chosen.at_least}{_in_words(chosen.gain)}."
+    if by_capacity:
+        leaders = _alike_in_capacity(better, capacities or {}, blocks, 1 - confidence)
     else:
-        sentence = (
-            f"{name} passed verification in {chosen.verified_blocks} of {counted(len(blocks), 'block')} "
-            "and the default in none, so its score cannot be compared with the default's."
-        )
-    if chosen.verified_blocks < default_blocks:
-        broken = len(blocks) - chosen.verified_blocks
-        sentence += (
-            f" In {broken} of {counted(len(blocks), 'block')} it broke a rule of verification somewhere on "
-            "the ladder; its capacity is of rates at which all rules hold."
-        )
-    sentence += why
+        lead = _digest(better[0])
+        leaders = {lead}.union(*(group.members for group in groups if lead in group.members))
+    level = [c for c in better if _digest(c) in leaders]
+    chosen, why = _recommended(space, level, kinds, costs or {}, default)
+    sentence = _announced(chosen, default, default_blocks, len(blocks), by_capacity=by_capacity)
     return ConfirmationResult(
         recommended=chosen.configuration,
         is_default=False,
-        gain=chosen.gain,
+        gain=None if by_capacity else chosen.gain,
         challengers=challengers,
         groups=groups,
-        sentence=sentence,
+        sentence=sentence + why,
         stability=kinds,
     )
 
@@ -249,6 +260,40 @@ def _digest(challenger: Challenger) -> str:
     return configuration_hash(challenger.configuration)
 
 
+def _announced(
+    chosen: Challenger, default: Configuration, default_blocks: int, blocks: int, *, by_capacity: bool
+) -> str:
+    """What is said of the recommended challenger."""
+    name, passed = describe(chosen.configuration, default), chosen.verified_blocks
+    if by_capacity:
+        sentence = (
+            f"{name} is recommended for its capacity, which is of rates at which all rules hold. Up the "
+            f"whole ladder it passed verification in {passed} of {counted(blocks, 'block')} and the default "
+            f"in {default_blocks}: too few to compare their scores."
+        )
+    elif chosen.gain:
+        sentence = f"{name} is {'at least ' * chosen.at_least}{_in_words(chosen.gain)}."
+    else:
+        sentence = (
+            f"{name} passed verification in {passed} of {counted(blocks, 'block')} "
+            "and the default in none, so its score cannot be compared with the default's."
+        )
+    if passed < default_blocks:
+        sentence += (
+            f" In {blocks - passed} of {counted(blocks, 'block')} it broke a rule of verification somewhere "
+            "on the ladder; its capacity is of rates at which all rules hold."
+        )
+    return sentence
+
+
+def _alike_in_capacity(
+    better: Sequence[Challenger], capacities: Mapping[str, Capacities], blocks: Sequence[int], level: float
+) -> set[str]:
+    """The hashes of those that share the first rank by what they take in the blocks."""
+    rows = {_digest(c): [capacities[_digest(c)].rps_by_block.get(block) for block in blocks] for c in better}
+    return set(rank_blocks(rows, level)[0].members)
+
+
 def _standing(challenger: Challenger) -> tuple[bool, float, float]:
     """By what challengers are ordered: the gain within the blocks, from which drift has gone, where there is
     one.
@@ -258,11 +303,24 @@ def _standing(challenger: Challenger) -> tuple[bool, float, float]:
 
 
 def _recommended(
-    space: Space, level: Sequence[Challenger], kinds: Mapping[str, Kind], costs: Mapping[str, Cost]
+    space: Space,
+    level: Sequence[Challenger],
+    kinds: Mapping[str, Kind],
+    costs: Mapping[str, Cost],
+    default: Configuration,
 ) -> tuple[Challenger, str]:
     """Which of some challengers that cannot be told apart to use; a sentence on why, if there are several."""
     if len(level) < 2:
         return level[0], ""
+    of = f" Of {len(level)} that cannot be told apart"
+    leaving = [c for c in level if leaves_kernel(c.configuration, default)]
+    if leaving and len(leaving) < len(level):
+        # What counts for the whole host is changed for a gain that is shown, or not at all.
+        of += ", those that change the kernel were passed over;"
+        level = leaving
+        if len(level) == 1:
+            return level[0], f"{of} this one leaves it as it is."
+        of += " of the rest"
     kept = [c for c in level if kinds[_digest(c)] != "sharp"] or level
     configuration, what_of_kept = cheapest(space, [c.configuration for c in kept], costs)
     of_all, what_of_all = cheapest(space, [c.configuration for c in level], costs)
@@ -272,7 +330,7 @@ def _recommended(
         why = "those that lose more than 2 % a step away were passed over"
         why += f"; of the rest it {what_of_kept}" if len(kept) > 1 else ""
     chosen = next(c for c in kept if c.configuration == configuration)
-    return chosen, f" Of {len(level)} that cannot be told apart {why}."
+    return chosen, f"{of} {why}."
 
 
 def _challenger(

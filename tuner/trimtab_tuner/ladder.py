@@ -91,7 +91,7 @@ class Calibration:
         full = self._climbing.rising and (measurement.generator_cpu_share or 0.0) >= GENERATOR_FULL
         if replies == 0 and not self._reply_rates:
             raise CalibrationError(
-                f"the server answered no request at {rate:.0f} requests per second; "
+                f"the server answered no request at {rate:,.0f} requests per second; "
                 "expected it to answer some, is it running and does it serve the workload's files?"
             )
         self.steps += 1

@@ -7,7 +7,7 @@ number with its unit: `us`, `ms` or `s`; `kB`, `MB`, `GB` (powers of ten) or `Ki
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from trimtab_trials.measurement import Measurement
 
@@ -16,7 +16,7 @@ from trimtab_tuner.frozen import Frozen
 LATENCIES = ("mean", "p50", "p90", "p99", "p999")
 TIMES_US = {"us": 1.0, "ms": 1e3, "s": 1e6}
 SIZES_BYTES = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
-_LIMIT = re.compile(r"\s*(\w+)\s*<=\s*([0-9.]+)\s*(\w+)\s*")
+_BOUND = re.compile(r"\s*(\w+)\s*<=\s*([0-9.]+)\s*([A-Za-z%]*)\s*")
 
 
 class Limit(Frozen):
@@ -52,25 +52,39 @@ def memory_bytes(measurement: Measurement) -> float | None:
     return measurement.resident_bytes if counted is None else counted
 
 
-def parse_limit(text: str) -> Limit:
-    """The limit that a text states; ValueError says what is wrong with it."""
-    matched = _LIMIT.fullmatch(text)
-    example = "for instance p999 <= 20ms or rss <= 500MB"
+def parse_bound(text: str, units: Mapping[str, Mapping[str, float]], example: str) -> tuple[str, float, str]:
+    """The statistic and its upper bound, as a person writes them: `p99 <= 50 ms`.
+
+    `units` says for each statistic which units it is given in, and what one of them is worth in the unit that
+    the bound is counted in. Returns statistic, bound and the text in its usual form; ValueError says what is
+    wrong, with the example.
+    """
+    matched = _BOUND.fullmatch(text)
     if matched is None:
         raise ValueError(f"{text!r}: expected STATISTIC <= NUMBER UNIT, {example}")
     statistic, number, unit = matched.groups()
-    if statistic != "rss" and statistic not in LATENCIES:
-        raise ValueError(f"{text!r}: no such statistic; expected one of {', '.join(LATENCIES)}, rss")
-    units = SIZES_BYTES if statistic == "rss" else TIMES_US
-    if unit not in units:
-        raise ValueError(f"{text!r}: {statistic} is given in {', '.join(units)}, {example}")
+    if statistic not in units:
+        raise ValueError(f"{text!r}: no such statistic; expected one of {', '.join(units)}, {example}")
+    if unit not in units[statistic]:
+        named = ", ".join(each or "no unit" for each in units[statistic])
+        raise ValueError(f"{text!r}: {statistic} is given in {named}, {example}")
     try:
-        bound = float(number) * units[unit]
+        bound = float(number) * units[statistic][unit]
     except ValueError:
         raise ValueError(f"{text!r}: {number} is no number, {example}") from None
-    if not 0 < bound < math.inf:
-        raise ValueError(f"{text!r}: expected a bound above 0 that is not endless, {example}")
-    return Limit(statistic=statistic, bound=bound, text=f"{statistic} <= {number}{unit}")
+    if not bound < math.inf:
+        raise ValueError(f"{text!r}: expected a bound that is not endless, {example}")
+    return statistic, bound, f"{statistic} <= {number}{unit}"
+
+
+def parse_limit(text: str) -> Limit:
+    """The limit that a text states; ValueError says what is wrong with it."""
+    example = "for instance p999 <= 20ms or rss <= 500MB"
+    units = {**dict.fromkeys(LATENCIES, TIMES_US), "rss": SIZES_BYTES}
+    statistic, bound, usual = parse_bound(text, units, example)
+    if not bound:
+        raise ValueError(f"{text!r}: expected a bound above 0, {example}")
+    return Limit(statistic=statistic, bound=bound, text=usual)
 
 
 def broken_limit(

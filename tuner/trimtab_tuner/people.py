@@ -1,10 +1,11 @@
 """What configurations do, for people: a sentence, and a table of those that were compared."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trimtab_tuner.performance import Figure, Performance
 from trimtab_tuner.statistics import Gain
+from trimtab_tuner.wording import in_digits, in_unit
 
 MANY_TIMES = 9  # a gain beyond that reads better as a factor
 
@@ -18,14 +19,22 @@ class Compared:
     score_mbps: float | None
 
 
-def in_words(name: str, own: Performance, default: Performance | None = None) -> str:
-    """What a configuration does, beside the default where that is another one; empty if nothing is known."""
+DEFAULT = "the default"
+
+
+def in_words(
+    name: str, own: Performance, default: Performance | None = None, *, called: str = DEFAULT
+) -> str:
+    """What a configuration does, beside the default where that is another one; empty if nothing is known.
+
+    `called` is what the default is in what is compared.
+    """
     if own.capacity_rps is None:
         return ""
     least = "at least " if own.at_least else ""
     sentence = f"{name} follows {least}{_rates(own.capacity_rps)}"
     if default is not None:
-        sentence += ", the default " + (
+        sentence += f", {called} " + (
             "none of the rates that it was driven at"
             if default.capacity_rps is None
             else ("at least " if default.at_least else "") + _rates(default.capacity_rps)
@@ -33,11 +42,11 @@ def in_words(name: str, own: Performance, default: Performance | None = None) ->
         if own.capacity_gain is not None:
             sentence += f": {_gain(own.capacity_gain, at_least=own.at_least)}"
     sentence += "."
-    costs = [text for text in (_cost(*each) for each in _costs(own, default)) if text]
+    costs = [text for text in (_cost(*each, called) for each in _costs(own, default)) if text]
     if costs and own.load_rps is not None:
         sentence += f" At {own.load_rps:,.0f} requests/s: {', '.join(costs)}."
     memory = None if default is None else default.memory_bytes
-    most = _cost("memory at its peak (PSS)", 1e-6, "MB", own.memory_bytes, memory)
+    most = _cost("memory at its peak (PSS)", 1e-6, "MB", own.memory_bytes, memory, called)
     return f"{sentence} {most[:1].upper()}{most[1:]}." if most else sentence
 
 
@@ -69,53 +78,49 @@ def _costs(own: Performance, default: Performance | None) -> Iterator[_Cost]:
     yield "CPU per 1,000 requests", 1e3, "ms", own.cpu_s_per_1000_requests, other.cpu_s_per_1000_requests
 
 
-def _cost(name: str, factor: float, unit: str, own: Figure | None, other: Figure | None) -> str:
+def _cost(name: str, factor: float, unit: str, own: Figure | None, other: Figure | None, called: str) -> str:
     if own is None:
         return ""
-    text = f"{name} {own.mean * factor:.3g} {unit}"
-    return text if other is None else f"{text} (the default {other.mean * factor:.3g} {unit})"
+    text = f"{name} {in_unit(own.mean * factor, unit)}"
+    return text if other is None else f"{text} ({called} {in_unit(other.mean * factor, unit)})"
 
 
-def table(compared: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
-    """Headings and a row for each, with 95 % intervals."""
+def table(compared: Sequence[Compared], called: str = DEFAULT) -> tuple[list[str], list[list[str]]]:
+    """Headings and a row for each, with 95 % intervals; `called` as in `in_words`."""
     load = next((one.performance.load_rps for one in compared if one.performance.load_rps is not None), None)
     at = "" if load is None else f" at {load:,.0f}/s"
     heads = [
         "configuration",
         "capacity, requests/s",
         "capacity, Mbps",
-        "more than the default",
+        f"more than {called}",
         *(f"{name}{at}, ms" for name in ("p50", "p99", "p99.9")),
         f"CPU ms per 1,000 requests{at}",
         "memory (PSS), MB",
         "score, Mbps",
     ]
-    return heads, [[one.name, *_cells(one.performance), _score(one.score_mbps)] for one in compared]
+    return heads, [[one.name, *_cells(one.performance), in_digits(one.score_mbps)] for one in compared]
 
 
 def _cells(own: Performance) -> list[str]:
     least = "at least " if own.at_least else ""
     gain = own.capacity_gain
     return [
-        "none" if own.capacity_rps is None else least + _figure(own.capacity_rps, 1, "{:,.0f}"),
-        _figure(own.capacity_mbps, 1, "{:,.0f}"),
+        "none" if own.capacity_rps is None else least + _figure(own.capacity_rps, 1, "{:,.0f}".format),
+        _figure(own.capacity_mbps),
         "" if gain is None else f"{least}{100 * gain.gain:+.0f} %",
-        *(_figure(tail, 1e-3, "{:.3g}") for tail in (own.p50_us, own.p99_us, own.p999_us)),
-        _figure(own.cpu_s_per_1000_requests, 1e3, "{:.3g}"),
-        _figure(own.memory_bytes, 1e-6, "{:.3g}"),
+        *(_figure(tail, 1e-3) for tail in (own.p50_us, own.p99_us, own.p999_us)),
+        _figure(own.cpu_s_per_1000_requests, 1e3),
+        _figure(own.memory_bytes, 1e-6),
     ]
 
 
-def _figure(figure: Figure | None, factor: float, form: str) -> str:
+def _figure(figure: Figure | None, factor: float = 1, text: Callable[[float], str] = in_digits) -> str:
     """A mean with its interval."""
     if figure is None:
         return ""
-    mean = form.format(figure.mean * factor)
+    mean = text(figure.mean * factor)
     if figure.low is None or figure.high is None:
         return mean
-    low, high = (form.format(bound * factor) for bound in (figure.low, figure.high))
+    low, high = (text(bound * factor) for bound in (figure.low, figure.high))
     return f"{mean} ({low} to {high})"
-
-
-def _score(score_mbps: float | None) -> str:
-    return "" if score_mbps is None else f"{score_mbps:.1f}"

@@ -59,18 +59,18 @@ class Performance(Frozen):
 
 
 def performances(
-    measured: Mapping[str, OfBlocks], default: str, ladder: Sequence[float]
+    measured: Mapping[str, OfBlocks], default: str, ladder: Sequence[float], *, confidence: float = 0.95
 ) -> dict[str, Performance]:
-    """The performance of each configuration, by its hash; `default` is the hash that gains are over."""
+    """The performance of each configuration, by its hash; `default` is the hash that gains are over, and
+    `confidence` that of all gains' intervals together (Bonferroni, as of the gains in score).
+    """
+    each = 1 - (1 - confidence) / max(1, len(measured) - 1)
     counting = {
         digest: {block: _counting(rates) for block, rates in blocks.items()}
         for digest, blocks in measured.items()
     }
     load_rps = common_load(counting, ladder)
-    capacities = {
-        digest: {block: capacity_of(rates) for block, rates in blocks.items()}
-        for digest, blocks in counting.items()
-    }
+    capacities = {digest: capacities_of(blocks) for digest, blocks in counting.items()}
     found = {}
     for digest, blocks in counting.items():
         own = list(capacities[digest].values())
@@ -81,7 +81,7 @@ def performances(
             at_least=any(capacity.lost_rps is None for capacity in known),
             capacity_gain=None
             if digest == default
-            else capacity_gain(capacities[default], capacities[digest]),
+            else capacity_gain(capacities[default], capacities[digest], confidence=each),
             load_rps=load_rps,
             p50_us=_at(load_rps, blocks, lambda m: m.reply_latency.p50_us),
             p99_us=_at(load_rps, blocks, lambda m: m.reply_latency.p99_us),
@@ -93,6 +93,11 @@ def performances(
             blocks=len(blocks),
         )
     return found
+
+
+def capacities_of(blocks: OfBlocks) -> dict[Block, Capacity | None]:
+    """The capacity that each block shows; None where it followed no rate."""
+    return {block: capacity_of(_counting(rates)) for block, rates in blocks.items()}
 
 
 def common_load(measured: Mapping[str, OfBlocks], ladder: Sequence[float]) -> float | None:
@@ -114,7 +119,10 @@ def figure(values: Sequence[float]) -> Figure | None:
 
 
 def capacity_gain(
-    default: Mapping[Block, Capacity | None], other: Mapping[Block, Capacity | None]
+    default: Mapping[Block, Capacity | None],
+    other: Mapping[Block, Capacity | None],
+    *,
+    confidence: float = 0.95,
 ) -> Gain | None:
     """How much more `other` takes than the default, paired by block; None where no block has both, or where
     the default is only bounded in one of them: no gain over what may be more can be stated.
@@ -124,9 +132,14 @@ def capacity_gain(
     """
     blocks = sorted(default.keys() & other.keys())
     pairs = [(a, b) for block in blocks if (a := default[block]) and (b := other[block])]
-    middle = paired_gain([a.rate_rps for a, _ in pairs], [b.rate_rps for _, b in pairs])
-    lowest = paired_gain([a.lost_rps for a, _ in pairs], [b.rate_rps for _, b in pairs])
-    highest = paired_gain([a.rate_rps for a, _ in pairs], [b.lost_rps for _, b in pairs])
+
+    def gain(default_rps: Sequence[float | None], other_rps: Sequence[float | None]) -> Gain | None:
+        return paired_gain(default_rps, other_rps, confidence=confidence)
+
+    followed, other_followed = [a.rate_rps for a, _ in pairs], [b.rate_rps for _, b in pairs]
+    lost, other_lost = [a.lost_rps for a, _ in pairs], [b.lost_rps for _, b in pairs]
+    middle = gain(followed, other_followed)
+    lowest, highest = gain(lost, other_followed), gain(followed, other_lost)
     if middle is None or lowest is None or lowest.blocks < len(pairs):
         return None
     low = lowest.low

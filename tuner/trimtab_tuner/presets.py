@@ -16,6 +16,7 @@ from trimtab_tuner.limits import parse_limit
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import DEFAULT_STRATEGY
+from trimtab_tuner.targets.kernel import tunes_kernel
 from trimtab_tuner.verification import Thresholds
 from trimtab_tuner.workloads.file_sets import FILE_SIZES
 
@@ -57,8 +58,9 @@ class RunSettings(Frozen):
     With a `ladder` of its own (rates in requests per second) a run neither makes one nor lets it grow: runs
     of different days compare on it. `capacity_halvings` is how often the confirmation halves what lies
     between the highest rate that is followed and the next (`climbing.py`), `calibration_halvings` how often
-    the calibration does. `capacity_only` leaves the search away: one climb of the default is all.
-    The preset alone decides that, so that its name tells whether a run searches.
+    the calibration does. `capacity_only` leaves the search away: one climb of the default is all. `two_files`
+    measures two files of a server in place of a search; the new one may lose the share `most_loss` of the
+    old one's capacity. The preset alone decides on both, so that its name tells whether a run searches.
     """
 
     directories: Annotated[int, Field(ge=1, le=10_000)]
@@ -74,6 +76,8 @@ class RunSettings(Frozen):
     calibration_halvings: Annotated[int, Field(ge=1, le=16)] = REFINEMENTS
     capacity_halvings: Annotated[int, Field(ge=0, le=16)] = 2
     capacity_only: bool = False
+    two_files: bool = False
+    most_loss: Annotated[float, Field(ge=0, lt=1)] = 0.02
     restart_between_rates: bool = False
     early_stopping: bool = True
     strategy: str = DEFAULT_STRATEGY
@@ -110,6 +114,11 @@ class RunSettings(Frozen):
             raise ValueError(f"{given}: expected two or more ascending rates, each once")
         return rates
 
+    @property
+    def searches(self) -> bool:
+        """Whether configurations are looked for."""
+        return not (self.capacity_only or self.two_files)
+
     @model_validator(mode="after")
     def _consistent(self) -> "RunSettings":
         if self.warmup_s >= self.rate_duration_s:
@@ -133,7 +142,7 @@ class RunSettings(Frozen):
 class Preset(Frozen):
     """A named set of settings with one sentence on when to use it."""
 
-    name: Literal["quick", "standard", "thorough", "thesis", "capacity"]
+    name: Literal["quick", "standard", "thorough", "thesis", "capacity", "compare"]
     help: str
     settings: RunSettings
 
@@ -152,6 +161,12 @@ class Estimate(Frozen):
     trials: int
     duration_s: float
     breakdown: tuple[PhaseEstimate, ...]
+
+
+_OF_PRESETS = (
+    ("capacity_only", "capacity", "measure without a search"),
+    ("two_files", "compare", "measure two files"),
+)
 
 
 def override(settings: RunSettings, changes: Mapping[str, object]) -> RunSettings:
@@ -174,12 +189,13 @@ def override(settings: RunSettings, changes: Mapping[str, object]) -> RunSetting
             raise SettingsError(field, f"{field}: {first['ctx']['error']}") from error
         reason = first["msg"].removeprefix("Input ").replace("should be", "expected to be")
         raise SettingsError(field, f"{field} = {first['input']!r}: {reason}") from error
-    if changed.capacity_only != settings.capacity_only:
-        raise SettingsError(
-            "capacity_only",
-            "capacity_only: only a preset can set it; expected the preset 'capacity' to measure without a "
-            "search, or another one to search",
-        )
+    for field, preset, what in _OF_PRESETS:
+        if getattr(changed, field) != getattr(settings, field):
+            raise SettingsError(
+                field,
+                f"{field}: only a preset can set it; expected the preset '{preset}' to {what}, or "
+                "another one to search",
+            )
     return changed
 
 
@@ -202,7 +218,7 @@ def estimate(
 
     Raises SpaceError if the space has no free knob for a search.
     """
-    if not space.free and not settings.capacity_only:
+    if not space.free and settings.searches:
         raise SpaceError(space.knobs[0].name, "every knob is fixed: expected at least one free knob to tune")
     drain_s = SESSION_S * settings.time_scale
     rate_s = settings.rate_duration_s + drain_s + settings.gap_s
@@ -220,11 +236,13 @@ def estimate(
     climb_s = exported_s + beyond_s
     calibration_steps = 0 if fixed else 7 + settings.calibration_halvings
     step_s = settings.calibration_step_s + drain_s
+    driven_again = int(settings.searches)  # the exported file
     finalists = 2 + settings.runners_up + settings.expert_baseline + 2 * two_objectives
+    finalists += 2 * tunes_kernel(space)  # the halves of the factorial (factorial.py)
     confirmations = finalists * settings.confirmation_repeats
-    searches = min(settings.budget_trials, _size(space))
+    searches = min(settings.budget_trials, _size(space)) if settings.searches else 0
     if settings.capacity_only:
-        confirmations = searches = 0
+        confirmations = 0
     breakdown = (
         PhaseEstimate(
             phase="preparing",
@@ -238,8 +256,8 @@ def estimate(
         PhaseEstimate(phase="confirming", trials=confirmations, duration_s=confirmations * climb_s),
         PhaseEstimate(
             phase="exporting",
-            trials=0 if settings.capacity_only else 1,
-            duration_s=0.0 if settings.capacity_only else exported_s + 1,
+            trials=driven_again,
+            duration_s=driven_again * (exported_s + 1),
         ),
     )
     return Estimate(
@@ -368,6 +386,13 @@ PRESETS: dict[str, Preset] = {
             help="No search: one climb with the configuration there is, to what it follows; two minutes.",
             settings=_QUICK.model_copy(
                 update={"calibration_step_s": 7.0, "calibration_halvings": 4, "capacity_only": True}
+            ),
+        ),
+        Preset(
+            name="compare",
+            help="No search: an old file of a server against a new one, in interleaved blocks; five minutes.",
+            settings=_QUICK.model_copy(
+                update={"two_files": True, "confirmation_repeats": 6, "capacity_halvings": 4}
             ),
         ),
     )

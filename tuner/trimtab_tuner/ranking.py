@@ -48,11 +48,33 @@ def rank_blocks(rows: Mapping[str, Sequence[float | None]], alpha: float = ALPHA
     and Forsythe's test), each pair is judged by its own differences within the blocks that hold both,
     in the manner of Games and Howell. Rows with fewer than two scores cannot be tested and are left out.
     """
+    names, compared = _compared_blocks(rows, alpha)
+    return _groups(names, compared) if compared is not None else ()
+
+
+def told_apart(
+    rows: Mapping[str, Sequence[float | None]], alpha: float = ALPHA
+) -> frozenset[tuple[str, str]]:
+    """The pairs (better, worse) of named rows that `rank_blocks` can tell apart, whatever their groups."""
+    names, compared = _compared_blocks(rows, alpha)
+    if compared is None:
+        return frozenset()
+    return frozenset(
+        (names[i], names[j])
+        for i, j in np.argwhere(compared.apart)
+        if compared.levels[i] > compared.levels[j]
+    )
+
+
+def _compared_blocks(
+    rows: Mapping[str, Sequence[float | None]], alpha: float
+) -> tuple[tuple[str, ...], _Compared | None]:
+    """The rows that can be tested by name, and how they compare; None where there is none."""
     usable = {name: row for name, row in rows.items() if sum(bool(score) for score in row) >= 2}
     if not usable:
-        return ()
+        return (), None
     logs = np.log([[score or np.nan for score in row] for row in usable.values()])
-    return _groups(tuple(usable), _in_blocks(logs, alpha))
+    return tuple(usable), _in_blocks(logs, alpha)
 
 
 def rank_samples(samples: Mapping[str, Sequence[float]], alpha: float = ALPHA) -> tuple[RankGroup, ...]:

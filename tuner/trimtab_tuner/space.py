@@ -37,8 +37,8 @@ class Knob(Frozen):
     have `choices`. The default is always an allowed value, even outside a restricted range: it is the
     reference every run measures. `resource_weight` is the rough cost of one unit of the value in KiB of
     memory, used to break ties. `scope` says what the value counts for: each `worker`, the `total` over the
-    workers, or the `server` as such. `role` is what it does, in the words that all servers share
-    (`roles.py`).
+    workers, the `server` as such; of the kernel's knobs (`targets/kernel.py`) the network `namespace`, or the
+    whole `host`. `role` is what it does, in the words that all servers share (`roles.py`).
     """
 
     name: str
@@ -52,7 +52,7 @@ class Knob(Frozen):
     unit: str = ""
     resource_weight: float = Field(default=0.0, ge=0)
     needs_restart: bool = True
-    scope: Literal["worker", "total", "server"] = "server"
+    scope: Literal["worker", "total", "server", "namespace", "host"] = "server"
     help: str
 
     @model_validator(mode="after")
@@ -273,6 +273,15 @@ class Space(Frozen):
         """The default of each free knob and the value of each fixed one."""
         return {knob.name: self.fixed.get(knob.name, knob.default) for knob in self.knobs}
 
+    def with_defaults(self, values: Configuration) -> "Space":
+        """The space that begins at these values: they are the defaults, and what is fixed is fixed at them.
+
+        They need not be in the range of their knobs (a user's own file may set anything).
+        """
+        knobs = tuple(k.model_copy(update={"default": values.get(k.name, k.default)}) for k in self.knobs)
+        fixed = {name: values.get(name, value) for name, value in self.fixed.items()}
+        return self.model_copy(update={"knobs": knobs, "fixed": fixed})
+
     def check(self, configuration: Configuration) -> Configuration:
         """Return the complete configuration: knobs left out are filled in from `default`.
 
@@ -356,6 +365,15 @@ class Space(Frozen):
         knobs = tuple(narrowed if k.name == name else k for k in self.knobs)
         fixed = {k: v for k, v in self.fixed.items() if k != name}
         return self.model_copy(update={"knobs": knobs, "fixed": fixed})
+
+    def without(self, name: str, values: tuple[Value, ...]) -> "Space":
+        """The space without these values of a knob; SpaceError if it has one of them already."""
+        knob = self.knob(name)
+        now = self.fixed.get(name, knob.default)
+        left = knob.model_copy(update={"choices": tuple(c for c in knob.choices if c not in values)})
+        if now in values:
+            raise SpaceError(name, f"{name} = {now!r}: expected {left.allowed}")
+        return self.model_copy(update={"knobs": tuple(left if k.name == name else k for k in self.knobs)})
 
     def fix(self, name: str, value: Value) -> "Space":
         """Take a knob out of the free set, at that value; SpaceError if the value is not allowed."""

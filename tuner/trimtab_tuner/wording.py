@@ -1,12 +1,41 @@
-"""How sentences count and measure: `1 trial`, `3 trials`, `1,321 Mbps`."""
+"""How sentences and tables count and measure: `1 trial`, `3 trials`, `1,321 Mbps`.
+
+The web UI makes its figures the same way (`webui/src/maths/format.ts`).
+"""
+
+import math
+
+WHOLE = ("requests/s", "connections")
+"""Units whose values are told to the last digit."""
+DIGITS = 3
+DECIMALS = 6
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number and its noun, which gets an s from two on where there is no other `plural`."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def in_digits(value: float | None) -> str:
+    """A figure in three digits, whole from 100 on, thousands set apart; empty where there is none."""
+    if not value:
+        return "" if value is None else "0"
+    magnitude = math.floor(math.log10(abs(float(f"{value:.{DIGITS}g}"))))
+    return f"{value:,.{min(DECIMALS, max(0, DIGITS - 1 - magnitude))}f}"
+
+
+def in_unit(value: float, unit: str) -> str:
+    """A figure with its unit, which is empty for a mere number."""
+    if unit == "1/s":
+        return f"{in_digits(value)}/s"
+    return f"{f'{value:,.0f}' if unit in WHOLE else in_digits(value)} {unit}".rstrip()
 
 
 def in_mbps(goodput_mbps: float) -> str:
-    """Goodput or a score with its unit, in three digits and whole from 100 on, as the web UI shows it."""
-    decimals = 0 if goodput_mbps >= 99.95 else 1 if goodput_mbps >= 9.995 else 2
-    return f"{goodput_mbps:,.{decimals}f} Mbps"
+    """Goodput or a score with its unit."""
+    return in_unit(goodput_mbps, "Mbps")
+
+
+def in_percent(share: float, decimals: int = 0) -> str:
+    """A share of 1."""
+    return f"{100 * share:.{decimals}f} %"

@@ -7,12 +7,14 @@ import re
 from dataclasses import replace
 
 import pytest
-from trimtab_trials.measurement import Measurement, RequestCounts, SizeClassCounts
+from trimtab_trials.measurement import Measurement, RequestCounts, SessionCounts, SizeClassCounts
 from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.diagnosis import RULES, diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.backends import BACKENDS, with_backend
+from trimtab_tuner.targets.tls import with_tls
 from trimtab_tuner.workloads.clients import Clients
 
 SPACE = TARGETS["core"].space()
@@ -80,10 +82,13 @@ def rate(
     server=None,
     classes=CLASSES,
     generator_cpu=35.0,
+    foreign=0.0,
     **changed,
 ):
-    """A rate of the healthy server; `changed` replaces counters by `group__name`, or a whole CPU by
-    `cpuN`.
+    """A rate of the healthy server.
+
+    Others have the share `foreign` of its CPUs (0 and 1). `changed` replaces counters by `group__name`, or a
+    whole CPU by `cpuN`.
     """
     counters = copy.deepcopy(COUNTERS)
     fields = {"health": {"cpu_share": generator_cpu / 100}}
@@ -92,9 +97,12 @@ def rate(
             counters["cpu"]["cpus"][int(name[3:])].update(value)
         elif "__" in name:
             group, key = name.split("__")
-            counters[group][key] = value
+            counters.setdefault(group, {})[key] = value
         else:
             fields[name] = value
+    for state in ("user", "system"):
+        used = sum(counters["cpu"]["cpus"][cpu][state] for cpu in (0, 1))
+        counters["server_processes"][state] = (1.0 - foreign) * used
     return Measurement(
         rate_rps=rate_rps,
         duration_s=8.0,
@@ -120,6 +128,43 @@ def trial(*rates, number=1, score=400.0, verdict=Verdict.VERIFIED, **configurati
     )
 
 
+MARIADB = TARGETS["mariadb"]
+
+
+def database(*rates, connections=500, **configuration):
+    """A run of MariaDB: a thread for each connection unless told otherwise."""
+    best = Trial(
+        number=1,
+        configuration={**MARIADB.space().default(), "max_connections": connections, **configuration},
+        verdict=Verdict.VERIFIED,
+        score=4.0,
+        measurements=rates,
+    )
+    return RunEvidence(
+        space=MARIADB.space(),
+        equivalents=MARIADB.equivalents,
+        best=best,
+        trials=(best,),
+        server_cpus=(0, 1),
+        link_mbps=10_000.0,
+        protocol="mariadb",
+    )
+
+
+SHOP = {
+    "connections_accepted": 1_000.0,
+    "threads_created": 40.0,
+    "page_reads": 900_000.0,
+    "page_reads_from_disk": 20.0,
+}
+
+
+def shop_rate(rate_rps=900.0, goodput=4.0, server=None, **fields):
+    """A rate of a healthy shop."""
+    sessions = SessionCounts(started=1_000, completed=1_000)
+    return rate(rate_rps, goodput=goodput, server=server or SHOP, **{"sessions": sessions, **fields})
+
+
 def run(best, *others, **fields):
     """A run with these trials."""
     return RunEvidence(
@@ -135,10 +180,35 @@ WORDS = {"workers", "affinity", "architecture"}  # knobs of core, and English
 
 BUSY = {"system": 80.0, "idle": 2.0}
 
+HANDSHAKES = {
+    "tls__handshakes_per_s": 900.0,
+    "tls__resumed_percent": 3.0,
+    "cpu0": {"user": 60.0, "system": 30.0},
+    "cpu1": {"user": 60.0, "system": 30.0},
+}
+
+# Behind an nginx that kept no connections, and with four processes of PHP.
+PROXIED = {
+    "upstream__requests_per_s": 2_000.0,
+    "upstream__connections_per_s": 1_990.0,
+    "upstream__wait_ms": 0.2,
+    "upstream__service_ms": 5.0,
+    "network__local_ports": 28_232,
+    "network__tcp_time_wait": 21_400,
+}
+POOLED = {"backend__children": 4, "backend__queued": 9}
+WAITING = {"upstream__wait_ms": 31.0, "network__tcp_time_wait": 900}
+ON_DISK = {"server_processes__written_bytes_per_s": 9e6, "network__tcp_time_wait": 900}
+
 FIRING = {
+    "clients-refused": database(shop_rate(failures={"error-1040": 120})),
+    "threads-lose-throughput": database(shop_rate(), shop_rate(1_800.0, goodput=2.5)),
+    "threads-made-anew": database(shop_rate(server={**SHOP, "threads_created": 990.0})),
+    "buffer-pool-misses": database(shop_rate(server={**SHOP, "page_reads_from_disk": 30_000.0})),
     "generator-is-the-bottleneck": run(trial(rate(generator_cpu=97.0))),
     "link-is-the-bottleneck": run(trial(rate(goodput=862.0)), link_mbps=1_000.0),
     "stolen-time": run(trial(rate(cpu0={"steal": 12.0}, cpu1={"steal": 9.0}))),
+    "other-processes": run(trial(rate(foreign=0.5), rate(foreign=0.9))),
     "connection-ceiling": run(
         trial(max_connections=8192, score=450.0), trial(number=2, max_connections=4096, score=400.0)
     ),
@@ -167,6 +237,10 @@ FIRING = {
     "context-switch-overhead": run(
         trial(rate(replies=6_000.0, cpu__context_switches_per_s=90_000.0, cpu0=BUSY, cpu1=BUSY))
     ),
+    "handshakes-take-the-cpu": run(trial(rate(replies=6_000.0, **HANDSHAKES))),
+    "ports-run-out": run(trial(rate(**PROXIED))),
+    "upstream-makes-requests-wait": run(trial(rate(replies=6_000.0, **PROXIED | WAITING))),
+    "replies-go-to-disk": run(trial(rate(**PROXIED | ON_DISK))),
     "process-migration": run(
         trial(*(rate(r, server_processes__moved=2) for r in (2_000.0, 4_000.0, 8_000.0)))
     ),
@@ -180,7 +254,8 @@ def test_rule_fires_alone_on_what_it_is_for(name):
     assert found.rule == name
     assert found.facts
     assert all(text.endswith(".") for text in (found.sentence, found.source, found.suggestion))
-    assert found.knob is None or found.knob in {knob.name for knob in SPACE.knobs} | {"cache_lock"}
+    knobs = {knob.name for knob in FIRING[name].space.knobs}
+    assert found.knob is None or found.knob in knobs | {"cache_lock"}
     assert found.trial in {t.number for t in FIRING[name].trials}
 
 
@@ -211,15 +286,25 @@ def on(name, evidence):
     )
 
 
-@pytest.mark.parametrize("server", [name for name in TARGETS if name != "core"])
-@pytest.mark.parametrize("name", [name for name in FIRING if name != "too-few-workers-for-blocking-sendfile"])
+@pytest.mark.parametrize(
+    "server", [name for name in TARGETS if name != "core" and TARGETS[name].protocol == "http"]
+)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, evidence in FIRING.items()
+        if name != "too-few-workers-for-blocking-sendfile" and evidence.protocol == "http"
+    ],
+)
 def test_rule_fires_on_every_server_and_names_its_own_knobs(server, name):
     """Only blocking sendfile is trimtab-httpd's alone: the others' sockets never wait."""
     (found,) = diagnose(on(server, FIRING[name]))
     own = {knob.name for knob in TARGETS[server].space().knobs}
     assert found.rule == name
     assert found.knob is None or found.knob in own
-    foreign = {knob.name for each in TARGETS.values() for knob in each.space().knobs} - own
+    servers = [each for each in TARGETS.values() if each.protocol == "http"]
+    foreign = {knob.name for each in servers for knob in each.space().knobs} - own
     said = found.suggestion.replace("net.core.somaxconn", "")
     assert not [
         knob for knob in foreign - WORDS if re.search(rf"(?<![\w.-]){re.escape(knob)}(?![\w-])", said)
@@ -271,6 +356,32 @@ def test_the_cache_of_a_memory_group_counts_and_not_the_host_s():
     assert "shrinks by 36 MiB" in found.sentence
 
 
+def test_processes_behind_are_named_where_requests_wait_for_one():
+    """The knob is that of the program; an idle CPU shows that more of them can do more."""
+    target = TARGETS["nginx"]
+    space = with_backend(target.space(), BACKENDS["php"])
+    evidence = run(trial(rate(replies=6_000.0, **POOLED)))
+    best = replace(evidence.best, configuration=space.default())
+    (found,) = diagnose(replace(evidence, best=best, space=space, equivalents=target.equivalents))
+    assert (found.rule, found.knob) == ("upstream-makes-requests-wait", "pm.max_children")
+    assert "9 requests wait for one of the 4 processes" in found.sentence
+
+
+@pytest.mark.parametrize(("key", "turned"), [("rsa", "tls_key"), ("ecdsa", "ssl_session_cache")])
+def test_handshakes_with_the_cheaper_key_leave_the_cache_of_sessions_to_turn(key, turned):
+    """The suggestion names all knobs of the server; the first is the kind of key while it is RSA."""
+    target = TARGETS["nginx"]
+    space = with_tls(target.space(), target.tls_knobs)
+    evidence = on("nginx", FIRING["handshakes-take-the-cpu"])
+    best = replace(evidence.best, configuration={**space.default(), "tls_key": key})
+    (found,) = diagnose(replace(evidence, space=space, best=best, trials=(best,)))
+    assert found.knob == turned
+    assert "(ssl_session_cache)" in found.suggestion
+    assert "(tls_key)" in found.suggestion
+    assert "900 TLS handshakes a second, 3 % of them resumed" in found.sentence
+    assert "up to 64 % of its CPU time: 1.28 ms each" in found.sentence
+
+
 def test_there_is_a_firing_example_for_every_rule():
     """A rule without one would not be known to work."""
     assert len(FIRING) == len(RULES)
@@ -279,6 +390,12 @@ def test_there_is_a_firing_example_for_every_rule():
 def test_a_healthy_server_has_no_findings():
     """Nothing is said about a server that keeps up with its load."""
     assert diagnose(run(trial())) == ()
+
+
+def test_of_a_database_nobody_says_that_it_serves_files():
+    """Customers who wait longest are not those with the largest replies, and it has no cache of files."""
+    late = (*CLASSES[:3], size_class(500_000, 1000, late=90))
+    assert diagnose(database(shop_rate(classes=late))) == ()
 
 
 def test_missing_counters_silence_the_rules():
@@ -322,12 +439,28 @@ def test_a_finding_of_a_closed_loop_speaks_of_connections():
 
 
 SILENT = {
+    "clients-refused": (database(shop_rate(failures={"error-1040": 5})),),  # one in two hundred
+    "threads-lose-throughput": (
+        database(shop_rate(), shop_rate(1_800.0, goodput=3.5)),
+        database(shop_rate(), shop_rate(1_800.0, goodput=2.5), thread_handling="pool-of-threads"),
+    ),
+    "threads-made-anew": (
+        database(shop_rate(server={**SHOP, "threads_created": 300.0})),
+        database(  # a few for few connections
+            shop_rate(server={**SHOP, "threads_created": 20.0, "connections_accepted": 20.0})
+        ),
+    ),
+    "buffer-pool-misses": (database(shop_rate(server={**SHOP, "page_reads_from_disk": 4_000.0})),),
     "generator-is-the-bottleneck": (run(trial(rate(generator_cpu=85.0))),),
     "link-is-the-bottleneck": (
         run(trial(rate(goodput=770.0)), link_mbps=1_000.0),
         run(trial(rate(goodput=9_000.0)), link_mbps=None),  # the loopback has no rate
     ),
     "stolen-time": (run(trial(rate(cpu0={"steal": 4.0}, cpu1={"steal": 4.0}, cpu3={"steal": 50.0}))),),
+    "other-processes": (
+        run(trial(rate(cpu2={"user": 60.0}, cpu3={"user": 60.0}))),  # on the generator's CPUs
+        run(trial(rate(), rate(), rate(foreign=0.9))),  # for a moment
+    ),
     "connection-ceiling": (
         run(trial(max_connections=8192, score=401.0), trial(max_connections=4096)),
         run(trial(max_connections=8192, score=425.0), trial(max_connections=4096)),  # luck, at 3 % noise
@@ -373,6 +506,25 @@ SILENT = {
     "context-switch-overhead": (
         run(trial(rate(replies=6_000.0, cpu__context_switches_per_s=90_000.0))),  # time is left for them
         run(trial(rate(cpu__context_switches_per_s=90_000.0, cpu0=BUSY, cpu1=BUSY))),  # it keeps up
+    ),
+    "handshakes-take-the-cpu": (
+        run(trial(rate(**HANDSHAKES))),  # it keeps up
+        run(trial(rate(replies=6_000.0, **HANDSHAKES | {"tls__handshakes_per_s": 0.0}))),  # nobody makes any
+        run(trial(rate(replies=6_000.0, **HANDSHAKES | {"cpu0": BUSY, "cpu1": BUSY}))),  # the kernel works
+        run(trial(rate(replies=6_000.0, goodput=7_000.0, **HANDSHAKES))),  # it encrypts that much
+    ),
+    "ports-run-out": (
+        run(trial(rate(**PROXIED | {"network__tcp_time_wait": 19_000}))),  # ports are left
+        run(trial(rate(**PROXIED | {"upstream__connections_per_s": 900.0}))),  # most are kept
+    ),
+    "upstream-makes-requests-wait": (
+        run(trial(rate(replies=6_000.0, **PROXIED | WAITING | {"upstream__wait_ms": 2.4}))),
+        run(trial(rate(replies=6_000.0, **POOLED | {"backend__queued": 3}))),  # less than one for each
+        run(trial(rate(replies=6_000.0, cpu0=BUSY, cpu1=BUSY, **POOLED))),  # more could not do more
+    ),
+    "replies-go-to-disk": (
+        run(trial(rate(**PROXIED | ON_DISK | {"server_processes__written_bytes_per_s": 4e6}))),  # a log
+        run(trial(rate(server_processes__written_bytes_per_s=9e6))),  # nothing stands behind
     ),
     "process-migration": (  # more processes than CPUs
         run(

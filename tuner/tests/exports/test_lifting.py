@@ -8,7 +8,9 @@ from trimtab_tuner.exports import ExportOrder, export_files
 from trimtab_tuner.exports.lifting import lift
 from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.backends import BACKENDS, with_backend
 from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, ExportEvidence, RenderContext
+from trimtab_tuner.targets.kernel import kernel_knob, with_kernel
 from trimtab_tuner.targets.pauses import Pauses, Room
 
 CPUS = (0, 1)
@@ -30,6 +32,7 @@ LIMITS = {
     "lighttpd": ("server.max-connections", 400),
     "apache": ("AsyncRequestWorkerFactor", 2),
     "h2o": ("max-connections", 800),
+    "mariadb": ("max_connections", 800),
 }
 
 
@@ -171,7 +174,7 @@ def test_exported_file_has_the_lifted_limit_and_names_both(name):
         flat = " ".join(text.replace("\n#", " ").split())
         assert f"The limit found is {measured}, with pauses 0.1 times those of the workload" in flat
         assert "Little's law: 500 sessions/s of 0.40 s held 200 connections open; of 3.10 s" in flat
-        assert "they hold 1550" in flat
+        assert "they hold 1,550" in flat
     for format_, text in files.items():
         if "Trimtab" in text:
             flat = " ".join(text.replace("\n#", " ").split())
@@ -212,3 +215,28 @@ def test_own_file_keeps_a_limit_that_was_not_tuned():
     )
     assert tuned.lifted is not None
     assert f"worker_connections {tuned.lifted.value};" in next(export_files(tuned)).text
+
+
+def test_time_scale_and_time_limit_stand_in_every_exported_file():
+    """Whichever of them somebody takes along; units of replicas, pool of PHP and the kernel's files too."""
+    made, huge_pages = order("nginx"), kernel_knob("transparent_hugepage").here("madvise")
+    php_too = with_backend(made.space, BACKENDS["php"])
+    made = replace(
+        made,
+        space=with_kernel(php_too, [huge_pages], free=("transparent_hugepage",)),
+        configuration={
+            **php_too.default(),
+            **made.configuration,
+            "replicas": 2,
+            "transparent_hugepage": "always",
+        },
+        context=replace(made.context, php_socket="/run/php.sock"),
+    )
+    files = list(export_files(made))
+    assert {"php-fpm", "tmpfiles", "systemd-1", "sysctl", "tuned", "readme"} <= {
+        file.format for file in files
+    }
+    for file in files:
+        text = " ".join(line.lstrip("#; ") for line in file.text.splitlines())
+        assert f"Time scale {PAUSES.time_scale:g}" in text, file.format
+        assert f"time limit {PAUSES.timeout_s:g} s" in text, file.format

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from trimtab_tuner.live.contexts import ChangeWatch, Context, nearest
+from trimtab_tuner.live.contexts import ChangeWatch, Context, context_of, nearest, traffic_of
+from trimtab_tuner.live.observed import CLASSES, ArmPeriod, Observed, Replies, Served
 
 USUAL = Context(rate_rps=1000, reply_bytes=14_000, requests_per_connection=7)
 
@@ -51,6 +52,17 @@ def test_steady_traffic_raises_at_most_one_alarm_in_an_hour():
     assert max(alarms) <= 1
 
 
+def test_wobble_of_a_busy_machine_is_no_other_kind_of_traffic():
+    """A tenth up and down for a minute at a time, and two seconds without a request."""
+    rng, watch = np.random.default_rng(1), ChangeWatch()
+    periods = list(drawn(rng, periods=7200))
+    for number in range(200, 7200):
+        factor = 1.1 if number // 120 % 2 else 0.9
+        factor = 0.0 if number % 600 < 4 else factor
+        periods[number] = periods[number].model_copy(update={"rate_rps": factor * periods[number].rate_rps})
+    assert not any(watch.tell(context) for context in periods)
+
+
 def test_new_traffic_is_learnt_after_a_change():
     """It is the usual one from then on."""
     rng, watch = np.random.default_rng(1), ChangeWatch()
@@ -66,3 +78,34 @@ def test_nearest_known_context_is_of_the_same_kind_or_none():
     assert nearest(like_usual, [large, USUAL]) == USUAL
     assert nearest(like_usual, [large]) is None
     assert nearest(like_usual, []) is None
+
+
+def period(requests, **told):
+    """Half a second of a server."""
+    served = (Served(requests), *[Served()] * (CLASSES - 1))
+    return Observed(seconds=0.5, arm=ArmPeriod(served), replies=Replies(served=served, **told))
+
+
+def test_context_is_that_of_all_periods():
+    """Rates and means, of everything that was told."""
+    told = {"bytes_sent": 300_000, "connections_accepted": 10, "dynamic": 20}
+    assert context_of([period(50, **told), period(150, **told)]) == Context(
+        rate_rps=200, reply_bytes=3000, requests_per_connection=10, dynamic_share=0.2
+    )
+
+
+def test_traffic_of_servers_that_share_it_is_that_of_all_and_what_some_do_not_tell_is_as_with_the_others():
+    """The arms tell no connections, or production has hardly any requests left."""
+    production = period(10, bytes_sent=10_000, connections_accepted=2, dynamic=4)
+    arm = period(90, bytes_sent=190_000, dynamic=16)
+    assert traffic_of([production, arm]) == Context(
+        rate_rps=200, reply_bytes=2000, requests_per_connection=5, dynamic_share=0.2
+    )
+    assert traffic_of([period(0), arm]).dynamic_share == pytest.approx(16 / 90)
+    assert traffic_of([period(0)]) == context_of([period(0)])
+
+
+def test_context_of_a_server_that_tells_little_has_one_request_on_a_connection():
+    """And nothing dynamic; without requests too."""
+    assert context_of([period(100)]) == Context(rate_rps=200, reply_bytes=0, requests_per_connection=1)
+    assert context_of([period(0)]) == Context(rate_rps=0, reply_bytes=0, requests_per_connection=1)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from trimtab_tuner.live.evidence import Above, Excess, Middle
+from trimtab_tuner.live.evidence import Above, Excess, Fewer, Middle, share_bounds
 
 ALPHA = 0.05
 SEQUENCES = 100
@@ -104,13 +104,14 @@ def test_little_is_known_of_few_values(values):
     assert middle.bounds(ALPHA) == (-math.inf, math.inf)
 
 
-def test_equal_values_without_any_noise_have_an_interval():
+@pytest.mark.parametrize("value", [0.2, 0.0, -1e-12])
+def test_equal_values_without_any_noise_have_an_interval(value):
     """Nothing is divided by a spread of 0."""
     middle = Middle()
     for _ in range(100):
-        middle.tell(0.2)
+        middle.tell(value)
     low, high = middle.bounds(ALPHA)
-    assert low <= 0.2 <= high
+    assert low <= value <= high
     assert high - low < 0.1
 
 
@@ -155,3 +156,46 @@ def test_period_without_events_or_requests_says_nothing():
     bet.tell(3, 0, 1.0)
     bet.tell(0, 3, 0.0)
     assert bet.evidence == pytest.approx(0.0)
+
+
+def connections_until(rng, taken, most=400):
+    """After how many periods an arm that takes this share of its connections is told; None if it never is."""
+    bet = Fewer()
+    for number in range(1, most + 1):
+        drawn = rng.binomial(rng.poisson(20), 0.5, size=2)
+        bet.tell(int(rng.binomial(drawn[0], taken)), int(drawn[1]))
+        if bet.evidence >= -math.log(ALPHA):
+            return number
+    return None
+
+
+def test_arm_that_takes_all_its_connections_is_seldom_told_to_lose_some(rng):
+    """By chance it has had fewer."""
+    wrong = sum(connections_until(rng, 1.0) is not None for _ in range(SEQUENCES))
+    assert wrong / SEQUENCES <= ALPHA
+
+
+@pytest.mark.parametrize(("taken", "within"), [(0.0, 2), (0.5, 30)])
+def test_arm_that_loses_connections_is_told(rng, taken, within):
+    """At once, if it takes none."""
+    took = [connections_until(rng, taken) for _ in range(40)]
+    assert sorted(number or math.inf for number in took)[36] <= within
+
+
+def test_interval_of_a_share_holds_it_at_any_time(rng):
+    """Whenever one looks; and it becomes narrow."""
+    missed = 0
+    for _ in range(SEQUENCES):
+        counts = np.cumsum(rng.binomial(50, 0.02, size=100))
+        bounds = [share_bounds(int(count), 50 * number, ALPHA) for number, count in enumerate(counts, 1)]
+        missed += any(not low <= 0.02 <= high for low, high in bounds)
+        assert bounds[-1][1] - bounds[-1][0] < 0.02
+    assert missed / SEQUENCES <= ALPHA
+
+
+def test_interval_of_what_never_happens_begins_at_nothing():
+    """And without any trial it is everything."""
+    low, high = share_bounds(0, 1000, ALPHA)
+    assert low == 0
+    assert 0 < high < 0.01
+    assert share_bounds(0, 0, ALPHA) == (0.0, 1.0)

@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.editing import changed_knobs, own_values
+from trimtab_tuner.targets.private import named_in
+from trimtab_tuner.targets.servers.h2o import syntax as h2o_syntax
+from trimtab_tuner.targets.servers.nginx import syntax
 
 CONTEXT = RenderContext(
     root="/srv/www",
@@ -102,6 +105,8 @@ PRODUCTION = (
     "own.example",
     "443",
 )
+KEPT = {"nginx": ("10.0.0.1", ":80"), "h2o": ("10.0.0.1",), "apache": ("10.0.0.1",)}
+"""Of whom sites are kept with what stands behind them: the workload never asks there."""
 TUNED = {
     "nginx": {"worker_processes": 7, "multi_accept": "on", "sendfile": "off", "backlog": 99},
     "lighttpd": {"server.max-worker": 2, "server.max-connections": 3000},
@@ -142,13 +147,14 @@ def test_nothing_to_change_changes_nothing(name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_private_instance_never_meets_production(name):
-    """No address, log, user, site or backend of the user's file is in it; tuned values are."""
+    """No address, log or user of the user's file is in it, nor sites that are not kept; tuned values are."""
     target, text = TARGETS[name], FILES[name]
     configuration = {**own_values(target, text, 2), **TUNED[name]}
     private = TARGETS[name].private(text, configuration, configuration, CONTEXT)
-    assert not [word for word in PRODUCTION if word in private]
+    said = "\n".join(line for line in private.splitlines() if not line.startswith("#"))
+    assert not [word for word in PRODUCTION if word in said and word not in KEPT.get(name, ())]
     assert "127.0.0.1" in private
-    assert "/srv/own" not in private
+    assert "/srv/own" not in said
     read = target.parse(private, 2)
     assert TUNED[name].items() <= {**configuration, **read}.items()
 
@@ -157,7 +163,6 @@ def test_private_instance_never_meets_production(name):
     ("name", "kept"),
     [
         ("nginx", "gzip on;"),
-        ("nginx", 'load_module "/usr/share/nginx/modules/ngx_http_echo_module.so";'),
         ("lighttpd", "server.feature-flags += "),
         ("apache", "Timeout 300"),
         ("h2o", 'server-name: "mine"'),
@@ -189,13 +194,162 @@ def test_blocks_that_are_missing_are_made():
     assert TARGETS["nginx"].parse(after) == {"worker_connections": 99, "sendfile": "on"}
 
 
-def test_nginx_certificates_stay_out_of_the_private_instance():
-    """It could not read the keys, and nginx loads them even where nothing speaks TLS."""
-    text = "events { } http { gzip on; ssl_certificate /c; ssl_certificate_key /k; server { listen 80; } }"
-    own = own_values(TARGETS["nginx"], text, 2)
-    private = TARGETS["nginx"].private(text, own, (), CONTEXT)
-    assert "gzip on;" in private
-    assert "ssl_" not in private
+def test_nginx_is_measured_with_the_whole_file():
+    """Every directive is in it as it was, or named in the comment at the beginning."""
+    nginx, text = TARGETS["nginx"], FILES["nginx"]
+    private = nginx.private(text, own_values(nginx, text, 2), (), CONTEXT)
+    for kept in ("gzip on;", "proxy_pass http://app;", 'server_name "b;{";', "server 10.0.0.1:8080;"):
+        assert kept in private
+    for named in (
+        "# user www-data; is left out: the instance runs as one user, without privileges",
+        "# pid /run/nginx.pid; is the instance's own",
+        "# access_log /var/log/nginx/access.log; to /run/x/access_log-1.log",
+        "# listen 80 default_server; at 127.77.0.1:18999",
+        "# listen [::]:80 default_server; at 127.77.0.2:18999",
+        "# listen 80; at 127.77.0.1:18999",
+        "# listen 5432; at 127.77.0.3:18999",
+    ):
+        assert named in private.splitlines()
+    assert private.count("listen 127.77.0.1:18999") == 2
+
+
+def test_nginx_site_of_the_workload_has_the_settings_of_the_first_site():
+    """Headers, compression and logs cost there too; what decides whether it answers is not taken over."""
+    text = """http { server { listen 80; return 301 https://$host; }
+    server { listen 443 ssl; server_name a; ssl_certificate c; ssl_certificate_key /k; gzip on;
+        add_header X-A "b"; auth_basic x; deny all; access_log /var/log/a.log; location / { expires 1h; } } }
+    """
+    nginx = TARGETS["nginx"]
+    tree = syntax.parse(nginx.private(text, own_values(nginx, text, 2), (), CONTEXT))
+    site = next(
+        server
+        for server in syntax.find(tree, "http", "server")
+        if syntax.find(server.block, "listen")[0].arguments[0] == CONTEXT.listen[0]
+    )
+    said = [
+        (each.name, *each.arguments) for each in site.block if each.name not in ("listen", "root", "index")
+    ]
+    assert said == [("gzip", "on"), ("add_header", "X-A", "b"), ("access_log", "/run/x/access_log-2.log")]
+
+
+def test_nginx_does_not_write_or_listen_where_it_was_built_to():
+    """Without a word of it nginx logs to production's file, and listens at port 80."""
+    nginx, text = TARGETS["nginx"], "http { server { root /srv; } }"
+    tree = syntax.parse(nginx.private(text, own_values(nginx, text, 2), (), CONTEXT))
+    assert [log.arguments for log in syntax.find(tree, "http", "access_log")] == [["/run/x/access_log-1.log"]]
+    listens = [listen.arguments[0] for listen in syntax.find(tree, "http", "server", "listen")]
+    assert listens == ["127.77.0.1:18999", "127.0.0.1:18999", "127.0.0.1:18998"]
+
+
+def test_nginx_cache_on_disk_is_the_private_instances_own():
+    """Two cache managers would each remove what the other has counted."""
+    nginx, text = TARGETS["nginx"], "http { proxy_cache_path /var/cache keys_zone=a:1m; }"
+    private = nginx.private(text, own_values(nginx, text, 2), (), CONTEXT)
+    assert 'proxy_cache_path "/run/x/cache-2" keys_zone=a:1m;' in private
+
+
+def test_nginx_paths_count_from_where_nginx_counts_them():
+    """Certificates from its file, roots and modules from its prefix; what is absolute stays."""
+    text = "load_module modules/m.so; http { ssl_certificate a.crt; ssl_certificate_key $k; root html; }"
+    rooted = TARGETS["nginx"].rooted(text, "/etc/nginx")
+    assert rooted == text.replace("modules/m.so", '"/usr/share/nginx/modules/m.so"').replace(
+        "a.crt", '"/etc/nginx/a.crt"'
+    ).replace(" html", ' "/usr/share/nginx/html"')
+    assert [(each.name, each.value) for each in TARGETS["nginx"].reads(rooted)] == [
+        ("ssl_certificate", "/etc/nginx/a.crt")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        (
+            "lighttpd",
+            ('fastcgi.server = ( ".php"', 'server.username = "www-data"', "server.port = 80"),
+        ),
+        (
+            "apache",
+            ("Listen 80", "<VirtualHost *:80>", "ErrorLog ${APACHE_LOG_DIR}/error.log", "StartServers 2"),
+        ),
+        ("core", ("user = www-data", "[host own.example]", "header = X-Host: production.example")),
+    ],
+)
+def test_what_is_not_kept_is_named(name, named):
+    """In the comment at the beginning of what is measured: nothing is dropped without a word."""
+    target, text = TARGETS[name], FILES[name]
+    private = target.private(text, own_values(target, text, 2), (), CONTEXT)
+    comment = [line for line in private.splitlines() if line.startswith("# ")]
+    for setting in named:
+        assert [line for line in comment if setting in line], setting
+
+
+def test_h2o_is_measured_with_the_whole_file():
+    """Hosts keep TLS and backends; the first of them still answers for names that nobody has."""
+    h2o = TARGETS["h2o"]
+    text = """listen: 80
+hosts:
+  b:
+    listen: {port: 443, ssl: {certificate-file: /c, key-file: '/k'}}
+  a:
+    listen:
+      port: 8080
+    access-log: {path: /var/log/a, format: x}
+    paths: {/: {proxy.reverse.url: "http://10.0.0.1/"}}
+# end"""
+    private = h2o.private(text, own_values(h2o, text, 2), (), CONTEXT)
+    for line in (
+        "# listen 0.0.0.0:80 at 127.77.0.1:18999",
+        "listen: {host: 127.77.0.1, port: 18999}",
+        "# access-log: /var/log/a to /run/x/access-1.log",
+        "    listen: {host: 127.77.0.2, port: 18999, ssl: {certificate-file: /c, key-file: '/k'}}",
+        "      host: 127.77.0.3",
+        '    access-log: {path: "/run/x/access-1.log", format: x}',
+        '    paths: {/: {proxy.reverse.url: "http://10.0.0.1/"}}',
+    ):
+        assert line in private.splitlines()
+    assert private.index("  b:") < private.index("  a:") < private.index('  "workload-0":')
+    assert [each.value for each in h2o.reads(text)] == ["/c", "/k"]
+
+
+def test_h2o_has_no_host_twice_where_a_file_of_ours_is_driven():
+    """It would refuse the file."""
+    h2o = TARGETS["h2o"]
+    own = h2o.space().default()
+    private = h2o.private(h2o.render(own, CONTEXT), own, own, CONTEXT)
+    names = [command.name for command in h2o_syntax.commands(private) if command.above == ("hosts",)]
+    assert names == ["site-0", "site-status", "workload-0", "workload-status"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("hosts: !file sites.yaml", "line 1: !file: expected the text itself"),
+        ("num-threads: 1", "hosts: expected one such line"),
+        ("listen: {port: /run/x.sock, type: unix}\nhosts:\n  a: 1", "listen: expected a port of TCP"),
+        ("hosts: {a: 1}", "hosts: expected one such line"),
+        ("a: [", "while parsing a flow"),
+        ("- a", "expected commands"),
+    ],
+)
+def test_h2o_file_that_cannot_be_kept_is_refused(text, sentence):
+    """With its line, where it has one."""
+    h2o = TARGETS["h2o"]
+    with pytest.raises(RenderError, match=sentence):
+        h2o.private(text, h2o.space().default(), (), CONTEXT)
+
+
+def test_nginx_lua_and_braces_in_words_are_read():
+    """A block of Lua holds no directives, a variable in braces is part of its word."""
+    text = """http { server { listen 80; location / {
+        content_by_lua_block { local a = { "}" } -- }
+            ngx.say([[}]], '"') }
+        proxy_pass http://${backend}/x; } } }"""
+    tree = syntax.parse(text)
+    (location,) = syntax.find(tree, "http", "server", "location")
+    assert [(each.name, each.arguments) for each in location.block] == [
+        ("content_by_lua_block", []),
+        ("proxy_pass", ["http://${backend}/x"]),
+    ]
 
 
 def test_listen_options_are_given_once_however_the_address_is_written():
@@ -241,6 +395,26 @@ def test_what_cannot_be_tuned_is_refused_with_a_sentence():
 
 
 @pytest.mark.parametrize("name", FILES)
+def test_what_a_file_rules_out_are_values_of_knobs(name):
+    """Only our own server refuses an architecture to who names a user; that can be left out of a search."""
+    target = TARGETS[name]
+    refused = target.refused(FILES[name])
+    assert bool(refused) == (name == "core")
+    space = target.space("n-copy" if name == "core" else "symped")
+    for knob, values in refused.items():
+        assert "shared-symped" in values
+        space = space.without(knob, values)
+        assert "shared-symped" not in space.knob(knob).values()
+
+
+def test_without_a_user_nothing_is_ruled_out():
+    """The key counts where it stands in force, as the last of its section."""
+    target = TARGETS["core"]
+    assert not target.refused("[server]\nroot = /srv\n; user = www-data\n[path /]\nheader = user: me\n")
+    assert not target.refused("[server]\nuser =\n")
+
+
+@pytest.mark.parametrize("name", FILES)
 @settings(max_examples=100)
 @given(data=st.data())
 def test_garbage_is_read_or_refused_and_never_an_accident(name, data):
@@ -257,3 +431,86 @@ def test_garbage_is_read_or_refused_and_never_an_accident(name, data):
         assert target.changed(text, own, (), CONTEXT) == text
     except RenderError as error:
         assert str(error)  # noqa: PT017 - either outcome is right
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_differs_is_read_back_from_the_comment_and_no_comment_of_the_users(name):
+    """Also where the user's own file begins with comments."""
+    text = "# of mine\n" + FILES[name]
+    private = TARGETS[name].private(text, own_values(TARGETS[name], text, 2), (), CONTEXT)
+    named = named_in(f"# key from its copy\n{private}")
+    comment = private[: private.index("# Nothing else differs.\n")].splitlines()
+    assert named == ("key from its copy", *(line.removeprefix("# ") for line in comment[1:]))
+    assert len(named) > 1
+    assert "of mine" not in named
+    assert named_in(text) == ()
+
+
+LOGGING = {
+    "lighttpd": (
+        """\
+server.modules = ( "mod_accesslog" )
+accesslog.format = "%h %r"
+accesslog.filename = var.logs + "/access.log"
+""",
+        'accesslog.format = "%h %r"\naccesslog.filename = "/run/x/access-1.log"\n',
+    ),
+    "lighttpd, in a site": (
+        '$HTTP["host"] == "a" {\n  accesslog.filename = "|/bin/cat"\n  accesslog.format = "%h"\n}\n',
+        '  accesslog.filename = "/run/x/access-1.log"\n  accesslog.format = "%h"\n}\n$SERVER["socket"]',
+    ),
+    "lighttpd, to syslog": (
+        'accesslog.use-syslog = "enable"\n',
+        'accesslog.filename = "/run/x/access-1.log"\n',
+    ),
+    "apache": (
+        'LogFormat "%h" short\nCustomLog ${APACHE_LOG_DIR}/access.log short env=!quiet\n',
+        'CustomLog "/run/x/access-1.log" short env=!quiet\n',
+    ),
+    "apache, in a site": (
+        """\
+CustomLog /var/log/main.log common
+GlobalLog /var/log/all.log common
+<VirtualHost *:80>
+    LogFormat "%h" short
+    CustomLog "|/bin/cat -u" short
+</VirtualHost>
+<VirtualHost *:81>
+    CustomLog /var/log/b.log short
+</VirtualHost>
+""",
+        """\
+    LogFormat "%h" short
+    CustomLog "/run/x/access-3.log" short
+</VirtualHost>
+Listen 127.0.0.1:18998
+""",
+    ),
+    "core": (
+        "[server]\nroot = /srv/own\nlisten = 0.0.0.0:80\naccess_log = /var/log/core.log\n",
+        "access_log = /run/x/access-1.log\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOGGING)
+def test_access_logs_are_written_to_files_of_the_private_instance(case):
+    """With their formats and conditions, as the site of the file would write them; each is named with where
+    it goes. Nothing is written to the administrator's.
+    """
+    text, expected = LOGGING[case]
+    target = TARGETS[case.partition(",")[0]]
+    private = target.private(text, own_values(target, text, 2), (), CONTEXT)
+    comment = [line for line in private.splitlines() if line.startswith("#")]
+    said = "".join(line + "\n" for line in private.splitlines() if not line.startswith("#"))
+    assert expected in said
+    assert "/var/log" not in said
+    assert "/bin/cat" not in said
+    assert any(line.endswith(" to /run/x/access-1.log") for line in comment)
+
+
+@pytest.mark.parametrize("name", ["lighttpd", "apache", "core"])
+def test_file_without_an_access_log_is_measured_without_one(name):
+    """As its server runs in production."""
+    own = own_values(TARGETS[name], FILES[name], 2)
+    assert "access-1" not in TARGETS[name].private(FILES[name], own, (), CONTEXT)

@@ -117,7 +117,7 @@ def test_check_commands_name_the_file_and_the_given_binary():
     assert CORE.check_command("/x.ini", "/b/trimtab-httpd") == ("/b/trimtab-httpd", "-t", "-c", "/x.ini")
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].protocol == "http"])
 def test_queues_are_placed_for_several_replicas_and_by_nobody_else(name):
     """A placement wants more than one replica, and no plan that steers queues as well."""
     space = TARGETS[name].space(cpus=4).model_copy(update={"fixed": {}})

@@ -18,12 +18,15 @@ from trimtab_tuner.workloads.session_shapes import SurgeSessions
 KB = 1024
 
 
+OF_FILES = [name for name, definition in WORKLOADS.items() if definition.protocol == "http"]
+
+
 def requests_of(workload):
     """All requests of a workload's log."""
     return [request for session in workload.sessions() for request in session]
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", OF_FILES)
 def test_every_workload_asks_for_its_own_files_in_their_sizes(name):
     """Nothing in the log that the file set does not hold, but for dynamic pages."""
     workload = DrawnWorkload(WORKLOADS[name])
@@ -32,7 +35,7 @@ def test_every_workload_asks_for_its_own_files_in_their_sizes(name):
     assert sum(held.values()) == workload.total_bytes()
     for request in requests_of(workload):
         assert held.get(request.path, request.size_bytes) == request.size_bytes
-        assert request.path in held or request.path.startswith("/dynamic/page.php?size=")
+        assert request.path in held or request.path.startswith("/dynamic/")
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -126,7 +129,7 @@ def test_dynamic_share_leaves_the_static_requests_as_they_were():
         assert one.path == other.path or "?" in one.path
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", OF_FILES)
 def test_longer_logs_continue_shorter_ones(name):
     """So that a run may ask for more sessions without changing the first."""
     workload = DrawnWorkload(WORKLOADS[name])
@@ -191,6 +194,11 @@ LEARNT = GOOD + '[learnt]\nmodel = "0123456789abcdef"\nfiles = 1\nfile_set_bytes
         (GOOD, "expected [files] and [sessions], or [learnt]"),
         (LEARNT.replace("0123", "../."), "model = "),
         (LEARNT + "[dynamic]\nshare = 0.1", "[learnt] stands alone"),
+        (LEARNT + '[tls]\nversion = "1.1"', "tls.version = '1.1'"),
+        (LEARNT + "[tls]\nresumed_share = 1.5", "tls.resumed_share = 1.5"),
+        (LEARNT + '[tls]\nciphers = "AES128-SHA"', 'tls: ciphers: expected version = "1.2" or "1.3" beside'),
+        (LEARNT + '[tls]\nversion = "1.2"\nciphers = "a b"', "tls.ciphers = 'a b'"),
+        (LEARNT + '[tls]\nserver_name = "--help"', "tls.server_name = '--help'"),
     ],
 )
 def test_wrong_definition_is_refused_by_file_and_field(text, sentence):
@@ -252,12 +260,16 @@ def test_single_file_is_asked_for_over_the_connections_of_its_source():
 
 
 def test_examples_of_the_documentation_are_definitions():
-    """The whole one as it stands, the other one completed."""
+    """The whole one as it stands, the others completed."""
     document = (Path(__file__).parents[3] / "docs/workloads.md").read_text()
-    whole, bands = (block.split("```")[0] for block in document.split("```toml\n")[1:])
+    whole, bands, upstream, shop = (block.split("```")[0] for block in document.split("```toml\n")[1:])
     assert parse_definition(whole.encode(), "whole").clients.conditional_share == 0.3
+    assert parse_definition(whole.encode(), "whole").tls.server_name == "shop.test"
+    mine = whole.partition("[dynamic]")[0] + upstream
+    assert parse_definition(mine.encode(), "mine").upstream.size_bytes == 16_384
     completed = f'{GOOD}{bands}[sessions]\nkind = "plain"\n'
     assert len(parse_definition(completed.encode(), "bands").files.bands) == 2
+    assert parse_definition(f"{GOOD}{shop}".encode(), "shop").shop.items == 50_000
 
 
 def test_every_workload_is_documented():

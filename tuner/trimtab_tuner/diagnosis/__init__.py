@@ -6,7 +6,7 @@ subject and add it to `RULES`; each has a test that fires it and one that does n
 
 from collections.abc import Callable
 
-from trimtab_tuner.diagnosis import connections, cpu, load, memory
+from trimtab_tuner.diagnosis import connections, cpu, database, load, memory, tls, upstream
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding
 
@@ -17,6 +17,7 @@ RULES: tuple[Rule, ...] = (
     load.generator_is_the_bottleneck,
     load.link_is_the_bottleneck,
     load.stolen_time,
+    load.other_processes,
     connections.connection_ceiling,
     connections.accept_queue_overflow,
     connections.large_file_starvation,
@@ -24,6 +25,14 @@ RULES: tuple[Rule, ...] = (
     memory.disk_wait,
     memory.footprint_evicts_file_cache,
     memory.swapping,
+    database.clients_refused,
+    database.threads_lose_throughput,
+    database.threads_made_anew,
+    database.buffer_pool_misses,
+    tls.handshakes_take_the_cpu,
+    upstream.ports_run_out,
+    upstream.upstream_makes_requests_wait,
+    upstream.replies_go_to_disk,
     cpu.interrupts_on_one_cpu,
     cpu.lock_contention,
     cpu.context_switch_overhead,

@@ -11,6 +11,7 @@ from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.noise import noise_of
 from trimtab_tuner.roles import BLOCKING, Role
 from trimtab_tuner.space import Knob
+from trimtab_tuner.wording import in_percent
 
 CONNECTION_ROLES = (Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
 
@@ -53,7 +54,8 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
         run.top,
         sentence=(
             f"The best has the most connections that were tried ({most}), and scores more above what "
-            f"{limits[-2]} reached than noise explains ({noise:.1%}): the connection maximum is the ceiling."
+            f"{limits[-2]} reached than noise explains ({in_percent(noise, 1)}): "
+            "the connection maximum is the ceiling."
         ),
         facts={
             f"score at {most} connections": (best_by_limit[most], "Mbps"),
@@ -93,7 +95,7 @@ def large_file_starvation(run: RunEvidence) -> Finding | None:
     served.
     """
     trial = _failed_or_best(run, blocking=False)
-    if trial is None or not trial.measurements:
+    if run.protocol != "http" or trial is None or not trial.measurements:
         return None
     for rate in reversed(trial.measurements):
         lost = _lost_by_size(rate)
@@ -107,8 +109,8 @@ def large_file_starvation(run: RunEvidence) -> Finding | None:
             trial,
             rate,
             sentence=(
-                f"{lost_large:.1%} of the requests for the largest files timed out, "
-                f"{lost_small:.1%} of the others."
+                f"{in_percent(lost_large, 1)} of the requests for the largest files timed out, "
+                f"{in_percent(lost_small, 1)} of the others."
             ),
             facts={
                 "timed out, largest quarter of sizes": (100 * lost_large, "%"),
@@ -183,7 +185,7 @@ def too_few_workers_for_blocking_sendfile(run: RunEvidence) -> Finding | None:
         trial,
         trial.measurements[-1],
         sentence=(
-            f"With blocking sendfile goodput falls by {fall:.0%} from its peak at "
+            f"With blocking sendfile goodput falls by {in_percent(fall)} from its peak at "
             f"{run.level(peak)}: "
             "all workers are busy with large transfers."
         ),

@@ -9,6 +9,7 @@ from trimtab_tuner.diagnosis.chart import over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.roles import Role
+from trimtab_tuner.wording import in_percent
 
 INTERRUPTS_BUSY = 40.0
 OTHERS_IDLE = 20.0
@@ -161,7 +162,7 @@ def process_migration(run: RunEvidence) -> Finding | None:
         run.best,
         run.top,
         sentence=(
-            f"Between the beginning and the end of a rate {moved / seen:.0%} of the server processes "
+            f"Between the beginning and the end of a rate {in_percent(moved / seen)} of the server processes "
             "had changed their CPU."
         ),
         facts={"processes that had moved": (100 * moved / seen, "%")},

@@ -14,6 +14,7 @@ from trimtab_trials.configuration import Value
 from trimtab_trials.measurement import FOLLOWS, Measurement
 from trimtab_trials.trial import Trial
 
+from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets.equivalents import Equivalent
@@ -26,7 +27,8 @@ OPEN_LOOP = Clients()
 class RunEvidence:
     """What is diagnosed: a run's trials, the one in question (`best`), the clients and the server's CPUs.
 
-    `space` has the knobs, `equivalents` what they come to in numbers that all servers share.
+    `space` has the knobs, `equivalents` what they come to in numbers that all servers share. What it serves
+    are files, unless its clients speak another `protocol`.
 
     The measurements of a trial are in ascending order; most trials have none, as few are looked at. Where
     `clients` are a closed loop, numbers of connections take the place of the rates.
@@ -39,6 +41,7 @@ class RunEvidence:
     clients: Clients = OPEN_LOOP
     server_cpus: tuple[int, ...] = ()
     link_mbps: float | None = None
+    protocol: ProtocolName = "http"
 
     @property
     def top(self) -> Measurement:

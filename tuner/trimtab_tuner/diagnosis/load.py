@@ -1,16 +1,22 @@
 """Rules about the load itself: when not the server but what drives it, or what lies between, is the limit."""
 
+from statistics import median, median_low
+
 from trimtab_trials.measurement import Measurement
 
 from trimtab_tuner.diagnosis.chart import over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
+from trimtab_tuner.wording import in_digits, in_mbps
 
 GENERATOR_BUSY = 90.0
 # Headers from Ethernet to HTTP and what is sent again take the rest: on a profile of 100 Mbit/s, overloaded
 # many times over, goodput peaked at 79 to 91 in measurements of one and a half seconds.
 LINK_FULL = 0.78
 STOLEN = 5.0
+# Beside programs that took the rest of both CPUs single rates differed by 10 to 25 %; Trimtab's own agent and
+# the kernel's threads stay below 4 %.
+FOREIGN = 10.0
 
 
 def generator_is_the_bottleneck(run: RunEvidence) -> Finding | None:
@@ -53,7 +59,7 @@ def link_is_the_bottleneck(run: RunEvidence) -> Finding | None:
         "link-is-the-bottleneck",
         run.best,
         peak,
-        sentence=f"Goodput reaches {peak.goodput_mbps:.0f} of the link's {run.link_mbps:.0f} Mbps.",
+        sentence=f"Goodput reaches {in_digits(peak.goodput_mbps)} of the link's {in_mbps(run.link_mbps)}.",
         facts={"peak goodput": (peak.goodput_mbps, "Mbps"), "link": (run.link_mbps, "Mbps")},
         chart=over_rates(
             run.clients,
@@ -92,6 +98,38 @@ def stolen_time(run: RunEvidence) -> Finding | None:
         ),
         knob=None,
         source="Linux kernel documentation, filesystems/proc.rst §1.7 (steal: involuntary wait).",
+    )
+
+
+def other_processes(run: RunEvidence) -> Finding | None:
+    """Other programs run on the server's CPUs all the time, so no single rate stands out as disturbed."""
+
+    def foreign(rate: Measurement) -> float | None:
+        return rate.percent_taken_by_others(run.server_cpus)
+
+    taken = [percent for rate in run.best.measurements if (percent := foreign(rate)) is not None]
+    if not taken or median(taken) < FOREIGN:
+        return None
+    usual = median_low(taken)
+    return finding(
+        "other-processes",
+        run.best,
+        next(rate for rate in run.best.measurements if foreign(rate) == usual),
+        sentence=f"Other processes had {usual:.0f} % of the server's CPUs in the median rate.",
+        facts={"other processes": (usual, "%")},
+        chart=over_rates(
+            run.clients,
+            "other processes on the server's CPUs",
+            "%",
+            {"other processes": (run.best, foreign)},
+            threshold=FOREIGN,
+        ),
+        suggestion=(
+            "Stop them, or start Trimtab on other CPUs (taskset -c CPUS trimtab tune). What is announced is "
+            "what the server does beside them, and is less certain."
+        ),
+        knob=None,
+        source="TUNA, arXiv 2503.01801: what a noisy neighbour takes decides which configuration looks best.",
     )
 
 

@@ -7,6 +7,7 @@ from trimtab_tuner.diagnosis.chart import over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.roles import Role
+from trimtab_tuner.wording import in_digits, in_unit
 
 IOWAIT_BUSY = 10.0
 MORE_READS = 1.1
@@ -26,7 +27,10 @@ def disk_wait(run: RunEvidence) -> Finding | None:
         "disk-wait",
         run.best,
         rate,
-        sentence=f"The server's CPUs wait for the disk {iowait:.0f} % of the time ({reads:.0f} KiB/s read).",
+        sentence=(
+            f"The server's CPUs wait for the disk {iowait:.0f} % of the time "
+            f"({in_unit(reads, 'KiB/s')} read)."
+        ),
         facts={"I/O wait": (iowait, "%"), "read from disk": (reads, "KiB/s")},
         chart=over_rates(
             run.clients,
@@ -53,7 +57,7 @@ def footprint_evicts_file_cache(run: RunEvidence) -> Finding | None:
     """
     best, knob = run.best, run.space.of_role(Role.WORKERS)
     workers = None if knob is None else run.value(knob)
-    if knob is None or not isinstance(workers, int) or best.score is None:
+    if run.protocol != "http" or knob is None or not isinstance(workers, int) or best.score is None:
         return None
     few = f"{knob.name} = {workers}"
     for trial in run.trials:
@@ -107,7 +111,7 @@ def swapping(run: RunEvidence) -> Finding | None:
         "swapping",
         run.best,
         rate,
-        sentence=f"The host reads {pages:.0f} pages a second back from swap while it is being measured.",
+        sentence=f"The host reads {in_digits(pages)} pages a second back from swap while it is measured.",
         facts={"swapped in": (pages, "pages/s")},
         chart=over_rates(
             run.clients,

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from trimtab_tuner.exports import readme, replicas, server_file, system, translated
+from trimtab_tuner.exports import kernel, readme, replicas, server_file, system, translated
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
-from trimtab_tuner.targets import TARGETS, php
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.backends import BACKENDS, backend_of
 from trimtab_tuner.targets.placement import replicas_of
 
 __all__ = ["Check", "ExportFile", "ExportOrder", "export_files", "format_help", "place_of"]
@@ -14,7 +15,8 @@ _HELP = {
     "sysctl": "Kernel settings without which the server's own would be cut down.",
     "affinity": "Script that puts the running server on the CPUs it was measured on.",
     "tuned": "TuneD profile with the kernel settings.",
-    "php-fpm": "The pool of PHP processes behind the server.",
+    "tmpfiles": "Kernel settings under /sys, for systemd-tmpfiles.",
+    **{backend.package: f"What answered behind the server: {backend.help}" for backend in BACKENDS.values()},
     "readme": "The evidence: every setting, its measured effect, how to see it live.",
 }
 
@@ -32,12 +34,17 @@ def format_help(name: str, target: str) -> str:
     """One sentence on a format, for a run that tuned `target`."""
     first = replicas.format_of_first(name)
     if first != name:
-        another = {"systemd": "Drop-in for one replica: its CPUs.", "php-fpm": "The pool of another replica."}
+        another = {
+            "systemd": "Drop-in for one replica: its CPUs.",
+            **dict.fromkeys((each.package for each in BACKENDS.values()), "That of another replica."),
+        }
         return another.get(first, f"The file of another replica of {target}.")
     for server in TARGETS.values():
         if name == f"{server.program}-changes":
             return f"Only what differs from the default of {server.name}, to merge into a file of your own."
         if name == server.program:
+            if server.name == target and server.drop_in is not None:
+                return f"All tuned settings of {server.name}, as measured, to put beside your own files."
             if server.name == target:
                 return f"The complete file of {server.name}, which was measured."
             return f"The same settings translated for {server.name}, which was not measured."
@@ -56,9 +63,11 @@ def export_files(order: ExportOrder) -> Iterator[ExportFile]:
         if order.context.server_cpus:
             yield system.affinity(order)
     yield system.tuned(order)
-    if php.POOL_SIZE.name in order.configuration:
-        yield from replicas.each(order, server_file.php_pool)
+    if kernel.has_tmpfiles(order):
+        yield kernel.tmpfiles(order)
+    if backend_of(order.configuration) is not None:
+        yield from replicas.each(order, server_file.of_backend)
     yield readme.readme(order)
     for name, target in TARGETS.items():
-        if name != order.target.name:
+        if name != order.target.name and target.protocol == order.target.protocol:
             yield translated.translated_file(order, target)

@@ -45,9 +45,9 @@ class Lifted:
             "for the workload's real pauses."
         )
         law = (
-            f"Little's law: {pauses.sessions_rps:.0f} sessions/s of {pauses.measured_s:.2f} s held "
-            f"{held:.0f} connections open; of {pauses.unscaled_s:.2f} s (pauses {pauses.pause_s:.2f} s, "
-            f"transfers {pauses.transfer_s:.2f} s as at the measured load) they hold {holds:.0f}."
+            f"Little's law: {pauses.sessions_rps:,.0f} sessions/s of {pauses.measured_s:.2f} s held "
+            f"{held:,.0f} connections open; of {pauses.unscaled_s:.2f} s (pauses {pauses.pause_s:.2f} s, "
+            f"transfers {pauses.transfer_s:.2f} s as at the measured load) they hold {holds:,.0f}."
         )
         wanted = (
             f"Wanted are {self.wanted} connections ({times}){least}: checked against the highest value that "

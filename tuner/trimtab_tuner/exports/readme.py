@@ -1,12 +1,15 @@
 """The README that goes with the files: what was measured, what every setting does, how to see it live."""
 
 from trimtab_tuner import people
-from trimtab_tuner.exports import replicas
+from trimtab_tuner.exports import kernel, replicas
 from trimtab_tuner.exports.lifting import Lifted
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
+from trimtab_tuner.markdown import markdown_table
+from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets import evidence as say
+from trimtab_tuner.targets.backends import backend_of
 from trimtab_tuner.targets.placement import replicas_of
-from trimtab_tuner.wording import counted
+from trimtab_tuner.wording import counted, in_mbps
 
 _SETTINGS = (
     "Those that were tuned or differ from the default. *Scope* says what a value counts for. An effect of "
@@ -27,6 +30,7 @@ def readme(order: ExportOrder) -> ExportFile:
         _table(order),
         *(["## The limit on connections\n", _limit(order.lifted)] if order.lifted is not None else []),
         *(["## Replicas\n", replicas.readme_section(order)] if _several(order) else []),
+        *(["## The kernel\n", about_kernel] if (about_kernel := kernel.readme_section(order)) else []),
         "## What the operating system must allow\n",
         "".join(f"- {sentence}\n" for sentence in say.requirements(target.demands(order.written))),
         "## How to see it live\n",
@@ -52,18 +56,20 @@ def _summary(order: ExportOrder) -> str:
         lines.append(f"{evidence.trade_off}\n")
     if evidence.score_mbps is not None and not order.changed:
         lines.append(
-            f"Score: {evidence.score_mbps:.1f} Mbps; nothing was shown to be better than the default.\n"
+            f"Score: {in_mbps(evidence.score_mbps)}; nothing was shown to be better than the default.\n"
         )
     elif evidence.score_mbps is not None and evidence.default_score_mbps is not None:
         compared = f"the file `{order.base_name}`" if order.base is not None else "the server's default"
         lines.append(
-            f"Score: {evidence.score_mbps:.1f} Mbps, against {evidence.default_score_mbps:.1f} Mbps of "
+            f"Score: {in_mbps(evidence.score_mbps)}, against {in_mbps(evidence.default_score_mbps)} of "
             f"{compared} (means of the confirmation, in which both took turns).\n"
         )
     if evidence.gain is not None:
         lines.append(f"Gain in score: {evidence.gain}, {counted(evidence.gain.blocks, 'block')}.\n")
     else:
         lines.append("No gain over the default is claimed.\n")
+    if evidence.factorial:
+        lines.append(f"{evidence.factorial}\n")
     if evidence.tail is not None:
         lines.append(
             f"Tail: 99th percentile of the reply time at {evidence.tail_at} {evidence.tail}; "
@@ -77,12 +83,10 @@ def _summary(order: ExportOrder) -> str:
 def _compared(order: ExportOrder) -> str:
     """The finalists as columns, what they do as rows; * is this configuration."""
     heads, rows = people.table(order.evidence.compared)
-    lines = [f"| {' | '.join(('', *(row[0] for row in rows)))} |", f"| --- |{' ---: |' * len(rows)}"]
-    lines += [
-        f"| {' | '.join((head, *(row[number] for row in rows)))} |"
-        for number, head in enumerate(heads[1:], start=1)
-    ]
-    return "\n".join(lines) + "\n\nMeans over the blocks of the confirmation, with 95 % intervals.\n"
+    names = ["", *(row[0] for row in rows)]
+    lines = [[head, *(row[number] for row in rows)] for number, head in enumerate(heads[1:], start=1)]
+    table = markdown_table(names, lines, right=range(1, len(names)))
+    return f"{table}\n\nMeans over the blocks of the confirmation, with 95 % intervals.\n"
 
 
 def _limit(lifted: Lifted) -> str:
@@ -104,20 +108,20 @@ def _commands(order: ExportOrder) -> str:
 
 
 def _table(order: ExportOrder) -> str:
-    rows = ["| setting | value | default | scope | measured effect |", "| --- | --- | --- | --- | --- |"]
+    rows = []
     for knob in order.space.knobs:
         if not _shown(order, knob.name):
             continue
         value = order.written[knob.name]
         unit = f" {knob.unit}" if knob.unit and isinstance(value, int) else ""
-        default = order.evidence.default.get(knob.name, knob.default)
+        default = str(order.evidence.default.get(knob.name, knob.default))
         effect = (
             say.effect(knob, order.configuration, order.evidence).removeprefix("Measured effect").lstrip(": ")
         )
         if order.lifted is not None and knob.name == order.lifted.knob:
             effect = f"as measured, {order.lifted.measured}: {effect}"
-        rows.append(f"| `{knob.name}` | {value}{unit} | {default} | {say.SCOPES[knob.scope]} | {effect} |")
-    return "\n".join(rows) + "\n"
+        rows.append((f"`{knob.name}`", f"{value}{unit}", default, say.SCOPES[knob.scope], effect))
+    return markdown_table(("setting", "value", "default", "scope", "measured effect"), rows) + "\n"
 
 
 def _several(order: ExportOrder) -> bool:
@@ -134,7 +138,7 @@ def _files(order: ExportOrder) -> str:
         }
     else:
         about = {
-            name: "the complete file of the server that was measured"
+            name: _own_file(order)
             if order.base is None
             else "your file with the tuned settings changed and every other byte as it was",
             "systemd-trimtab.conf": "drop-in for the server's unit",
@@ -143,9 +147,22 @@ def _files(order: ExportOrder) -> str:
         "90-trimtab.conf": "for `/etc/sysctl.d/`",
         "tuned.conf": "TuneD profile",
     }
+    if (backend := backend_of(order.configuration)) is not None:
+        about[backend.file_name] = f"the settings of {backend.package} behind the server"
+    if kernel.has_tmpfiles(order):
+        about["tmpfiles-trimtab.conf"] = "for `/etc/tmpfiles.d/`"
     if order.context.server_cpus and not _several(order):
         about["affinity.sh"] = "puts the server on the CPUs it was measured on"
     stem, _, ending = order.target.file_name.rpartition(".")
     about[f"{stem}-changes.{ending}"] = "only what differs from the default, to merge into a file of your own"
     listed = "".join(f"- `{file}`: {what}\n" for file, what in about.items())
+    alike = [server for server in TARGETS.values() if server.protocol == order.target.protocol]
+    if len(alike) == 1:
+        return listed
     return listed + "- the files of the other servers: the same settings translated; not measured\n"
+
+
+def _own_file(order: ExportOrder) -> str:
+    if order.target.drop_in is None:
+        return "the complete file of the server that was measured"
+    return f"all tuned settings, as measured; goes to `{order.target.drop_in}`"

@@ -11,8 +11,8 @@ from ipaddress import IPv4Address
 
 from trimtab_tuner.affinity import cpus_of_replicas, pins_workers
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
+from trimtab_tuner.markdown import markdown_table
 from trimtab_tuner.targets import evidence as say
-from trimtab_tuner.targets import php
 from trimtab_tuner.targets.base import RenderContext, plan_of
 from trimtab_tuner.targets.placement import placement_of, replicas_of
 
@@ -55,6 +55,7 @@ def units(order: ExportOrder) -> Iterator[ExportFile]:
         f"Install: cp '{unit}@.service' /etc/systemd/system/, the drop-ins as they say, then",
         _start(order),
         f"Verify live: systemctl status '{unit}@*'",
+        say.measured_on(order.evidence),
     )
     stem, _, ending = order.target.file_name.rpartition(".")
     command = order.target.start_command(f"{order.context.prefix}/{stem}-\0.{ending}")
@@ -71,17 +72,15 @@ def units(order: ExportOrder) -> Iterator[ExportFile]:
 
 def readme_section(order: ExportOrder) -> str:
     """What the instances are and how they are started."""
-    rows = ["| replica | file | address | CPUs | receive queues of its device |", "| --- " * 5 + "|"]
+    rows = []
     stem, _, ending = order.target.file_name.rpartition(".")
     for number, context in enumerate(contexts(order), start=1):
         queues = ", ".join(map(str, _queue_cpus(order, number)))
         steered = f"on CPU {queues}" if queues else "as they are"
-        rows.append(
-            f"| {number} | `{stem}-{number}.{ending}` | {context.listen[0]} "
-            f"| {', '.join(map(str, context.server_cpus))} | {steered} |"
-        )
+        cpus = ", ".join(map(str, context.server_cpus))
+        rows.append((str(number), f"`{stem}-{number}.{ending}`", context.listen[0], cpus, steered))
     return (
-        "\n".join(rows)
+        markdown_table(("replica", "file", "address", "CPUs", "receive queues of its device"), rows)
         + "\n\nEvery setting above counts for each of them. Each wants addresses of its own: put yours in "
         "place of those in the files. "
         f"Start them with the template unit: `{_start(order)}`. Clients must spread over the addresses, for "
@@ -106,7 +105,8 @@ def _of_instance(context: RenderContext, number: int, share: tuple[int, ...]) ->
         server_cpus=share,
         prefix=prefix,
         error_log=context.error_log if context.error_log == "stderr" else own(context.error_log),
-        php_socket=None if context.php_socket is None else own(php.SOCKET),
+        php_socket=None if context.php_socket is None else own(context.php_socket),
+        upstream=None if context.upstream is None else address(context.upstream),
     )
 
 
@@ -139,6 +139,7 @@ def _drop_in(order: ExportOrder, number: int, context: RenderContext) -> ExportF
     sentences = [
         f"The CPUs of replica {number}.",
         f"Install: mkdir -p {directory} && cp '{unit}@{number}.conf' {directory}/trimtab.conf",
+        say.measured_on(order.evidence),
     ]
     if queues := _queue_cpus(order, number):
         sentences.append(

@@ -1,12 +1,12 @@
 """The file of the server that was measured: complete, and only what differs from the default."""
 
-import shlex
-
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
-from trimtab_tuner.targets import php
+from trimtab_tuner.targets.backends import backend_of
+from trimtab_tuner.targets.backends.base import BackendContext
 from trimtab_tuner.targets.base import About
 from trimtab_tuner.targets.editing import changed_knobs
+from trimtab_tuner.targets.kernel import NAMES
 
 
 def complete(order: ExportOrder, added: str = "") -> ExportFile:
@@ -18,9 +18,8 @@ def complete(order: ExportOrder, added: str = "") -> ExportFile:
     if order.base is not None:
         return _changed_base(order, order.base)
     stem, _, ending = target.file_name.rpartition(".")
-    start = shlex.join(target.start_command(f"{stem}{added}.{ending}"))
-    head = say.header(target.name, start, order.evidence)
-    head += say.comment(*say.requirements(target.demands(order.written)), say.PLACES)
+    head = say.header(target, f"{stem}{added}.{ending}", order.evidence)
+    head += say.comment(*say.requirements(target.demands(order.written)), *say.places(target))
     text = head + "\n" + target.render(order.written, order.context, commented(order))
     return ExportFile(target.program, target.file_name, text, Check(target.program, target.check_command))
 
@@ -68,17 +67,34 @@ def changes(order: ExportOrder) -> ExportFile:
             say.sessions(order.evidence),
         )
     ]
+    of_server = [name for name in order.to_write if name not in NAMES]
     if not order.to_write:
         lines.append("# Nothing: no configuration was shown to be better.\n")
-    for names, text in target.excerpt(order.written, order.to_write, order.context):
+    elif not of_server:
+        lines.append("# Nothing: only knobs of the kernel, which have files of their own.\n")
+    for names, text in target.excerpt(order.written, of_server, order.context):
         lines.append("".join(map(about, names)) + text)
     stem, _, ending = target.file_name.rpartition(".")
     return ExportFile(f"{target.program}-changes", f"{stem}-changes.{ending}", "\n".join(lines))
 
 
-def php_pool(order: ExportOrder, _added: str = "") -> ExportFile:
-    """The pool of PHP processes that was measured behind the server."""
-    about = commented(order)(php.POOL_SIZE.name).replace("# ", "; ")
-    text = php.pool_file(order.configuration, f"{order.context.prefix}/{php.SOCKET}", order.context.error_log)
-    setting = f"{php.POOL_SIZE.name} ="
-    return ExportFile("php-fpm", php.FILE_NAME, text.replace(setting, about + setting))
+def of_backend(order: ExportOrder, _added: str = "") -> ExportFile:
+    """The file of the program that was measured behind the server."""
+    backend = backend_of(order.configuration)
+    assert backend is not None  # noqa: S101 - who asks has looked
+    place = order.context.php_socket if backend.speaks == "fastcgi" else order.context.upstream
+    context = BackendContext(
+        address=place or "",
+        directory=f"{order.context.root}{backend.script_path}".rpartition("/")[0],
+        prefix=order.context.prefix,
+        error_log=order.context.error_log,
+    )
+
+    def command(file: str, program: str | None) -> tuple[str, ...]:
+        return backend.check_command(file, program or backend.package)
+
+    check = Check(backend.package, command) if backend.check_command("", "") else None
+    sign = "; " if backend.speaks == "fastcgi" else "# "
+    text = say.comment(say.measured_on(order.evidence)).replace("# ", sign)
+    text += backend.render(order.configuration, context, commented(order))
+    return ExportFile(backend.package, backend.file_name, text, check)

@@ -1,18 +1,13 @@
 """What surrounds the server: systemd, kernel settings, CPUs, TuneD."""
 
 from trimtab_tuner.affinity import pins_workers, steers_queues
+from trimtab_tuner.exports import kernel
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets.base import plan_of
 from trimtab_tuner.targets.placement import Workers
 
 SOMAXCONN = 4096  # the kernel's own default since 5.4 (Documentation/networking/ip-sysctl.rst)
-
-
-def _measured_on(order: ExportOrder) -> str:
-    evidence = order.evidence
-    where = f"From Trimtab's run {evidence.run} of {evidence.date} on {evidence.host}."
-    return f"{where} {say.sessions(evidence)}".rstrip()
 
 
 def systemd(order: ExportOrder) -> ExportFile:
@@ -26,7 +21,7 @@ def systemd(order: ExportOrder) -> ExportFile:
             f"/etc/systemd/system/{unit}.service.d/trimtab.conf && systemctl daemon-reload && "
             f"systemctl restart {unit}",
             f"Verify live: systemctl show {unit} -p LimitNOFILE -p CPUAffinity",
-            _measured_on(order),
+            say.measured_on(order.evidence),
         ),
         "[Service]\n",
         say.comment("Descriptors for each process of the server (systemd.exec(5))."),
@@ -52,17 +47,22 @@ def systemd(order: ExportOrder) -> ExportFile:
 def sysctl(order: ExportOrder) -> ExportFile:
     """Kernel settings without which the server's own would be cut down."""
     demands = order.target.demands(order.written)
+    tuned = kernel.sysctl_settings(order)
     lines = [
         say.comment(
             "Kernel settings for the measured configuration.",
             "Install: cp 90-trimtab.conf /etc/sysctl.d/ && sysctl --system",
-            "Verify live: sysctl net.core.somaxconn",
-            _measured_on(order),
+            f"Verify live: sysctl {' '.join(tuned or ('net.core.somaxconn',))}",
+            say.measured_on(order.evidence),
         ),
         "\n",
     ]
+    for key, (value, about) in tuned.items():
+        lines.append(f"{about}{key} = {value}\n\n")
     backlog = demands.backlog
-    if backlog is None:
+    if "net.core.somaxconn" in tuned:
+        lines.append(say.comment("The server's accept queue is as long as was measured with it."))
+    elif backlog is None:
         lines.append(say.comment("The server's queue is no setting; the kernel's limit holds."))
         lines.append(f"# net.core.somaxconn = {SOMAXCONN}\n")
     elif backlog > SOMAXCONN:
@@ -91,7 +91,7 @@ def affinity(order: ExportOrder) -> ExportFile:
     sentences = [
         f"Puts {what} on CPU {cpus}, as it was measured.",
         "What was before is printed first. Processes that start later are where the unit says.",
-        _measured_on(order),
+        say.measured_on(order.evidence),
     ]
     if steers_queues(plan):
         sentences.append(
@@ -138,13 +138,14 @@ def _each_worker(order: ExportOrder, workers: Workers) -> str:
 def tuned(order: ExportOrder) -> ExportFile:
     """A TuneD profile: the kernel settings, kept by a daemon that also puts them back."""
     demands = order.target.demands(order.written)
-    backlog = max(SOMAXCONN, demands.backlog or 0)
+    settings = {"net.core.somaxconn": str(max(SOMAXCONN, demands.backlog or 0))}
+    settings |= {key: value for key, (value, _) in kernel.sysctl_settings(order).items()}
     text = say.comment(
         "TuneD profile for the measured configuration.",
         "Install: mkdir -p /etc/tuned/trimtab && cp tuned.conf /etc/tuned/trimtab/ && "
         "tuned-adm profile trimtab",
         "Verify live: tuned-adm active && tuned-adm verify",
-        _measured_on(order),
+        say.measured_on(order.evidence),
     )
     text += (
         "[main]\n"
@@ -152,6 +153,7 @@ def tuned(order: ExportOrder) -> ExportFile:
         "include=throughput-performance\n"
         "\n"
         "[sysctl]\n"
-        f"net.core.somaxconn={backlog}\n"
     )
+    text += "".join(f"{key}={value}\n" for key, value in settings.items())
+    text += kernel.tuned_sections(order)
     return ExportFile("tuned", "tuned.conf", text)

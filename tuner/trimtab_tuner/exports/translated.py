@@ -1,9 +1,9 @@
 """A configuration measured on one server, in the language of another that has not been measured."""
 
-import shlex
+from dataclasses import replace
 
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
-from trimtab_tuner.exports.translation import translate
+from trimtab_tuner.exports.translation import space_as_of, translate
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.targets.placement import replicas_of
@@ -20,8 +20,15 @@ def translated_file(order: ExportOrder, target: Target) -> ExportFile:
     """A complete file for `target`: what has an equivalent is translated, what has none is named."""
     source = order.target
     translation = translate(source, order.written, target, order.cpus)
-    space = target.space(cpus=order.cpus)
+    space = space_as_of(source, order.written, target, order.cpus)
     knobs = {knob.name: knob for knob in space.knobs}
+    context = order.context
+    if not target.tls_knobs:
+        context = replace(context, tls_directory=None)
+    if not target.proxy_knobs:
+        context = replace(context, upstream=None)
+    if not target.serves_php:
+        context = replace(context, php_socket=None)
     source_knobs = {knob.name: knob for knob in order.space.knobs}
 
     def about(name: str) -> str:
@@ -47,17 +54,16 @@ def translated_file(order: ExportOrder, target: Target) -> ExportFile:
             sentences.append(f"Verify live: {target.verify_live[name]}")
         return say.comment(*sentences)
 
-    start = shlex.join(target.start_command(target.file_name))
     without = [
         f"No equivalent in {target.name}: {name} = {order.configuration[name]}. {source_knobs[name].help}"
         for name in translation.without_equivalent
     ]
-    head = say.header(target.name, start, order.evidence) + say.comment(
+    head = say.header(target, target.file_name, order.evidence) + say.comment(
         f"Measured with {source.name} and translated; {target.name} itself has not been measured.",
         *_replicas(order),
         *say.requirements(target.demands(translation.configuration)),
-        say.PLACES,
+        *say.places(target),
         *without,
     )
-    text = head + "\n" + target.render(translation.configuration, order.context, about)
+    text = head + "\n" + target.render(translation.configuration, context, about)
     return ExportFile(target.program, target.file_name, text, Check(target.program, target.check_command))

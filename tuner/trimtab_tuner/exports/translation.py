@@ -10,9 +10,18 @@ from dataclasses import dataclass
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.roles import BLOCKING, Role
-from trimtab_tuner.space import Knob
+from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.targets.backends import backend_of
 from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.common_knobs import with_proxying
+from trimtab_tuner.targets.http2 import speaks_http2, with_http2
+from trimtab_tuner.targets.kernel import NAMES
 from trimtab_tuner.targets.placement import REPLICA_KNOBS
+from trimtab_tuner.targets.tls import speaks_tls, with_tls
+
+# Knobs of TLS and HTTP/2 that say the same wherever they take the same value; they stand in no `equivalents`,
+# because not every configuration has them.
+_OF_THE_WORKLOAD = (Role.TLS_KEY, Role.TLS_SESSIONS, Role.TLS_TICKETS, Role.STREAMS)
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,7 @@ def translate(source: Target, configuration: Configuration, target: Target, cpus
     """The configuration of `source` as one of `target`; what has no equivalent keeps the default there."""
     read, written = source.equivalents, target.equivalents
     meanings = {role: equivalent.read(configuration) for role, equivalent in read.items()}
-    space = target.space(cpus=cpus)
+    space = space_as_of(source, configuration, target, cpus)
     result = space.default()
     origins: dict[str, str] = {}
     notes: dict[str, str] = {}
@@ -50,13 +59,36 @@ def translate(source: Target, configuration: Configuration, target: Target, cpus
         # No server's file says how many there are of it.
         if name in configuration and space.knob(name).contains(configuration[name]):
             result[name], origins[name] = configuration[name], name
+    for role in _OF_THE_WORKLOAD:
+        said, says = _own(source, role), _own(target, role)
+        if said is None or says is None or says.name not in result or said.name not in configuration:
+            continue
+        if says.contains(configuration[said.name]):
+            result[says.name], origins[says.name] = configuration[said.name], said.name
     sent, sends = read.get(Role.SENDING_MODE), written.get(Role.SENDING_MODE)
     if sent is not None and sends is not None and configuration[sent.knob] == BLOCKING:
         notes[sends.knob] = (
             f"No equivalent in {target.name} for blocking sockets; sendfile is used without waiting."
         )
-    told = set(origins.values())
+    backend = backend_of(configuration)  # whose settings have a file of their own, as the kernel's do
+    told = {*origins.values(), *NAMES, *(() if backend is None else (knob.name for knob in backend.knobs))}
     return Translation(result, origins, notes, tuple(name for name in configuration if name not in told))
+
+
+def space_as_of(source: Target, configuration: Configuration, target: Target, cpus: int) -> Space:
+    """The target's space, with its knobs of TLS, HTTP/2 and proxying if the configuration has such."""
+    space = target.space(cpus=cpus)
+    if any(knob.name in configuration for knob in source.proxy_knobs):
+        space = with_proxying(space, target.proxy_knobs, target.proxy_free)
+    if target.http2 is not None and speaks_http2(configuration):
+        space = with_http2(space, target.http2)
+    return with_tls(space, target.tls_knobs) if speaks_tls(configuration) else space
+
+
+def _own(target: Target, role: Role) -> Knob | None:
+    """The target's knob of TLS or HTTP/2 with that role, if it has one."""
+    knobs = (*target.tls_knobs, *(target.http2.knobs if target.http2 is not None else ()))
+    return next((knob for knob in knobs if knob.role is role), None)
 
 
 def _nearest(knob: Knob, value: Value) -> Value:

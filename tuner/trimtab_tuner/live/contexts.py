@@ -8,14 +8,19 @@ allowance, and the sum of noise stays small.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.live.observed import Observed, observed_together
 
-# In standard deviations of a period: deviations up to the allowance are not looked for, twice the allowance
-# is found soonest, and the sum that is a change comes by chance once in some hundred thousand periods.
+# In standard deviations of a period: deviations up to the allowance are not looked for, and one period adds
+# two to the sum at most, so that a moment without requests is no change. A rate that doubles is one after six
+# seconds.
 ALLOWANCE = 1.0
-CHANGE = 12.0
+MOST_OF_A_PERIOD = 3.0
+CHANGE = 24.0
+# What varies by less than a fifth is the same kind of traffic, however steady it was while it was learnt.
+LEAST_DEVIATION = math.log(1.2)
 # Periods from which the usual traffic and its noise are learnt.
 LEARNING = 120
 # Two contexts are the same kind when nothing about them differs by more than this factor.
@@ -44,6 +49,59 @@ class Context(Frozen):
         """How far another context is away, by what differs most; below NEAR they are the same kind."""
         return max(abs(a - b) for a, b in zip(self.features, other.features, strict=True))
 
+    def is_served_alike(self, other: "Context") -> bool:
+        """Whether what is asked for is of the same kind, at whatever rate."""
+        pairs = zip(self.features[1:], other.features[1:], strict=True)
+        return max(abs(a - b) for a, b in pairs) <= NEAR
+
+
+def context_of(periods: Iterable[Observed]) -> Context:
+    """What the traffic was like in these periods; raises ValueError where there is none.
+
+    What a server does not tell is taken as a request on each connection, and nothing dynamic.
+    """
+    seen = observed_together(periods)
+    requests, accepted = seen.arm.requests, seen.replies.connections_accepted
+    return Context(
+        rate_rps=requests / seen.seconds,
+        reply_bytes=seen.replies.bytes_sent / max(requests, 1),
+        requests_per_connection=requests / accepted if accepted else 1.0,
+        dynamic_share=(seen.replies.dynamic or 0) / max(requests, 1),
+    )
+
+
+def traffic_of(servers: Sequence[Observed]) -> Context:
+    """What the traffic of servers that share it was like in one period; raises ValueError where there is
+    none.
+
+    What some of them do not tell is as with those that do: which connections go where is chance.
+    """
+    rates = [(seen, seen.arm.requests / seen.seconds) for seen in servers]
+    connections = [
+        (requests, seen.replies.connections_accepted / seen.seconds)
+        for seen, requests in rates
+        if seen.replies.connections_accepted is not None
+    ]
+    dynamic = [
+        (rate, seen.replies.dynamic / seen.seconds)
+        for seen, rate in rates
+        if seen.replies.dynamic is not None
+    ]
+    rate_rps = math.fsum(rate for _, rate in rates)
+    return Context(
+        rate_rps=rate_rps,
+        reply_bytes=math.fsum(seen.replies.bytes_sent / seen.seconds for seen in servers)
+        / max(rate_rps, 1.0),
+        requests_per_connection=_ratio(connections, 1.0),
+        dynamic_share=_ratio([(asked, rate) for rate, asked in dynamic], 0.0),
+    )
+
+
+def _ratio(pairs: Sequence[tuple[float, float]], otherwise: float) -> float:
+    """The sum of the first ones over that of the second ones."""
+    above, below = (math.fsum(each) for each in zip(*pairs, strict=True)) if pairs else (0.0, 0.0)
+    return above / below if below else otherwise
+
 
 def nearest(context: Context, known: Iterable[Context]) -> Context | None:
     """The known context of the same kind that is nearest; None if there is none."""
@@ -71,7 +129,7 @@ class ChangeWatch:
             return False
         changed = False
         for value, (mean, deviation), sums in zip(features, self._usual, self._sums, strict=True):
-            away = (value - mean) / deviation
+            away = max(-MOST_OF_A_PERIOD, min(MOST_OF_A_PERIOD, (value - mean) / deviation))
             for side, sign in enumerate((1, -1)):
                 sums[side] = max(0.0, sums[side] + sign * away - ALLOWANCE)
                 changed = changed or sums[side] > CHANGE
@@ -83,5 +141,4 @@ class ChangeWatch:
 def _mean_and_deviation(values: tuple[float, ...]) -> tuple[float, float]:
     mean = math.fsum(values) / len(values)
     variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    # What hardly varies while it is learnt may vary a little later: 1 % is no change of the traffic.
-    return mean, max(math.sqrt(variance), 0.01)
+    return mean, max(math.sqrt(variance), LEAST_DEVIATION)

@@ -18,7 +18,8 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.live.evidence import Above, Excess, Middle
+from trimtab_tuner.live.cost_model import CostModel
+from trimtab_tuner.live.evidence import Above, Excess, Fewer, Middle, share_bounds
 from trimtab_tuner.live.observed import ArmPeriod, cost_difference, time_difference, together
 
 
@@ -77,6 +78,62 @@ class Decision:
     reason: str
 
 
+class _Silence:
+    """How long the canary has answered nothing while the baseline, with the same share, did.
+
+    Connections that it has accepted and does not answer wait in no queue: a worker that blocks is seen by
+    this alone. Where few connections carry all requests the canary may have none of them by chance, so it
+    takes many requests as well as time.
+    """
+
+    LEAST_REQUESTS = 200
+
+    def __init__(self, periods: int) -> None:
+        self._needed = periods
+        self._periods, self._requests = 0, 0
+
+    def tell(self, baseline: int, canary: int) -> None:
+        """The requests that each has answered in one more period."""
+        if canary:
+            self._periods, self._requests = 0, 0
+        elif baseline:
+            self._periods += 1
+            self._requests += baseline
+
+    def __str__(self) -> str:
+        """The sentence about it, or an empty one."""
+        if self._periods < self._needed or self._requests < self.LEAST_REQUESTS:
+            return ""
+        return (
+            f"it answered nothing in {self._periods} periods, in which the baseline answered "
+            f"{self._requests:,} requests"
+        )
+
+
+class _Queue:
+    """How long connections have waited for the canary, and many fewer for the baseline.
+
+    Both have the same share of them: where all servers are short of time, both have queues.
+    """
+
+    LEAST, TIMES = 4, 4
+
+    def __init__(self, periods: int) -> None:
+        self._needed = periods
+        self._periods = 0
+
+    def tell(self, baseline: int, canary: int) -> None:
+        """The connections that wait for each at the end of one more period."""
+        longer = canary >= self.LEAST and canary > self.TIMES * baseline
+        self._periods = self._periods + 1 if longer else 0
+
+    def __str__(self) -> str:
+        """The sentence about it, or an empty one."""
+        if self._periods < self._needed:
+            return ""
+        return f"more connections waited for it than for the baseline, in {self._periods} periods in a row"
+
+
 class _Compared:
     """One thing in which canary and baseline are compared: differences, and the bets on them."""
 
@@ -100,9 +157,10 @@ class _Compared:
         self._harm.tell(difference)
         self._not_worse.tell(-difference)
 
-    def is_harmed(self, needed: float) -> bool:
-        """Whether it has been shown to be worse by more than the margin."""
-        return self._harm.evidence >= needed
+    @property
+    def harm_evidence(self) -> float:
+        """The logarithm of the evidence that it is worse by more than the margin."""
+        return self._harm.evidence
 
     def is_unclear(self, needed: float) -> bool:
         """Whether the step has not shown yet that it is not worse by more than the margin."""
@@ -115,13 +173,24 @@ class _Compared:
 
 
 class Episode:
-    """Judges one candidate; told of every period, in order."""
+    """Judges one candidate; told of every period, in order.
 
-    def __init__(self, rules: Rules) -> None:
+    Baseline and canary serve `at_once`, or else take turns: then one may have nothing to answer.
+    """
+
+    def __init__(self, rules: Rules, *, at_once: bool = True) -> None:
+        self._at_once = at_once
         self._rules = rules
         self._step = 0
         self._periods_of_step = 0
         self._hanging = 0
+        self._silence = _Silence(2 * rules.hang_periods)
+        self._queue = _Queue(2 * rules.hang_periods)
+        self._connections = Fewer()
+        self._cost_model = CostModel()
+        self._failed = {"baseline": [0, 0], "canary": [0, 0]}
+        self.periods_of_harm = 0
+        """Periods up to now in which something spoke for harm without a break: what people met of it."""
         self._compared = {
             "cost": _Compared("CPU time per request", rules),
             "time": _Compared("service time", rules),
@@ -140,21 +209,45 @@ class Episode:
     def told(self, production: ArmPeriod, baseline: ArmPeriod, canary: ArmPeriod) -> Decision:
         """Takes in one more period, and decides. After a decision that ends the episode, tell no more."""
         self._periods_of_step += 1
-        self._compared["cost"].tell(cost_difference(baseline, canary))
+        self._compared["cost"].tell(cost_difference(baseline, canary, self._cost_model.expected_s))
+        for arm in (baseline, canary):
+            self._cost_model.tell(arm)
         self._compared["time"].tell(time_difference(baseline, canary))
         others = together((production, baseline))
         self._count("errors than the baseline", canary.errors, baseline.errors, canary, baseline)
         self._count("errors than all others", canary.errors, others.errors, canary, others)
         self._count("slow replies than the baseline", canary.slow, baseline.slow, canary, baseline)
-        hangs = canary.waiting > 0 and not canary.requests and baseline.requests
-        self._hanging = self._hanging + 1 if hangs else 0
+        if canary.requests or not canary.waiting:
+            self._hanging = 0
+        elif baseline.requests:  # else the traffic may have stopped, and nothing is known
+            self._hanging += 1
+        for failed, arm in zip(self._failed.values(), (baseline, canary), strict=True):
+            failed[0] += arm.errors
+            failed[1] += max(arm.requests, arm.errors)
+        if self._at_once:
+            self._tell_of_connections(baseline, canary)
+        self.periods_of_harm = self.periods_of_harm + 1 if self._speaks_for_harm() else 0
         if harm := self._harm():
             return Decision(Action.ROLL_BACK, 0.0, harm)
         return self._progress()
 
-    def change(self, metric: Literal["cost", "time"]) -> tuple[float, float]:
-        """The interval of the change of a metric, as shares (-0.05: 5 % less); infinite where unknown."""
-        return self._compared[metric].change(self._rules.alpha)
+    def change(self, metric: Literal["cost", "time", "errors"]) -> tuple[float, float]:
+        """The interval of the change of a metric, as shares (-0.05: 5 % less); infinite where unknown.
+
+        That of errors is the difference of their shares of the requests (0.01: one more in a hundred).
+        """
+        if metric != "errors":
+            return self._compared[metric].change(self._rules.alpha)
+        (least, most), (least_own, most_own) = (
+            share_bounds(events, asked, self._rules.alpha / 2) for events, asked in self._failed.values()
+        )
+        return least_own - most, most_own - least
+
+    def _tell_of_connections(self, baseline: ArmPeriod, canary: ArmPeriod) -> None:
+        self._silence.tell(baseline.requests, canary.requests)
+        self._queue.tell(baseline.waiting, canary.waiting)
+        if baseline.connections is not None and canary.connections is not None:
+            self._connections.tell(canary.connections, baseline.connections)
 
     def _count(self, what: str, own: int, others: int, canary: ArmPeriod, beside: ArmPeriod) -> None:
         """Takes in events of the canary and of what it is compared with.
@@ -165,14 +258,24 @@ class Episode:
         if of_canary + of_others:
             self._events[what].tell(own, others, of_canary / (of_canary + of_others))
 
+    def _speaks_for_harm(self) -> bool:
+        """Whether any bet on harm has won more than its stake so far."""
+        bets = [self._connections.evidence, *(each.evidence for each in self._events.values())]
+        bets += [each.harm_evidence for each in self._compared.values()]
+        return self._hanging > 0 or max(bets) > 0
+
     def _harm(self) -> str:
         """The sentence about the harm that has been shown, or an empty one."""
         if self._hanging >= self._rules.hang_periods:
             # Needs no share of the error: it does not happen by chance.
             return f"connections waited and none was answered in {self._hanging} periods"
-        needed = math.log((len(self._compared) + len(self._events)) / self._rules.alpha)
+        if said := str(self._silence) or str(self._queue):
+            return said
+        needed = math.log((len(self._compared) + len(self._events) + 1) / self._rules.alpha)
+        if self._connections.evidence >= needed:
+            return "it takes fewer of its connections than the baseline: some are lost or left waiting"
         for compared in self._compared.values():
-            if compared.is_harmed(needed):
+            if compared.harm_evidence >= needed:
                 return f"{compared.subject} is more than {self._rules.margin:.0%} higher than the baseline's"
         for name, excess in self._events.items():
             if excess.evidence >= needed:

@@ -13,17 +13,23 @@ is at most 1 in the mean for every l (de la Pena, "A general class of exponentia
 and ratios", 1999), heavy tails included; a mixture over l gives the bet. It grows by a factor of e^(1/2) a
 value at most, so half of the stake is on the sign alone, which grows by 2 where all values agree.
 
+Connections. The kernel draws for each new connection whose it is (agent/trimtab_agent/live/filters.py), so
+two arms with the same share have each of theirs by a fair coin, whatever the clients do. An arm that tells of
+fewer has lost some: dropped them, or left them waiting. The bet is on the coin.
+
 Rare events. Where errors fall to two arms by the number of requests that each has, each error belongs to the
 canary with a known probability. The bet is on that probability being higher.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from scipy import special
 
 # Scales of l that the bet is spread over, half an octave apart; the best is the inverse of the noise.
 _SCALES = np.geomspace(0.125, 1024, 27)
+_SHARES_TAKEN = np.array([0.0, 0.1, 0.5, 0.75, 0.9, 0.95])
 _TIMES_AS_OFTEN = np.array([1.5, 2.0, 4.0, 10.0, 100.0])
 
 
@@ -109,7 +115,8 @@ def _lower_bound(count: int, total: float, squares: float, alpha: float) -> floa
     middle = total / count
     deviation = math.sqrt(max(squares / count - middle**2, 0.0))
     step = max(deviation, abs(middle), 1e-9) / math.sqrt(count)
-    farthest = middle - 1000 * step * math.sqrt(count)
+    # Values that are all the same have no scale of their own: the bet's widest is theirs.
+    farthest = middle - max(1000 * step * math.sqrt(count), 1 / _SCALES[0])
     low = middle - step
     while not shown(low):
         step *= 2
@@ -147,3 +154,49 @@ class Excess:
     def evidence(self) -> float:
         """The natural logarithm of the evidence that events are more frequent in the arm."""
         return float(np.logaddexp.reduce(self._logs) - math.log(len(self._logs)))
+
+
+class Fewer:
+    """Whether an arm takes fewer of the connections drawn for it than another with the same share."""
+
+    def __init__(self) -> None:
+        self._logs = np.zeros(len(_SHARES_TAKEN))
+
+    def tell(self, own: int, others: int) -> None:
+        """How many new connections each has told of in one more period."""
+        # Of the connections that are told of, so many are the arm's if it takes only this share of its own.
+        with np.errstate(divide="ignore"):
+            taken = own * np.log(2 * _SHARES_TAKEN / (1 + _SHARES_TAKEN)) if own else 0.0
+        self._logs += taken + others * np.log(2 / (1 + _SHARES_TAKEN))
+
+    @property
+    def evidence(self) -> float:
+        """The natural logarithm of the evidence that the arm takes fewer."""
+        return float(np.logaddexp.reduce(self._logs) - math.log(len(self._logs)))
+
+
+def share_bounds(events: int, trials: int, alpha: float) -> tuple[float, float]:
+    """The interval of the probability of an event, at any time and with an error of `alpha`.
+
+    By the bet on each probability against a mixture of all (H. Robbins, "Statistical methods related to the
+    law of the iterated logarithm", 1970), if the events are independent.
+    """
+    if not trials:
+        return 0.0, 1.0
+    mixture = special.betaln(events + 0.5, trials - events + 0.5) - special.betaln(0.5, 0.5)
+
+    def is_ruled_out(share: float) -> bool:
+        likelihood = special.xlogy(events, share) + special.xlog1py(trials - events, -share)
+        return bool(mixture - likelihood > -math.log(alpha))
+
+    return _edge(events / trials, 0.0, is_ruled_out), _edge(events / trials, 1.0, is_ruled_out)
+
+
+def _edge(inside: float, end: float, is_ruled_out: Callable[[float], bool]) -> float:
+    """The edge between what is not ruled out and an end of the range; the end itself where nothing is."""
+    if not is_ruled_out(end):
+        return end
+    for _ in range(50):
+        between = (inside + end) / 2
+        inside, end = (inside, between) if is_ruled_out(between) else (between, end)
+    return end

@@ -7,16 +7,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from trimtab_trials.configuration import Configuration
+from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner import affinity
 from trimtab_tuner.people import Compared
+from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
-from trimtab_tuner.space import Space
+from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.statistics import Gain
+from trimtab_tuner.targets.assignments import Assignment
+from trimtab_tuner.targets.beside import Beside
 from trimtab_tuner.targets.equivalents import Equivalent
+from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.pauses import Pauses, Room
 from trimtab_tuner.targets.placement import Workers
+
+PROXIED = "/dynamic/"
+"""The paths that are handed on to an upstream."""
 
 DESCRIPTOR_RESERVE = 64  # listeners, event queues, control sockets, logs, and what is open for a moment
 
@@ -34,7 +41,10 @@ class RenderContext:
     temporary files) of targets that need one. What the server counts is read at `stats_socket` (core) or
     under the target's `status_path` at `status_listen` (the others); None leaves it out of the file.
     `error_log` is a path, or `stderr`. Requests for PHP go to the pool at `php_socket`; without one there is
-    no PHP.
+    no PHP. Those below `PROXIED` go on to the server at `upstream`, an `address:port`; without one, to none.
+    With `tls_directory`, which holds the certificates (`targets/tls.py`), every address of `listen` speaks
+    TLS. A database serves what is in `data_directory`, a directory of the server's own; without one its file
+    says only what is tuned.
     """
 
     root: str
@@ -45,6 +55,9 @@ class RenderContext:
     prefix: str = "."
     error_log: str = "stderr"
     php_socket: str | None = None
+    upstream: str | None = None
+    tls_directory: str | None = None
+    data_directory: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +69,8 @@ class ExportEvidence:
     time at a rung of the ladder (`tail_at`, in words), less than 0 being better. `knob_gains` holds gains
     of single knobs, by name, with intervals: where the confirmation held a finalist that differs in that knob
     alone. `trade_off` is a sentence on which one of the front it is, where the run had two objectives.
-    `remeasured` says in words what the exported file itself scored. `pauses` tells how the run has shortened
+    `remeasured` says in words what the exported file itself scored, `factorial` what the server's knobs and
+    the kernel's gain alone and together. `pauses` tells how the run has shortened
     the workload's pauses, `room` what the host has for connections; None where that is not known. `compared`
     has what the finalists do in people's terms, and `headline` says it of this one beside the default.
     """
@@ -76,6 +90,7 @@ class ExportEvidence:
     tail_at: str = ""
     knob_gains: Mapping[str, Gain] = field(default_factory=dict)
     remeasured: str = ""
+    factorial: str = ""
     pauses: Pauses | None = None
     room: Room | None = None
     headline: str = ""
@@ -95,6 +110,31 @@ def cpus_for_workers(plan: object, context: RenderContext) -> tuple[int, ...]:
 
 About = Callable[[str], str]
 """Gives the comment lines over the setting of a knob, by the knob's name; empty for none."""
+
+
+def nothing_refused(_text: str) -> Mapping[str, tuple[Value, ...]]:
+    """For servers that take every value of every knob whatever else their file says."""
+    return {}
+
+
+def nothing_read(_text: str) -> Sequence[Assignment]:
+    """For servers that need no file which only root may read."""
+    return ()
+
+
+def nothing_of_tls(_text: str) -> Configuration:
+    """For servers whose own files are not measured over TLS."""
+    return {}
+
+
+def nothing_of_proxying(_text: str) -> Configuration:
+    """For servers that do not proxy, or whose own files are not searched for how."""
+    return {}
+
+
+def as_it_stands(text: str, _directory: str) -> str:
+    """For servers whose paths do not begin at the directory of their file."""
+    return text
 
 
 def no_comment(_knob: str) -> str:
@@ -138,25 +178,59 @@ text.
 class Target(Protocol):
     """A kind of server.
 
-    `program` is the name of its executable, `file_name` that of its configuration file, `unit` the systemd
-    unit as Debian's packages call it, and `package` Debian's package (None for our own). A server has
-    `status_path`, where it tells over HTTP what it has counted, or None if it has the stats socket of `core`.
-    With `serves_php` it hands requests for PHP to a pool. `equivalents` says what its knobs mean to other
-    servers, and `verify_live` has for a knob the command that shows what a running server does with it.
+    `protocol` is what it speaks, and so which workloads are for it. `program` is the name of its executable,
+    `file_name` that of its configuration file, `unit` the systemd unit as Debian's packages call it, and
+    `package` Debian's package (None for our own). A server has `status_path`, where it tells over HTTP what
+    it has counted, or None if it has the stats socket of `core` or is asked in its own protocol.
+    `drop_in` is where the file that is handed back goes beside those that are there, None where it is whole.
+    With `serves_php` it hands requests for PHP to a pool. `tls_knobs` are those of its space where the
+    workload is one of TLS, `proxy_knobs` where requests are handed on over HTTP (`proxy_free` those that are
+    tuned by default); without any it cannot serve such a workload. `equivalents` says what its knobs
+    mean to other servers, and `verify_live` has for a knob the command that shows what a running server does
+    with it. From a user's own file `parse_tls` reads what `parse` leaves out, as `parse_proxy` does of
+    proxying. `http2` says whether and how it can serve a workload of HTTP/2.
 
-    A user's own file is dealt with by `includes`, `changed` and `private`. `changed` makes what the user gets
-    back: tuned settings replaced or added, every other byte as it was. `private` makes what is measured: the
-    same settings for the server as a whole (workers, limits, timeouts, modules), but with one site that
-    serves the workload on a private address. Everything by which it could meet a running production instance
-    is left out: addresses, pid and log files, users, virtual hosts, and backends.
+    A user's own file is dealt with by `includes`, `rooted`, `changed` and `private`. `changed` makes what the
+    user gets back: tuned settings replaced or added, every other byte as it was. `private` makes what is
+    measured: the same file with one more site, which serves the workload on a private address. That by which
+    it could meet a running production instance is replaced: addresses, pid and log files, users.
+
+    `beside` says how a second one runs beside production, None where that cannot be done.
     """
 
     name: str
     help: str
+    protocol: ProtocolName
     program: str
     file_name: str
     unit: str
+    drop_in: str | None
     serves_php: bool
+
+    @property
+    def tls_knobs(self) -> Sequence[Knob]:
+        """The knobs of TLS."""
+        ...
+
+    @property
+    def http2(self) -> Http2 | None:
+        """HTTP/2, None where it is not spoken."""
+        ...
+
+    @property
+    def proxy_knobs(self) -> Sequence[Knob]:
+        """The knobs of proxying."""
+        ...
+
+    @property
+    def proxy_free(self) -> Sequence[str]:
+        """The names of those that are tuned by default."""
+        ...
+
+    @property
+    def beside(self) -> Beside | None:
+        """How a second one runs beside production."""
+        ...
 
     @property
     def package(self) -> str | None:
@@ -206,8 +280,28 @@ class Target(Protocol):
         """
         ...
 
+    def parse_tls(self, text: str) -> Configuration:
+        """The knobs of TLS and HTTP/2 in a user's file, but for the kind of key. Raises RenderError."""
+        ...
+
+    def parse_proxy(self, text: str) -> Configuration:
+        """The knobs of proxying that a user's file sets. Raises RenderError."""
+        ...
+
     def includes(self, text: str) -> Sequence[Include]:
         """What a user's file includes. Raises RenderError for what cannot be followed."""
+        ...
+
+    def rooted(self, text: str, directory: str) -> str:
+        """The file from that directory, as it can stand in any other: its paths made absolute."""
+        ...
+
+    def reads(self, text: str) -> Sequence[Assignment]:
+        """The files that the server reads as it starts, where they are named: certificates and keys."""
+        ...
+
+    def refused(self, text: str) -> Mapping[str, tuple[Value, ...]]:
+        """Values of knobs that the server refuses beside what a user's file says of other things."""
         ...
 
     def changed(

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets.base import Excerpt, Target
+from trimtab_tuner.targets.tls import KEY
 
 Edit = tuple[int, int, str]
 """Text from one place to another, and what replaces it."""
@@ -38,7 +39,20 @@ def own_values(target: Target, text: str, cpus: int) -> Configuration:
     return {**target.space(cpus=cpus).default(), **target.parse(text, cpus)}
 
 
+def own_tls(target: Target, text: str) -> Configuration:
+    """What a file makes of the knobs of TLS and HTTP/2; the kind of key is not read from it."""
+    knobs = (*target.tls_knobs, *(target.http2.all_knobs if target.http2 is not None else ()))
+    return {**{knob.name: knob.default for knob in knobs}, **target.parse_tls(text)}
+
+
+def own_proxying(target: Target, text: str) -> Configuration:
+    """What a file makes of the knobs of proxying."""
+    return {**{knob.name: knob.default for knob in target.proxy_knobs}, **target.parse_proxy(text)}
+
+
 def changed_knobs(target: Target, text: str, configuration: Configuration, cpus: int) -> tuple[str, ...]:
     """The knobs in which a configuration differs from the file."""
-    own = own_values(target, text, cpus)
-    return tuple(name for name, value in configuration.items() if own.get(name) != value)
+    own = {**own_values(target, text, cpus), **own_tls(target, text), **own_proxying(target, text)}
+    own[KEY.name] = configuration.get(KEY.name, KEY.default)  # the certificates stay as they are
+    # What the file has no knob of is that of a program behind the server, or of the kernel.
+    return tuple(name for name, value in configuration.items() if name in own and own[name] != value)

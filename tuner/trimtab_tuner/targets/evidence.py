@@ -4,14 +4,15 @@ All comments start with `#`, which both INI files and nginx take, and are wrappe
 gives up on long lines.
 """
 
+import shlex
 import textwrap
 
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.confirmation import describe
 from trimtab_tuner.space import Knob
-from trimtab_tuner.targets.base import Demands, ExportEvidence
-from trimtab_tuner.wording import counted
+from trimtab_tuner.targets.base import Demands, ExportEvidence, Target
+from trimtab_tuner.wording import counted, in_mbps
 
 MOST_NAMED = 4  # settings that a comment names one by one
 
@@ -19,6 +20,8 @@ SCOPES = {
     "worker": "for each worker",
     "total": "in total over all workers",
     "server": "for the whole server",
+    "namespace": "for everything in the server's network namespace",
+    "host": "for the whole machine",
 }
 
 
@@ -40,10 +43,11 @@ def comment(*sentences: str) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def header(server: str, start: str, evidence: ExportEvidence) -> str:
-    """The top of the file: for what server, how to start it, where the values come from."""
+def header(target: Target, file_name: str, evidence: ExportEvidence) -> str:
+    """The top of the file: for what server, how to use the file, where the values come from."""
     sentences = [
-        f"Configuration for {server}, found by Trimtab. Start: {start}",
+        f"Configuration for {target.name}, found by Trimtab.",
+        use(target, file_name),
         f"Run {evidence.run} of {evidence.date} on {evidence.host}, {counted(evidence.trials, 'trial')}.",
         f"Workload {evidence.workload}, objective {evidence.objective}.",
         sessions(evidence),
@@ -54,7 +58,7 @@ def header(server: str, start: str, evidence: ExportEvidence) -> str:
         sentences.append(evidence.headline)
     if evidence.score_mbps is not None and evidence.default_score_mbps is not None:
         sentences.append(
-            f"Score {evidence.score_mbps:.1f} Mbps, the default's {evidence.default_score_mbps:.1f} Mbps "
+            f"Score {in_mbps(evidence.score_mbps)}, the default's {in_mbps(evidence.default_score_mbps)} "
             "(means of the confirmation)."
         )
     if evidence.gain is not None:
@@ -67,12 +71,30 @@ def header(server: str, start: str, evidence: ExportEvidence) -> str:
     return comment(*sentences)
 
 
+def use(target: Target, file_name: str) -> str:
+    """The command by which the file comes to be used."""
+    if target.drop_in is None:
+        return f"Start: {shlex.join(target.start_command(file_name))}"
+    return f"Install: cp {file_name} {target.drop_in} && systemctl restart {target.unit}"
+
+
+def places(target: Target) -> tuple[str, ...]:
+    """What in the file is of the measurement and not of the server that it is for."""
+    return (PLACES,) if target.drop_in is None else ()
+
+
 def sessions(evidence: ExportEvidence) -> str:
     """Under which pauses and time limit it was measured; empty where that is not known."""
     pauses = evidence.pauses
     if pauses is None:
         return ""
     return f"Time scale {pauses.time_scale:g} (of the workload's pauses), time limit {pauses.timeout_s:g} s."
+
+
+def measured_on(evidence: ExportEvidence) -> str:
+    """Which run a file comes from, and under which pauses and time limit that measured."""
+    where = f"From Trimtab's run {evidence.run} of {evidence.date} on {evidence.host}."
+    return f"{where} {sessions(evidence)}".rstrip()
 
 
 def what(knob: Knob, value: Value, evidence: ExportEvidence) -> str:

@@ -10,6 +10,8 @@ with the pauses as they are as they did at the measured load.
 
 from dataclasses import dataclass
 
+from trimtab_tuner.wording import in_percent
+
 DESCRIPTORS_EACH = 2  # the socket, and the file that is being sent
 MEMORY_SHARE = 0.5  # what connections may take up; the rest is for the page cache and everything else
 SOCKET_BYTES = 16 << 10  # assumed: what the kernel keeps of a connection, with some data on its way
@@ -72,7 +74,7 @@ class Room:
         told = "the server's part measured" if self.measured else "assumed"
         return (
             f"{self.descriptors} descriptors for each process ({DESCRIPTORS_EACH} for each connection), and "
-            f"{MEMORY_SHARE:.0%} of "
+            f"{in_percent(MEMORY_SHARE)} of "
             f"{self.memory_bytes / 2**30:.1f} GiB of memory at {self.connection_bytes / 1024:.0f} KiB for "
             f"each connection ({told})"
         )

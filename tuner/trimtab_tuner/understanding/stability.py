@@ -21,6 +21,7 @@ from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.luck import expected_score
 from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.wording import in_percent
 
 WITHIN = 0.02
 NEIGHBOUR = 0.26  # of each knob's scale: one step of a grid of five values
@@ -106,8 +107,8 @@ def _judged(own: _Level, others: Sequence[_Level], lost: int, noise: float) -> t
             f"Configurations measured near the best: only {count}. Its stability is not known.",
         )
     told = (
-        f"{len(others)} of {count} measured neighbours stay within {WITHIN:.0%} of the best, "
-        f"as far as can be told at a noise of {noise:.1%}"
+        f"{len(others)} of {count} measured neighbours stay within {in_percent(WITHIN)} of the best, "
+        f"as far as can be told at a noise of {in_percent(noise, 1)}"
     )
     sharp = "the optimum is sharp: keep to its values."
     if lost > (1 - FLAT_SHARE) * count:
@@ -118,7 +119,7 @@ def _judged(own: _Level, others: Sequence[_Level], lost: int, noise: float) -> t
     if mean - margin >= LOSS:
         return "flat", f"{told}: the optimum is flat."
     if mean + margin < LOSS:
-        return "sharp", f"{told}, but on average these lose {-math.expm1(mean):.1%}: {sharp}"
+        return "sharp", f"{told}, but on average these lose {in_percent(-math.expm1(mean), 1)}: {sharp}"
     return "unknown", f"{told}, which is not enough to tell a flat optimum from a sharp one."
 
 

@@ -23,6 +23,9 @@ class Workload(Protocol):
     def scripts(self) -> dict[str, str]:
         """Text of the programs that make dynamic pages, by URL path; empty for a static workload."""
 
+    def data(self) -> str:
+        """The statements that make the database it asks for; empty for one that asks for files."""
+
     def sessions(self, count: int | None = None) -> list[Session]:
         """The first `count` sessions of its log, `default_sessions` if not given."""
 
@@ -39,9 +42,14 @@ _DIRECTORY = files(__name__) / "definitions"
 # In the order in which they are listed: the main one first, then by the study they come from.
 _NAMES = (
     "specweb99",
+    "specweb99-tls",
+    "specweb99-h2",
     "one-packet",
     "tcp-1k",
     "support",
+    "php",
+    "python",
+    "proxy",
     "single-file",
     "trace-cs",
     "trace-nasa",
@@ -49,6 +57,9 @@ _NAMES = (
     "w2",
     "w3",
     "w4",
+    "shop",
+    "shop-browsing",
+    "shop-ordering",
 )
 
 WORKLOADS: dict[str, Definition] = {

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from trimtab_tuner.workloads.definition import Definition
-from trimtab_tuner.workloads.dynamic import PAGE_PATH, PAGE_SCRIPT
 from trimtab_tuner.workloads.session_log import Request, Session
 
 DEFAULT_SEED = 0
@@ -35,7 +34,7 @@ class DrawnWorkload:
             raise ValueError(f"the workload {definition.name} is learnt: it has nothing to draw from")
         self._files = definition.files
         self._sessions = definition.sessions
-        self._dynamic = definition.dynamic
+        self._behind = definition.behind
         self.name = definition.name
         self.seed = seed
         self.time_scale = time_scale
@@ -51,21 +50,26 @@ class DrawnWorkload:
 
     def scripts(self) -> dict[str, str]:
         """Text of the programs that make dynamic pages, by URL path."""
-        return {PAGE_PATH: PAGE_SCRIPT} if self._dynamic is not None else {}
+        return {} if self._behind is None else self._behind.scripts()
+
+    def data(self) -> str:
+        """None: it asks for files."""
+        return ""
 
     def sessions(self, count: int | None = None) -> list[Session]:
         """The first `count` sessions of the log (`default_sessions` if not given)."""
         count = self.default_sessions if count is None else count
-        lengths, files, places, bursts, pauses, pages = (
-            np.random.default_rng(stream) for stream in np.random.SeedSequence(self.seed).spawn(6)
+        lengths, files, places, bursts, pauses, shares, *pages = (
+            np.random.default_rng(stream) for stream in np.random.SeedSequence(self.seed).spawn(8)
         )
         ends, begins_burst, pauses_s = self._sessions.shape(count, (lengths, bursts, pauses))
         total = begins_burst.size
         known = list(self.files())
         drawn = self._files.draw(total, (files, places))
-        if self._dynamic is not None:
-            known.append((self._dynamic.uri, self._dynamic.size_bytes))
-            drawn = np.where(pages.random(total) < self._dynamic.share, len(known) - 1, drawn)
+        if self._behind is not None:
+            asked = len(known) + self._behind.draw(total, (pages[0], pages[1]))
+            known += self._behind.pages()
+            drawn = np.where(shares.random(total) < self._behind.share, asked, drawn)
         requests = [
             Request(known[file][0], known[file][1], pause_s, begins)
             for file, pause_s, begins in zip(

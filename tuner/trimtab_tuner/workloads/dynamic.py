@@ -1,40 +1,36 @@
 """Dynamic requests: a share of a workload's requests goes to a program behind the server, and not to a file.
 
-The program is a PHP page, as in the study of Lighttpd that the `support` workload comes from. The page lies
-in the document root; a server that knows FastCGI hands requests for it to its PHP pool. It makes a text of
-the size asked for, hashing as it goes, so that a page costs time in proportion to its size, and says its
-length, because the load generator checks it.
+`by` names the program (`targets/backends/`): a page of PHP, as in the study of Lighttpd that the `support`
+workload comes from, or one of Python. It makes a text of the size asked for, hashing as it goes; so a page
+costs time in proportion to its size, and says its length, because the load generator checks it.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from trimtab_tuner.frozen import Frozen
-
-PAGE_PATH = "/dynamic/page.php"
-PAGE_SCRIPT = """<?php
-// Makes a page of `size` bytes (8192 if not given), each 64 of them a SHA-256 of those before.
-$size = max(1, min(1048576, (int)($_GET['size'] ?? 8192)));
-$text = '';
-$hash = 'trimtab';
-while (strlen($text) < $size) {
-    $hash = hash('sha256', $hash);
-    $text .= $hash;
-}
-header('Content-Type: text/plain');
-header('Content-Length: ' . $size);
-echo substr($text, 0, $size);
-"""
+from trimtab_tuner.targets.backends import BACKENDS
+from trimtab_tuner.workloads.file_sets import Integers
 
 
 class Dynamic(Frozen):
     """The `[dynamic]` table of a definition: so many of the requests, each answered by `size_bytes`."""
 
-    share: Annotated[float, Field(gt=0, lt=1)]
+    share: Annotated[float, Field(gt=0, le=1)]
+    by: Literal["php", "gunicorn", "uvicorn"] = "php"
     size_bytes: Annotated[int, Field(ge=1, le=1 << 20)] = 8192
 
-    @property
-    def uri(self) -> str:
-        """What such a request asks for."""
-        return f"{PAGE_PATH}?size={self.size_bytes}"
+    def pages(self) -> list[tuple[str, int]]:
+        """What such requests ask for, and how long the replies are."""
+        return [(f"{BACKENDS[self.by].path}?size={self.size_bytes}", self.size_bytes)]
+
+    def draw(self, count: int, _streams: tuple[np.random.Generator, np.random.Generator]) -> Integers:
+        """Which of the pages are asked for: there is only one."""
+        return np.zeros(count, dtype=np.int64)
+
+    def scripts(self) -> dict[str, str]:
+        """Text of the program, by URL path."""
+        backend = BACKENDS[self.by]
+        return {backend.script_path: backend.script}

@@ -87,6 +87,10 @@ class LearntWorkload:
         """None: requests with a query are counted when a log is learnt, and left out."""
         return {}
 
+    def data(self) -> str:
+        """None: it asks for files."""
+        return ""
+
     def sessions(self, count: int | None = None) -> list[Session]:
         """The first `count` sessions of the sample, from its start again if there are fewer."""
         count = self.default_sessions if count is None else count

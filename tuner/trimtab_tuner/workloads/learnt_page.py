@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from trimtab_tuner.markdown import markdown_table
+from trimtab_tuner.wording import in_percent
 from trimtab_tuner.workloads.learning import BURSTY_DISPERSION, steadier_than_poisson
 
 LENGTH_BANDS = ((1, 1), (2, 2), (3, 5), (6, 10), (11, 20), (21, 50), (51, 200))
@@ -29,10 +31,8 @@ def _log(facts: Mapping[str, Any]) -> list[str]:
         ),
     ]
     if facts["passed_over"]:
-        lines += ["", "| passed over | lines | why |", "| --- | ---: | --- |"]
-        lines += [
-            f"| {reason} | {count:,} | {_WHY[reason]} |" for reason, count in facts["passed_over"].items()
-        ]
+        rows = [(reason, f"{count:,}", _WHY[reason]) for reason, count in facts["passed_over"].items()]
+        lines += ["", markdown_table(("passed over", "lines", "why"), rows, right=(1,))]
     if facts["clock_steps_back"]:
         lines += ["", f"The time steps back {facts['clock_steps_back']:,} times: are the logs in order?"]
     return lines
@@ -55,7 +55,8 @@ def _files(facts: Mapping[str, Any]) -> list[str]:
             f"{facts['bytes_sent'] / 1e6:,.1f} MB were sent."
         ),
         (
-            f"The most popular tenth of the files gets {facts['share_of_top_tenth']:.0%} of the requests; "
+            "The most popular tenth of the files gets "
+            f"{in_percent(facts['share_of_top_tenth'])} of the requests; "
             f"popularity falls with rank to the power of {facts['popularity_exponent']:.2f} (Zipf's law: 1)."
         ),
     ]
@@ -63,8 +64,8 @@ def _files(facts: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"{facts['files_of_unknown_size']:,} files were never sent whole; they get the median size."
         )
-    lines += ["", "| share | bytes | file |", "| ---: | ---: | --- |"]
-    return lines + [f"| {share:.1%} | {size:,} | {path} |" for path, size, share in facts["busiest_files"]]
+    rows = [(in_percent(share, 1), f"{size:,}", path) for path, size, share in facts["busiest_files"]]
+    return [*lines, "", markdown_table(("share", "bytes", "file"), rows, right=(0, 1))]
 
 
 def _sessions(facts: Mapping[str, Any]) -> list[str]:
@@ -76,16 +77,14 @@ def _sessions(facts: Mapping[str, Any]) -> list[str]:
             f"{facts['clients_at_most_open']:,} at a time."
         ),
         f"{facts['sessions_kept']:,} of them, chosen at random, are replayed.",
-        "",
-        "| requests | sessions |",
-        "| ---: | ---: |",
     ]
+    rows = []
     for low, high in LENGTH_BANDS:
         count = sum(count for length, count in lengths.items() if low <= length <= high)
         if count:
             band = f"{low}" if low == high else f"{low} to {high}"
-            lines.append(f"| {band} | {_share(count, facts['sessions'])} |")
-    return lines
+            rows.append((band, _share(count, facts["sessions"])))
+    return [*lines, "", markdown_table(("requests", "sessions"), rows, right=(0, 1))]
 
 
 def _arrivals(facts: Mapping[str, Any]) -> list[str]:
@@ -111,4 +110,4 @@ def _arrivals(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}" if whole else "0 %"
+    return in_percent(part / whole, 1) if whole else "0 %"

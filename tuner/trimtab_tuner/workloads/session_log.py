@@ -9,7 +9,7 @@ The form is httperf's `wsesslog` with one extension, `size=`:
 
 A blank line ends a session. A line that starts with white space belongs to the burst begun by the last line
 that does not. `think=S` is the pause in seconds after that request's reply, `size=B` the expected length of
-the body in bytes.
+the body in bytes. For a MariaDB server a line has `contents="..."`, statements, and `rows=N` of them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,12 +17,17 @@ from typing import NamedTuple
 
 
 class Request(NamedTuple):
-    """One GET: URL path, expected body length, pause after the reply, whether it begins a burst."""
+    """One GET: URL path, expected body length, pause after the reply, whether it begins a burst.
+
+    Or `statements` for a MariaDB server, which send, find and insert so many `rows`; the path names them.
+    """
 
     path: str
     size_bytes: int
     think_s: float
     begins_burst: bool
+    statements: str = ""
+    rows: int = 0
 
 
 Session = tuple[Request, ...]
@@ -38,8 +43,9 @@ def _lines(sessions: Iterable[Session], comment: str) -> Iterator[str]:
     for line in comment.splitlines():
         yield f"# {line}\n"
     for session in sessions:
-        for path, size_bytes, think_s, begins_burst in session:
+        for path, size_bytes, think_s, begins_burst, statements, rows in session:
             indent = "" if begins_burst else " "
+            asks = f' contents="{statements}" rows={rows}' if statements else ""
             think = f" think={think_s:.6g}" if think_s else ""
-            yield f"{indent}{path} size={size_bytes}{think}\n"
+            yield f"{indent}{path}{asks} size={size_bytes}{think}\n"
         yield "\n"

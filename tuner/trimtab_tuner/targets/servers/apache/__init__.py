@@ -1,16 +1,35 @@
 """The target `apache`: Apache httpd 2.4 with the event MPM. Its knobs are in `knobs.py`, a file made from
-them in `rendering.py`, a user's file in `editing.py`.
+them in `rendering.py`, a user's file in `editing.py`, a second server beside production in `beside.py`.
 """
 
 from trimtab_trials.configuration import Configuration
 
+from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.space import AtMost, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import last_values
-from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, Demands, RenderContext, no_comment
+from trimtab_tuner.targets.base import (
+    DESCRIPTOR_RESERVE,
+    About,
+    Demands,
+    RenderContext,
+    no_comment,
+    nothing_refused,
+)
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
-from trimtab_tuner.targets.servers.apache import editing, rendering
-from trimtab_tuner.targets.servers.apache.knobs import EQUIVALENTS, FREE, KNOBS, processes, request_workers
+from trimtab_tuner.targets.servers.apache import editing, private, proxying, rendering
+from trimtab_tuner.targets.servers.apache.beside import BESIDE
+from trimtab_tuner.targets.servers.apache.knobs import (
+    EQUIVALENTS,
+    FREE,
+    HTTP2,
+    KNOBS,
+    PROXY_FREE,
+    PROXY_KNOBS,
+    TLS_KNOBS,
+    processes,
+    request_workers,
+)
 
 UNSET_REQUEST_WORKERS = 400  # Apache's own: 16 processes of 25 threads, whatever those are set to (event.c)
 _NAMES = {knob.name.lower(): knob for knob in KNOBS}
@@ -21,6 +40,7 @@ class ApacheTarget:
 
     name = "apache"
     help = "Apache httpd 2.4 with the event MPM, of Debian's package apache2-bin."
+    protocol: ProtocolName = "http"
     program = "apache2"
     file_name = "apache2.conf"
     usual_files = (
@@ -31,7 +51,13 @@ class ApacheTarget:
     unit = "apache2"
     package = "apache2-bin"
     status_path = rendering.STATUS_PATH
-    serves_php = False
+    drop_in: str | None = None
+    serves_php = True
+    tls_knobs = TLS_KNOBS
+    proxy_knobs = PROXY_KNOBS
+    proxy_free = PROXY_FREE
+    beside = BESIDE
+    http2 = HTTP2
     equivalents = EQUIVALENTS
     verify_live = {  # noqa: RUF012 - a table, never changed
         "ServerLimit": 'pgrep -c -P "$(pgrep -o apache2)" (the children of the parent)',
@@ -67,11 +93,14 @@ class ApacheTarget:
 
     def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
         """A complete apache2.conf. Raises RenderError if a path cannot be written in it."""
-        lines = [about(name) + f"{name} {value}" for name, value in rendering.settings(configuration).items()]
-        return rendering.surroundings(configuration, context) + "\n" + "\n".join(lines) + "\n"
+        settings = rendering.settings(configuration, context)
+        lines = "".join(about(name) + f"{name} {value}\n" for name, value in settings.items())
+        certificate = rendering.certificate(configuration, context, about)
+        upstream = rendering.upstream(configuration, context, about)
+        return rendering.surroundings(configuration, context) + "\n" + lines + upstream + certificate
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
-        """The knobs that an apache2.conf sets outside of virtual hosts and directories."""
+        """The knobs set outside of virtual hosts and directories, but not those of TLS and HTTP/2."""
         found: Configuration = {}
         for name, value in last_values(rendering.assignments(text)).items():
             knob = _NAMES.get(name.lower())
@@ -90,10 +119,15 @@ class ApacheTarget:
                 found["MaxRequestWorkers"] = UNSET_REQUEST_WORKERS
         return values.within(KNOBS, found)
 
+    parse_tls = staticmethod(editing.parse_tls)
+    parse_proxy = staticmethod(proxying.parse)
     includes = staticmethod(editing.includes)
+    rooted = staticmethod(editing.rooted)
+    reads = staticmethod(editing.reads)
+    refused = staticmethod(nothing_refused)
     changed = staticmethod(editing.changed)
     excerpt = staticmethod(editing.excerpt)
-    private = staticmethod(editing.private)
+    private = staticmethod(private.private)
 
     def demands(self, configuration: Configuration) -> Demands:
         """Each process has its threads' connections, the asynchronous ones, and a file for each of them.

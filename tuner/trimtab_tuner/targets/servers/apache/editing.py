@@ -1,36 +1,31 @@
 """A user's own apache2.conf."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from trimtab_trials.configuration import Configuration
 
+from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
-from trimtab_tuner.targets.base import Excerpt, Include, RenderContext, RenderError
-from trimtab_tuner.targets.editing import single_lines
-from trimtab_tuner.targets.servers.apache import rendering
-from trimtab_tuner.targets.servers.apache.knobs import processes
-
-# Directives that a private instance must not take over, and sections with them: sites, logs, users, backends.
-_NOT_PRIVATE = {
-    "listen", "pidfile", "errorlog", "customlog", "transferlog", "globallog", "documentroot", "user", "group",
-    "mutex", "serverroot", "defaultruntimedir", "scoreboardfile", "servername", "chrootdir", "scriptsock",
-    "startservers", "minsparethreads", "maxsparethreads", "threadlimit", "coredumpdirectory", "typesconfig",
-    "sslsessioncache", "sslcertificatefile", "sslcertificatekeyfile", "acceptpathinfo", "include",
-}  # fmt: skip
-_NOT_PRIVATE_PREFIXES = ("proxy", "balancer", "jk", "wsgi", "cgid", "md", "php", "dbd", "auth")
-_FLAGS = re.MULTILINE | re.IGNORECASE
-_SECTION_NOT_PRIVATE = re.compile(
-    r"\s*<\s*(virtualhost|proxy|proxymatch|directory|directorymatch)\b", re.IGNORECASE
+from trimtab_tuner.targets.base import Excerpt, Include, RenderContext
+from trimtab_tuner.targets.editing import Edit, apply, single_lines
+from trimtab_tuner.targets.servers.apache import proxying, rendering, syntax
+from trimtab_tuner.targets.servers.apache.knobs import (
+    HTTP2,
+    PROXY_KNOBS,
+    TLS_KNOBS,
+    WORKER_KNOBS,
+    processes,
 )
+
+_FLAGS = re.MULTILINE | re.IGNORECASE
 _INCLUDE = re.compile(r"^[ \t]*(Include|IncludeOptional)[ \t]+\"?([^\"\n]+?)\"?[ \t]*$", _FLAGS)
-_OTHER_MPM = re.compile(r"^[ \t]*LoadModule[ \t]+mpm_(prefork|worker)_module", _FLAGS)
-_VARIABLES = {
-    "APACHE_RUN_DIR": "",
-    "APACHE_LOCK_DIR": "",
-    "APACHE_LOG_DIR": "",
-    "APACHE_PID_FILE": "/apache2.pid",
-}
+_CACHE = re.compile(r'"?shmcb:[^"(]*\((\d+)\)"?', re.IGNORECASE)
+_READ = {
+    "authdigestuserfile", "authgroupfile", "authuserfile", "sslcacertificatefile", "sslcarevocationfile",
+    "sslcertificatechainfile", "sslcertificatefile", "sslcertificatekeyfile", "sslopensslconffile",
+}  # fmt: skip
 
 
 def includes(text: str) -> Sequence[Include]:
@@ -42,37 +37,112 @@ def includes(text: str) -> Sequence[Include]:
 
 
 def changed(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
-    """Directives are replaced where they stand, or added at the end."""
-    values = {name: value for name, value in rendering.settings(configuration).items() if name in knobs}
+    """Directives are replaced where they stand, or added at the end, with the limits that go with them."""
     found = list(rendering.assignments(text))
-    values |= _bounds(configuration, knobs, found)
+    bounds = _bounds(configuration, knobs, rendering.settings(configuration, context), found)
+    return tuned(text, configuration, knobs, context, bounds)
+
+
+def tuned(
+    text: str,
+    configuration: Configuration,
+    knobs: Collection[str],
+    context: RenderContext,
+    further: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """The file with these knobs, and with `further` settings."""
+    text = apply(text, [*proxying.edits(text, configuration, knobs), *_in_sites(text, configuration, knobs)])
+    settings = rendering.settings(configuration, context)
+    if "SSLSessionCache" in settings:
+        settings["SSLSessionCache"] = _session_cache(text, configuration)
+    lines = {name: value for name, value in settings.items() if name in knobs} | dict(further)
+    found = list(rendering.assignments(text))
+    said = {line.name for line in syntax.walk(text)}
+    # In sites they have been changed where they stand; what stands there needs no line beside.
+    sites = {knob.name for knob in (*PROXY_KNOBS, *TLS_KNOBS) if knob.name.lower() in said}
+    lines = {
+        name: value
+        for name, value in lines.items()
+        if name not in sites or name.lower() in {a.name.lower() for a in found}
+    }
     # Names are written in any case; the file keeps its own.
     spelt = {a.name.lower(): a.name for a in found}
-    changes = {spelt.get(name.lower(), name): value for name, value in values.items()}
+    changes = {spelt.get(name.lower(), name): value for name, value in lines.items()}
     return with_values(text, found, changes, joint=" ")
 
 
-def private(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
-    """The modules and the settings of the server as a whole, with one site for the workload."""
-    if _OTHER_MPM.search(text):
-        raise RenderError("the file loads another MPM: expected mpm_event, whose knobs are tuned")
-    kept = "".join(_kept(text))
-    tuned = changed(kept, configuration, knobs, context)
-    loaded = set(re.findall(r"^[ \t]*LoadModule[ \t]+(\w+?)_module", kept, _FLAGS))
-    prefix = context.prefix
-    defines = "".join(
-        f"Define {name} {rendering.quoted(prefix + tail)}\n" for name, tail in _VARIABLES.items()
-    )
-    return defines + tuned + rendering.surroundings(configuration, context, loaded=loaded)
-
-
 def excerpt(configuration: Configuration, knobs: Collection[str], context: RenderContext) -> Excerpt:
-    """Each directive on its line."""
-    return single_lines(changed("", configuration, knobs, context), configuration)
+    """Each directive on its line; parameters of an upstream are part of one."""
+    parts = [*single_lines(changed("", configuration, knobs, context), configuration)]
+    for knob in WORKER_KNOBS:
+        if knob.name in knobs:
+            line = f"# parameter of ProxyPass\n{knob.name}={configuration[knob.name]}\n"
+            parts.append(((knob.name,), line))
+    return parts
+
+
+def parse_tls(text: str) -> Configuration:
+    """The knobs of TLS and HTTP/2 that a file sets last, but for the kind of key."""
+    found: Configuration = {}
+    for line in syntax.walk(text):
+        if not line.is_directive or not line.words:
+            continue
+        word = line.words[0].text
+        if line.name == "sslsessioncache":
+            size = _CACHE.fullmatch(word)
+            if size is not None:
+                found["SSLSessionCache"] = -(-int(size[1]) // (1 << 20))
+            elif word.lower() == "none":
+                found["SSLSessionCache"] = 0
+        elif line.name == "sslsessiontickets":
+            found["SSLSessionTickets"] = values.word("SSLSessionTickets", word, ("off", "on"))
+        else:
+            for knob in HTTP2.knobs:
+                if knob.name.lower() == line.name:
+                    found[knob.name] = values.integer(knob.name, word)
+    return found
+
+
+def reads(text: str) -> Sequence[Assignment]:
+    """The files of TLS and of users, each a whole word."""
+    return [
+        Assignment(line.text.split()[0], line.words[0].text, line.words[0].start, line.words[0].end)
+        for line in syntax.walk(text)
+        if line.name in _READ and line.is_directive and line.words and line.words[0].text.startswith("/")
+    ]
+
+
+def rooted(text: str, directory: str) -> str:
+    """The file with its directory as the one that paths begin at, where it says nothing of that."""
+    if any(line.name == "serverroot" for line in syntax.walk(text)):
+        return text
+    return f"ServerRoot {rendering.quoted(directory)}\n{text}"
+
+
+def _session_cache(text: str, configuration: Configuration) -> str:
+    """The cache of sessions at the place where the file has it, or in Apache's own directory."""
+    size_mb = int(configuration["SSLSessionCache"])
+    if size_mb == 0:
+        return "none"
+    told = [a.value for a in rendering.assignments(text) if a.name.lower() == "sslsessioncache"]
+    place = told[-1].strip('"').partition("(")[0] if told and "(" in told[-1] else "shmcb:sessions"
+    return f'"{place}({size_mb << 20})"'
+
+
+def _in_sites(text: str, configuration: Configuration, knobs: Collection[str]) -> Iterator[Edit]:
+    """Tickets, where virtual hosts say of them."""
+    if "SSLSessionTickets" not in knobs:
+        return
+    for line in syntax.walk(text):
+        if line.name == "sslsessiontickets" and line.words and line.site:
+            yield line.words[0].start, line.words[0].end, str(configuration["SSLSessionTickets"])
 
 
 def _bounds(
-    configuration: Configuration, knobs: Collection[str], found: Sequence[Assignment]
+    configuration: Configuration,
+    knobs: Collection[str],
+    tuned: Mapping[str, str],
+    found: Sequence[Assignment],
 ) -> dict[str, str]:
     """The limits that go with processes and threads, without which Apache would lower those.
 
@@ -85,7 +155,7 @@ def _bounds(
     said = {name.lower(): value for name, value in last_values(found).items()}
     bounds = {}
     if "maxrequestworkers" not in said:
-        bounds["MaxRequestWorkers"] = rendering.settings(configuration)["MaxRequestWorkers"]
+        bounds["MaxRequestWorkers"] = tuned["MaxRequestWorkers"]
     threads = int(configuration["ThreadsPerChild"])
     limit = said.get("threadlimit", "")
     if threads > (int(limit) if limit.isdecimal() else rendering.LEAST_THREAD_LIMIT):
@@ -99,17 +169,3 @@ def _bounds(
         if least > (int(value) if value.isdecimal() else unset):
             bounds[name] = str(least)
     return bounds
-
-
-def _kept(text: str) -> Iterator[str]:
-    """The lines that a private instance takes over."""
-    dropped_depth = 0
-    for line in text.replace("\\\n", " ").splitlines(keepends=True):
-        words = line.split(None, 1)
-        if dropped_depth or _SECTION_NOT_PRIVATE.match(line):
-            dropped_depth += line.lstrip().startswith("<") * (-1 if line.lstrip().startswith("</") else 1)
-            continue
-        name = words[0].lower() if words else ""
-        if name in _NOT_PRIVATE or name.startswith(_NOT_PRIVATE_PREFIXES):
-            continue
-        yield line if line.endswith("\n") else line + "\n"

@@ -1,15 +1,23 @@
 """Apache's knobs, and what they mean to other servers.
 
-Knobs are named after Apache's directives (httpd.apache.org/docs/2.4: mod/event, mod/mpm_common, mod/core).
-`MaxRequestWorkers = all` is Trimtab's word for Apache's own default, ServerLimit × ThreadsPerChild.
+Knobs are named after Apache's directives (httpd.apache.org/docs/2.4: mod/event, mod/mpm_common, mod/core,
+mod/mod_ssl, mod/mod_http2). `MaxRequestWorkers = all` is Trimtab's word for Apache's own default,
+ServerLimit × ThreadsPerChild.
 """
 
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob
-from trimtab_tuner.targets.common_knobs import accept_queue, idle_time, requests_per_connection
+from trimtab_tuner.targets.common_knobs import (
+    accept_queue,
+    idle_time,
+    requests_per_connection,
+    wait_for_upstream,
+)
 from trimtab_tuner.targets.equivalents import Equivalent, Meanings, by_role, pinning, plain, share, switch
+from trimtab_tuner.targets.http2 import Http2, concurrent_streams
+from trimtab_tuner.targets.tls import KEY, session_cache, session_tickets
 
 KNOBS = (
     Knob(
@@ -85,6 +93,95 @@ KNOBS = (
     requests_per_connection("MaxKeepAliveRequests", 100, "Apache"),
     idle_time("KeepAliveTimeout", 5),
 )
+
+TLS_KNOBS = (KEY, session_cache("SSLSessionCache"), session_tickets("SSLSessionTickets"))
+
+HTTP2 = Http2(
+    knobs=(
+        concurrent_streams("H2MaxSessionStreams", 100),
+        Knob(
+            name="H2MinWorkers",
+            kind="ordinal",
+            choices=("auto", 8, 16, 32, 64, 128, 256),
+            default="auto",
+            unit="threads",
+            resource_weight=50.0,
+            scope="worker",
+            help="Threads of each process that work on streams, beside those that read connections; auto: as "
+            "many as ThreadsPerChild.",
+        ),
+        Knob(
+            name="H2StreamMaxMemSize",
+            kind="ordinal",
+            choices=(16_384, 32_768, 65_536, 262_144, 1_048_576),
+            default=32_768,
+            unit="bytes",
+            resource_weight=0.1,
+            help="What is kept of a stream's reply until its connection takes it; whoever works on it then "
+            "waits.",
+        ),
+        Knob(
+            name="H2TLSWarmUpSize",
+            kind="ordinal",
+            choices=(0, 65_536, 1_048_576),
+            default=1_048_576,
+            unit="bytes",
+            help="How much of a connection goes out in small records of TLS before they become large.",
+        ),
+    )
+)
+DISABLE_REUSE = Knob(
+    name="disablereuse",
+    role=Role.UPSTREAM_KEEPALIVE,
+    kind="categorical",
+    choices=("Off", "On"),
+    default="Off",
+    help="Whether a connection to the upstream is closed behind its first request.",
+)
+WORKER_KNOBS = (
+    DISABLE_REUSE,
+    Knob(
+        name="max",
+        kind="ordinal",
+        choices=("auto", 1, 4, 16, 64, 256),
+        default="auto",
+        unit="connections",
+        scope="worker",
+        help="Connections to the upstream of one process at most; auto: one for each of its threads.",
+    ),
+    Knob(
+        name="ttl",
+        kind="ordinal",
+        choices=("none", 1, 5, 60, 600),
+        default="none",
+        unit="s",
+        help="How long an idle connection to the upstream is used again; none: however long.",
+    ),
+    Knob(
+        name="flushpackets",
+        role=Role.UPSTREAM_BUFFERING,
+        kind="categorical",
+        choices=("off", "on", "auto"),
+        default="off",
+        help="Whether each part of the upstream's reply is sent at once, or gathered; auto: gathered for a "
+        "moment.",
+    ),
+)
+"""Parameters of `ProxyPass` (mod_proxy)."""
+PROXY_KNOBS = (
+    *WORKER_KNOBS,
+    Knob(
+        name="ProxyIOBufferSize",
+        role=Role.UPSTREAM_BUFFERS,
+        kind="ordinal",
+        choices=(8192, 16_384, 32_768, 65_536),
+        default=8192,
+        unit="bytes",
+        help="What is read from the upstream at a time.",
+    ),
+    wait_for_upstream("ProxyTimeout", 60, "s", "Time without a byte from the upstream."),
+)
+PROXY_FREE = ("disablereuse", "max", "ProxyIOBufferSize")
 
 FREE = ("ServerLimit", "ThreadsPerChild", "AsyncRequestWorkerFactor", "EnableSendfile")
 

@@ -1,17 +1,18 @@
-"""The target `core`: trimtab-httpd. Its knobs are in `knobs.py`.
+"""The target `core`: trimtab-httpd. Its knobs are in `knobs.py`, the language of its file is in `syntax.py`,
+a second server beside production in `beside.py`.
 
 Rendering makes the list of CPUs from the affinity plan; what the plan says of receive queues is the agent's
 to do.
 """
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from trimtab_trials.configuration import Configuration, Value
 
-from trimtab_tuner.space import AtMost, Space
+from trimtab_tuner.protocols import ProtocolName
+from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.targets import values
-from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
+from trimtab_tuner.targets.assignments import last_values, with_values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
     About,
@@ -20,11 +21,18 @@ from trimtab_tuner.targets.base import (
     Include,
     RenderContext,
     RenderError,
+    as_it_stands,
     cpus_for_workers,
     no_comment,
+    nothing_of_proxying,
+    nothing_of_tls,
+    nothing_read,
 )
 from trimtab_tuner.targets.editing import Edit, apply, single_lines
 from trimtab_tuner.targets.placement import Workers, replica_constraints, replica_knobs
+from trimtab_tuner.targets.private import Places, naming
+from trimtab_tuner.targets.servers.core import syntax
+from trimtab_tuner.targets.servers.core.beside import BESIDE
 from trimtab_tuner.targets.servers.core.knobs import EQUIVALENTS, FREE, KNOBS, OWN_DEFAULTS, TAKEN, UNKNOWN
 
 OF_THE_PLACE = ("root", "listen", "stats_socket", "access_log", "user", "group")
@@ -39,13 +47,20 @@ class CoreTarget:
 
     name = "core"
     help = "trimtab-httpd, Trimtab's own server for static files."
+    protocol: ProtocolName = "http"
     program = "trimtab-httpd"
     file_name = "trimtab-httpd.ini"
     usual_files = ("/etc/trimtab/httpd.conf",)
     unit = "trimtab-httpd"
     package = None
+    beside = BESIDE
     status_path = None
+    drop_in: str | None = None
     serves_php = False
+    tls_knobs: Sequence[Knob] = ()
+    proxy_knobs: Sequence[Knob] = ()
+    proxy_free: Sequence[str] = ()
+    http2 = None
     equivalents = EQUIVALENTS
     verify_live = {  # noqa: RUF012 - a table, never changed
         "workers": 'pgrep -c -P "$(pgrep -o trimtab-httpd)" (the master\'s children)',
@@ -96,7 +111,7 @@ class CoreTarget:
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
         """The knobs that an INI file sets; a list of CPUs for `affinity` is the plan `process`."""
-        said = last_values(assignments(text))
+        said = last_values(syntax.assignments(text))
         found: Configuration = {}
         for knob in KNOBS:
             if knob.name not in said:
@@ -112,32 +127,49 @@ class CoreTarget:
                 found[knob.name] = values.word(knob.name, text_value, knob.choices)
         return found
 
+    parse_tls = staticmethod(nothing_of_tls)
+    parse_proxy = staticmethod(nothing_of_proxying)
+
     def includes(self, text: str) -> Sequence[Include]:
         """None: the file cannot include others."""
         return ()
+
+    rooted = staticmethod(as_it_stands)
+    reads = staticmethod(nothing_read)
+
+    def refused(self, text: str) -> Mapping[str, tuple[Value, ...]]:
+        """With a `user`, processes that share the master's descriptors would have its rights."""
+        if not last_values(syntax.assignments(text)).get("user"):
+            return {}
+        return {"architecture": ("shared-symped",), "copy_of": ("shared-symped",)}
 
     def changed(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
     ) -> str:
         """Keys are replaced where they stand, or added at the end of their section."""
         values = {n: str(v) for n, v in settings(configuration, context).items() if n in knobs}
-        end = server_sections(text)[-1][1]
-        return with_values(text[:end], assignments(text), values, joint=" = ") + text[end:]
+        end = syntax.server_sections(text)[-1][1]
+        return with_values(text[:end], syntax.assignments(text), values, joint=" = ") + text[end:]
 
     def private(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
     ) -> str:
-        """The file with root, address and stats socket of its own, and no other host."""
+        """The file with its own root, address, stats socket and access log, and no other host; it names what
+        it lacks.
+        """
         own = {name: str(value) for name, value in surroundings(context).items()}
-        edits: list[Edit] = []
-        for found in assignments(text):
-            if found.name in OF_THE_PLACE:
-                start = text.rfind("\n", 0, found.start) + 1
-                edits.append((start, found.end, ""))
-        edits += [(start, end, "") for start, end in host_sections(text)]
-        bare = self.changed(apply(text, edits), configuration, knobs, context)
-        end = server_sections(bare)[-1][1]
-        return with_values(bare[:end], (), own, joint=" = ") + bare[end:]
+        logged = last_values(syntax.assignments(text)).get("access_log")
+        if logged:
+            own["access_log"] = Places(context).file(logged, "access", ".log")
+        hosts: list[Edit] = [(start, end, "") for start, end in syntax.host_sections(text)]
+        left_out = sorted([*syntax.without(text, OF_THE_PLACE), *hosts])
+        bare = apply(text, left_out)
+        lines = [line for start, end, _ in left_out for line in text[start:end].splitlines() if line.strip()]
+        said = [f"access_log = {logged} to {own['access_log']}"] if logged else []
+        lines = [line for line in lines if not (logged and line.lstrip().startswith("access_log"))]
+        return naming([*said, *(f"left out: {line}" for line in lines)]) + syntax.with_own(
+            self.changed(bare, configuration, knobs, context), own
+        )
 
     def excerpt(
         self, configuration: Configuration, knobs: Collection[str], context: RenderContext
@@ -198,46 +230,6 @@ def _line(name: str, value: Value) -> str:
     if "\n" in text or " ;" in text or text != text.strip():
         raise RenderError(f"{name} = {value!r}: expected no line break, no ' ;' and no space at either end")
     return f"{name} = {text}\n"
-
-
-_SETTING = re.compile(
-    r"^[ \t]*(?P<name>\w+)[ \t]*[=:][ \t]*(?P<value>[^\n]*?)[ \t]*(?:[ \t];[^\n]*)?$", re.MULTILINE
-)
-
-
-_SECTION = re.compile(r"^[ \t]*\[(?P<name>[^\n]*)", re.MULTILINE)
-
-
-def server_sections(text: str) -> list[tuple[int, int]]:
-    """Where the section [server] stands, from and to; more than once if others interrupt it.
-
-    What stands before all sections counts as the first of them.
-    """
-    return [(start, end) for start, end, name in _sections(text) if name.startswith("server]")]
-
-
-def host_sections(text: str) -> list[tuple[int, int]]:
-    """Where sections of virtual hosts stand, with those for their paths."""
-    found = []
-    of_host = False
-    for start, end, name in _sections(text):
-        of_host = name.startswith("host ") or (of_host and not name.startswith("server]"))
-        if of_host:
-            found.append((start, end))
-    return found
-
-
-def _sections(text: str) -> list[tuple[int, int, str]]:
-    headings = [(0, "server]"), *((found.start(), found["name"]) for found in _SECTION.finditer(text))]
-    ends = [*(start for start, _name in headings[1:]), len(text)]
-    return [(start, end, name) for (start, name), end in zip(headings, ends, strict=True)]
-
-
-def assignments(text: str) -> Iterator[Assignment]:
-    """The keys of the section [server]; what other sections say of paths is no knob."""
-    for start, end in server_sections(text):
-        for match in _SETTING.finditer(text, start, end):
-            yield Assignment(match["name"], match["value"], match.start("value"), match.end("value"))
 
 
 TARGET = CoreTarget()

@@ -126,7 +126,8 @@ KNOBS = (
         unit="MiB",
         resource_weight=1024.0,
         scope="worker",
-        help="File contents that each process keeps in memory if sendfile is off.",
+        help="Contents of small files that each cache keeps, and as much of others that each process keeps "
+        "if sendfile is off.",
     ),
     Knob(
         name="cache_lock",
@@ -199,6 +200,33 @@ KNOBS = (
         default=0,
         unit="us",
         help="How long a polling stage waits before it polls, so that it finds more.",
+    ),
+    Knob(
+        name="stage_threads",
+        kind="categorical",
+        choices=("fixed", "adaptive"),
+        default="fixed",
+        needs_restart=False,
+        help="Whether all threads of the pipeline's stages work, or as many as their queues ask for.",
+    ),
+    Knob(
+        name="stage_batch",
+        kind="categorical",
+        choices=("fixed", "adaptive"),
+        default="fixed",
+        needs_restart=False,
+        help="Whether the pipeline's threads take as much at a time as they can, or as little as costs no "
+        "throughput.",
+    ),
+    Knob(
+        name="admission_p90_ms",
+        kind="ordinal",
+        choices=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, "off"),
+        default="off",
+        unit="ms",
+        needs_restart=False,
+        help="How long nine of ten items may wait for a stage of the pipeline; what would take longer is "
+        "refused with 503.",
     ),
     Knob(
         name="large_transfer",
@@ -296,6 +324,9 @@ KNOWN = {
     "forward_bias": ("co-amped",),
     "readers": ("pipeline", "n-copy"),
     "poll_delay_us": ("pipeline", "n-copy"),
+    "stage_threads": ("pipeline", "n-copy"),
+    "stage_batch": ("pipeline", "n-copy"),
+    "admission_p90_ms": ("pipeline", "n-copy"),
     "large_transfer": ("nm",),
     "thread_pool": ("mt", "n-copy"),
 }

@@ -1,5 +1,6 @@
 """The target `nginx`: knobs (`knobs.py`), a file made from them (`rendering.py`), a user's file
-(`editing.py`).
+(`editing.py`, `private.py` for what is measured, `files.py` for those that it names), a second server beside
+production (`beside.py`).
 
 The rendered file stands alone and writes nowhere but under the context's prefix, so any user may start it.
 """
@@ -8,12 +9,24 @@ from collections.abc import Callable, Iterable
 
 from trimtab_trials.configuration import Configuration
 
-from trimtab_tuner.space import Space
+from trimtab_tuner.protocols import ProtocolName
+from trimtab_tuner.roles import Role
+from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.base import Demands, RenderError
 from trimtab_tuner.targets.placement import Workers, replica_constraints, replica_knobs
-from trimtab_tuner.targets.servers.nginx import editing, rendering, syntax
-from trimtab_tuner.targets.servers.nginx.knobs import BLOCK, EQUIVALENTS, FREE, KNOBS
+from trimtab_tuner.targets.servers.nginx import editing, files, private, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.nginx.beside import BESIDE
+from trimtab_tuner.targets.servers.nginx.knobs import (
+    BLOCK,
+    EQUIVALENTS,
+    FREE,
+    HTTP2,
+    KNOBS,
+    PROXY_FREE,
+    PROXY_KNOBS,
+    TLS_KNOBS,
+)
 
 
 class NginxTarget:
@@ -21,13 +34,20 @@ class NginxTarget:
 
     name = "nginx"
     help = "nginx, the web server and proxy of Debian's package."
+    protocol: ProtocolName = "http"
     program = "nginx"
     file_name = "nginx.conf"
     usual_files = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf")
     unit = "nginx"
     package = "nginx-light"
     status_path = rendering.STATUS_PATH
+    drop_in: str | None = None
     serves_php = True
+    tls_knobs = TLS_KNOBS
+    proxy_knobs = PROXY_KNOBS
+    proxy_free = PROXY_FREE
+    http2 = HTTP2
+    beside = BESIDE
     equivalents = EQUIVALENTS
     verify_live = {  # noqa: RUF012 - a table, never changed
         "worker_processes": 'pgrep -c -P "$(pgrep -o nginx)" (the children of the master)',
@@ -62,15 +82,24 @@ class NginxTarget:
 
     render = staticmethod(rendering.render)
     includes = staticmethod(editing.includes)
+    refused = staticmethod(proxying.refused)
     changed = staticmethod(editing.changed)
     excerpt = staticmethod(editing.excerpt)
-    private = staticmethod(editing.private)
+    private = staticmethod(private.private)
+    rooted = staticmethod(files.rooted)
+    reads = staticmethod(files.reads)
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
-        """The knobs that an nginx.conf sets; `auto` stands for `cpus` worker processes."""
+        """The knobs that an nginx.conf sets, but for those of TLS and HTTP/2.
+
+        `auto` stands for `cpus` workers.
+        """
         tree = syntax.parse(text)
         found: Configuration = {}
+        left_out = {knob.name for knob in (*TLS_KNOBS, *HTTP2.knobs, *PROXY_KNOBS)}
         for name, where in BLOCK.items():
+            if name in left_out:
+                continue
             if where == "http":
                 directives = syntax.find(tree, "http", "server", name) + syntax.find(tree, "http", name)
             else:
@@ -90,6 +119,32 @@ class NginxTarget:
                 elif argument.startswith("backlog="):
                     found["backlog"] = values.integer("backlog", argument.removeprefix("backlog="))
         return values.within(KNOBS, found)
+
+    def parse_tls(self, text: str) -> Configuration:
+        """The knobs of TLS and HTTP/2 that http or its servers set, but for the kind of key."""
+        tree = syntax.parse(text)
+        found: Configuration = {}
+        for knob in (*TLS_KNOBS, *HTTP2.knobs):
+            told = syntax.find(tree, "http", "server", knob.name) + syntax.find(tree, "http", knob.name)
+            if knob.name in BLOCK and told:
+                found |= _read_tls(knob, told[-1].arguments)
+        return found
+
+    def parse_proxy(self, text: str) -> Configuration:
+        """The knobs of proxying: those of an nginx.conf's last upstream, and what it says last of the others.
+
+        A file that keeps no connection to an upstream in one of its upstreams has none of that.
+        """
+        tree = syntax.parse(text)
+        found: Configuration = {}
+        for upstream in syntax.find(tree, "http", "upstream"):
+            kept = syntax.find(upstream.block or [], "keepalive")
+            found["keepalive"] = values.integer("keepalive", kept[-1].arguments[0]) if kept else 0
+        for directive, _ in syntax.walk(tree):
+            knob = next((knob for knob in PROXY_KNOBS[1:] if knob.name == directive.name), None)
+            if knob is not None and directive.arguments:
+                found[knob.name] = _read_proxying(knob, directive.arguments[0])
+        return values.within(PROXY_KNOBS, found)
 
     def demands(self, configuration: Configuration) -> Demands:
         """Each worker has its own connections, with a file for each, and its own cached files."""
@@ -159,6 +214,29 @@ def _read(name: str, arguments: list[str], cpus: int) -> int | str:
     if knob.kind == "integer":
         return values.integer(name, first)
     return values.word(name, first, knob.choices)
+
+
+def _read_tls(knob: Knob, arguments: list[str]) -> Configuration:
+    """The value of a knob of TLS; nothing for what the knob has no value for, a cache of one worker."""
+    if not arguments:
+        raise RenderError(f"{knob.name}: expected a value")
+    if knob.role is not Role.TLS_SESSIONS:
+        if knob.kind == "categorical":
+            return {knob.name: values.word(knob.name, arguments[0], knob.choices)}
+        return {knob.name: values.size_bytes(knob.name, arguments[0])}
+    if arguments[0] in ("off", "none"):
+        return {knob.name: 0}
+    sizes = [word.rpartition(":")[2] for word in arguments if word.startswith("shared:")]
+    return {knob.name: -(-values.size_bytes(knob.name, sizes[-1]) // (1 << 20))} if sizes else {}
+
+
+def _read_proxying(knob: Knob, argument: str) -> int | str:
+    """The value of a knob of proxying."""
+    if knob.kind == "categorical":
+        return values.word(knob.name, argument, knob.choices)
+    if knob.unit == "s":
+        return values.seconds(knob.name, argument)
+    return values.size_bytes(knob.name, argument)
 
 
 def _option(name: str, option: str, arguments: Iterable[str]) -> int:

@@ -7,20 +7,10 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner import affinity
 from trimtab_tuner.targets.base import Excerpt, Include, RenderContext, RenderError
 from trimtab_tuner.targets.editing import Edit, apply
-from trimtab_tuner.targets.servers.nginx import rendering, syntax
-from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
+from trimtab_tuner.targets.servers.nginx import proxying, rendering, syntax
+from trimtab_tuner.targets.servers.nginx.knobs import BLOCK, KEEPALIVE
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
-MODULES = "/usr/share/nginx/"  # what Debian's nginx resolves relative paths of load_module against
-
-# Directives that a private instance must not take over, by the block they stand in.
-_NOT_PRIVATE = {
-    "": {"daemon", "error_log", "lock_file", "mail", "master_process", "pid", "stream", "user"},
-    "events": {"accept_mutex_delay", "debug_connection"},
-    "http": {"access_log", "error_log", "open_log_file_cache", "proxy_cache_path", "server", "upstream"}
-    | {f"{kind}_temp_path" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")}
-    | {"fastcgi_cache_path", "uwsgi_cache_path", "scgi_cache_path"},
-}
 LISTEN_OPTIONS = {"backlog", "reuseport"}
 _INDENT = "    "
 
@@ -57,33 +47,7 @@ def changed(text: str, configuration: Configuration, knobs: Collection[str], con
         edits.append(_insertion(text, tree, block, new))
     if LISTEN_OPTIONS & set(knobs):
         edits += _listen_edits(tree, configuration, knobs)
-    return apply(text, edits)
-
-
-def private(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
-    """The main, events and http levels of the file, with one server for the workload."""
-    tree = syntax.parse(text)
-    lines = _lines(configuration, knobs, context)
-    body: dict[str, list[str]] = {"": [], "events": [], "http": []}
-    for directive in tree:
-        if directive.name in ("events", "http"):
-            body[directive.name] += _kept(text, directive.block or [], directive.name, lines)
-        else:
-            body[""] += _kept(text, [directive], "", lines)
-    for name, line in lines.items():
-        body[BLOCK.get(name, "")].append(line)
-    log = "stderr" if context.error_log == "stderr" else rendering.quoted(context.error_log)
-    prefix = context.prefix.rstrip("/") or "/"
-    head = f"pid {rendering.quoted(prefix + '/nginx.pid')};\nerror_log {log} warn;\n"
-    surroundings = "access_log off;\n" + rendering.temporary_paths(prefix)
-    servers = rendering.servers(configuration, context)
-    return "\n".join(
-        [
-            head + "\n".join(body[""]),
-            rendering.in_block("events", "\n".join(body["events"]) + "\n"),
-            rendering.in_block("http", "\n".join(body["http"]) + "\n" + surroundings + servers),
-        ]
-    )
+    return apply(text, [*edits, *proxying.edits(text, tree, configuration, knobs)])
 
 
 def excerpt(configuration: Configuration, knobs: Collection[str], context: RenderContext) -> Excerpt:
@@ -94,6 +58,11 @@ def excerpt(configuration: Configuration, knobs: Collection[str], context: Rende
             where = BLOCK.get(name, "") or "main, outside of all blocks"
             own = "thread_pool_threads" if name == "thread_pool" else name
             parts.append(((own,), f"# in: {where}\n{line}\n"))
+    if KEEPALIVE.name in knobs:
+        line = f"keepalive {configuration[KEEPALIVE.name]};"
+        parts.append(
+            ((KEEPALIVE.name,), f"# in each upstream, at its end\n{line}\n{rendering.REUSED_CONNECTION}")
+        )
     if LISTEN_OPTIONS & set(knobs):
         options = rendering.listen_options(configuration).strip()
         parts.append((("backlog", "reuseport"), f"# options of listen: {options}\n"))
@@ -102,10 +71,14 @@ def excerpt(configuration: Configuration, knobs: Collection[str], context: Rende
 
 def _lines(configuration: Configuration, knobs: Collection[str], context: RenderContext) -> dict[str, str]:
     """Directive by knob, for those of the knobs that are directives of their own."""
-    lines = {name: line for name, line in rendering.settings(configuration, context).items() if name in knobs}
+    written = set(knobs)
+    if written & set(proxying.BUFFERS):
+        written |= set(proxying.BUFFERS)  # all buffers of a reply have one size
+    settings = rendering.settings(configuration, context)
+    lines = {name: line for name, line in settings.items() if name in written}
     if "worker_processes" in lines and affinity.pins_workers(configuration["worker_cpu_affinity"]):
         # There is a mask for each worker.
-        lines["worker_cpu_affinity"] = rendering.settings(configuration, context)["worker_cpu_affinity"]
+        lines["worker_cpu_affinity"] = settings["worker_cpu_affinity"]
     if "worker_cpu_affinity" in knobs and not affinity.pins_workers(configuration["worker_cpu_affinity"]):
         lines["worker_cpu_affinity"] = ""
     if "thread_pool_threads" in knobs:
@@ -120,6 +93,8 @@ def _places(tree: list[Directive], block: str, name: str) -> list[Directive]:
         return [d for d in syntax.find(tree, name) if d.arguments[:1] == ["default"]]
     if block == "":
         return syntax.find(tree, name)
+    if name.startswith("proxy_"):  # most often in a location
+        return [directive for directive, _ in syntax.walk(tree) if directive.name == name]
     if block == "http":
         return syntax.find(tree, block, name) + syntax.find(tree, block, "server", name)
     return syntax.find(tree, block, name)
@@ -145,8 +120,8 @@ def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Co
         address = listen.arguments[0]
         if address.startswith("unix:"):
             continue
-        first = _socket(address) not in seen
-        seen.add(_socket(address))
+        first = socket_of(address) not in seen
+        seen.add(socket_of(address))
         for (start, end), argument in zip(listen.spans[1:], listen.arguments, strict=True):
             option = argument.partition("=")[0]
             if option in ("backlog", "reuseport") and option in knobs:
@@ -164,7 +139,7 @@ def _listen_edits(tree: list[Directive], configuration: Configuration, knobs: Co
     return edits
 
 
-def _socket(address: str) -> str:
+def socket_of(address: str) -> str:
     """The address as nginx understands it: a port alone is on all addresses, an address alone has port 80."""
     host, colon, port = address.rpartition(":")
     if address.isdecimal():
@@ -172,18 +147,3 @@ def _socket(address: str) -> str:
     elif not colon or address.endswith("]"):
         host, port = address, "80"
     return f"{'0.0.0.0' if host in ('', '*') else host}:{port}"  # noqa: S104 - compared, never bound
-
-
-def _kept(text: str, directives: list[Directive], block: str, lines: dict[str, str]) -> list[str]:
-    """The text of those directives that a private instance takes over and that are not tuned."""
-    kept = []
-    for directive in directives:
-        if directive.name in _NOT_PRIVATE[block] or directive.name in lines:
-            continue
-        if block == "http" and directive.name.startswith("ssl_"):
-            continue  # the one site speaks no TLS, and keys are not for the user it runs as
-        if directive.name == "load_module" and not directive.arguments[0].startswith("/"):
-            kept.append(f"load_module {rendering.quoted(MODULES + directive.arguments[0])};")
-        else:
-            kept.append(text[directive.start : directive.end])
-    return kept

@@ -1,15 +1,23 @@
 """nginx's knobs, and what they mean to other servers.
 
 Knobs are named after nginx's directives (nginx.org/en/docs: ngx_core_module, ngx_http_core_module); `backlog`
-and `reuseport` are options of `listen`, `thread_pool_threads` is the option `threads` of `thread_pool`.
+and `reuseport` are options of `listen`, `thread_pool_threads` is the option `threads` of `thread_pool`,
+`keepalive` belongs to an upstream (ngx_http_upstream_module).
 `worker_cpu_affinity` is a plan, `none` or `process`, from which rendering makes the masks.
 """
 
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob
-from trimtab_tuner.targets.common_knobs import accept_queue, idle_time, requests_per_connection
+from trimtab_tuner.targets.common_knobs import (
+    accept_queue,
+    idle_time,
+    requests_per_connection,
+    wait_for_upstream,
+)
 from trimtab_tuner.targets.equivalents import Equivalent, Meanings, by_role, pinning, plain, share, switch
+from trimtab_tuner.targets.http2 import Http2, concurrent_streams
 from trimtab_tuner.targets.placement import AFFINITY
+from trimtab_tuner.targets.tls import KEY, session_cache, session_tickets
 
 ON_OFF = ("off", "on")
 
@@ -123,6 +131,90 @@ KNOBS = (
     idle_time("keepalive_timeout", 75),
 )
 
+TLS_KNOBS = (
+    KEY,
+    session_cache("ssl_session_cache"),
+    session_tickets("ssl_session_tickets"),
+    Knob(
+        name="ssl_buffer_size",
+        kind="ordinal",
+        choices=(4096, 8192, 16_384),
+        default=16_384,
+        unit="bytes",
+        help="What a record of TLS carries at most: a small one is whole sooner, large ones cost less.",
+    ),
+)
+
+# Without TLS an address of nginx up to 1.25 speaks either HTTP/2 or HTTP/1.
+HTTP2 = Http2(
+    knobs=(
+        concurrent_streams("http2_max_concurrent_streams", 128),
+        Knob(
+            name="http2_chunk_size",
+            kind="ordinal",
+            choices=(2048, 4096, 8192, 16_384),
+            default=8192,
+            unit="bytes",
+            help="What a frame carries of a reply at most: small ones let replies take turns, large ones "
+            "cost less.",
+        ),
+    ),
+    plain=False,
+)
+KEEPALIVE = Knob(
+    name="keepalive",
+    role=Role.UPSTREAM_KEEPALIVE,
+    kind="ordinal",
+    choices=(0, 4, 8, 16, 32, 64, 128, 256, 512),
+    default=0,
+    unit="connections",
+    resource_weight=16.0,
+    scope="worker",
+    help="Idle connections to the upstream that a worker keeps open; 0: a new one for each request.",
+)
+PROXY_KNOBS = (
+    KEEPALIVE,
+    Knob(
+        name="proxy_buffering",
+        role=Role.UPSTREAM_BUFFERING,
+        kind="categorical",
+        choices=ON_OFF,
+        default="on",
+        help="Whether nginx takes a reply from the upstream at once, or as the client takes it.",
+    ),
+    Knob(
+        name="proxy_buffers",
+        role=Role.UPSTREAM_BUFFERS,
+        kind="ordinal",
+        choices=(4, 8, 16, 32, 64, 128),
+        default=8,
+        unit="buffers",
+        resource_weight=4.0,
+        scope="worker",
+        help="Buffers for one reply of the upstream, each of proxy_buffer_size.",
+    ),
+    Knob(
+        name="proxy_buffer_size",
+        kind="ordinal",
+        choices=(4096, 8192, 16_384, 32_768, 65_536),
+        default=4096,
+        unit="bytes",
+        help="Size of each buffer for a reply; the first must hold its header.",
+    ),
+    Knob(
+        name="proxy_max_temp_file_size",
+        role=Role.UPSTREAM_ON_DISK,
+        kind="ordinal",
+        choices=(0, 1_048_576, 16_777_216, 1_073_741_824),
+        default=1_073_741_824,
+        unit="bytes",
+        help="What of one reply may go to a file where its buffers are full; 0: nothing, the upstream waits.",
+    ),
+    wait_for_upstream("proxy_connect_timeout", 60, "s", "Time to connect to the upstream."),
+    wait_for_upstream("proxy_read_timeout", 60, "s", "Time without a byte from the upstream."),
+)
+PROXY_FREE = ("keepalive", "proxy_buffering", "proxy_buffers", "proxy_buffer_size")
+
 FREE = ("worker_processes", "worker_connections", "multi_accept", "sendfile")
 
 BLOCK = {
@@ -138,8 +230,17 @@ BLOCK = {
     "open_file_cache": "http",
     "keepalive_requests": "http",
     "keepalive_timeout": "http",
+    "ssl_session_cache": "http",
+    "ssl_session_tickets": "http",
+    "ssl_buffer_size": "http",
+    "http2_max_concurrent_streams": "http",
+    "http2_chunk_size": "http",
+    **{knob.name: "http" for knob in PROXY_KNOBS if knob is not KEEPALIVE},
 }
-"""Where the directive of a knob stands: the block it belongs to, "" for the top of the file."""
+"""Where the directive of a knob stands: the block it belongs to, "" for the top of the file.
+
+`keepalive` stands in the block of each upstream.
+"""
 
 
 # A listening socket takes one of the worker's connections (ngx_event_process_init in nginx's

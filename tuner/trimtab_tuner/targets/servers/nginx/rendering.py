@@ -4,13 +4,36 @@ import textwrap
 
 from trimtab_trials.configuration import Configuration
 
-from trimtab_tuner.targets import values
-from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, About, RenderContext, cpus_for_workers, no_comment
+from trimtab_tuner.targets import tls, values
+from trimtab_tuner.targets.base import (
+    DESCRIPTOR_RESERVE,
+    PROXIED,
+    About,
+    RenderContext,
+    cpus_for_workers,
+    no_comment,
+)
+from trimtab_tuner.targets.http2 import HTTP2, speaks_http2
 from trimtab_tuner.targets.mime_types import DEFAULT_TYPE, MIME_TYPES
-from trimtab_tuner.targets.php import NGINX_PARAMETERS
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
 
 STATUS_PATH = "/status"
+TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+"""What nginx keeps temporary files for."""
+PHP_PARAMETERS = {
+    "SCRIPT_FILENAME": "$document_root$fastcgi_script_name",
+    "SCRIPT_NAME": "$fastcgi_script_name",
+    "QUERY_STRING": "$query_string",
+    "REQUEST_METHOD": "$request_method",
+    "REQUEST_URI": "$request_uri",
+    "CONTENT_TYPE": "$content_type",
+    "CONTENT_LENGTH": "$content_length",
+    "SERVER_PROTOCOL": "$server_protocol",
+}
+"""What PHP is told of a request."""
+UPSTREAM = "trimtab_upstream"
+REUSED_CONNECTION = 'proxy_http_version 1.1;\nproxy_set_header Connection "";\n'
+"""Without which nginx closes each connection to an upstream behind its first request, until 1.29.7."""
 
 
 def render(configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
@@ -47,7 +70,18 @@ def settings(configuration: Configuration, context: RenderContext) -> dict[str, 
         name: f"{name} {configuration[name]};"
         for name in BLOCK
         if name not in ("worker_cpu_affinity", "aio", "open_file_cache", "keepalive_timeout")
+        and name in configuration  # those of TLS and HTTP/2 are not always
     }
+    if "ssl_session_cache" in lines:
+        size_mb = configuration["ssl_session_cache"]
+        lines["ssl_session_cache"] = (
+            f"ssl_session_cache {f'shared:trimtab:{size_mb}m' if size_mb else 'none'};"
+        )
+    if "proxy_buffers" in lines:
+        lines["proxy_buffers"] = proxy_buffers(configuration)
+    for name in ("proxy_connect_timeout", "proxy_read_timeout"):
+        if name in lines:
+            lines[name] = f"{name} {configuration[name]}s;"
     lines["aio"] = f"aio {configuration['aio']};"
     entries = configuration["open_file_cache"]
     lines["open_file_cache"] = (
@@ -60,6 +94,11 @@ def settings(configuration: Configuration, context: RenderContext) -> dict[str, 
         masks = " ".join(f"{1 << cpus[i % len(cpus)]:b}" for i in range(workers))
         lines["worker_cpu_affinity"] = f"worker_cpu_affinity {masks};"
     return {name: lines[name] for name in BLOCK if name in lines}
+
+
+def proxy_buffers(configuration: Configuration) -> str:
+    """The buffers of a reply, all of one size: so nginx's own share of them for sending always fits."""
+    return f"proxy_buffers {configuration['proxy_buffers']} {configuration['proxy_buffer_size']};"
 
 
 def listen_options(configuration: Configuration) -> str:
@@ -77,7 +116,10 @@ def descriptors_per_worker(configuration: Configuration) -> int:
 
 
 def files_per_worker(configuration: Configuration) -> int:
-    """Files that one worker may have open: one for each connection, and those that it keeps."""
+    """Files that one worker may have open: one for each connection, and those that it keeps.
+
+    A connection to an upstream counts among its own connections; the reply's temporary file is its file.
+    """
     return int(configuration["worker_connections"]) + int(configuration["open_file_cache"])
 
 
@@ -93,24 +135,62 @@ def _types() -> str:
 
 def temporary_paths(prefix: str) -> str:
     """Directories of its own for temporary files, so that any user may start it."""
-    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    return "".join(f"{kind}_temp_path {quoted(f'{prefix}/{kind}')};\n" for kind in kinds)
+    return "".join(f"{kind}_temp_path {quoted(f'{prefix}/{kind}')};\n" for kind in TEMPORARY)
 
 
-def servers(configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
-    """The server for the workload, and the one for the status page if there is to be one."""
+def servers(
+    configuration: Configuration,
+    context: RenderContext,
+    about: About = no_comment,
+    settings: str = "",
+    versions: str = " ".join(tls.PROTOCOLS),
+    proxying: str | None = None,
+    name: str = UPSTREAM,
+) -> str:
+    """The server for the workload, with further `settings`, and the one for the status page if there is to
+    be one. `versions` of TLS are spoken, or those that stand elsewhere in the file if empty. `proxying` is
+    how requests are handed on, where the file says that itself, and `name` what the upstream is called.
+    """
     options = listen_options(configuration)
-    listens = "".join(f"listen {address}{options};\n" for address in context.listen)
     root = f"root {quoted(context.root)};\nindex index.html;\n"
+    if context.tls_directory is not None:
+        options += " ssl" + " http2" * speaks_http2(configuration)
+        root = about(tls.KEY.name) + certificate(configuration, context.tls_directory) + root
+        if versions:
+            root = f"ssl_protocols {versions};\n" + root
+    listens = "".join(f"listen {address}{options};\n" for address in context.listen)
     if context.php_socket is not None:
-        parameters = "".join(f"fastcgi_param {name} {value};\n" for name, value in NGINX_PARAMETERS.items())
+        parameters = "".join(f"fastcgi_param {name} {value};\n" for name, value in PHP_PARAMETERS.items())
         passed = f"fastcgi_pass {quoted('unix:' + context.php_socket)};\n"
         root += in_block("location ~ \\.php$", passed + parameters)
-    text = in_block("server", about("backlog") + about("reuseport") + listens + root)
+    upstream = ""
+    if context.upstream is not None:
+        kept = int(configuration["keepalive"])
+        upstream = upstream_block(name, context.upstream, kept, about)
+        passed = f"proxy_pass http://{name};\n"
+        passed += REUSED_CONNECTION * (kept > 0) if proxying is None else proxying
+        root += in_block(f"location {PROXIED}", passed)
+    told = about("backlog") + about("reuseport") + (about(HTTP2.name) if speaks_http2(configuration) else "")
+    text = upstream + in_block("server", told + listens + root + settings)
     if context.status_listen is not None:
-        location = in_block(f"location = {STATUS_PATH}", "stub_status;\n")
+        location = in_block(f"location = {STATUS_PATH}", "stub_status;\naccess_log off;\n")
         text += in_block("server", f"listen {context.status_listen};\n{location}")
     return text
+
+
+def upstream_block(name: str, address: str, kept: int, about: About = no_comment) -> str:
+    """The upstream, with so many idle connections kept for each worker."""
+    keepalive = about("keepalive") + (f"keepalive {kept};\n" if kept else "")
+    return in_block(f"upstream {name}", f"server {address};\n{keepalive}")
+
+
+def certificate(configuration: Configuration, directory: str) -> str:
+    """The certificate for the kind of key."""
+    kind = configuration[tls.KEY.name]
+    return (
+        f"ssl_certificate {quoted(tls.certificate_file(directory, kind))};\n"
+        f"ssl_certificate_key {quoted(tls.key_file(directory, kind))};\n"
+    )
 
 
 def in_block(name: str, body: str) -> str:

@@ -2,6 +2,8 @@
 
 `parse` keeps for each directive where it stands in the text, so that one of them can be changed and every
 other byte stays (ngx_conf_read_token in nginx's src/core/ngx_conf_file.c is the rule for words and quotes).
+Libraries that read the language keep lines, but no places in them. What stands in a block of Lua is no
+directive; it is passed over.
 """
 
 import re
@@ -15,9 +17,19 @@ _TOKEN = re.compile(
       | (?P<mark>[;{}])
       | "(?P<double>(?:[^"\\]|\\.)*)"
       | '(?P<single>(?:[^'\\]|\\.)*)'
-      | (?P<word>(?!["'])(?:\$\{|\\.|[^\s;{}])+)""",
+      | (?P<word>(?!["'}])(?:\$\{|\\.|[^\s;{])+)""",
     re.VERBOSE | re.DOTALL,
 )
+_LUA = re.compile(
+    r"""--\[(?P<remark>=*)\[.*?\](?P=remark)\] | --[^\n]*
+      | \[(?P<level>=*)\[.*?\](?P=level)\]
+      | "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*'
+      | (?P<brace>[{}]) | .""",
+    re.VERBOSE | re.DOTALL,
+)
+_LUA_BLOCK = "_by_lua_block"
+# Blocks whose lines are data, whatever their first word is.
+_DATA = {"charset_map", "geo", "map", "split_clients", "types"}
 
 
 @dataclass
@@ -78,9 +90,20 @@ def find(directives: list[Directive], *path: str) -> list[Directive]:
     return [inner for outer in found for inner in find(outer.block or [], *path[1:])]
 
 
+def walk(
+    directives: list[Directive], above: tuple[Directive, ...] = ()
+) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
+    """Every directive with the blocks that it stands in, the outermost first; lines of data are none."""
+    for directive in directives:
+        yield directive, above
+        if directive.block is not None and directive.name not in _DATA:
+            yield from walk(directive.block, (*above, directive))
+
+
 def _tokens(text: str) -> Iterator[tuple[str, str, int, int]]:
     """Words and marks with their places; a quoted string is a word without its quotes."""
     position = 0
+    first = ""  # word of the directive
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
@@ -89,10 +112,24 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int, int]]:
         kind = match.lastgroup
         if kind == "mark":
             yield "mark", match[0], match.start(), match.end()
+            if match[0] == "{" and first.endswith(_LUA_BLOCK):
+                position = _lua_end(text, position)
+            first = ""
         elif kind in ("double", "single"):
             yield "word", re.sub(r"\\(.)", r"\1", match[kind]), match.start(), match.end()
         elif kind == "word":
+            first = first or match[0]
             yield "word", match[0], match.start(), match.end()
+
+
+def _lua_end(text: str, position: int) -> int:
+    """Where the brace stands that closes the block of Lua which begins there; the end if there is none."""
+    depth = 0
+    for piece in _LUA.finditer(text, position):
+        if piece["brace"] == "}" and depth == 0:
+            return piece.start()
+        depth += {"{": 1, "}": -1}.get(piece[0], 0)
+    return len(text)
 
 
 def _line(text: str, position: int) -> int:

@@ -6,15 +6,16 @@ configuration which needs them and no other.
 """
 
 import json
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
+import yaml
 from trimtab_trials.configuration import Configuration
 
+from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
-from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
+from trimtab_tuner.targets.assignments import last_values, with_values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
     About,
@@ -22,11 +23,18 @@ from trimtab_tuner.targets.base import (
     Excerpt,
     Include,
     RenderContext,
+    as_it_stands,
     no_comment,
+    nothing_refused,
 )
-from trimtab_tuner.targets.editing import single_lines
+from trimtab_tuner.targets.common_knobs import wait_for_upstream
+from trimtab_tuner.targets.editing import apply, single_lines
 from trimtab_tuner.targets.equivalents import by_role, pinning, plain, switch
+from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
+from trimtab_tuner.targets.servers.h2o import private, syntax
+from trimtab_tuner.targets.servers.h2o.beside import BESIDE
+from trimtab_tuner.targets.tls import KEY
 
 ON_OFF = ("OFF", "ON")
 # The only setting that its file cache has: twice this many files (main() in h2o's src/main.c).
@@ -101,6 +109,46 @@ KNOBS = (
     ),
 )
 
+RESUMPTION = Knob(
+    name="ssl-session-resumption",
+    role=Role.TLS_SESSIONS,
+    kind="categorical",
+    choices=("off", "cache", "ticket", "all"),
+    default="all",
+    help="How sessions are resumed: from the server's own cache, by tickets that clients keep, by both, or "
+    "not at all.",
+)
+TLS_KNOBS = (KEY, RESUMPTION)
+# How many requests of a connection are worked on at once is FILE_CACHE, which counts without HTTP/2 too.
+HTTP2 = Http2(
+    knobs=(
+        Knob(
+            name="http2-idle-timeout",
+            kind="integer",
+            scale="log",
+            low=1,
+            high=86_400,
+            default=10,
+            unit="s",
+            help="How long an HTTP/2 connection may be idle between requests.",
+        ),
+    )
+)
+
+PROXY_KNOBS = (
+    Knob(
+        name="proxy.timeout.keepalive",
+        role=Role.UPSTREAM_KEEPALIVE,
+        kind="ordinal",
+        choices=(0, 500, 2000, 10_000, 60_000),
+        default=2000,
+        unit="ms",
+        help="How long an idle connection to the upstream is kept open; 0: a new one for each request.",
+    ),
+    wait_for_upstream("proxy.timeout.io", 30_000, "ms", "Time without a byte from the upstream."),
+)
+PROXY_FREE = (PROXY_KNOBS[0].name,)
+
 FREE = ("num-threads", "max-connections")
 
 EQUIVALENTS = by_role(
@@ -110,11 +158,8 @@ EQUIVALENTS = by_role(
     switch(Role.LISTENERS, "tcp-reuseport", "ON", "OFF"),
     pinning("affinity"),
 )
+_OF_PROXYING = tuple(knob.name for knob in PROXY_KNOBS)
 _ONLY_WHEN_ON = ("tcp-reuseport", "file.io_uring")
-
-# What a private instance must not take over, and where the file's top level has which command.
-_NOT_PRIVATE = {"access-log", "error-log", "hosts", "listen", "pid-file", "temp-buffer-path", "user"}
-_TOP_KEY = re.compile(r"^([A-Za-z][\w.-]*|\"[^\"\n]*\"|'[^'\n]*')\s*:", re.MULTILINE)
 
 
 class H2oTarget:
@@ -122,13 +167,20 @@ class H2oTarget:
 
     name = "h2o"
     help = "h2o, the web server of Debian's package."
+    protocol: ProtocolName = "http"
     program = "h2o"
     file_name = "h2o.conf"
     usual_files = ("/etc/h2o/h2o.conf", "/usr/local/etc/h2o.conf")
     unit = "h2o"
     package = "h2o"
     status_path = "/json?show=main"
-    serves_php = False
+    drop_in: str | None = None
+    serves_php = True
+    tls_knobs = TLS_KNOBS
+    proxy_knobs = PROXY_KNOBS
+    proxy_free = PROXY_FREE
+    http2 = HTTP2
+    beside = BESIDE
     equivalents = EQUIVALENTS
     verify_live = {  # noqa: RUF012 - a table, never changed
         "num-threads": "ls /proc/$(pgrep -o h2o)/task | wc -l (h2o adds one or two of its own)",
@@ -154,49 +206,73 @@ class H2oTarget:
     def render(self, configuration: Configuration, context: RenderContext, about: About = no_comment) -> str:
         """A complete h2o.conf. Raises RenderError if a path cannot be written in it."""
         lines = [about(name) + f"{name}: {value}" for name, value in settings(configuration).items()]
-        return "\n".join(lines) + "\n\n" + surroundings(context)
+        return "\n".join(lines) + "\n\n" + surroundings(configuration, context, about)
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
         """The knobs that a h2o.conf sets at its top level."""
-        said = last_values(assignments(text))
+        said = last_values(syntax.assignments(text))
         found: Configuration = {}
         for knob in KNOBS:
             if knob.name in said:
-                value = said[knob.name].strip("\"'")
+                value = said[knob.name]
                 if knob.kind == "integer":
                     found[knob.name] = values.integer(knob.name, value)
                 else:
                     found[knob.name] = values.word(knob.name, value, [c.lower() for c in ON_OFF]).upper()
         return found
 
+    def parse_tls(self, text: str) -> Configuration:
+        """How sessions are resumed, and the knobs of HTTP/2, where a h2o.conf says it."""
+        said = last_values(syntax.assignments(text))
+        found: Configuration = {
+            knob.name: values.integer(knob.name, said[knob.name]) for knob in HTTP2.knobs if knob.name in said
+        }
+        for command in syntax.commands(text):
+            if command.above == (RESUMPTION.name,) and command.name == "mode":
+                told = command.value.value if isinstance(command.value, yaml.ScalarNode) else ""
+                found[RESUMPTION.name] = values.word(RESUMPTION.name, told, RESUMPTION.choices)
+        return found
+
+    def parse_proxy(self, text: str) -> Configuration:
+        """The knobs of proxying that a h2o.conf sets, at its top level or deeper."""
+        found: Configuration = {}
+        for command in syntax.commands(text):
+            if command.name in _OF_PROXYING and isinstance(command.value, yaml.ScalarNode):
+                found[command.name] = values.integer(command.name, command.value.value)
+        return found
+
     def includes(self, text: str) -> Sequence[Include]:
-        """None that is followed: `!file` is resolved by h2o itself."""
+        """None: `!file` is refused where the file is to be run privately."""
         return ()
+
+    rooted = staticmethod(as_it_stands)
+    reads = staticmethod(private.reads)
+    refused = staticmethod(nothing_refused)
 
     def changed(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
     ) -> str:
         """Commands are replaced where they stand, or added at the end."""
-        own = {knob.name for knob in KNOBS}
-        values = {name: str(value) for name, value in configuration.items() if name in own & {*knobs}}
-        return with_values(text, assignments(text), values, joint=": ")
+        values = {name: value for name, value in settings(configuration).items() if name in knobs}
+        if RESUMPTION.name in values:
+            text, values = _with_resumption(text, configuration, values)
+        deeper = [
+            (command.name, command.place)
+            for command in syntax.commands(text)
+            if command.above and command.name in _OF_PROXYING and command.name in values
+        ]
+        text = apply(text, [(*place, values[name]) for name, place in deeper])
+        there = {assignment.name for assignment in syntax.assignments(text)}
+        done = {name for name, _ in deeper} - there
+        values = {name: value for name, value in values.items() if name not in done}
+        return with_values(text, syntax.assignments(text), values, joint=": ")
 
     def private(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
     ) -> str:
-        """The other top-level commands of the file, with one host for the workload."""
-        starts = [match.start() for match in _TOP_KEY.finditer(text)]
-        names = [match[1].strip("\"'") for match in _TOP_KEY.finditer(text)]
-        ends = [*starts, len(text)][1:]
-        kept = "".join(
-            text[start:end]
-            for name, start, end in zip(names, starts, ends, strict=True)
-            if name not in _NOT_PRIVATE
-        )
-        tuned = self.changed(kept, configuration, knobs, context)
-        if tuned and not tuned.endswith("\n"):
-            tuned += "\n"
-        return tuned + surroundings(context)
+        """The whole file, with one host more for the workload."""
+        tuned = self.changed(text, configuration, knobs, context)
+        return private.private(tuned, configuration, knobs, context)
 
     def excerpt(
         self, configuration: Configuration, knobs: Collection[str], context: RenderContext
@@ -242,50 +318,50 @@ class H2oTarget:
 
 def settings(configuration: Configuration) -> dict[str, str]:
     """Each knob as h2o reads it."""
-    return {
+    lines = {
         knob.name: str(configuration[knob.name])
         for knob in KNOBS
         if knob.name not in _ONLY_WHEN_ON or configuration[knob.name] == "ON"
     }
+    lines |= {knob.name: str(configuration[knob.name]) for knob in HTTP2.knobs if knob.name in configuration}
+    lines |= {name: str(configuration[name]) for name in _OF_PROXYING if name in configuration}
+    if RESUMPTION.name in configuration:
+        lines[RESUMPTION.name] = f"{{mode: {_mode(configuration)}}}"
+    return lines
 
 
-def surroundings(context: RenderContext) -> str:
+def _mode(configuration: Configuration) -> str:
+    """How sessions are resumed; in quotes, since YAML would read the word off as false."""
+    return syntax.quoted(str(configuration[RESUMPTION.name]))
+
+
+def _with_resumption(
+    text: str, configuration: Configuration, values: dict[str, str]
+) -> tuple[str, dict[str, str]]:
+    """The text with the mode of resumption where it says anything of that, and the values still to be set.
+
+    h2o takes the command once, with all that belongs to it: where tickets come from stays.
+    """
+    told = [command for command in syntax.commands(text) if command.name == RESUMPTION.name]
+    if not told or not isinstance(told[0].value, yaml.MappingNode):
+        return text, values
+    rest = {name: value for name, value in values.items() if name != RESUMPTION.name}
+    for key, value in told[0].value.value:
+        if key.value == "mode":
+            place = (value.start_mark.index, value.end_mark.index, _mode(configuration))
+            return apply(text, [place]), rest
+    flow = told[0].value.flow_style
+    start = told[0].value.start_mark
+    behind = ", " if flow else "\n" + " " * start.column
+    place = start.index + flow
+    return apply(text, [(place, place, f"mode: {_mode(configuration)}{behind}")]), rest
+
+
+def surroundings(configuration: Configuration, context: RenderContext, about: About) -> str:
     """What is no knob: files of its own, one host for each address, and one for the status page."""
-    lines = [f"pid-file: {quoted(context.prefix + '/h2o.pid')}"]
-    if context.error_log != "stderr":
-        lines.append(f"error-log: {quoted(context.error_log)}")
-    lines.append("hosts:")
-    for number, address in enumerate(context.listen):
-        lines += _host(f"site-{number}", address, f'"/": {{file.dir: {quoted(context.root)}}}')
-    if context.status_listen is not None:
-        lines += _host("status", context.status_listen, '"/": {status: ON}')
-    return "\n".join(lines) + "\n"
-
-
-def quoted(text: str) -> str:
-    """A string of YAML in double quotes."""
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _host(name: str, address: str, path: str) -> list[str]:
-    host, _, port = address.rpartition(":")
-    return [
-        f'  "{name}":',
-        f"    listen: {{host: {quoted(host)}, port: {port}}}",
-        "    paths:",
-        f"      {path}",
-    ]
-
-
-_SETTING = re.compile(
-    r"^(?P<name>[a-z][\w.-]*):[ \t]+(?P<value>[^\s#][^\n#]*?)[ \t]*(?:#[^\n]*)?$", re.MULTILINE
-)
-
-
-def assignments(text: str) -> Iterator[Assignment]:
-    """The top-level commands that have a plain value on their line."""
-    for match in _SETTING.finditer(text):
-        yield Assignment(match["name"], match["value"], match.start("value"), match.end("value"))
+    key = about(KEY.name) if context.tls_directory is not None else ""
+    hosts = private.hosts(configuration, context)
+    return private.own_files(context.prefix, context.error_log) + key + "hosts:\n" + hosts
 
 
 TARGET = H2oTarget()

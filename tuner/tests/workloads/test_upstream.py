@@ -1,0 +1,84 @@
+"""What is drawn for an upstream: times and sizes with the mean and the spread that a definition asks for."""
+
+import numpy as np
+import pytest
+from trimtab_tuner.workloads import WORKLOADS
+from trimtab_tuner.workloads.definition import DefinitionError, parse_definition
+from trimtab_tuner.workloads.drawn import DrawnWorkload
+from trimtab_tuner.workloads.upstream import LEVELS, Upstream
+
+HEAD = """
+name = "mine"
+help = "A test."
+[files]
+kind = "listed"
+list = [{ size_bytes = 500 }]
+[sessions]
+kind = "plain"
+requests = 2
+"""
+
+
+def asked(pages):
+    """Sizes in bytes and times in milliseconds of what is asked for."""
+    sizes = np.array([size for _, size in pages])
+    return sizes, np.array([int(uri.partition("us=")[2]) for uri, _ in pages]) / 1000
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3, 1.0, 2.0])
+def test_pages_have_the_mean_and_nearly_the_spread(spread):
+    """Of a log-normal distribution in equal parts: within them there is no spread, so a little is missing."""
+    upstream = Upstream(service_time_ms=20, service_time_spread=spread, size_bytes=50_000, size_spread=spread)
+    sizes, times_ms = asked(upstream.pages())
+    for values, mean in ((sizes, 50_000), (times_ms, 20)):
+        assert values.mean() == pytest.approx(mean, rel=1e-3)
+        assert spread * 0.8 <= values.std() / values.mean() <= spread + 1e-6
+
+
+def test_each_size_and_each_time_is_as_likely_as_any_other():
+    """And neither depends on the other."""
+    upstream = Upstream()
+    streams = tuple(np.random.default_rng(seed) for seed in (1, 2))
+    drawn = upstream.draw(32_000, streams)
+    assert np.bincount(drawn // LEVELS).tolist() == pytest.approx([1000] * LEVELS, rel=0.1)
+    assert np.bincount(drawn % LEVELS).tolist() == pytest.approx([1000] * LEVELS, rel=0.1)
+    assert abs(np.corrcoef(drawn // LEVELS, drawn % LEVELS)[0, 1]) < 0.03
+
+
+def test_uris_name_the_length_that_the_generator_expects():
+    """What the session log says of a request is what the upstream will send."""
+    requests = [request for session in DrawnWorkload(WORKLOADS["proxy"]).sessions(500) for request in session]
+    for request in requests:
+        assert f"?size={request.size_bytes}&us=" in request.path
+    # The generator counts each size by itself while there are at most 64.
+    assert len({request.size_bytes for request in requests}) <= 64
+
+
+def test_share_goes_to_the_upstream_and_the_rest_to_files():
+    """Files, lengths and pauses are those that they were without an upstream."""
+    mixed = parse_definition((HEAD + "[upstream]\nshare = 0.25\n").encode(), "mine")
+    plain = parse_definition(HEAD.encode(), "mine")
+    with_upstream, without = (
+        [r for s in DrawnWorkload(each).sessions(5000) for r in s] for each in (mixed, plain)
+    )
+    passed_on = [request.path.startswith("/dynamic/") for request in with_upstream]
+    assert np.mean(passed_on) == pytest.approx(0.25, abs=0.02)
+    others = [
+        pair for pair, on in zip(zip(with_upstream, without, strict=True), passed_on, strict=True) if not on
+    ]
+    assert all(mine == its for mine, its in others)
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ("[upstream]\n[dynamic]\nshare = 0.5", "expected either [dynamic] or [upstream]"),
+        ("[upstream]\nshare = 0", "upstream.share = 0"),
+        ("[upstream]\nservice_time_ms = -1", "upstream.service_time_ms = -1"),
+        ("[dynamic]\nshare = 0.5\nby = 'perl'", "expected to be 'php', 'gunicorn' or 'uvicorn'"),
+    ],
+)
+def test_definitions_that_make_no_sense_are_refused(tables, said):
+    """With the field and what was expected."""
+    with pytest.raises(DefinitionError, match=said.replace("[", r"\[").replace("]", r"\]")):
+        parse_definition((HEAD + tables).encode(), "mine")

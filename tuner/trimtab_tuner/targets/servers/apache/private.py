@@ -1,0 +1,187 @@
+"""A private Apache: the user's whole file, but for that by which it would meet production.
+
+Virtual hosts keep TLS, upstreams, rewriting, headers and logs; they listen on loopback addresses of their
+own. The workload is answered by one virtual host more, with the settings of the first of the file that is
+more than a redirection. What is replaced or left out is named in the comment at the beginning.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from trimtab_trials.configuration import Configuration
+
+from trimtab_tuner.targets import tls
+from trimtab_tuner.targets.base import RenderContext, RenderError
+from trimtab_tuner.targets.private import Change, Places, with_changes
+from trimtab_tuner.targets.servers.apache import addresses, editing, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.apache.rendering import quoted
+from trimtab_tuner.targets.servers.apache.syntax import Line
+
+_OF_EACH = {
+    "chrootdir", "coredumpdirectory", "defaultruntimedir", "group", "lockfile", "mutex", "pidfile",
+    "scoreboardfile", "sslstaplingcache", "sslusestapling", "user",
+}  # fmt: skip
+"""What every Apache on a machine has for itself, and what asks others."""
+_ALL_AT_ONCE = {"maxsparethreads", "minsparethreads", "startservers", "threadlimit"}
+_ACCESS_LOGS = {"customlog", "globallog", "transferlog"}
+_FILES = {"davlockdb": "lock", "scriptsock": "cgisock", "wsgisocketprefix": "wsgi"}
+_OTHER_MPM = re.compile(r"mpm_(prefork|worker)_module")
+_VARIABLES = {
+    "APACHE_RUN_DIR": "",
+    "APACHE_LOCK_DIR": "",
+    "APACHE_LOG_DIR": "",
+    "APACHE_PID_FILE": "/apache2.pid",
+}
+# Of a virtual host, what says how it answers: headers, filters, logs, times, protocols. All else decides
+# whether and with what.
+_HOW = re.compile(
+    r"header|requestheader|expires\w*|addoutputfilterbytype|deflate\w*|brotli\w*|filter\w*|timeout|"
+    r"requestreadtimeout|keepalive\w*|maxkeepaliverequests|loglevel|logformat|customlog|transferlog|protocols|"
+    r"h2\w+|setenvif\w*|browsermatch\w*|enablesendfile|enablemmap|fileetag|servertokens|serversignature"
+)
+_HOW_OVER_TLS = re.compile(r"ssl(protocol|ciphersuite|honorcipherorder|sessiontickets|options|compression)")
+_KEYS = {"sslcertificatekeyfile": tls.key_file, "sslcertificatefile": tls.certificate_file}
+_OF_OTHER_KEYS = {"sslcertificatechainfile", "sslpassphrasedialog", "sslsessionticketkeyfile"}
+
+
+def private(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
+    """The file with these knobs, and what is the instance's own. Raises RenderError."""
+    tuned = editing.tuned(text, configuration, knobs, context)
+    tuned += "\n" * (not tuned.endswith("\n"))
+    lines = list(syntax.walk(tuned))
+    if any(line.name == "loadmodule" and _is_other_mpm(line) for line in lines):
+        raise RenderError("the file loads another MPM: expected mpm_event, whose knobs are tuned")
+    places = Places(context)
+    changes = [
+        *addresses.changes(lines, places),
+        *(change for line in lines if (change := _changed(line, places, context)) is not None),
+        *_own_certificates(lines, configuration, context),
+    ]
+    own = _own(tuned, lines, changes, configuration, context)
+    variables = "".join(
+        f"Define {name} {quoted(context.prefix + tail)}\n" for name, tail in _VARIABLES.items()
+    )
+    changes += [Change(0, 0, variables, ""), Change(len(tuned), len(tuned), own, "")]
+    return with_changes(tuned, changes, configuration, knobs, _named(_model(lines, context), lines))
+
+
+def _is_other_mpm(line: Line) -> bool:
+    return bool(line.words) and _OTHER_MPM.fullmatch(line.words[0].text) is not None
+
+
+def _changed(line: Line, places: Places, context: RenderContext) -> Change | None:
+    """What becomes of a directive that meets production; None for one that does not."""
+    if not line.is_directive or not line.words:
+        return None
+    said, word = " ".join(line.text.replace("\\\n", " ").split()), line.words[0]
+    if line.name in _OF_EACH or line.name.startswith("md"):
+        return Change(line.start, line.end, "", f"{said} is the instance's own")
+    if line.name in _ALL_AT_ONCE:
+        return Change(line.start, line.end, "", f"{said} is left out: all processes are there at once")
+    if line.name == "errorlog" and not line.site:
+        return Change(line.start, line.end, "", f"{said} goes into the log of the trial")
+    if line.name in _ACCESS_LOGS or line.name == "errorlog":
+        kind = "access" if line.name in _ACCESS_LOGS else "error"
+        path = places.file(word.text, kind, ".log")
+        return Change(word.start, word.end, quoted(path), f"{said} to {path}")
+    if line.name in _FILES:
+        path = f"{context.prefix}/{_FILES[line.name]}"
+        return Change(word.start, word.end, quoted(path), f"{said} to {path}")
+    if line.name == "cacheroot":
+        return Change(word.start, word.end, quoted(context.prefix), f"{said} to {context.prefix}")
+    if line.name == "sslsessioncache" and ":" in word.text:
+        own = re.sub(r":[^(]*", ":sessions", word.text, count=1)
+        return Change(word.start, word.end, f'"{own}"', f"{said} at {own}")
+    return None
+
+
+def _own_certificates(
+    lines: Sequence[Line], configuration: Configuration, context: RenderContext
+) -> Iterator[Change]:
+    """Certificates of ours in place of the user's, whose keys nobody reads; only where TLS is measured."""
+    if context.tls_directory is None:
+        return
+    kind = configuration[tls.KEY.name]
+    for line in lines:
+        if line.name in _KEYS and line.words:
+            path = _KEYS[line.name](context.tls_directory, kind)
+            word = line.words[0]
+            yield Change(word.start, word.end, quoted(path), f"{line.text} from {path}")
+        elif line.name in _OF_OTHER_KEYS:
+            yield Change(line.start, line.end, "", f"{line.text} is left out: its secrets stay yours")
+
+
+def _model(lines: Sequence[Line], context: RenderContext) -> int:
+    """The number of the first site that answers with more than a redirection, over TLS if that is measured; 0
+    where there is none.
+    """
+    sites = sorted({line.site for line in lines if line.site})
+    of_site = {site: {line.name for line in lines if line.site == site and line.of_site} for site in sites}
+    redirecting = {"redirect", "redirectpermanent", "redirectmatch"}
+    answering = [site for site in sites if not of_site[site] & redirecting or "documentroot" in of_site[site]]
+    secure = [site for site in answering if "sslengine" in of_site[site]]
+    return next(iter((secure if context.tls_directory is not None else []) or answering), 0)
+
+
+def _named(site: int, lines: Sequence[Line]) -> str:
+    if not site:
+        return ""
+    names = (
+        line.words[0].text for line in lines if line.site == site and line.name == "servername" and line.words
+    )
+    return f", with the settings of the site {next(names, site)}"
+
+
+def _own(
+    text: str,
+    lines: Sequence[Line],
+    changes: Sequence[Change],
+    configuration: Configuration,
+    context: RenderContext,
+) -> str:
+    """What each Apache has for itself, and the workload's site."""
+    loading = (line.words[0].text for line in lines if line.name == "loadmodule" and line.words)
+    loaded = {name.removesuffix("_module") for name in loading}
+    model = _model(lines, context)
+    site = _settings_of(model, text, lines, changes, secure=context.tls_directory is not None)
+    if not any(line.name == "customlog" and line.site == model for line in lines):
+        site += _first_logs(text, lines, changes)
+    site += proxying.how_handed_on(lines)
+    upstream = rendering.upstream(configuration, context, further=proxying.other_parameters(lines))
+    return (
+        rendering.modules(configuration, context, loaded)
+        + rendering.of_each(context)
+        + rendering.processes_at_once(configuration)
+        + rendering.site(configuration, context, site + upstream)
+    )
+
+
+def _settings_of(
+    model: int, text: str, lines: Sequence[Line], changes: Sequence[Change], *, secure: bool
+) -> str:
+    """What the site says of how it answers, with these changes; of TLS only where that is measured."""
+    kept = ""
+    for line in lines:
+        if line.site != model or not model or not line.is_directive or not line.of_site:
+            continue
+        if _HOW.fullmatch(line.name) or (secure and _HOW_OVER_TLS.fullmatch(line.name)):
+            kept += f"    {_changed_text(line, text, changes)}\n"
+    return kept
+
+
+def _first_logs(text: str, lines: Sequence[Line], changes: Sequence[Change]) -> str:
+    """The logs of the first site that has some; else those of the server as a whole are written to."""
+    logging = [line.site for line in lines if line.name in ("customlog", "transferlog") and line.site]
+    of = {"customlog", "transferlog", "logformat"}
+    kept = (line for line in lines if logging and line.site == logging[0] and line.name in of)
+    return "".join(f"    {_changed_text(line, text, changes)}\n" for line in kept)
+
+
+def _changed_text(line: Line, text: str, changes: Sequence[Change]) -> str:
+    """The line's text with the changes inside of it."""
+    said = text[line.start : line.end]
+    for change in sorted(changes, key=lambda each: each.start, reverse=True):
+        if line.start <= change.start and change.end <= line.end:
+            start, end = change.start - line.start, change.end - line.start
+            said = said[:start] + change.replacement + said[end:]
+    return said

@@ -1,0 +1,112 @@
+"""Proxying in a user's own apache2.conf: parameters of the lines that name an upstream, in sites too."""
+
+import re
+from collections.abc import Collection, Iterator
+
+from trimtab_trials.configuration import Configuration, Value
+
+from trimtab_tuner.targets import values
+from trimtab_tuner.targets.editing import Edit
+from trimtab_tuner.targets.servers.apache import syntax
+from trimtab_tuner.targets.servers.apache.knobs import DISABLE_REUSE, PROXY_KNOBS, WORKER_KNOBS
+from trimtab_tuner.targets.servers.apache.syntax import Line, Word
+
+UNSET = ("auto", "none")
+_UPSTREAM = re.compile(r"https?://", re.IGNORECASE)
+_WORKERS = {"proxypass", "proxypassmatch", "balancermember", "proxyset"}
+_OTHERS = {knob.name.lower(): knob for knob in PROXY_KNOBS if knob not in WORKER_KNOBS}
+# What decides which requests go on, and to where.
+_WHICH = {"proxypass", "proxypassmatch", "proxypassreverse", "proxyset", "proxyremote", "proxyblock"}
+
+
+def parse(text: str) -> Configuration:
+    """The knobs of proxying that the file says last."""
+    found: Configuration = {}
+    for line in _upstreams(text):
+        for knob in WORKER_KNOBS:
+            for _, value in _parameters(line, knob.name):
+                found[knob.name] = _read(knob.name, value)
+        for _, value in _parameters(line, "enablereuse"):
+            found[DISABLE_REUSE.name] = "On" if value.lower() == "off" else "Off"
+    for line in syntax.walk(text):
+        other = _OTHERS.get(line.name)
+        if other is not None and line.words:
+            number = values.seconds if other.unit == "s" else values.integer
+            found[other.name] = number(other.name, line.words[0].text)
+    return values.within(PROXY_KNOBS, found)
+
+
+def edits(text: str, configuration: Configuration, knobs: Collection[str]) -> Iterator[Edit]:
+    """The parameters of each upstream, and what else is said of proxying in sites, at these values."""
+    for line in _upstreams(text):
+        added = ""
+        for knob in WORKER_KNOBS:
+            if knob.name not in knobs:
+                continue
+            value = configuration[knob.name]
+            there = [word for word, _ in _parameters(line, knob.name)]
+            if knob is DISABLE_REUSE:
+                for word, _ in _parameters(line, "enablereuse"):
+                    yield word.start - 1, word.end, ""
+            said = "" if value in UNSET else f"{knob.name}={value}"
+            if there:
+                last = there[-1]
+                yield (last.start, last.end, said) if said else (last.start - 1, last.end, "")
+            elif said:
+                added += f" {said}"
+        if added:
+            yield line.end, line.end, added
+    for line in syntax.walk(text):
+        other = _OTHERS.get(line.name)
+        if other is not None and other.name in knobs and line.words and line.above:
+            word = line.words[0]
+            yield word.start, word.end, str(configuration[other.name])
+
+
+def said_anywhere(text: str) -> set[str]:
+    """The knobs of the server as a whole that some line says, in small letters."""
+    return {line.name for line in syntax.walk(text)} & _OTHERS.keys()
+
+
+def how_handed_on(lines: Collection[Line]) -> str:
+    """How the first site that hands requests on does so; "" where none does."""
+    sites = [line.site for line in lines if line.name == "proxypass" and line.site]
+    kept = (line for line in lines if sites and line.site == sites[0] and line.is_directive and line.of_site)
+    return "".join(
+        f"    {line.text}\n" for line in kept if line.name.startswith("proxy") and line.name not in _WHICH
+    )
+
+
+def other_parameters(lines: Collection[Line]) -> str:
+    """The parameters of the first upstream that are no knobs, as they stand there; "" without one."""
+    tuned = {knob.name for knob in WORKER_KNOBS} | {"enablereuse"}
+    for line in lines:
+        if line.name in _WORKERS and any(_UPSTREAM.match(word.text) for word in line.words):
+            said = [word.text for word in line.words if "=" in word.text and "://" not in word.text]
+            return "".join(f" {word}" for word in said if word.partition("=")[0].lower() not in tuned)
+    return ""
+
+
+def _upstreams(text: str) -> list[Line]:
+    """The lines that name an upstream of HTTP, or set its parameters."""
+    return [
+        line
+        for line in syntax.walk(text)
+        if line.name in _WORKERS
+        and (line.name == "proxyset" or any(_UPSTREAM.match(word.text) for word in line.words))
+    ]
+
+
+def _parameters(line: Line, name: str) -> Iterator[tuple[Word, str]]:
+    for word in line.words:
+        key, sign, value = word.text.partition("=")
+        if sign and key.lower() == name:
+            yield word, value
+
+
+def _read(name: str, value: str) -> Value:
+    knob = next(knob for knob in WORKER_KNOBS if knob.name == name)
+    if name in ("max", "ttl"):
+        return values.integer(name, value)
+    said = values.word(name, value, [str(choice).lower() for choice in knob.choices])
+    return next(choice for choice in knob.choices if str(choice).lower() == said)

@@ -1,0 +1,180 @@
+"""A private h2o: the user's whole file, of which only that is replaced by which it would meet production.
+
+Sites keep TLS, paths, backends and logs; they listen on loopback addresses of their own. The workload is
+answered by a host more. What is replaced or left out is named in the comment at the beginning.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+import yaml
+from trimtab_trials.configuration import Configuration
+
+from trimtab_tuner.targets import tls
+from trimtab_tuner.targets.assignments import Assignment
+from trimtab_tuner.targets.base import PROXIED, RenderContext, RenderError
+from trimtab_tuner.targets.private import Change, Places, with_changes
+from trimtab_tuner.targets.servers.h2o import syntax
+from trimtab_tuner.targets.servers.h2o.syntax import Command
+
+OF_EACH = ("error-log", "pid-file", "temp-buffer-path")
+"""What every h2o on a machine has for itself."""
+_READ = {"certificate-file", "client-ca-file", "dh-file", "key-file"}
+
+
+def private(tuned: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
+    """The file, in which knobs are set already, with what is the instance's own. Raises RenderError."""
+    places = Places(context)
+    changes = [
+        Change(
+            command.start, end, "", f"{' '.join(tuned[command.start : end].split())} is the instance's own"
+        )
+        for command, end in syntax.spans(tuned, (*OF_EACH, "user"))
+    ]
+    for command in syntax.commands(tuned):
+        if command.value.tag == "!file":
+            line = command.value.start_mark.line + 1
+            raise RenderError(f"line {line}: !file: expected the text itself, which can be looked through")
+        if command.name == "access-log":
+            changes.append(_log(command, places))
+        elif command.name == "listen" and command.above[:1] in ((), ("hosts",)):
+            changes += _listen(command, places)
+    changes += _own_certificates(tuned, configuration, context)
+    changes.append(_with_site(tuned, configuration, context))
+    whole = with_changes(tuned, list(dict.fromkeys(changes)), configuration, knobs)
+    return whole.rstrip("\n") + "\n" + own_files(context.prefix, context.error_log)
+
+
+def _own_certificates(text: str, configuration: Configuration, context: RenderContext) -> Iterator[Change]:
+    """Certificates of ours in place of the user's, whose keys nobody reads; only where TLS is measured."""
+    if context.tls_directory is None:
+        return
+    kind = configuration[tls.KEY.name]
+    files = {"certificate-file": tls.certificate_file, "key-file": tls.key_file}
+    for named in reads(text):
+        if named.name in files:
+            path = files[named.name](context.tls_directory, kind)
+            said = f"{named.name}: {named.value} from {path}"
+            yield Change(named.start, named.end, syntax.quoted(path), said)
+
+
+def reads(text: str) -> Sequence[Assignment]:
+    """The files of TLS, each a whole value."""
+    return [
+        Assignment(command.name, command.value.value, *command.place)
+        for command in syntax.commands(text)
+        if command.name in _READ and isinstance(command.value, yaml.ScalarNode)
+    ]
+
+
+def own_files(prefix: str, error_log: str) -> str:
+    """Lines for what each h2o has for itself; without a log it writes to where it was started."""
+    log = "" if error_log == "stderr" else f"error-log: {syntax.quoted(error_log)}\n"
+    return f"pid-file: {syntax.quoted(prefix + '/h2o.pid')}\n{log}temp-buffer-path: {syntax.quoted(prefix)}\n"
+
+
+def hosts(
+    configuration: Configuration, context: RenderContext, indent: str = "  ", name: str = "site"
+) -> str:
+    """A host for each address of the workload, and one for the status page; `name` begins their names."""
+    said, certificate = "", _certificate(configuration, context)
+    for number, address in enumerate(context.listen):
+        said += _host(f"{name}-{number}", address, _paths(context), indent, certificate)
+    if context.status_listen is not None:
+        said += _host(f"{name}-status", context.status_listen, ('"/": {status: ON}',), indent)
+    return said
+
+
+def _certificate(configuration: Configuration, context: RenderContext) -> str:
+    """What stands behind the port of an address with TLS, with the certificate for the kind of key.
+
+    No answer of OCSP goes along: there is nobody who could give one for a certificate of ours. The process
+    that signs in h2o's place (neverbleed) is off, since it leaves a directory in /tmp if it is killed.
+    """
+    if context.tls_directory is None:
+        return ""
+    kind = configuration[tls.KEY.name]
+    return (
+        f", ssl: {{certificate-file: {syntax.quoted(tls.certificate_file(context.tls_directory, kind))}, "
+        f"key-file: {syntax.quoted(tls.key_file(context.tls_directory, kind))}, "
+        f"minimum-version: {tls.PROTOCOLS[0]}, ocsp-update-interval: 0, neverbleed: OFF}}"
+    )
+
+
+def _paths(context: RenderContext) -> tuple[str, ...]:
+    """Files, PHP among them if there is a pool for it, and what goes on to the upstream."""
+    php = ""
+    if context.php_socket is not None:
+        pool = f"{{port: {syntax.quoted(context.php_socket)}, type: unix}}"
+        php = f", file.custom-handler: {{extension: .php, fastcgi.connect: {pool}}}"
+    paths = [f'"/": {{file.dir: {syntax.quoted(context.root)}{php}}}']
+    if context.upstream is not None:
+        paths.append(f'"{PROXIED}": {{proxy.reverse.url: "http://{context.upstream}{PROXIED}"}}')
+    return tuple(paths)
+
+
+def _host(name: str, address: str, paths: Sequence[str], indent: str, certificate: str = "") -> str:
+    host, _, port = address.rpartition(":")
+    lines = (
+        f'"{name}":',
+        f"  listen: {{host: {syntax.quoted(host)}, port: {port}{certificate}}}",
+        "  paths:",
+        *(f"    {path}" for path in paths),
+    )
+    return "".join(f"{indent}{line}\n" for line in lines)
+
+
+def _with_site(text: str, configuration: Configuration, context: RenderContext) -> Change:
+    """The hosts of the instance behind the user's, whose first one answers for names that nobody has."""
+    found = syntax.spans(text, ("hosts",))
+    first = next((command for command in syntax.commands(text) if command.above == ("hosts",)), None)
+    if len(found) != 1 or first is None or found[0][0].value.flow_style or first.column == 0:
+        raise RenderError("hosts: expected one such line, and hosts below it on lines that are indented")
+    end = found[0][1]
+    # Not the names of a file of ours, which is driven too: h2o refuses a host twice.
+    added = hosts(configuration, context, " " * first.column, "workload")
+    begin = "" if text[:end].endswith("\n") else "\n"
+    return Change(end, end, begin + added, "")
+
+
+def _log(command: Command, places: Places) -> Change:
+    """A file of the instance in place of a path or a program; format and conditions stay."""
+    value = command.value
+    if isinstance(value, yaml.MappingNode):
+        value = next((each for key, each in value.value if key.value == "path"), value)
+    if not isinstance(value, yaml.ScalarNode):
+        raise RenderError(f"line {value.start_mark.line + 1}: access-log: expected a path")
+    path = places.file(value.value, "access", ".log")
+    said = f"access-log: {value.value} to {path}"
+    return Change(value.start_mark.index, value.end_mark.index, syntax.quoted(path), said)
+
+
+def _listen(command: Command, places: Places) -> Iterator[Change]:
+    """The address: a port, or a mapping that has one."""
+    value = command.value
+    start, end = command.place
+    if isinstance(value, yaml.ScalarNode):
+        said, place = _place("", value.value, places)
+        yield Change(start, end, f"{{host: {place[0]}, port: {place[1]}}}", said)
+        return
+    entries = value.value if isinstance(value, yaml.MappingNode) else []
+    has = {key.value: (key, each) for key, each in entries if isinstance(key, yaml.ScalarNode)}
+    if "port" not in has or "type" in has:
+        line = value.start_mark.line + 1
+        raise RenderError(f"line {line}: listen: expected a port of TCP, without a type")
+    key, port = has["port"]
+    host = has["host"][1] if "host" in has else None
+    said, place = _place("" if host is None else host.value, port.value, places)
+    yield Change(port.start_mark.index, port.end_mark.index, place[1], said)
+    if host is not None:
+        yield Change(host.start_mark.index, host.end_mark.index, place[0], "")
+    else:
+        behind = ", " if value.flow_style else "\n" + " " * key.start_mark.column
+        yield Change(key.start_mark.index, key.start_mark.index, f"host: {place[0]}{behind}", "")
+
+
+def _place(host: str, port: str, places: Places) -> tuple[str, tuple[str, str]]:
+    """What is said of an address, and the host and port in its place."""
+    production = f"{host or '0.0.0.0'}:{port}"  # noqa: S104 - compared, never bound
+    place = places.address(production)
+    own, _, number = place.rpartition(":")
+    return f"listen {production} at {place}", (own, number)

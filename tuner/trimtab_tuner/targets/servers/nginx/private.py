@@ -1,0 +1,210 @@
+"""A private nginx: the user's whole file, of which only that is replaced by which it would meet production.
+
+Sites keep TLS, locations, backends, headers and logs; they listen on loopback addresses of their own. The
+workload is answered by one site more, with the settings of the first site of the file. What is replaced or
+left out is named in the comment at the beginning, and so in the file's difference from the user's.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from trimtab_trials.configuration import Configuration
+
+from trimtab_tuner.targets import tls
+from trimtab_tuner.targets.base import RenderContext, RenderError
+from trimtab_tuner.targets.editing import apply
+from trimtab_tuner.targets.private import Change, Places, with_changes
+from trimtab_tuner.targets.servers.nginx import editing, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.nginx.syntax import Directive
+
+OF_EACH = {"daemon", "lock_file", "master_process", "pid"} | {
+    f"{kind}_temp_path" for kind in rendering.TEMPORARY
+}
+"""What every nginx on a machine has for itself, at whatever level it stands."""
+CACHES = {f"{kind}_cache_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")}
+
+# What decides whether and with what a site answers; the site of the workload has its own. Limits count by
+# the client's address: the load generator's are few.
+_OF_ONE_SITE = {
+    "allow", "auth_basic", "auth_basic_user_file", "auth_request", "auth_request_set", "deny", "error_page",
+    "index", "limit_conn", "limit_req", "listen", "return", "rewrite", "root", "satisfy", "server_name",
+    "set_real_ip_from", "try_files",
+}  # fmt: skip
+
+
+# Not the name in a file of ours, which is driven too: nginx refuses an upstream twice.
+_UPSTREAM = "workload_upstream"
+_CERTIFICATE = re.compile(r"((proxy|grpc|uwsgi)_)?ssl_certificate(_key)?")
+_KEY_FILES = {"ssl_password_file", "ssl_session_ticket_key"}
+# Of a site's settings of TLS those that the site of the workload has its own of, or no use for: whom it
+# trusts, what goes with the certificate itself.
+_OF_ONE_CERTIFICATE = _KEY_FILES | {
+    "ssl_certificate", "ssl_certificate_key", "ssl_client_certificate", "ssl_crl", "ssl_ocsp",
+    "ssl_reject_handshake", "ssl_stapling", "ssl_stapling_file", "ssl_trusted_certificate",
+    "ssl_verify_client",
+}  # fmt: skip
+
+
+def private(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
+    """The file with these knobs, and what is the instance's own. Raises RenderError."""
+    # Without one of its own no site has options of `listen`; that of the workload has them in any case.
+    listens = syntax.find(syntax.parse(text), "http", "server", "listen")
+    settable = knobs if listens else {*knobs} - editing.LISTEN_OPTIONS
+    tuned = editing.changed(text, configuration, settable, context)
+    tree = syntax.parse(tuned)
+    http = http_block(tree)
+    prefix = context.prefix.rstrip("/")
+    log = "stderr" if context.error_log == "stderr" else rendering.quoted(context.error_log)
+    main = f"pid {rendering.quoted(prefix + '/nginx.pid')};\nerror_log {log} warn;\n"
+    servers = syntax.find(http.block or [], "server")
+    secure = context.tls_directory is not None
+    model = _model([each for each in servers if _speaks_tls(each)] if secure else servers) or _model(servers)
+    changes = list(_changes(tree, tuned, Places(context)))
+    changes += _own_certificates(tree, configuration, context)
+    changes += [
+        Change(0, 0, main, ""),
+        Change(http.body_start, http.body_start, "\n" + rendering.temporary_paths(prefix), ""),
+    ]
+    own = _settings_of(model, tuned, changes, secure=secure)
+    if secure and syntax.find(http.block or [], "ssl_verify_client"):
+        own += "ssl_verify_client off;\n"  # the generator has no certificate to show
+    told = [
+        found
+        for block in (http, model)
+        for found in (syntax.find(block.block or [], "ssl_protocols") if block is not None else [])
+    ]
+    versions = "" if told else " ".join(tls.PROTOCOLS)
+    handed_on = proxying.how_handed_on((model, *servers), tuned)
+    site = rendering.servers(
+        configuration, context, settings=own, versions=versions, proxying=handed_on, name=_UPSTREAM
+    )
+    changes.append(Change(http.end - 1, http.end - 1, "\n" + site, ""))
+    return with_changes(tuned, changes, configuration, knobs, _with_settings_of(model))
+
+
+def _own_certificates(
+    tree: list[Directive], configuration: Configuration, context: RenderContext
+) -> Iterator[Change]:
+    """Certificates of ours in place of the user's, whose keys nobody reads; only where TLS is measured."""
+    if context.tls_directory is None:
+        return
+    kind = configuration[tls.KEY.name]
+    for directive, _ in syntax.walk(tree):
+        if directive.block is not None or not directive.arguments:
+            continue
+        # A key may stand in the file itself.
+        named = directive.arguments[0].partition(":")[0] if ":" in directive.arguments[0] else ""
+        said = f"{directive.name} {named or directive.arguments[0]}"
+        if directive.name in _KEY_FILES:
+            yield Change(directive.start, directive.end, "", f"{said} is left out: its secrets stay yours")
+        elif _CERTIFICATE.fullmatch(directive.name):
+            make = tls.key_file if directive.name.endswith("_key") else tls.certificate_file
+            path = make(context.tls_directory, kind)
+            yield Change(*directive.spans[1], rendering.quoted(path), f"{said} from {path}")
+
+
+def _speaks_tls(server: Directive) -> bool:
+    return any("ssl" in listen.arguments[1:] for listen in syntax.find(server.block or [], "listen"))
+
+
+def http_block(tree: list[Directive]) -> Directive:
+    """The block http; raises RenderError if there is none, or another."""
+    http = syntax.find(tree, "http")
+    if len(http) != 1:
+        raise RenderError(f"expected one block http, there are {len(http)}")
+    return http[0]
+
+
+def _changes(tree: list[Directive], text: str, places: Places) -> Iterator[Change]:
+    for directive, above in syntax.walk(tree):
+        said = text[directive.start : directive.end]
+        if why := _why_left_out(directive, above):
+            yield Change(directive.start, directive.end, "", f"{said} {why}")
+        elif kind := _kind_of_file(directive):
+            start, end = directive.spans[1]
+            path = places.file(directive.arguments[0], *kind)
+            yield Change(start, end, rendering.quoted(path), f"{said} to {path}")
+        elif directive.name == "listen" and directive.arguments:
+            yield from _listen(directive, said, places)
+        else:
+            own = _without_being_told(directive, above, places)
+            if own:
+                place = directive.body_start
+                yield Change(place, place, f" {own}", f"{directive.name} without such a line: {own}")
+
+
+def _why_left_out(directive: Directive, above: Sequence[Directive]) -> str:
+    """Why the instance does without it; empty if it does not."""
+    if directive.name in OF_EACH:
+        return "is the instance's own"
+    if directive.name == "user" and not above:
+        return "is left out: the instance runs as one user, without privileges"
+    if directive.name == "error_log" and not above:
+        return "goes into the log of the trial"
+    return ""
+
+
+def _kind_of_file(directive: Directive) -> tuple[str, ...]:
+    """What a path that nginx writes to is called for the instance, its name and ending; empty if none is."""
+    if directive.name in CACHES and directive.arguments:
+        return ("cache",)
+    if directive.name in ("access_log", "error_log") and directive.arguments:
+        return () if directive.arguments[0] in ("off", "stderr") else (directive.name, ".log")
+    return ()
+
+
+def _without_being_told(directive: Directive, above: Sequence[Directive], places: Places) -> str:
+    """What nginx does with a block that lacks it, where that would meet production; empty for nothing."""
+    inside = directive.block or []
+    if directive.name == "http" and not syntax.find(inside, "access_log"):
+        return f"access_log {rendering.quoted(places.file('', 'access_log', '.log'))};"
+    if directive.name == "server" and [each.name for each in above] == ["http"]:
+        return "" if syntax.find(inside, "listen") else f"listen {places.address('0.0.0.0:80')};"
+    return ""
+
+
+def _listen(directive: Directive, said: str, places: Places) -> Iterator[Change]:
+    """The address, and what goes only with one of IPv6."""
+    address = directive.arguments[0]
+    unix = address.startswith("unix:")
+    place = places.address(address if unix else editing.socket_of(address))
+    start, end = directive.spans[1]
+    yield Change(start, end, place, f"{said} at {place}")
+    for (first, last), argument in zip(directive.spans[2:], directive.arguments[1:], strict=True):
+        if argument.startswith("ipv6only="):
+            yield Change(first - 1, last, "", "")
+
+
+def _model(servers: Sequence[Directive]) -> Directive | None:
+    """The first site that answers with more than a redirection; None where there is none."""
+    for server in servers:
+        if not syntax.find(server.block or [], "return"):
+            return server
+    return None
+
+
+def _with_settings_of(model: Directive | None) -> str:
+    if model is None:
+        return ""
+    names = [name for each in syntax.find(model.block or [], "server_name") for name in each.arguments]
+    return f", with the settings of the site {names[0] if names else f'in line {model.line}'}"
+
+
+def _settings_of(model: Directive | None, text: str, changes: Sequence[Change], *, secure: bool) -> str:
+    """What the site says of how it answers: headers, compression, logs; with these changes.
+
+    How it speaks TLS only where the site of the workload does so: `secure`.
+    """
+    kept = ""
+    for directive in [] if model is None else model.block or []:
+        if directive.block is not None or directive.name in _OF_ONE_SITE | OF_EACH:
+            continue
+        if directive.name in _OF_ONE_CERTIFICATE or (directive.name.startswith("ssl_") and not secure):
+            continue
+        inside = [
+            (change.start - directive.start, change.end - directive.start, change.replacement)
+            for change in changes
+            if directive.start <= change.start and change.end <= directive.end
+        ]
+        kept += apply(text[directive.start : directive.end], inside) + "\n"
+    return kept
