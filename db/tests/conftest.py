@@ -1,28 +1,31 @@
 """The databases the tests run on, and records to fill them with.
 
-A test that asks for `repository` is part of the contract and runs on every backend: on SQLite always, and
-on the database `TRIMTAB_TEST_DATABASE_URL` names, if it is set. That one must be empty and is emptied
-again.
+A test that asks for `repository` or `database_url` is part of the contract and runs on both: SQLite, and
+Debian's PostgreSQL, which is started for the tests.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
-from trimtab_db import Repository, open_database, records, sqlite_url
-from trimtab_db.models import Base
+from postgresql_server import PostgresqlServer
+from trimtab_db import Repository, engines, open_database, records, sqlite_url
+from trimtab_db.records import LiveMode
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Latency, Measurement, RequestCounts, SessionCounts, SizeClassCounts
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 
-OTHER_BACKEND = "TRIMTAB_TEST_DATABASE_URL"
 START = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for others waits for as long as a busy machine takes."""
+    monkeypatch.setattr(engines, "BUSY_TIMEOUT_S", 200.0)
 
 
 @pytest.fixture
@@ -31,19 +34,28 @@ def sqlite_file(tmp_path: Path) -> Path:
     return tmp_path / "trimtab.db"
 
 
-@pytest.fixture(params=["sqlite", *(["other"] if OTHER_BACKEND in os.environ else [])])
-def database_url(request: pytest.FixtureRequest, sqlite_file: Path) -> Iterator[str]:
-    """The URL of an empty database of each backend."""
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgresqlServer]:
+    """A server that runs."""
+    server = PostgresqlServer()
+    yield server
+    server.remove()
+
+
+@pytest.fixture
+def postgresql_url(postgresql: PostgresqlServer) -> Iterator[str]:
+    """The URL of an empty database there."""
+    name = postgresql.new_database()
+    yield postgresql.url(name)
+    postgresql.drop(name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, sqlite_file: Path) -> str:
+    """The URL of an empty database of each kind."""
     if request.param == "sqlite":
-        yield sqlite_url(sqlite_file)
-        return
-    url = os.environ[OTHER_BACKEND]
-    yield url
-    engine = create_engine(url)
-    Base.metadata.drop_all(engine)
-    with engine.begin() as connection:
-        connection.execute(text("DROP TABLE alembic_version"))
-    engine.dispose()
+        return sqlite_url(sqlite_file)
+    return request.getfixturevalue("postgresql_url")
 
 
 @pytest.fixture
@@ -160,6 +172,25 @@ def make_trial(run_id: int, number: int = 1, **changed: Any) -> Trial:
     )
 
 
+def make_live_session(host_id: int, **changed: Any) -> records.NewLiveSession:
+    """What is known when live tuning attaches to an nginx of that host."""
+    return records.NewLiveSession(
+        **{
+            "host_id": host_id,
+            "target": "nginx",
+            "pid": 812,
+            "addresses": ("127.0.0.1:80", "[::1]:80"),
+            "unit": "nginx.service",
+            "file": "/etc/nginx/nginx.conf",
+            "mode": LiveMode.CANARY,
+            "settings": {"objective": "cost", "guards": ["p99 <= 50ms"]},
+            "process": 900,
+            "process_started": 12345,
+            **changed,
+        }
+    )
+
+
 @pytest.fixture(name="make_host")
 def _make_host() -> Callable[..., Host]:
     return make_host
@@ -173,6 +204,11 @@ def _make_run() -> Callable[..., records.Run]:
 @pytest.fixture(name="make_measurement")
 def _make_measurement() -> Callable[..., Measurement]:
     return make_measurement
+
+
+@pytest.fixture(name="make_live_session")
+def _make_live_session() -> Callable[..., records.NewLiveSession]:
+    return make_live_session
 
 
 @pytest.fixture(name="make_trial")

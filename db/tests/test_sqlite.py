@@ -1,31 +1,22 @@
-"""What is particular to SQLite: the write-ahead log, faults of files and disks, several openers at once."""
+"""What is particular to SQLite: the write-ahead log, faults of files and disks."""
 
 import os
 import sqlite3
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event
-from trimtab_db import Repository, database, open_database, sqlite_url
+from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_db.errors import (
     DatabaseError,
     DatabaseFullError,
-    DatabaseLockedError,
     DatabaseReadOnlyError,
     DatabaseUnavailableError,
-    SchemaTooNewError,
 )
 
 NOBODY = 65534
-
-
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits for others waits for as long as a busy machine takes."""
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 200.0)
 
 
 @pytest.fixture
@@ -65,62 +56,6 @@ def test_journal_is_a_write_ahead_log_with_foreign_keys_on(sqlite_repository):
     assert settings == {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 1, "busy_timeout": 10_000}
 
 
-def test_reader_sees_the_past_and_does_not_wait_while_another_writes(
-    sqlite_repository, sqlite_file, make_run, make_trial
-):
-    """A half-done transaction of a second process is invisible and blocks no reader."""
-    run = make_run(sqlite_repository)
-    writer = sqlite3.connect(sqlite_file, isolation_level=None)
-    writer.execute("BEGIN IMMEDIATE")
-    writer.execute("UPDATE run SET notes = 'half done'")
-    assert sqlite_repository.run(run.id).notes == ""
-    writer.execute("COMMIT")
-    writer.close()
-    assert sqlite_repository.run(run.id).notes == "half done"
-
-
-def test_writers_in_many_threads_lose_nothing(patient, sqlite_repository, make_run, make_trial):
-    """Transactions of several threads queue up; none fails, and readers run in between."""
-    run = make_run(sqlite_repository)
-    failures: list[Exception] = []
-
-    def record(first: int) -> None:
-        try:
-            for number in range(first, first + 10):
-                sqlite_repository.record_trial(make_trial(run.id, number))
-                sqlite_repository.whole_trials(run.id)
-                sqlite_repository.set_run_ladder(run.id, [float(number)])
-        except Exception as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=record, args=(1 + 10 * index,)) for index in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    assert [trial.number for trial in sqlite_repository.whole_trials(run.id)] == list(range(1, 41))
-
-
-def test_two_openers_at_once_make_one_schema(patient, sqlite_file):
-    """The daemon and the command line may both be the first."""
-    outcomes: list[object] = []
-
-    def open_and_close() -> None:
-        try:
-            open_database(sqlite_url(sqlite_file)).close()
-            outcomes.append("opened")
-        except DatabaseError as error:
-            outcomes.append(error)
-
-    threads = [threading.Thread(target=open_and_close) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert outcomes == ["opened"] * 4
-
-
 def test_opener_waits_for_one_who_is_making_the_file(patient, sqlite_file):
     """SQLite itself does not wait where the write-ahead log is switched on."""
     holder = sqlite3.connect(sqlite_file, isolation_level=None)
@@ -142,22 +77,6 @@ def test_opener_waits_for_one_who_is_making_the_file(patient, sqlite_file):
     holder.close()
     opener.join()
     assert outcomes == ["opened"]
-
-
-def test_write_that_waits_too_long_says_the_database_is_locked(sqlite_file, make_run, monkeypatch):
-    """The sentence names the file; afterwards everything works again."""
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)
-    repository = open_database(sqlite_url(sqlite_file))
-    run = make_run(repository)
-    other = sqlite3.connect(sqlite_file, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(DatabaseLockedError, match=r"trimtab\.db is locked"):
-        repository.set_run_ladder(run.id, [1.0])
-    other.execute("ROLLBACK")
-    other.close()
-    repository.set_run_ladder(run.id, [2.0])
-    assert repository.run(run.id).ladder == (2.0,)
-    repository.close()
 
 
 def test_full_disk_is_told_and_costs_only_the_trial_at_hand(
@@ -221,41 +140,3 @@ def test_file_that_is_no_database_is_left_alone(sqlite_file):
     with pytest.raises(DatabaseUnavailableError, match="not an intact SQLite database"):
         open_database(sqlite_url(sqlite_file))
     assert sqlite_file.read_text().startswith("these are my notes")
-
-
-def test_database_of_another_program_is_left_alone(sqlite_file):
-    """Tables of somebody else are named and not added to."""
-    other = sqlite3.connect(sqlite_file)
-    other.execute("CREATE TABLE recipes (name TEXT)")
-    other.close()
-    with pytest.raises(DatabaseUnavailableError, match="is not Trimtab's: it holds recipes"):
-        open_database(sqlite_url(sqlite_file))
-    other = sqlite3.connect(sqlite_file)
-    assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("recipes",)]
-    other.close()
-
-
-def test_schema_of_later_version_is_refused(sqlite_file):
-    """An old Trimtab must not write into a database it does not understand."""
-    open_database(sqlite_url(sqlite_file)).close()
-    later = sqlite3.connect(sqlite_file, isolation_level=None)
-    later.execute("UPDATE alembic_version SET version_num = '9999'")
-    later.close()
-    with pytest.raises(SchemaTooNewError, match="has the schema 9999 of a later Trimtab"):
-        open_database(sqlite_url(sqlite_file))
-
-
-@pytest.mark.parametrize("url", ["", "not a url", "nosuchdialect://host/name"])
-def test_unusable_url_is_told(url):
-    """A mistyped URL gets a sentence."""
-    with pytest.raises(DatabaseUnavailableError, match="database URL cannot be used"):
-        open_database(url)
-
-
-def test_missing_driver_is_named_with_what_installs_it(monkeypatch):
-    """SQLite's is part of Python; another database's is not installed with Trimtab."""
-    monkeypatch.setitem(sys.modules, "psycopg", None)  # as if it were not there, wherever it is
-    with pytest.raises(
-        DatabaseUnavailableError, match=r"the driver psycopg, .* `\.venv/bin/pip install psycopg`"
-    ):
-        open_database("postgresql+psycopg://user@127.0.0.1/trimtab")

@@ -1,61 +1,52 @@
-"""Opening a database: the engine, how SQLite is set up, and bringing the schema up to date.
-
-DESIGN: SQLite runs in write-ahead-log mode, so that readers (the browser) never wait for the writer (the
-study) nor the other way round. The driver's own transaction handling is switched off and every transaction
-is begun here: with `BEGIN IMMEDIATE` when it is going to write. A transaction that only finds out half way
-that it wants to write would fail at once with "database is locked" when somebody else wrote in between,
-whatever the busy timeout (sqlite.org/isolation.html).
-
-`synchronous = NORMAL` keeps every committed transaction through a crash of Trimtab; only a power cut may
-lose the last ones, never the consistency of the file (sqlite.org/wal.html).
-"""
+"""An open database: its sessions, and bringing the schema up to date."""
 
 from __future__ import annotations
 
-import sqlite3
-import time
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, event, exc, inspect, make_url, text
+from sqlalchemy import Connection, func, inspect, select, text
 from sqlalchemy.orm import Session
 
-from trimtab_db.errors import (
-    BUSY_TIMEOUT_S,
-    DatabaseUnavailableError,
-    SchemaTooNewError,
-    translated,
+from trimtab_db.engines import (
+    for_reading,
+    for_writing,
+    make_engine,
+    parsed_url,
+    place_of,
+    switch_to_write_ahead_log,
 )
+from trimtab_db.errors import DatabaseUnavailableError, SchemaTooNewError, translated
+from trimtab_db.models import UtcDateTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BUSY_PAUSE_S = 0.01
 MIGRATIONS = Path(__file__).parent / "migrations"
-
-
-def sqlite_url(path: Path) -> str:
-    """The URL of the SQLite database in the file `path`."""
-    return f"sqlite:///{path}"
+UPGRADE_LOCK = 0x7472696D  # "trim": an advisory lock of PostgreSQL is a number
 
 
 class Database:
     """An open database with an up-to-date schema. Safe to use from several threads."""
 
     def __init__(self, url: str) -> None:
-        """Open `url` (`sqlite:////absolute/path` or `postgresql+driver://…`), and upgrade the schema.
+        """Open `url` (`sqlite:////absolute/path` or `postgresql://user@host/name`), and upgrade the schema.
 
         Raises `DatabaseError` with a sentence naming the database if it cannot be opened, written or
         upgraded.
         """
-        self.engine, self.place = _make_engine(url)
+        parsed = parsed_url(url)
+        self.engine = make_engine(parsed)
+        self.place = place_of(parsed)
         self.location = f"The database {self.place}"
-        self._writing = self.engine.execution_options(trimtab_writes=True)
+        self._reading = for_reading(self.engine)
+        self._writing = for_writing(self.engine)
         try:
             with translated(self.location):
                 self._prepare()
@@ -75,7 +66,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Session]:
         """A session that sees one consistent state of the database."""
-        with translated(self.location), Session(self.engine) as session:
+        with translated(self.location), Session(self._reading) as session:
             yield session
 
     @contextmanager
@@ -84,10 +75,18 @@ class Database:
         with translated(self.location), Session(self._writing) as session, session.begin():
             yield session
 
+    def clock(self, session: Session) -> datetime:
+        """The present by the clock that everybody who uses the database shares: its server's, or that of the
+        one machine whose file it is.
+        """
+        if self.embedded:
+            return datetime.now(UTC)
+        return session.execute(select(func.clock_timestamp(type_=UtcDateTime))).scalar_one()
+
     def _prepare(self) -> None:
-        if self.engine.dialect.name == "sqlite":
+        if self.embedded:
             with self.engine.connect() as connection:
-                mode = _switch_to_wal(connection.connection.dbapi_connection)
+                mode = switch_to_write_ahead_log(connection.connection.dbapi_connection)
             if mode != "wal":
                 raise DatabaseUnavailableError(
                     f"{self.location} cannot keep a write-ahead log (journal mode {mode}): "
@@ -95,49 +94,6 @@ class Database:
                 )
         with self._writing.connect() as connection, _references_unchecked(connection), connection.begin():
             _upgrade(connection, self.location)
-
-
-def _make_engine(url: str) -> tuple[Engine, str]:
-    """The engine, and where its database is, for people: a password is left out."""
-    try:
-        parsed = make_url(url)
-        engine = create_engine(parsed)
-    except exc.ArgumentError as error:
-        # The URL is not repeated here: what cannot be parsed may still hold a password.
-        raise DatabaseUnavailableError(f"The database URL cannot be used: {error}.") from error
-    except ModuleNotFoundError as error:
-        raise DatabaseUnavailableError(
-            f"The database URL wants the driver {error.name}, which is not installed in Trimtab's virtual "
-            f"environment: `.venv/bin/pip install {error.name}`."
-        ) from error
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine, str(parsed.database)
-    return engine, parsed.render_as_string(hide_password=True)
-
-
-def _set_up_sqlite(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own connection
-    connection.isolation_level = None
-    connection.execute(f"PRAGMA busy_timeout = {int(BUSY_TIMEOUT_S * 1000)}")
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _switch_to_wal(connection: Any) -> str:  # noqa: ANN401 - the driver's own connection
-    """Switches to the write-ahead log; the journal mode that the file has then.
-
-    Of two that switch at once SQLite refuses one, whatever the busy timeout: each would wait for the other.
-    """
-    deadline = time.monotonic() + BUSY_TIMEOUT_S
-    while True:
-        try:
-            return str(connection.execute("PRAGMA journal_mode = WAL").fetchone()[0])
-        except sqlite3.OperationalError as error:
-            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() >= deadline:
-                raise
-        time.sleep(BUSY_PAUSE_S)
 
 
 @contextmanager
@@ -159,11 +115,6 @@ def _references_unchecked(connection: Connection) -> Iterator[None]:
         driver.execute("PRAGMA foreign_keys = ON")
 
 
-def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("trimtab_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
 def migrations_config() -> Config:
     """Alembic's configuration, pointing at the migrations inside this package."""
     config = Config()
@@ -175,6 +126,8 @@ def migrations_config() -> Config:
 
 def _upgrade(connection: Connection, location: str) -> None:
     """Bring the schema up to date within the caller's transaction, so that two openers cannot both do it."""
+    if connection.dialect.name == "postgresql":  # whose transactions that write do not wait for each other
+        connection.execute(select(func.pg_advisory_xact_lock(UPGRADE_LOCK)))
     config = migrations_config()
     script = ScriptDirectory.from_config(config)
     current = MigrationContext.configure(connection).get_current_revision()
@@ -198,6 +151,7 @@ def _upgrade(connection: Connection, location: str) -> None:
                 f"{location} has records that refer to nothing after its schema was brought up to date; "
                 "it was left as it was."
             )
-    elif connection.dialect.name == "sqlite":
-        # SQLite opens a file it may not write without a word, and BEGIN IMMEDIATE passes as well.
+    else:
+        # SQLite opens a file it may not write without a word, and BEGIN IMMEDIATE passes as well; so does a
+        # PostgreSQL that only follows another one.
         connection.execute(text("UPDATE alembic_version SET version_num = version_num"))

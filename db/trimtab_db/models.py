@@ -1,5 +1,6 @@
 """The tables, as SQLAlchemy models. What the columns mean stands with what they carry: `records.py`, and for
-trials and measurements `trimtab_trials`.
+trials and measurements `trimtab_trials`. Those of live tuning are in `live_models.py`, bookings in
+`fleet_models.py`.
 
 DESIGN: every key is an integer of the database's own; what is unique in the world besides (a trial's number
 in its run, a workload's parameters) is a unique constraint, which serves as index at the same time. Counts
@@ -15,6 +16,7 @@ from __future__ import annotations
 import json
 import zlib
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
@@ -81,7 +83,7 @@ def inflated(stored: bytes) -> bytes:
     return zlib.decompress(stored)
 
 
-def _words(enum: type[RunState | RunPhase | TrialPurpose], name: str) -> Enum:
+def words(enum: type[StrEnum], name: str) -> Enum:
     """A text column that holds only the words of `enum` (no type of PostgreSQL's own: hard to extend)."""
     return Enum(
         enum,
@@ -178,10 +180,11 @@ class Run(Base):
     budget_trials: Mapped[int]
     layout: Mapped[dict[str, Any]]
     ladder: Mapped[list[float]]
-    state: Mapped[RunState] = mapped_column(_words(RunState, "state"), index=True)
-    phase: Mapped[RunPhase] = mapped_column(_words(RunPhase, "phase"))
+    state: Mapped[RunState] = mapped_column(words(RunState, "state"), index=True)
+    phase: Mapped[RunPhase] = mapped_column(words(RunPhase, "phase"))
     error: Mapped[str]
     base: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    fleet: Mapped[dict[str, Any] | None]
     name: Mapped[str] = mapped_column(server_default="")
     archived: Mapped[bool] = mapped_column(server_default=false())
     notes: Mapped[str]
@@ -212,7 +215,7 @@ class Trial(Base):
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))
     host_id: Mapped[int] = mapped_column(ForeignKey("host.id"))
     number: Mapped[int]
-    purpose: Mapped[TrialPurpose] = mapped_column(_words(TrialPurpose, "purpose"))
+    purpose: Mapped[TrialPurpose] = mapped_column(words(TrialPurpose, "purpose"))
     level: Mapped[int]
     block: Mapped[int]
     configuration: Mapped[dict[str, Any]]

@@ -44,7 +44,8 @@ class NewRun:
     """What is known of a run when it starts. The ids come from `register_host` and its like.
 
     `base` is the user's own configuration file that the run begins with (`path`, `text`, and `expanded` with
-    its includes filled in); empty when it begins with the server's defaults.
+    its includes filled in); empty when it begins with the server's defaults. `fleet` says which stations
+    take part; None when it is the host's own affair.
     """
 
     host_id: int
@@ -60,6 +61,7 @@ class NewRun:
     layout: JsonObject
     second_objective: str | None = None
     base: JsonObject = field(default_factory=dict)
+    fleet: JsonObject | None = None
     notes: str = ""
     tags: tuple[str, ...] = ()
 
@@ -89,6 +91,7 @@ class Run:
     budget_trials: int
     layout: JsonObject
     base: JsonObject
+    fleet: JsonObject | None
     ladder: tuple[float, ...]
     state: RunState
     phase: RunPhase
@@ -101,6 +104,11 @@ class Run:
     started_at: datetime
     finished_at: datetime | None
     outcome: JsonObject | None
+
+    @property
+    def over_hosts(self) -> bool:
+        """Whether stations of the fleet carry its trials out."""
+        return bool(self.fleet and self.fleet["hosts"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,3 +211,205 @@ class Export:
     check_ok: bool
     check_output: str
     created_at: datetime
+
+
+class BookingState(StrEnum):
+    """How far a repetition of a trial has come among the stations."""
+
+    FREE = "free"
+    BOOKED = "booked"
+    COMMITTED = "committed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Booking:
+    """A repetition of a trial that stations may carry out: `job` says what is to be done.
+
+    `token` is that of the latest lease, 0 before the first. While one holds it, `host_id` says whose it is,
+    and `lease_until` how long; afterwards `host_id` says whose `result` this is.
+    """
+
+    id: int
+    run_id: int
+    trial_number: int
+    repetition: int
+    job: JsonObject
+    state: BookingState
+    token: int
+    host_id: int | None
+    lease_until: datetime | None
+    result: JsonObject | None
+    committed_at: datetime | None
+
+
+class StationRole(StrEnum):
+    """What a station of the fleet does: run servers under load, or generate it."""
+
+    SERVER = "server"
+    GENERATOR = "generator"
+
+
+class StationState(StrEnum):
+    """Whether a station may be booked: it is `ready`, or finishes what it does, or has left."""
+
+    READY = "ready"
+    DRAINING = "draining"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Station:
+    """A station of the fleet, by the `name` that it joined under.
+
+    `address` is where the engine reaches it, `facts` what it says of its machine. It is `settled` when its
+    journal says that every setting of the machine is as it was. `booking_id` and `booked_until` say what it
+    was booked for last, and until when; None when that has ended.
+    """
+
+    name: str
+    role: StationRole
+    state: StationState
+    host_id: int
+    address: str
+    facts: JsonObject
+    settled: bool
+    booking_id: int | None
+    booked_until: datetime | None
+    joined_at: datetime
+
+
+class LiveMode(StrEnum):
+    """What a live session may do: say what it would try, try it and ask a person, or promote by itself."""
+
+    ADVISE = "advise"
+    CANARY = "canary"
+    AUTO = "auto"
+
+
+class LiveState(StrEnum):
+    """What a live session is doing."""
+
+    OBSERVING = "observing"
+    EPISODE = "episode"
+    WAITING = "waiting-for-a-person"
+    PROMOTING = "promoting"
+    WATCHING = "watching"
+    ENDED = "ended"
+
+
+class LiveRequest(StrEnum):
+    """What a person asks of a live session."""
+
+    PROMOTE = "promote"
+    REJECT = "reject"
+    DETACH = "detach"
+
+
+class LiveDecisionKind(StrEnum):
+    """What a line of a live session's history is about."""
+
+    ATTACHED = "attached"
+    OBSERVED = "observed"
+    PROPOSAL = "proposal"
+    BEGAN = "began"
+    NEXT_STEP = "next-step"
+    ROLL_BACK = "roll-back"
+    GIVE_UP = "give-up"
+    PROMOTE = "promote"
+    PROMOTED = "promoted"
+    KEPT = "kept"
+    UNDONE = "undone"
+    REJECTED = "rejected"
+    CONTEXT = "context"
+    PAUSED = "paused"
+    DETACHED = "detached"
+    TROUBLE = "trouble"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewLiveSession:
+    """What is known when live tuning attaches to a server: its main process `pid`, where it listens
+    (`127.0.0.1:80`), its systemd `unit` ("" without one), its configuration `file`.
+
+    `settings` are the guards and rules of the session; `process` is the pid of the Trimtab that runs it.
+    """
+
+    host_id: int
+    target: str
+    pid: int
+    addresses: tuple[str, ...]
+    unit: str
+    file: str
+    mode: LiveMode
+    settings: JsonObject
+    process: int
+    process_started: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveSession:
+    """A live session as recorded.
+
+    `sentence` tells people what it does now, `share` is the canary's share of the connections, `context` what
+    the traffic is like (None until known), `asked` what a person wants and the session has not taken yet.
+    One that has not `ended_at` and whose `process` is gone, is dead. `process_started`, in ticks since the
+    boot (proc_pid_stat(5)), tells the process from a later one of the same number.
+    """
+
+    id: int
+    host_id: int
+    target: str
+    pid: int
+    addresses: tuple[str, ...]
+    unit: str
+    file: str
+    mode: LiveMode
+    settings: JsonObject
+    process: int
+    process_started: int
+    state: LiveState
+    sentence: str
+    share: float
+    context: JsonObject | None
+    asked: LiveRequest | None
+    started_at: datetime
+    seen_at: datetime
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewLiveDecision:
+    """What a live session has decided, or met with, and why.
+
+    `share` is the canary's from now on. `configuration` has the knobs that change, with the values before and
+    after (`{"workers": [1, 2]}`); None where the decision is about none. `evidence` is what it rests on.
+    """
+
+    session_id: int
+    kind: LiveDecisionKind
+    sentence: str
+    share: float = 0.0
+    configuration: JsonObject | None = None
+    evidence: JsonObject = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveDecision:
+    """A decision as recorded."""
+
+    id: int
+    session_id: int
+    at: datetime
+    kind: LiveDecisionKind
+    sentence: str
+    share: float
+    configuration: JsonObject | None
+    evidence: JsonObject
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveSample:
+    """What the arms of a live session did up to one moment."""
+
+    at: datetime
+    data: JsonObject

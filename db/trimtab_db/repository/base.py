@@ -7,11 +7,13 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, exc, select
 
 from trimtab_db import models
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
     from trimtab_db.database import Database
 
 
@@ -20,6 +22,7 @@ class _Record(Protocol):
 
 
 R = TypeVar("R", bound=_Record)
+M = TypeVar("M", bound=models.Base)
 
 
 class RepositoryPart:
@@ -42,7 +45,27 @@ def rows_of_machine(host_id: int) -> Select[int]:
     return select(models.Host.id).where(models.Host.machine_id == machine_id)
 
 
-def record_of(kind: type[R], row: object, **replaced: object) -> R:
+def found_or_added(session: Session, query: Select[M], new: M) -> M:
+    """The row that `query` finds, or else `new`, which it finds from now on.
+
+    Another host may add the same at this moment: its row is found then.
+    """
+    row = session.scalar(query)
+    if row is not None:
+        return row
+    try:
+        with session.begin_nested():
+            session.add(new)
+            session.flush()
+    except exc.IntegrityError:
+        row = session.scalar(query)
+        if row is None:
+            raise  # it contradicts something else
+        return row
+    return new
+
+
+def record_of(kind: type[R], row: object, /, **replaced: object) -> R:
     """Make a record of `kind` from the row's attributes of the same names, with some of them replaced."""
     return kind(**{f.name: getattr(row, f.name) for f in fields(kind) if f.name not in replaced}, **replaced)
 

@@ -13,8 +13,16 @@ from trimtab_trials.trial import Trial, TrialPurpose
 
 from trimtab_db import models, records
 from trimtab_db.errors import RecordNotFoundError
+from trimtab_db.fleet_models import Booking, Station
 from trimtab_db.records import RunPhase, RunState
-from trimtab_db.repository.base import RepositoryPart, columns_of, now, record_of, rows_of_machine
+from trimtab_db.repository.base import (
+    RepositoryPart,
+    columns_of,
+    found_or_added,
+    now,
+    record_of,
+    rows_of_machine,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,13 +46,10 @@ class RunRepository(RepositoryPart):
                 if not self.database.embedded:
                     nameless = nameless.where(models.Host.name == host.name)
                 session.execute(nameless.values(machine_id=host.machine_id))
-            row = session.scalar(
-                select(models.Host).filter_by(**columns_of(host, without=["topology"]))
-            ) or models.Host(**columns_of(host))
+            query = select(models.Host).filter_by(**columns_of(host, without=["topology"]))
+            row = found_or_added(session, query, models.Host(**columns_of(host), seen_at=now()))
             row.topology = host.topology
             row.seen_at = now()
-            session.add(row)
-            session.flush()
             return row.id
 
     def host(self, host_id: int) -> Host:
@@ -58,12 +63,8 @@ class RunRepository(RepositoryPart):
     def register_target(self, name: str, version: str) -> int:
         """The id of this kind of server in this version."""
         with self.database.writing() as session:
-            row = session.scalar(select(models.Target).filter_by(name=name, version=version))
-            if row is None:
-                row = models.Target(name=name, version=version)
-                session.add(row)
-                session.flush()
-            return row.id
+            query = select(models.Target).filter_by(name=name, version=version)
+            return found_or_added(session, query, models.Target(name=name, version=version)).id
 
     def register_workload(
         self, name: str, parameters: records.JsonObject, *, files: int, total_bytes: int
@@ -72,14 +73,11 @@ class RunRepository(RepositoryPart):
         canonical = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:12]
         with self.database.writing() as session:
-            row = session.scalar(select(models.Workload).filter_by(name=name, parameters_hash=digest))
-            if row is None:
-                row = models.Workload(
-                    name=name, parameters=parameters, parameters_hash=digest, files=files, bytes=total_bytes
-                )
-                session.add(row)
-                session.flush()
-            return row.id
+            query = select(models.Workload).filter_by(name=name, parameters_hash=digest)
+            new = models.Workload(
+                name=name, parameters=parameters, parameters_hash=digest, files=files, bytes=total_bytes
+            )
+            return found_or_added(session, query, new).id
 
     def create_run(self, new: records.NewRun) -> records.Run:
         """Record a run that starts now: state `running`, phase `preparing`."""
@@ -138,10 +136,11 @@ class RunRepository(RepositoryPart):
                 session.scalar(select(models.Run.id).filter_by(state=RunState.RUNNING).limit(1)) is not None
             )
 
-    def is_running_here(self, host_id: int) -> bool:
-        """Whether a run is recorded as going on on the host's machine."""
+    def is_running_here(self, host_id: int, *, over_hosts: bool = False) -> bool:
+        """Whether a run of the host's machine is `running`, by what is recorded; one of several hosts if
+        `over_hosts`."""
         with self.database.reading() as session:
-            return session.scalar(_running(host_id).limit(1)) is not None
+            return any(_is_over_hosts(row) is over_hosts for row in session.scalars(_running(host_id)))
 
     def set_run_state(
         self, run_id: int, state: RunState, *, error: str = "", host_id: int | None = None
@@ -213,13 +212,14 @@ class RunRepository(RepositoryPart):
             if tags is not None:
                 row.tags = list(tags)
 
-    def interrupt_running_runs(self, host_id: int) -> tuple[int, ...]:
+    def interrupt_running_runs(self, host_id: int, *, over_hosts: bool = False) -> tuple[int, ...]:
         """Mark every run of the host's machine that is still `running` as interrupted, and say which.
 
-        For whoever has just found that no run can be going on there: an agent that holds the machine's lock.
+        For whoever has just found that no run can be going on there: an agent that holds the machine's lock;
+        or that of runs `over_hosts`, which the machine only decides.
         """
         with self.database.writing() as session:
-            rows = session.scalars(_running(host_id)).all()
+            rows = [row for row in session.scalars(_running(host_id)) if _is_over_hosts(row) is over_hosts]
             for row in rows:
                 row.state = RunState.INTERRUPTED
                 row.error = "The agent ended while this run was going on."
@@ -227,7 +227,7 @@ class RunRepository(RepositoryPart):
             return tuple(row.id for row in rows)
 
     def delete_run(self, run_id: int) -> None:
-        """Forget a run with its trials, events and exports; raises `RecordNotFoundError`.
+        """Forget a run with its trials, bookings, events and exports; raises `RecordNotFoundError`.
 
         Samples and changes of settings are the machine's: they stay, and belong to no run any more.
         """
@@ -238,7 +238,9 @@ class RunRepository(RepositoryPart):
             sizes = delete(models.SizeClassResult)
             session.execute(sizes.where(models.SizeClassResult.measurement_id.in_(measurements)))
             session.execute(delete(models.Measurement).where(models.Measurement.trial_id.in_(trials)))
-            for of_run in (models.Proposal, models.Trial, models.Event, models.Export):
+            held = Station.booking_id.in_(select(Booking.id).filter_by(run_id=run_id))
+            session.execute(update(Station).where(held).values(booking_id=None, booked_until=None))
+            for of_run in (Booking, models.Proposal, models.Trial, models.Event, models.Export):
                 session.execute(delete(of_run).where(of_run.run_id == run_id))
             for of_machine in (models.CounterSample, models.OsChange):
                 session.execute(update(of_machine).where(of_machine.run_id == run_id).values(run_id=None))
@@ -263,13 +265,10 @@ class RunRepository(RepositoryPart):
     def record_export(self, export: records.Export) -> None:
         """Record an exported configuration in place of the run's earlier one of the same format."""
         with self.database.writing() as session:
-            row = (
-                session.scalar(select(models.Export).filter_by(run_id=export.run_id, format=export.format))
-                or models.Export()
-            )
+            query = select(models.Export).filter_by(run_id=export.run_id, format=export.format)
+            row = found_or_added(session, query, models.Export(**columns_of(export)))
             for name, value in columns_of(export).items():
                 setattr(row, name, value)
-            session.add(row)
 
     def exports(self, run_id: int) -> tuple[records.Export, ...]:
         """The run's exported configurations, by format."""
@@ -328,3 +327,8 @@ def _run_record(row: models.Run) -> records.Run:
         ladder=tuple(row.ladder),
         tags=tuple(row.tags),
     )
+
+
+def _is_over_hosts(row: models.Run) -> bool:
+    """Whether its trials are carried out by stations of the fleet."""
+    return bool(row.fleet and row.fleet.get("hosts"))
