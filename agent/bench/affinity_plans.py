@@ -20,10 +20,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from trimtab_agent.affinity.journal import AffinityJournal
-from trimtab_agent.affinity.os_settings import DirectAccess
 from trimtab_agent.affinity.steering import Steering
 from trimtab_agent.host.identity import describe_host
+from trimtab_agent.os_settings.access import DirectAccess
+from trimtab_agent.os_settings.journal import SettingsJournal
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.link import MadeLink, made_link
@@ -101,7 +101,7 @@ def main() -> None:
         (root / FILE[1:]).write_bytes(file_content(FILE, 8192))
         repository = open_database(sqlite_url(settings.var / "trimtab.db"))
         lines = repository.os_changes(repository.register_host(describe_host(settings.var)))
-        steering = Steering(AffinityJournal(lines, DirectAccess()))
+        steering = Steering(SettingsJournal(lines, DirectAccess()))
         with made_link(PROFILE, Leftovers(settings.var / "leftovers.json")) as link:
             for _ in range(options.rounds):
                 for plan in random.sample(PLANS, len(PLANS)):

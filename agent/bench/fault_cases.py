@@ -1,6 +1,8 @@
 """The faults that record_faults.py brings a server into, and how each is mended, by the name of the rule."""
 
+import atexit
 import os
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,13 +30,14 @@ class Side:
 class Case:
     """A fault: `how` it is brought about and mended in a sentence or two, and what both sides share.
 
-    The healthy server has no fault.
+    The healthy server has no fault. The server is `target`, ours unless another one is named.
     """
 
     how: str
     fault: Side | None
     mended: Side
-    configuration: Configuration = field(default_factory=lambda: {"architecture": "symped"})
+    target: str = "core"
+    configuration: Configuration = field(default_factory=dict)
     workload: str = "specweb99"
     directories: int = 1
     time_scale: float = 0.02
@@ -61,12 +64,39 @@ def steer_receive_queues(cpus: tuple[int, ...]) -> Callable[[], None]:
     return steer
 
 
+class Crowd:
+    """A program that keeps the server's CPU busy."""
+
+    def __init__(self) -> None:
+        self._program: subprocess.Popen[bytes] | None = None
+
+    def come(self) -> None:
+        """Starts it; it ends with `go`, or when this process does."""
+        self._program = subprocess.Popen(["taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
+        atexit.register(self.go)
+
+    def go(self) -> None:
+        """Ends it."""
+        if self._program is not None:
+            self._program.kill()
+            self._program.wait()
+
+
+CROWD = Crowd()
+
 CASES: dict[str, Case] = {
     "healthy": Case(
         how="One worker with 1,024 connections, far below what it can serve.",
         rates_rps=(200.0, 400.0),
         fault=None,
         mended=Side(),
+    ),
+    "other-processes": Case(
+        how="Another program is always busy on the server's CPU; mended: it has ended.",
+        layout=CpuLayout(server=(0,), generator=(1,)),
+        rates_rps=(500.0, 1000.0, 2000.0),
+        fault=Side(prepare=CROWD.come),
+        mended=Side(prepare=CROWD.go),
     ),
     "connection-ceiling": Case(
         how="2, 4 and 8 connections at rates that want more; mended: 128, 256 and 512.",
@@ -141,6 +171,49 @@ CASES: dict[str, Case] = {
             configurations=({"architecture": "mt", "workers": 1000, "sendfile": "blocking", "sndbuf": 16384},)
         ),
         mended=Side(),
+    ),
+    "clients-refused": Case(
+        how="MariaDB with 10 connections for customers who come faster than it serves them; mended: 2,000.",
+        target="mariadb",
+        workload="shop",
+        time_scale=0.1,
+        timeout_s=1.0,
+        rates_rps=(200.0, 600.0),
+        fault=Side(configurations=({"max_connections": 10},)),
+        mended=Side(configurations=({"max_connections": 2000},)),
+    ),
+    "threads-lose-throughput": Case(
+        how="MariaDB with a thread for each connection, far beyond what it can serve; mended: a pool.",
+        target="mariadb",
+        configuration={"max_connections": 4000},
+        workload="shop",
+        time_scale=0.1,
+        timeout_s=1.0,
+        rates_rps=(1000.0, 5000.0),
+        fault=Side(),
+        mended=Side(configurations=({"thread_handling": "pool-of-threads"},)),
+    ),
+    "threads-made-anew": Case(
+        how="MariaDB that keeps no thread for the next connection; mended: 256 of them.",
+        target="mariadb",
+        configuration={"max_connections": 1000},
+        workload="shop",
+        time_scale=0.02,
+        rates_rps=(200.0, 400.0),
+        timeout_s=1.0,
+        fault=Side(configurations=({"thread_cache_size": 0},)),
+        mended=Side(configurations=({"thread_cache_size": 256},)),
+    ),
+    "buffer-pool-misses": Case(
+        how="MariaDB with 8 MiB of memory for 23 MB of tables; mended: 128 MiB.",
+        target="mariadb",
+        configuration={"max_connections": 1000},
+        workload="shop",
+        time_scale=0.02,
+        rates_rps=(200.0, 400.0),
+        timeout_s=1.0,
+        fault=Side(configurations=({"innodb_buffer_pool_size": 8},)),
+        mended=Side(configurations=({"innodb_buffer_pool_size": 128},)),
     ),
     "process-migration": Case(
         how="Two workers on two CPUs that they share with generator and others; mended: pinned.",

@@ -1,9 +1,11 @@
 """Whether what a run announces is true from outside: the exported file and the default, climbed by hand.
 
-Nothing of the agent takes part. The server is started as the comment in its exported file says, on the run's
-server CPUs; trimtab-load drives it over the run's own sessions, with other arrivals and for longer than the
-run did, at rates of its own: upwards by a tenth until two in a row are not followed, then halved. A rate is
-followed when 95 % of it is answered; half a percent of failed requests, or a tenth of late ones, end it too.
+Nothing of the agent takes part. The server is started as the comment in its exported file says (a database
+with that file, on a copy of the run's data), on the run's server CPUs; trimtab-load drives it over the run's
+own sessions, with other arrivals and for longer than the run did, at rates of its own: upwards by a tenth
+until two in a row are not followed, then halved. A rate is followed when 95 % of it is answered; half a
+percent of failed requests, or a tenth of late ones, end it too. The kernel is set by the exported files too,
+where the run has tuned it, and put back afterwards (root).
 
     python agent/bench/independent_climb.py VAR RUN [RUN …]
 
@@ -21,12 +23,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.station.generator import protocol_options
+from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.workloads import shop
+from trimtab_tuner.workloads.definition import Definition
 
 ADDRESS = ("127.0.0.1", 8000)  # where exported files listen
 RATE_S = 5.0
@@ -52,6 +60,7 @@ class Outside:
         document = json.loads(shown.stdout)
         self.run: dict[str, Any] = document["run"]
         self.outcome: dict[str, Any] = self.run["outcome"]
+        self.definition = Definition.model_validate(self.run["workload_parameters"]["definition"])
         self.target = TARGETS[self.run["target"]]
         self.exports = var / "exports" / f"run-{run_id}"
         own = next(e for e in document["exports"] if e["format"] == self.target.program)
@@ -69,6 +78,7 @@ class Outside:
             server_cpus=tuple(self.run["layout"]["server"]),
             prefix=str(self.exports),
             error_log=str(self.exports / "error.log"),
+            tls_directory=None if self.definition.tls is None else str(self.exports / "tls"),
         )
         return self.target.render(self.outcome["default"], context)
 
@@ -95,8 +105,34 @@ def main() -> None:
         ):
             announced = seen.announced(configuration)
             start = float(re.sub(r"[^0-9]", "", announced) or 2000)
-            cells += [announced, f"{climb(seen, text, start / 2):,.0f}"]
+            with kernel_of(seen.exports) if text is seen.exported else nullcontext():
+                cells += [announced, f"{climb(seen, text, start / 2):,.0f}"]
         print(f"| {' | '.join(cells)} |", flush=True)
+
+
+@contextmanager
+def kernel_of(exports: Path) -> Iterator[None]:
+    """The kernel as sysctl and systemd-tmpfiles set it by the exported files; afterwards as it was."""
+    settings = {
+        f"/proc/sys/{key.strip().replace('.', '/')}": value.strip()
+        for line in (exports / "90-trimtab.conf").read_text().splitlines()
+        if not line.startswith("#") and "=" in line
+        for key, value in [line.split("=")]
+    }
+    tmpfiles = exports / "tmpfiles-trimtab.conf"
+    for line in tmpfiles.read_text().splitlines() if tmpfiles.exists() else ():
+        if line.startswith("w "):
+            _, pattern, *_, value = line.split()
+            settings |= {str(path): value for path in Path("/").glob(pattern.removeprefix("/"))}
+    before = {path: Path(path).read_text() for path in settings}
+    try:
+        for path, value in settings.items():
+            Path(path).write_text(value)
+        yield
+    finally:
+        for path, text in before.items():
+            chosen = re.search(r"\[(.+?)\]", text)
+            Path(path).write_text(chosen.group(1) if chosen else text)
 
 
 def climb(seen: Outside, text: str, start_rps: float) -> float:
@@ -117,7 +153,11 @@ def started(seen: Outside, text: str, folder: Path) -> "subprocess.Popen[bytes]"
     # Its directories are those of the run's exports; here it runs beside them.
     (folder / name).write_text(text.replace(str(seen.exports), str(folder)))
     shutil.copytree(seen.exports, folder / "own", dirs_exist_ok=True)
+    if seen.definition.tls is not None:
+        make_certificates(folder / "tls")
     command = shlex.split(start_command(seen.exported, name))
+    if seen.target.protocol == "mariadb":
+        command = on_a_copy(seen, folder, folder / name)
     if command[0] == "trimtab-httpd":
         command[0] = str(PROGRAMS.httpd_path)
     cpus = ",".join(map(str, seen.run["layout"]["server"]))
@@ -133,11 +173,30 @@ def started(seen: Outside, text: str, folder: Path) -> "subprocess.Popen[bytes]"
     raise SystemExit(f"{seen.target.name} does not answer: {(folder / 'log').read_text()[-400:]}")
 
 
+def on_a_copy(seen: Outside, folder: Path, file: Path) -> list[str]:
+    """The command of a database with this file, on a copy of the run's data."""
+    (data,) = (path for path in seen.file_set.glob("data-*") if path.is_dir())
+    subprocess.run(["cp", "--archive", data, folder / "data"], check=True)
+    address, port = ADDRESS
+    places = {"datadir": folder / "data", "socket": folder / "sock", "pid-file": folder / "pid"}
+    listens = {"bind-address": address, "port": port, "user": (folder / "data").owner()}
+    own = [f"--{name}={value}" for name, value in (places | listens).items()]
+    return ["/usr/sbin/mariadbd", f"--defaults-file={file}", *own, "--skip-name-resolve"]
+
+
 def start_command(text: str, file_name: str) -> str:
     """What the comment at the top of an exported file says after `Start:`."""
     comment = re.sub(r"\n#   ", " ", text)
     found = re.search(r"Start: (.*)", comment)
     return found.group(1) if found else f"trimtab-httpd -c {file_name}"
+
+
+def url(seen: Outside) -> str:
+    """What the generator is told to ask."""
+    host = f"{ADDRESS[0]}:{ADDRESS[1]}"
+    if seen.target.protocol == "mariadb":
+        return f"mariadb://{shop.USER}@{host}/{shop.DATABASE}"
+    return f"{'http' if seen.definition.tls is None else 'https'}://{host}/"
 
 
 def highest(seen: Outside, start_rps: float) -> float:
@@ -170,10 +229,11 @@ def follows(seen: Outside, rate_rps: float) -> bool:
     done = subprocess.run(
         [
             *("taskset", "-c", ",".join(map(str, cpus))),
-            *(str(PROGRAMS.load_path), "open", f"--url=http://{ADDRESS[0]}:{ADDRESS[1]}/"),
+            *(str(PROGRAMS.load_path), "open", f"--url={url(seen)}"),
             *(f"--rate={rate_rps:.0f}", f"--duration={RATE_S}", f"--warmup={WARMUP_S}"),
             *(f"--timeout={settings['timeout_s']}", f"--sessions={seen.sessions}", f"--seed={SEED}"),
             *(f"--processes={len(cpus)}", "--close=reset"),
+            *protocol_options(seen.definition.tls, seen.definition.http2),
         ],
         check=True,
         capture_output=True,

@@ -12,9 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from trimtab_agent.affinity.journal import AffinityJournal, Change
-from trimtab_agent.affinity.os_settings import DirectAccess
 from trimtab_agent.host.identity import describe_host
+from trimtab_agent.os_settings.access import DirectAccess
+from trimtab_agent.os_settings.journal import Change, SettingsJournal
 from trimtab_db import open_database, sqlite_url
 
 MASKS = 200
@@ -35,7 +35,7 @@ def main() -> None:
             repository = open_database(sqlite_url(Path(temporary) / "trimtab.db"))
             try:
                 lines = repository.os_changes(repository.register_host(describe_host(Path(temporary))))
-                rounds = [one_round(AffinityJournal(lines, DirectAccess())) for _ in range(ROUNDS)]
+                rounds = [one_round(SettingsJournal(lines, DirectAccess())) for _ in range(ROUNDS)]
             finally:
                 repository.close()
     finally:
@@ -50,10 +50,10 @@ def main() -> None:
     print(f"| restore and read back | {1000 * restore_s:.0f} ms |")
 
 
-def one_round(journal: AffinityJournal) -> tuple[float, float, float]:
+def one_round(journal: SettingsJournal) -> tuple[float, float, float]:
     """Seconds to apply all masks, to look whether they still hold, and to put everything back."""
     changes = [
-        Change(path=f"/sys/class/net/{DEVICE}/queues/rx-{queue}/rps_cpus", mask="1", why="measured")
+        Change(path=f"/sys/class/net/{DEVICE}/queues/rx-{queue}/rps_cpus", value="1", why="measured")
         for queue in range(MASKS)
     ]
     begun_s = time.perf_counter()

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from fault_cases import CASES, Case, Side
-from trimtab_agent.affinity.journal import AffinityJournal
-from trimtab_agent.affinity.os_settings import DirectAccess
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.cpu_layout import CpuLayout, format_cpus, pin_this_process, process_layout
 from trimtab_agent.host.identity import describe_host
+from trimtab_agent.os_settings.access import DirectAccess
+from trimtab_agent.os_settings.journal import SettingsJournal
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.station import Station
 from trimtab_agent.workloads.choice import find_definition, with_conditions
@@ -39,12 +39,12 @@ from trimtab_tuner.job import TrialJob
 from trimtab_tuner.judgement import scores
 from trimtab_tuner.score import Objective
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import space_of
 from trimtab_tuner.verification import Thresholds
 from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
 
 RECORDINGS = Path(__file__).resolve().parents[2] / "tuner/tests/diagnosis/recordings"
-TARGET = TARGETS["core"]
 LAYOUT = process_layout()
 STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 # What the rules read of the counters, by source.
@@ -53,9 +53,16 @@ READ = {
     "memory": ("page_cache_bytes",),
     "memory_group": ("file_bytes", "file_refaults_per_s"),
     "network": ("listen_overflows_per_s", "passive_opens_per_s"),
-    "server_processes": ("processes", "busy", "moved"),
+    "server_processes": ("processes", "busy", "moved", "user", "system"),
 }
-READ_OF_SERVER = ("connections_accepted", "requests", "lock_waits")
+READ_OF_SERVER = (
+    "connections_accepted",
+    "requests",
+    "lock_waits",
+    "threads_created",
+    "page_reads",
+    "page_reads_from_disk",
+)
 
 
 def main() -> None:
@@ -85,7 +92,7 @@ def record(name: str, case: Case) -> bool:
                 print(f"    {in_short(rate)}")
     document = {
         "recorded": sentence(name, case),
-        **{side: run_document(run) for side, run in said.items()},
+        **{side: run_document(run, case.target) for side, run in said.items()},
     }
     if good:
         (RECORDINGS / f"{name}.json").write_text(in_lines(document) + "\n")
@@ -119,19 +126,30 @@ def measure(case: Case, side: Side) -> RunEvidence:
         if side.prepare is not None:
             side.prepare()
         trials = tuple(
-            measure_trial(station, number, {**case.configuration, **changes}, case, side, workload)
+            measure_trial(
+                station,
+                number,
+                {**case.configuration, **changes},
+                case,
+                side,
+                workload,
+                len(layout.server),
+            )
             for number, changes in enumerate(side.configurations, 1)
         )
     best = max(trials, key=lambda trial: trial.score or 0.0) if side.best is None else trials[side.best]
     profile = LINKS.get(case.link)
+    target = TARGETS[case.target]
+    space = target.space(cpus=len(layout.server))
     return RunEvidence(
-        space=TARGET.space(),
-        equivalents=TARGET.equivalents,
+        space=space,
+        equivalents=target.equivalents,
         best=best,
         trials=trials,
         clients=clients,
         server_cpus=layout.server,
         link_mbps=None if profile is None else profile.total_mbps,
+        protocol=target.protocol,
     )
 
 
@@ -152,7 +170,7 @@ def made_station(layout: CpuLayout) -> Iterator[Station]:
             host=host,
             layout=layout,
             counters=WatchedCounters(),
-            journal=AffinityJournal(lines, DirectAccess()),
+            journal=SettingsJournal(lines, DirectAccess()),
             logs=directory / "log",
         )
         with station:
@@ -171,11 +189,12 @@ def measure_trial(
     case: Case,
     side: Side,
     workload: WorkloadParameters,
+    cpus: int,
 ) -> Trial:
     """One trial up the ladder of its side."""
     job = TrialJob(
-        target=TARGET.name,
-        configuration={**TARGET.space(str(configuration["architecture"])).default(), **configuration},
+        target=case.target,
+        configuration={**space_of(TARGETS[case.target], configuration, cpus).default(), **configuration},
         workload=workload,
         ladder=side.rates_rps or case.rates_rps,
         rate_duration_s=case.duration_s,
@@ -198,10 +217,11 @@ def measure_trial(
     )
 
 
-def run_document(run: RunEvidence) -> dict[str, Any]:
+def run_document(run: RunEvidence, target: str) -> dict[str, Any]:
     """A run as it is kept: configurations as far as they differ from the default."""
     default = run.space.default()
     return {
+        "target": target,
         "server_cpus": run.server_cpus,
         "link_mbps": run.link_mbps,
         "best": run.best.number,
@@ -247,6 +267,8 @@ def rate_document(rate: Measurement) -> dict[str, Any]:
             name: getattr(rate, name) for name in ("rate_rps", "duration_s", "goodput_mbps", "reply_rate_rps")
         },
         "asked": rate.requests.offered,
+        "sessions_started": rate.sessions.started,
+        "failures": rate.failures,
         "timed_out_before_read": rate.requests.timed_out_before_read,
         "timed_out_after_read": rate.requests.timed_out_after_read,
         "generator_limited": rate.generator_limited,

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 import traces
 from live_support import WAIT_S, Listener, Tune, specweb99
-from trimtab_agent.affinity.os_settings import DirectAccess
 from trimtab_agent.errors import HostError
+from trimtab_agent.os_settings.access import DirectAccess
 from trimtab_agent.runtime import Runtime, open_runtime
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.station.data_directory import DataDirectory, data_directory
 from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.link import require_links
@@ -25,8 +26,11 @@ from trimtab_agent.station.server.stats_socket import StatsSocket
 from trimtab_agent.station.server.target_server import ServerOrder
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.terminal.main import main
+from trimtab_agent.workloads.choice import make_workload
 from trimtab_trials.configuration import Value
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.workloads import WORKLOADS
+from trimtab_tuner.workloads.parameters import parameters
 
 SETTLED_AFTER_S = 30.0
 ONE_CPU = (min(os.sched_getaffinity(0)),)
@@ -44,8 +48,8 @@ def may_be_ours(request: pytest.FixtureRequest) -> Iterator[Callable[[str], bool
     written: set[str] = set()
     write = DirectAccess.write
 
-    def write_and_note(access: DirectAccess, path: str, mask: str) -> None:
-        write(access, path, mask)
+    def write_and_note(access: DirectAccess, path: str, value: str) -> None:
+        write(access, path, value)
         written.add(str(access._file(path)))
 
     with pytest.MonkeyPatch.context() as patch:
@@ -100,6 +104,21 @@ def file_set(tmp_path_factory: pytest.TempPathFactory) -> FileSet:
     return files
 
 
+@pytest.fixture(scope="session")
+def shop_files(tmp_path_factory: pytest.TempPathFactory) -> tuple[FileSet, DataDirectory]:
+    """A shop: the session log of its customers, and its data, made once."""
+    definition = WORKLOADS["shop"]
+    if find_installed("mariadbd") is None:
+        pytest.skip("mariadbd is not installed")
+    workload = make_workload(parameters(definition, time_scale=0.01))
+    files = FileSet(tmp_path_factory.mktemp("shop"), workload)
+    files.prepare(lambda done, total: None, StopSignal())
+    data = data_directory(files, workload, definition)
+    assert data is not None
+    data.prepare(StopSignal())
+    return files, data
+
+
 @pytest.fixture
 def settings(programs: AgentSettings) -> Iterator[AgentSettings]:
     """Settings with a `var` of the test's own.
@@ -122,7 +141,11 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def server_order(
-    settings: AgentSettings, tmp_path: Path, file_set: FileSet, patient: None
+    settings: AgentSettings,
+    tmp_path: Path,
+    file_set: FileSet,
+    request: pytest.FixtureRequest,
+    patient: None,
 ) -> Callable[..., ServerOrder]:
     """Makes orders for a server of any target, with some knobs changed from the default."""
 
@@ -132,11 +155,12 @@ def server_order(
         target = TARGETS[name]
         if program is None and name != "core" and find_installed(target.program) is None:
             pytest.skip(f"{target.program} is not installed")
+        database = target.protocol == "mariadb"
         return ServerOrder(
             program=program or server_program(target, settings.httpd_path),
             target=target,
             configuration={**target.space(cpus=len(cpus)).default(), **changed},
-            root=file_set.root,
+            root=request.getfixturevalue("shop_files")[1].path if database else file_set.root,
             cpus=cpus,
             directory=tmp_path,
             name="trial-1",

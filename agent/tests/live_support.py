@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 from trimtab_agent.broadcast import Broadcaster, Event
+from trimtab_agent.kernel.reading import Kernel
 from trimtab_agent.runtime import Runtime
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.specification import KnobSpec, RunSpec
@@ -53,6 +54,11 @@ def specweb99(directories: int, time_scale: float = 1.0) -> Workload:
 
 
 LADDER_RPS = (200.0, 400.0)
+
+
+def nothing_here() -> Kernel:
+    """A kernel without knobs."""
+    return Kernel(here=(), lacking=())
 
 
 def start_calibrated(runtime: Runtime, **changes: Any) -> int:
@@ -127,6 +133,8 @@ def wait_until_gone(pids: list[int]) -> None:
 class Tune:
     """`trimtab tune` (or another command) as a process of its own, its output read line by line."""
 
+    program = "from trimtab_agent.terminal.main import main; main()"
+
     def __init__(self, settings: AgentSettings, *arguments: str) -> None:
         environment = {
             **os.environ,
@@ -136,7 +144,7 @@ class Tune:
             "PYTHONUNBUFFERED": "1",
         }
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "from trimtab_agent.terminal.main import main; main()", *arguments],
+            [sys.executable, "-c", self.program, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -2,8 +2,8 @@
 
 Everything is told apart from what others do on the same machine: processes by a word in their environment,
 temporary files by a folder of the suite's own, control groups and namespaces by the process id in their names
-(whose owner is dead), masks by their value before. Where a suite changes no settings of the machine, groups,
-namespaces and masks are those of others.
+(whose owner is dead), settings by their value before. Where a suite changes no settings of the machine,
+groups, namespaces and settings are those of others.
 """
 
 import glob
@@ -13,17 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from trimtab_agent.os_settings.access import KERNEL_FILES
 
 MARK = "TRIMTAB_TEST_SUITE"
-MASKS = ("proc/irq/*/smp_affinity", "sys/class/net/*/queues/*/[rx]ps_cpus")
+SETTINGS = (
+    "proc/irq/*/smp_affinity",
+    "sys/class/net/*/queues/*/[rx]ps_cpus",
+    *(path.removeprefix("/") for path in KERNEL_FILES),
+)
 NAMED = ("run/netns", "sys/fs/cgroup")
 
 
 @dataclass(frozen=True)
 class Traces:
-    """What is there now that a suite could have left: masks by path, files by path, processes by id."""
+    """What is there now that a suite could have left: settings by path, files by path, processes by id."""
 
-    masks: dict[str, str]
+    settings: dict[str, str]
     allowed_cpus: frozenset[int]
     named: frozenset[str]
     files: frozenset[str]
@@ -33,7 +38,7 @@ class Traces:
 def look(mark: str, temporary: Path, root: Path = Path("/")) -> Traces:
     """Looks at the host; `mark` is the word of the suite, `temporary` its folder of temporary files."""
     return Traces(
-        masks=dict(_masks(root)),
+        settings=dict(_settings(root)),
         allowed_cpus=frozenset(os.sched_getaffinity(0)),
         named=frozenset(_named(root)),
         files=frozenset(str(path) for path in temporary.iterdir()),
@@ -54,11 +59,11 @@ def left_behind(before: Traces, after: Traces, may_be_ours: Callable[[str], bool
         if may_be_ours(path) and _ownerless(path)
     ]
     said += [
-        f"{path} was {mask} and is {after.masks[path]}"
-        for path, mask in before.masks.items()
-        if after.masks.get(path, mask) != mask
+        f"{path} was {value} and is {after.settings[path]}"
+        for path, value in before.settings.items()
+        if after.settings.get(path, value) != value
         and may_be_ours(path)
-        and not _steers_nothing(path, after.masks[path])
+        and not _steers_nothing(path, after.settings[path])
     ]
     if after.allowed_cpus != before.allowed_cpus:
         said.append(f"this process was allowed {before.allowed_cpus} and is now {after.allowed_cpus}")
@@ -72,8 +77,8 @@ def _named(root: Path) -> Iterable[str]:
             yield from (f"{directory}/{name}" for name in directories + files if name.startswith("trimtab-"))
 
 
-def _masks(root: Path) -> Iterable[tuple[str, str]]:
-    for pattern in MASKS:
+def _settings(root: Path) -> Iterable[tuple[str, str]]:
+    for pattern in SETTINGS:
         # Unlike Path.glob it does not mind a device that goes meanwhile.
         for name in glob.iglob(pattern, root_dir=root):  # noqa: PTH207
             path = root / name

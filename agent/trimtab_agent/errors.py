@@ -7,9 +7,14 @@ TrimtabError                     exit code 1
 ├── RunNotResumable              exit code 3   a run cannot be resumed, because it is finished (HTTP 409)
 ├── RunGoingOn                   exit code 3   a run cannot be deleted, because it is running (HTTP 409)
 ├── RunChanged                   exit code 3   a run would go on under other conditions (HTTP 409)
+├── LiveConflict                 exit code 3   live tuning is attached to that server already (HTTP 409)
+├── LiveRequestRefused           exit code 3   a live session is in no state for what is asked (HTTP 409)
 ├── BinaryMissing                exit code 1   a program that must be built or installed is not there
 ├── FileSetError                 exit code 1   the workload's files cannot be written, or are gone
-└── HostError                    exit code 1   the machine refuses: disk full, database read-only, port in use
+├── HostError                    exit code 1   the machine refuses: disk full, database read-only, port in use
+├── GeneratorsLost               exit code 1   load generators on other machines are gone, late or unwell
+├── FleetError                   exit code 1   the fleet cannot do it: no scheduler, another protocol, no host
+└── StationLost                  exit code 1   a station of the fleet is gone, or its machine refuses
 """
 
 
@@ -116,10 +121,35 @@ class TrialNotRepeatable(TrimtabError):
     exit_code = 3
     code = "trial-not-repeatable"
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, *, over_hosts: bool = False) -> None:
         super().__init__(
-            f"trial {number} is a calibration; only trials of search and confirmation can be repeated"
+            f"trial {number} was measured on a host of the fleet; only trials of this machine can be repeated"
+            if over_hosts
+            else f"trial {number} is a calibration; only trials of search and confirmation can be repeated"
         )
+
+
+class LiveConflict(TrimtabError):
+    """Live tuning is attached to a server already, by the session of that number and its process."""
+
+    exit_code = 3
+    code = "live-conflict"
+
+    def __init__(self, session_id: int, process: int) -> None:
+        super().__init__(
+            f"live session {session_id} (process {process}) is attached to that server; "
+            f"`trimtab live detach {session_id}` ends it"
+        )
+
+
+class LiveRequestRefused(TrimtabError):
+    """A live session was asked for something that makes no sense in its state."""
+
+    exit_code = 3
+    code = "live-request-refused"
+
+    def __init__(self, session_id: int, request: str, state: str) -> None:
+        super().__init__(f"live session {session_id} cannot be asked to {request}: its state is {state}")
 
 
 class BinaryMissing(TrimtabError):
@@ -138,3 +168,25 @@ class HostError(TrimtabError):
     """The machine refuses something a run needs."""
 
     code = "host"
+
+
+class GeneratorsLost(TrimtabError):
+    """The generators of other machines that were to load the server could not, in spite of several tries."""
+
+    code = "generators-lost"
+
+
+class FleetError(TrimtabError):
+    """The fleet cannot do what was asked for: nobody answers, another protocol is spoken, a host is gone."""
+
+    code = "fleet"
+
+
+class StationLost(TrimtabError):
+    """A station of the fleet cannot carry out what it was given: it is gone, or its machine refuses."""
+
+    code = "station-lost"
+
+    def __init__(self, station: str, why: str) -> None:
+        super().__init__(f"the station {station} cannot go on: {why}")
+        self.station = station

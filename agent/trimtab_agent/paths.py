@@ -46,6 +46,16 @@ class VarPaths:
         return self.var / "leftovers.json"
 
     @property
+    def live_notes(self) -> Path:
+        """Notes of what live tuning has changed in the operating system and must put back."""
+        return self.var / "live"
+
+    @property
+    def fleet(self) -> Path:
+        """Credentials of the fleet, and what a station or the scheduler keeps."""
+        return self.var / "fleet"
+
+    @property
     def unwritten(self) -> Path:
         """Trials, and ends of runs, that the database has refused."""
         return self.var / "unwritten"

@@ -9,16 +9,19 @@ from dataclasses import dataclass
 
 from trimtab_db import Repository, open_database, sqlite_url
 
-from trimtab_agent.affinity.journal import AffinityJournal
-from trimtab_agent.affinity.os_settings import DirectAccess, SettingAccess
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.errors import HostError, RunConflict
+from trimtab_agent.fleet.run_stations import RunStations
 from trimtab_agent.helper.client import HelperAccess
 from trimtab_agent.host.cpu_layout import CpuLayout, pin_this_process, process_layout
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.host.lock import MachineLock
+from trimtab_agent.kernel.reading import Kernel, read_kernel
+from trimtab_agent.live.service import LiveService
+from trimtab_agent.os_settings.access import DirectAccess, SettingAccess
+from trimtab_agent.os_settings.journal import SettingsJournal
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
@@ -40,6 +43,7 @@ class Runtime:
     sampler: Sampler
     recorder: Recorder
     service: RunService
+    live: LiveService
     affinity: AffinityService
     host_id: int
     layout: CpuLayout
@@ -55,7 +59,9 @@ def open_repository(settings: AgentSettings) -> Iterator[Repository]:
         settings.var.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HostError(f"the directory {settings.var} cannot be made: {error.strerror}") from error
-    repository = open_database(settings.database_url or sqlite_url(VarPaths(settings.var.resolve()).database))
+    given = settings.database_url
+    own = VarPaths(settings.var.resolve()).database
+    repository = open_database(given.get_secret_value() if given else sqlite_url(own))
     try:
         if repository.is_any_running():
             interrupt_if_dead(repository, settings)
@@ -72,23 +78,31 @@ def machine_lock(settings: AgentSettings) -> MachineLock:
 def interrupt_if_dead(repository: Repository, settings: AgentSettings) -> None:
     """Marks runs whose process has died as `interrupted`: they are `running`, but nobody holds the lock."""
     host_id = repository.register_host(describe_host(settings.var))
-    if not repository.is_running_here(host_id):
-        return  # it is another host's
-    try:
-        with machine_lock(settings):
-            interrupt_dead_runs(repository, host_id, VarPaths(settings.var).unwritten)
-    except (RunConflict, HostError):
-        return  # one does go on, in another process; or who only reads may not know
+    for over_hosts in (False, True):
+        if not repository.is_running_here(host_id, over_hosts=over_hosts):
+            continue  # it is another host's
+        try:
+            with MachineLock(settings.lock_of(over_hosts=over_hosts), settings.var.resolve()):
+                interrupt_dead_runs(
+                    repository, host_id, VarPaths(settings.var).unwritten, over_hosts=over_hosts
+                )
+        except (RunConflict, HostError):
+            continue  # one does go on, in another process; or who only reads may not know
 
 
 def setting_access(settings: AgentSettings) -> SettingAccess:
-    """How masks are read and written: through the privileged helper where one is named."""
+    """How settings are read and written: through the privileged helper where one is named."""
     return DirectAccess() if settings.helper is None else HelperAccess(settings.helper)
+
+
+def kernel_of(settings: AgentSettings) -> Kernel:
+    """The knobs of this machine's kernel; loads arrive by the loopback or a virtual device."""
+    return read_kernel(setting_access(settings))
 
 
 def affinity_service(settings: AgentSettings, repository: Repository, host_id: int) -> AffinityService:
     """Affinity plans on this machine."""
-    journal = AffinityJournal(repository.os_changes(host_id), setting_access(settings))
+    journal = SettingsJournal(repository.os_changes(host_id), setting_access(settings))
     server_cpus = process_layout().server
     return AffinityService(journal, server_cpus, lambda: machine_lock(settings), settings.sysfs)
 
@@ -119,15 +133,19 @@ def open_runtime(settings: AgentSettings) -> Iterator[Runtime]:
             broadcaster=broadcaster,
             sampler=sampler,
             recorder=recorder,
-            make_station=station_maker(settings, repository, host_id, layout, counters),
+            stations=RunStations(
+                settings, repository, layout, station_maker(settings, repository, host_id, layout, counters)
+            ),
             host_id=host_id,
-            layout=layout,
+            kernel=lambda: kernel_of(settings),
         )
         opened.callback(pin_this_process, tuple(os.sched_getaffinity(0)))
         pin_this_process(layout.generator)
         opened.callback(sampler.stop)
         sampler.start()
         opened.callback(service.close)
+        live = live_service(settings, repository, host_id)
+        opened.callback(live.close)
         yield Runtime(
             settings=settings,
             repository=repository,
@@ -135,10 +153,36 @@ def open_runtime(settings: AgentSettings) -> Iterator[Runtime]:
             sampler=sampler,
             recorder=recorder,
             service=service,
+            live=live,
             affinity=affinity,
             host_id=host_id,
             layout=layout,
         )
+
+
+@contextmanager
+def open_live(settings: AgentSettings) -> Iterator[tuple[Repository, LiveService]]:
+    """The database and live tuning, for a command of its own; its sessions end with it.
+
+    Raises HostError, DatabaseError.
+    """
+    with open_repository(settings) as repository:
+        service = live_service(settings, repository, repository.register_host(describe_host(settings.var)))
+        try:
+            yield repository, service
+        finally:
+            service.close()
+
+
+def live_service(settings: AgentSettings, repository: Repository, host_id: int) -> LiveService:
+    """Live tuning on this machine; what killed episodes have left is put back."""
+    paths = VarPaths(settings.var.resolve())
+    service = LiveService(
+        repository, host_id, paths.live_notes, paths.workloads, lambda: machine_lock(settings)
+    )
+    for complaint in service.complaints:
+        log.warning("%s", complaint)
+    return service
 
 
 @contextmanager
@@ -162,7 +206,7 @@ def open_station(settings: AgentSettings) -> Iterator[Station]:
                 host=host,
                 layout=layout,
                 counters=WatchedCounters(),
-                journal=AffinityJournal(repository.os_changes(host_id), setting_access(settings)),
+                journal=SettingsJournal(repository.os_changes(host_id), setting_access(settings)),
                 logs=paths.station_log,
             )
         )
@@ -188,7 +232,7 @@ def station_maker(
             host=repository.host(host_id),
             layout=layout,
             counters=counters,
-            journal=AffinityJournal(repository.os_changes(host_id, run_id), setting_access(settings)),
+            journal=SettingsJournal(repository.os_changes(host_id, run_id), setting_access(settings)),
             logs=paths.log(run_id),
         )
 
@@ -198,7 +242,7 @@ def station_maker(
 def _put_in_order(settings: AgentSettings, affinity: AffinityService) -> None:
     """Puts back and takes away what a kill has left behind; does nothing while a run goes on."""
     for line in affinity.restore_left_behind():
-        log.warning("%s: %s was left behind by a run and is %s now", line.path, line.mask, line.state)
+        log.warning("%s: %s was left behind by a run and is %s now", line.path, line.value, line.state)
     leftovers = VarPaths(settings.var).leftovers
     if not leftovers.exists():
         return

@@ -48,7 +48,11 @@ class AgentSettings(BaseSettings):
     var: Path = Field(
         default=CHECKOUT / "var", description="Directory of everything that running leaves behind."
     )
-    database_url: str | None = Field(default=None, description="Database; SQLite in `var` if not given.")
+    database_url: SecretStr | None = Field(
+        default=None,
+        description="Database: `sqlite:////path/of/a/file` or `postgresql://user@host/name`; "
+        "a SQLite file in `var` if not given.",
+    )
     lock: Path | None = Field(
         default=None,
         description="Lock of the machine for all Trimtabs on it; /run/lock/trimtab.lock if not given.",
@@ -59,6 +63,10 @@ class AgentSettings(BaseSettings):
     load_path: Path = Field(
         default=CHECKOUT / "server-core/build/loadgen/trimtab-load", description="The load generator."
     )
+    upstream_path: Path = Field(
+        default=CHECKOUT / "server-core/build/upstream/trimtab-upstream",
+        description="The server on the other side of a proxy that is measured.",
+    )
     helper: Path | None = Field(
         default=None, description="Socket of the privileged helper; masks are written directly if not given."
     )
@@ -68,6 +76,20 @@ class AgentSettings(BaseSettings):
     counters_mib: int = Field(
         default=1024, ge=16, description="What recorded counter samples may take up, in MiB."
     )
+    live_servers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Running servers that the API may attach to for live tuning, separated by commas: units, "
+        "paths of programs, or ports. Commands on the machine need no such list.",
+    )
+    fleet: str = Field(
+        default="tls://127.0.0.1:8786",
+        description="Scheduler of the fleet, as tls://HOST or tls://HOST:PORT.",
+    )
+    fleet_credentials: Path | None = Field(
+        default=None,
+        description="What makes this machine a member of the fleet; fleet/credentials.pem in `var` if not "
+        "given.",
+    )
     webhook: SecretStr | None = Field(
         default=None, description="URL that is sent a JSON document when a run has ended."
     )
@@ -76,12 +98,17 @@ class AgentSettings(BaseSettings):
         default=CHECKOUT / ".build/docs-site", description="Directory of the built documentation."
     )
 
-    @field_validator("extra_hosts", mode="before")
+    @field_validator("extra_hosts", "live_servers", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
-            return tuple(part.strip().lower() for part in value.split(",") if part.strip())
+            return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("extra_hosts")
+    @classmethod
+    def _lower(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name.lower() for name in value)
 
     @property
     def machine_lock(self) -> Path:
@@ -91,6 +118,18 @@ class AgentSettings(BaseSettings):
         # The same for every user, whatever this one may write to.
         for_all = LOCKS.is_dir() and LOCKS.stat().st_mode & stat.S_IWOTH
         return (LOCKS if for_all else TEMPORARY) / "trimtab.lock"
+
+    @property
+    def credentials(self) -> Path:
+        """What makes this machine a member of the fleet."""
+        return self.fleet_credentials or self.var / "fleet" / "credentials.pem"
+
+    def lock_of(self, *, over_hosts: bool) -> Path:
+        """The file that is locked while a run goes on: the machine's, or, of runs that it only decides, one
+        beside it.
+        """
+        path = self.machine_lock
+        return path.with_name(f"{path.stem}-fleet{path.suffix}") if over_hosts else path
 
     @property
     def loopback(self) -> bool:

@@ -45,16 +45,22 @@ def test_a_plan_is_in_force_during_a_trial_and_put_back_after_the_run(runtime, l
     assert STEERING.read_text() == before
 
 
-def test_a_mask_that_somebody_else_moves_makes_the_trial_disturbed(runtime, listener):
-    """As irqbalance would; the reason names the file."""
+@pytest.mark.live
+@pytest.mark.kernel
+def test_a_mask_that_somebody_else_moves_makes_the_trial_disturbed_and_stays(runtime, listener):
+    """As irqbalance would; the reason names the file, and what somebody else wants is not overwritten."""
     before = STEERING.read_text()
-    run_id = start_calibrated(
-        runtime, rate_duration_s=1.2, budget_trials=1, confirmation_repeats=0, knobs=STEERED
-    )
-    listener.wait_for("progress", lambda data: data["load"] is not None and data["phase"] == "searching")
-    STEERING.write_text("2")
-    runtime.service.wait()
-    first = searched(runtime, run_id)[0]
-    assert first.verdict == "disturbed"
-    assert str(STEERING) in first.reason
-    assert STEERING.read_text() == before
+    try:
+        run_id = start_calibrated(
+            runtime, rate_duration_s=3.0, budget_trials=1, confirmation_repeats=0, knobs=STEERED
+        )
+        listener.wait_for("progress", lambda data: data["load"] is not None and data["phase"] == "searching")
+        STEERING.write_text("2")
+        runtime.service.wait()
+        first = searched(runtime, run_id)[0]
+        assert first.verdict == "disturbed"
+        assert str(STEERING) in first.reason
+        assert int(STEERING.read_text(), 16) == 2
+        assert runtime.affinity.journal.in_force() == ()
+    finally:
+        STEERING.write_text(before)

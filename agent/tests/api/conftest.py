@@ -19,6 +19,7 @@ from trimtab_agent.api.context import Context
 from trimtab_agent.api.serve import DaemonServer, listen
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.watched import WatchedCounters
+from trimtab_agent.fleet.run_stations import RunStations
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.paths import VarPaths
@@ -26,7 +27,7 @@ from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.results.outcome import Outcome, RankedConfiguration
-from trimtab_agent.runtime import affinity_service, station_maker
+from trimtab_agent.runtime import affinity_service, kernel_of, live_service, station_maker
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.runs import RunService
 from trimtab_db import Repository, open_database, records, sqlite_url
@@ -83,14 +84,19 @@ def launch(directory: Path, **changes: object) -> Daemon:
         broadcaster=broadcaster,
         sampler=sampler,
         recorder=recorder,
-        make_station=station_maker(settings, repository, host_id, layout, counters),
+        stations=RunStations(
+            settings, repository, layout, station_maker(settings, repository, host_id, layout, counters)
+        ),
         host_id=host_id,
-        layout=layout,
+        kernel=lambda: kernel_of(settings),
     )
     listener = listen(settings)
     port = listener.getsockname()[1]
     context = Context(
+        settings=settings,
         service=service,
+        live=live_service(settings, repository, host_id),
+        live_servers=settings.live_servers,
         affinity=affinity_service(settings, repository, host_id),
         repository=repository,
         broadcaster=broadcaster,
@@ -116,6 +122,7 @@ def end(daemon: Daemon) -> None:
     daemon.client.close()
     daemon.server.should_exit = True
     daemon.thread.join()
+    daemon.context.live.close()
     daemon.context.service.close()
     daemon.context.repository.close()
 

@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from trimtab_db import Repository, database
+from trimtab_db import Repository, engines
 
 
 def error_of(response) -> dict[str, str | None]:
@@ -114,7 +114,7 @@ def test_unexpected_failure_tells_nothing_of_the_inside(daemon, monkeypatch):
 
 def test_locked_database_is_a_503_that_invites_to_try_again(start_daemon, monkeypatch):
     """Another process keeps the write lock: nothing is lost, and a moment later it works."""
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(engines, "BUSY_TIMEOUT_S", 0.05)
     daemon = start_daemon(httpd_path="/bin/true", load_path="/bin/true")
     other = sqlite3.connect(daemon.settings.var / "trimtab.db", isolation_level=None, timeout=60)
     other.execute("BEGIN IMMEDIATE")

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from dataclasses import replace
 import httpx
 import pytest
 from fastapi import routing
+from trimtab_agent.station.short_directory import KIND
 from trimtab_agent.study.announcer import Announcer
 from trimtab_trials.trial import TrialPurpose
 
@@ -204,6 +206,28 @@ def test_port_in_use_is_told_and_the_exit_code_says_so(daemon, tmp_path):
     assert process.returncode == 1
     assert f"cannot listen on port {daemon.port} of 127.0.0.1: Address already in use" in process.stderr
     assert "Traceback" not in process.stderr
+
+
+def test_log_line_of_the_daemon_has_date_and_time_zone(tmp_path):
+    """A directory that a killed job has left, and that cannot be taken away, is one thing it tells of."""
+    (tmp_path / "trimtab-left").write_text("a file")
+    (tmp_path / "leftovers.json").write_text(json.dumps([[KIND, str(tmp_path / "trimtab-left")]]))
+    with subprocess.Popen(
+        [*COMMAND, "up", "--port", "0", "--var", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path), "TZ": "Asia/Kolkata"},
+    ) as process:
+        try:
+            process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert re.match(
+        r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d \+0530 trimtab: the directory .* of an earlier job stays", errors
+    )
 
 
 def test_connection_that_sends_nothing_does_not_delay_the_end(start_daemon):

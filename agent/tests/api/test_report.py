@@ -4,6 +4,10 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from trimtab_agent.results.analysis import analyse_run
+from trimtab_agent.results.html import run_html
+from trimtab_tuner.diagnosis.chart import EvidenceChart
+from trimtab_tuner.diagnosis.finding import Fact, Finding
 
 HOSTILE = "\"'><script>alert(1)</script><img src=//evil.example onerror=alert(1)>&amp;"
 
@@ -47,6 +51,13 @@ def test_report_has_outcome_before_what_stands_behind_it(report):
     assert "All three rules hold." not in text  # of single trials only the verdict
 
 
+def test_report_explains_no_column_that_it_has_not(report):
+    """The table of the terminal has one more."""
+    text = Page(report).text
+    assert "confirmed: mean of the repeats." in text
+    assert "late" not in text
+
+
 def test_report_has_figures_that_are_said_in_words_too(report):
     """Each is an image with a name."""
     figures = [attributes for tag, attributes in Page(report).elements if tag == "svg"]
@@ -56,6 +67,29 @@ def test_report_has_figures_that_are_said_in_words_too(report):
         "Latency p99 over rate",
         "Scores of the search by trial",
     ]
+
+
+def test_evidence_of_a_finding_has_the_digits_of_all_other_figures(daemon, recorded_run):
+    """No figure is told as it was counted."""
+    repository, run_id = daemon.repository, recorded_run.id
+    facts = (Fact(name="replies", value=36231.437, unit="1/s"), Fact(name="idle", value=43.219, unit="%"))
+    found = Finding(
+        rule="lock-contention",
+        sentence="Locks were waited for.",
+        facts=facts,
+        chart=EvidenceChart(
+            x_name="rate", x_unit="", y_name="waits", y_unit="", series=(), threshold=1, fires="above"
+        ),
+        suggestion="Try a lock that readers share.",
+        knob=None,
+        source="a thesis",
+        trial=1,
+        rate_rps=12345.0,
+    )
+    analysis = analyse_run(repository, run_id).model_copy(update={"findings": (found,)})
+    text = Page(run_html(repository, run_id, analysis)).text
+    assert "(trial 1, 12,345 requests/s). Locks were waited for." in text
+    assert "Evidence: replies 36,231/s, idle 43.2 %." in text
 
 
 def test_report_needs_no_network_and_runs_nothing(report):

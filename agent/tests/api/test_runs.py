@@ -13,6 +13,8 @@ from trimtab_agent.results import analysis as analysing
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_db.records import CounterSample, RunState
 from trimtab_trials.trial import TrialPurpose
+from trimtab_tuner.performance import Figure, Performance
+from trimtab_tuner.statistics import Gain
 
 
 def test_list_of_runs_shows_score_and_gain(daemon, recorded_run):
@@ -316,6 +318,22 @@ def test_run_that_keeps_its_default_claims_no_gain(daemon, recorded_run):
     daemon.repository.set_run_outcome(recorded_run.id, {**outcome, "best": outcome["default"]})
     run = daemon.client.get(path).json()
     assert (run["keeps_default"], run["gain"]) == (True, None)
+
+
+def test_gain_in_capacity_is_told_where_the_scores_gain_cannot_be(daemon, recorded_run):
+    """The ladder may end below what the configuration follows: its score tells little, its capacity much."""
+    path = f"/api/v1/runs/{recorded_run.id}"
+    run = daemon.client.get(path).json()
+    assert (run["capacity_gain"], run["capacity_at_least"]) == (None, False)
+    gain = Gain(gain=0.6, low=0.5, high=0.7, significant=True, blocks=4)
+    told = Figure(mean=8000.0, low=7900.0, high=8100.0)
+    performance = Performance(capacity_rps=told, capacity_gain=gain, at_least=True).model_dump(mode="json")
+    outcome = recorded_run.outcome
+    (best,) = outcome["ranking"]
+    ranking = [{**best, "performance": performance}]
+    daemon.repository.set_run_outcome(recorded_run.id, {**outcome, "gain": None, "ranking": ranking})
+    (listed,) = daemon.client.get("/api/v1/runs").json()["runs"]
+    assert (listed["gain"], listed["capacity_gain"]["gain"], listed["capacity_at_least"]) == (None, 0.6, True)
 
 
 def test_tables_of_a_run_come_as_csv(daemon, recorded_run):

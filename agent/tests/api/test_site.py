@@ -78,6 +78,11 @@ def test_documentation_is_served_under_the_policy_of_every_page(path, text, docs
     assert "unsafe" not in response.headers["content-security-policy"]
 
 
+def test_health_says_whether_the_documentation_is_served(docs):
+    """So that the web UI leads to it only where it is."""
+    assert docs.client.get("/api/v1/health").json()["documentation"] is True
+
+
 @pytest.mark.parametrize("path", ["/docs/gone/", "/docs/gone.js", "/docs/..%2fsecret.txt"])
 def test_missing_page_of_the_documentation_is_404(path, docs):
     """And not the first page of the UI."""

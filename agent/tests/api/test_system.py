@@ -24,6 +24,7 @@ def test_health_says_ok_and_version(daemon):
         "status": "ok",
         "version": "0.1.0",
         "token_required": False,
+        "documentation": False,
     }
 
 

@@ -14,10 +14,10 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from trimtab_agent.affinity.os_settings import DirectAccess, SettingGone, SettingRefused
 from trimtab_agent.helper import client
 from trimtab_agent.helper.client import HelperAccess
 from trimtab_agent.helper.server import answer, listen, serve_one
+from trimtab_agent.os_settings.access import DirectAccess, SettingGone, SettingRefused
 
 STEERING = "/sys/class/net/lo/queues/rx-0/rps_cpus"
 # The helper as it is, but for its patience: on a machine that stalls a second is over before a line is sent.
@@ -51,6 +51,11 @@ def test_a_mask_is_read_and_written_through_the_helper(helper):
     finally:
         access.write(STEERING, before)
     assert access.read(STEERING) == before
+
+
+def test_the_helper_tells_its_network_namespace(helper):
+    """Which is that of whoever has started it."""
+    assert HelperAccess(helper).namespace() == DirectAccess().namespace()
 
 
 def test_every_other_file_and_every_missing_device_is_refused(helper):
@@ -200,13 +205,17 @@ def test_what_is_no_socket_is_left_alone(tmp_path):
     assert link.is_symlink()
 
 
-WORDS = st.sampled_from(["read", "write", STEERING, "/proc/irq/5/smp_affinity", "/etc/passwd", "../..", "3"])
+KNOB = "/proc/sys/net/ipv4/tcp_rmem"
+POSSIBLE = (STEERING, "/proc/irq/5/smp_affinity", KNOB)
+WORDS = st.sampled_from(
+    ["read", "probe", "write", "namespace", *POSSIBLE, "/etc/passwd", "../..", "3", "4 5 6", "reno"]
+)
 
 
 @settings(max_examples=300)
 @given(
     st.binary(max_size=200)
-    | st.dictionaries(st.sampled_from(["operation", "path", "mask", "more"]), WORDS).map(
+    | st.dictionaries(st.sampled_from(["operation", "path", "value", "more"]), WORDS).map(
         lambda words: json.dumps(words).encode()
     )
 )
@@ -214,11 +223,14 @@ WORDS = st.sampled_from(["read", "write", STEERING, "/proc/irq/5/smp_affinity", 
 @example(b'{"operation": "read", "path": 5}')
 @example(b"1e999")
 def test_no_request_reaches_another_file(tmp_path_factory, line):
-    """Fuzzed: a reply always comes, and only masks are ever opened."""
+    """Fuzzed: a reply always comes, and only listed settings are ever opened."""
     root = tmp_path_factory.mktemp("root")
     reply = answer(line, DirectAccess(root))
-    # In an empty root nothing can succeed: what got past the rules ends as "not there".
+    if reply["ok"]:  # the one request that names no file
+        assert json.loads(line) == {"operation": "namespace"}
+        return
+    # In an empty root nothing else can succeed: what got past the rules ends as "not there".
     assert reply["ok"] is False
     if reply["gone"]:
         path = json.loads(line)["path"]
-        assert path in (STEERING, "/proc/irq/5/smp_affinity")
+        assert path in POSSIBLE

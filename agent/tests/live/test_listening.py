@@ -4,7 +4,7 @@ import os
 import socket
 
 import pytest
-from trimtab_agent.live.listening import Listener, listeners_of, take
+from trimtab_agent.live.listening import Listener, inode_of, listeners_of, take
 
 
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
@@ -14,6 +14,7 @@ def test_socket_of_a_process_is_found_with_its_address(family):
     with socket.create_server((host, 0), family=family) as server:
         expected = Listener(host, server.getsockname()[1], server.fileno())
         assert expected in listeners_of(os.getpid())
+        assert inode_of(os.getpid(), expected) == os.fstat(server.fileno()).st_ino
     assert expected not in listeners_of(os.getpid())
 
 

@@ -1,7 +1,10 @@
 """Running servers are found with what there is to know about them, and nothing is touched."""
 
+import json
 import os
 import socket
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -23,12 +26,12 @@ def processes_of(server):
     for pid in server.pids:
         with suppress(OSError):  # it has ended meanwhile
             programs[pid] = Path(f"/proc/{pid}/exe").readlink()
-    return {pid for pid, program in programs.items() if program == programs.get(server.pids[0])}
+    return programs
 
 
 def at_port(port):
     """The running servers that listen there."""
-    return [each for each in running_servers() if port in [listener.port for listener in each.listeners]]
+    return [each for each in running_servers() if each.answers_to(str(port))]
 
 
 def found_when_settled(server):
@@ -37,14 +40,20 @@ def found_when_settled(server):
     while True:
         before = processes_of(server)
         (found,) = at_port(server.port)
-        settled = processes_of(server) == before and found.processes == len(before)
+        own = [pid for pid, program in before.items() if program == before.get(found.pid)]
+        settled = processes_of(server) == before and found.processes == len(own)
         if settled or time.monotonic() > deadline:
-            return found, len(before)
+            return found, len(own)
         time.sleep(0.1)
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "core" else pytest.mark.live) for name in TARGETS]
+    "name",
+    [
+        pytest.param(name, marks=() if name == "core" else pytest.mark.live)
+        for name in TARGETS
+        if TARGETS[name].protocol == "http"
+    ],
 )
 def test_server_that_runs_is_found_with_its_file_and_where_it_listens(name, server_order):
     """Each kind, as it really runs; and not any more when it has ended."""
@@ -59,11 +68,49 @@ def test_server_that_runs_is_found_with_its_file_and_where_it_listens(name, serv
     assert found.pid not in [each.pid for each in at_port(server.port)]
 
 
+@pytest.mark.live
+def test_server_behind_its_starter_is_known_by_it(production):
+    """It has the sockets, and takes up a changed file; without it nobody does."""
+    found = production("h2o").seen
+    assert "h2o" in found.program.name
+    assert found.listeners
+    assert (found.obstacles, found.no_reload) == ((), "")
+
+
+@pytest.mark.live
+def test_server_without_its_starter_cannot_be_reloaded(server_order):
+    """A signal would end it."""
+    with TargetServer(server_order("h2o"), StopSignal()) as server:
+        (found,) = at_port(server.port)
+        assert found.obstacles == ()
+        assert "without its starter (start_server)" in found.no_reload
+
+
+@pytest.mark.live
+def test_server_with_capabilities_that_trimtab_lacks_is_listed_with_the_one_to_give(production, settings):
+    """As in a container that was not given it."""
+    server = production("nginx")
+    listed = subprocess.run(
+        [
+            *("setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace"),
+            *(sys.executable, "-c", "from trimtab_agent.terminal.main import main; main()"),
+            *("live", "servers", "nginx", "--json"),
+        ],
+        env={**os.environ, "TRIMTAB_VAR": str(settings.var)},
+        capture_output=True,
+        check=True,
+    )
+    (found,) = (each for each in json.loads(listed.stdout) if each["pid"] == server.process.pid)
+    assert "SYS_PTRACE" in found["obstacles"][0]
+    assert (found["file"], found["addresses"]) == (None, [])
+
+
 def server(**changes):
     """A server that was found."""
     known = {
         "target": TARGETS["nginx"],
         "pid": 812,
+        "program": Path("/usr/sbin/nginx"),
         "processes": 3,
         "user": "root",
         "listeners": (Listener("192.0.2.1", 80, 6),),

@@ -11,24 +11,13 @@ import pytest
 from trimtab_agent.errors import HostError
 from trimtab_agent.live import steering
 from trimtab_agent.live.listening import listeners_of, take
-from trimtab_agent.live.steering import SharedPort, filter_of
+from trimtab_agent.live.steering import SharedPort
 from trimtab_agent.station.server.target_server import TargetServer
 from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.targets import TARGETS
 
 ASKED = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 OURS = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nours"
-
-
-@pytest.fixture
-def migrating():
-    """Connections that wait go elsewhere when their socket closes; the setting is put back."""
-    if os.geteuid():
-        pytest.skip("only root may set net.ipv4.tcp_migrate_req")
-    before = steering.MIGRATE.read_text()
-    steering.MIGRATE.write_text("1")
-    yield
-    steering.MIGRATE.write_text(before)
 
 
 def served_by(port):
@@ -81,10 +70,15 @@ def listener_on(pids, port):
 @pytest.mark.kernel
 @pytest.mark.usefixtures("migrating")
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "core" else pytest.mark.live) for name in TARGETS]
+    "name",
+    [
+        pytest.param(name, marks=() if name == "core" else pytest.mark.live)
+        for name in TARGETS
+        if TARGETS[name].protocol == "http"
+    ],
 )
 def test_connections_of_a_running_server_are_shared_by_weight_and_none_is_lost(name, server_order):
-    """From joining to leaving, with every kind of server."""
+    """From joining to leaving, with every kind of web server."""
     with TargetServer(server_order(name), StopSignal()) as server:
         shared = SharedPort(*listener_on(server.pids, server.port))
         ours = shared.open()
@@ -198,39 +192,3 @@ def test_kernel_without_the_setting_cannot_migrate(monkeypatch):
     """Before Linux 5.14."""
     monkeypatch.setattr(steering, "MIGRATE", Path("/proc/sys/net/ipv4/there-is-no-such-setting"))
     assert not steering.can_migrate()
-
-
-@pytest.mark.parametrize("shares", [(-0.1,), (0.6, 0.5)])
-def test_shares_that_are_no_parts_of_a_whole_are_refused(shares):
-    """Before anything reaches the kernel."""
-    with pytest.raises(ValueError, match="expected none negative"):
-        filter_of(shares)
-
-
-def chosen(shares, drawn):
-    """What the program returns for a random number, by the rules of its three instructions."""
-    program = filter_of(shares)
-    at = 1
-    while True:
-        code, if_true, if_false, constant = program[at]
-        if code == steering.RETURN:
-            return constant
-        at += 1 + (if_true if drawn >= constant else if_false)
-
-
-@pytest.mark.parametrize(
-    ("shares", "drawn", "expected"),
-    [
-        ((), 0, 0),
-        ((0.25,), 0, 1),
-        ((0.25,), (1 << 30) - 1, 1),
-        ((0.25,), 1 << 30, 0),
-        ((0.25, 0.25), 1 << 30, 2),
-        ((0.0, 0.25), 0, 2),
-        ((1.0,), (1 << 32) - 1, 1),
-        ((0.5, 0.5), (1 << 32) - 1, 2),
-    ],
-)
-def test_random_number_falls_to_the_share_that_it_lies_in(shares, drawn, expected):
-    """At both ends of each range."""
-    assert chosen(shares, drawn) == expected

@@ -8,26 +8,28 @@ from pathlib import Path
 import psutil
 import pytest
 from live_support import LADDER_RPS, TINY, wait_until_gone
-from trimtab_agent.affinity.journal import AffinityJournal
-from trimtab_agent.affinity.os_settings import DirectAccess, SettingRefused
 from trimtab_agent.affinity.steering import Steering
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.identity import describe_host
+from trimtab_agent.os_settings.access import DirectAccess, SettingRefused
+from trimtab_agent.os_settings.journal import SettingsJournal
 from trimtab_agent.station.generator import LoadOrder, ServerDied, drive
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.link import made_link
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.server import replicas
+from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
 from trimtab_agent.station.server.replicas import Replicas
-from trimtab_agent.station.server.target_server import ConfigurationRejected, ServerFailed, TargetServer
+from trimtab_agent.station.server.target_server import TargetServer
 from trimtab_agent.station.warming import warm
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.study.specification import KnobSpec, RunSpec, check
 from trimtab_db import open_database, sqlite_url
 from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.affinity import parse_mask
-from trimtab_tuner.targets import TARGETS, php
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.backends import BACKENDS
 from trimtab_tuner.workloads.links import LINKS
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))[:2]
@@ -72,7 +74,7 @@ def load_order(settings, server, file_set, tmp_path, **changed):
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].protocol == "http"])
 def test_replicas_share_the_cpus_and_the_load_and_leave_nothing_behind(
     name, order, settings, file_set, tmp_path
 ):
@@ -162,13 +164,19 @@ def test_more_replicas_than_cpus_are_refused_with_a_sentence(order):
         Replicas(order("nginx", replicas=3), StopSignal())
 
 
+def php(children):
+    """The knobs of a pool of so many processes, all of them there from the beginning."""
+    backend = BACKENDS["php"]
+    return {knob.name: knob.default for knob in backend.knobs} | {"pm": "static", backend.children: children}
+
+
 @pytest.mark.live
 @pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].serves_php])
 def test_every_replica_has_a_pool_of_its_own(name, order):
     """As in the seeds' study: so many PHP processes for each instance."""
     if not list(Path("/usr/sbin").glob("php-fpm[0-9]*")):
         pytest.skip("php-fpm is not installed")
-    with Replicas(order(name, **{php.POOL_SIZE.name: 2}), StopSignal()) as server:
+    with Replicas(order(name, **php(2)), StopSignal()) as server:
         for instance in server.servers:
             names = [psutil.Process(pid).name() for pid in instance.pids]
             assert len([one for one in names if one.startswith("php-fpm")]) == 1 + 2
@@ -181,7 +189,7 @@ def test_queues_of_a_replicas_device_go_to_its_cpu_or_to_the_next_ones(steered_l
     profile = LINKS["eight-gigabit"].model_copy(update={"subnets": 2})
     repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
     lines = repository.os_changes(repository.register_host(describe_host(tmp_path)))
-    steering = Steering(AffinityJournal(lines, DirectAccess()))
+    steering = Steering(SettingsJournal(lines, DirectAccess()))
 
     def steered(link):
         return [
@@ -216,7 +224,7 @@ def test_run_measures_replicas_behind_a_link(steered_links, runtime, monkeypatch
     """From the knobs to the files that the run keeps; the queues are the kernel's again afterwards."""
     if find_installed("lighttpd") is None:
         pytest.skip("lighttpd is not installed")
-    monkeypatch.setattr(runtime.service, "_layout", SHARED)
+    monkeypatch.setattr(runtime.service._stations, "_own", SHARED)
     knobs = {
         "replicas": KnobSpec(fixed=2),
         "replica_placement": KnobSpec(fixed="direct"),

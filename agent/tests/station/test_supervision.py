@@ -12,13 +12,9 @@ from live_support import children_named
 from trimtab_agent.errors import BinaryMissing, HostError
 from trimtab_agent.station.generator import GeneratorDied, LoadOrder, drive
 from trimtab_agent.station.processes.children import Child
+from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
 from trimtab_agent.station.server.stats_socket import StatsSocket, StatsSocketError
-from trimtab_agent.station.server.target_server import (
-    ADDRESS,
-    ConfigurationRejected,
-    ServerFailed,
-    TargetServer,
-)
+from trimtab_agent.station.server.target_server import ADDRESS, TargetServer
 from trimtab_agent.station.warming import WarmingFailed, warm
 from trimtab_agent.stopping import Stopped, StopSignal
 from trimtab_tuner.targets import TARGETS
@@ -112,7 +108,7 @@ def test_refused_configuration_is_the_servers_own_sentence(order):
 
 def test_check_that_hangs_is_no_internal_error(order, monkeypatch):
     """The trial has crashed, and says what hung."""
-    monkeypatch.setattr("trimtab_agent.station.server.target_server.CHECK_LIMIT_S", 0.2)
+    monkeypatch.setattr("trimtab_agent.station.server.refusals.CHECK_LIMIT_S", 0.2)
     monkeypatch.setattr(type(TARGETS["core"]), "check_command", lambda *_: ("sleep", "60"))
     with pytest.raises(ServerFailed, match=r"sleep had not checked .*trial-1\.conf after 0 s and was killed"):
         TargetServer(order(), StopSignal())

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import urllib.request
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
@@ -20,18 +19,11 @@ from trimtab_agent.station.clearing import REMOVERS
 from trimtab_agent.station.generator import LoadOrder, drive
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.processes.programs import server_program, version_of
-from trimtab_agent.station.server.target_server import (
-    ADDRESS,
-    ConfigurationRejected,
-    ServerFailed,
-    ServerOrder,
-    TargetServer,
-)
-from trimtab_agent.station.warming import warm
+from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
+from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, TargetServer
 from trimtab_agent.stopping import StopSignal
-from trimtab_tuner.targets import TARGETS, php
+from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
-from trimtab_tuner.workloads.dynamic import PAGE_PATH, PAGE_SCRIPT
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 OTHERS = [name for name in TARGETS if name != "core"]
@@ -54,12 +46,14 @@ def script(tmp_path):
 @pytest.mark.live
 @pytest.mark.parametrize("name", TARGETS)
 def test_server_serves_the_workload_and_leaves_nothing_behind(
-    name, server_order, settings, file_set, tmp_path
+    name, server_order, settings, file_set, tmp_path, request
 ):
     """Warm, drive, read its counters; then neither processes nor files of its own are there."""
+    database = TARGETS[name].protocol == "mariadb"
+    files = request.getfixturevalue("shop_files")[0] if database else file_set
     with TargetServer(server_order(name), StopSignal()) as server:
         # More requests than Apache takes on one connection.
-        warm(ADDRESS, server.port, [path for path, _ in file_set.files] * 10, StopSignal())
+        server.warm([path for path, _ in files.files] * 10, StopSignal())
         pids = server.pids
         result = drive(
             LoadOrder(
@@ -69,7 +63,7 @@ def test_server_serves_the_workload_and_leaves_nothing_behind(
                 duration_s=0.4,
                 warmup_s=0.1,
                 timeout_s=5.0,
-                sessions=file_set.sessions,
+                sessions=files.sessions,
                 seed=1,
                 cpus=CPUS[-1:],
                 prioritised=False,
@@ -93,7 +87,7 @@ def test_server_serves_the_workload_and_leaves_nothing_behind(
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].drop_in is None])
 def test_server_starts_with_a_file_that_is_named_without_its_path(name, settings, file_set):
     """As the comment in an exported file says, in the directory where it lies."""
     target = TARGETS[name]
@@ -129,27 +123,6 @@ def wait_for_port(port, server):
         assert server.poll() is None, server.communicate()[1].decode()
         assert monotonic() < deadline_s
         sleep(0.02)
-
-
-@pytest.mark.live
-@pytest.mark.parametrize("name", [name for name in TARGETS if TARGETS[name].serves_php])
-def test_dynamic_requests_are_answered_by_the_pool(name, server_order, tmp_path):
-    """php-fpm runs beside the server, in the size asked for, and ends with it."""
-    if not list(Path("/usr/sbin").glob("php-fpm[0-9]*")):
-        pytest.skip("php-fpm is not installed")
-    root = tmp_path / "root"
-    (root / PAGE_PATH.lstrip("/")).parent.mkdir(parents=True)
-    (root / PAGE_PATH.lstrip("/")).write_text(PAGE_SCRIPT)
-    made = replace(server_order(name, **{php.POOL_SIZE.name: 3}), root=root)
-    with TargetServer(made, StopSignal()) as server:
-        with urllib.request.urlopen(f"{server.url}{PAGE_PATH}?size=5000", timeout=30) as reply:  # noqa: S310
-            assert (reply.status, len(reply.read())) == (200, 5000)
-        pids = server.pids
-        names = [psutil.Process(pid).name() for pid in pids]
-        assert len([one for one in names if one.startswith("php-fpm")]) == 1 + 3
-        assert server.workers_lost() == 0
-    wait_until_gone(list(pids))
-    assert not (tmp_path / "trial-1").exists()
 
 
 @pytest.mark.live

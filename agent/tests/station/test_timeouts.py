@@ -51,9 +51,11 @@ def result(*, replied=0, before=0, after=0, failures=None, timed_out_connect=0):
         bytes_received=0,
         goodput_mbps=0,
         reply_rate_rps=0,
-        window={"seconds": 1, "due": offered},
+        window={"seconds": 1, "due": offered, "handshakes": 0},
         size_classes=(),
-        latency_us={"connect": LATENCY, "first_byte": LATENCY, "reply": LATENCY},
+        latency_us=dict.fromkeys(("connect", "handshake", "first_byte", "reply"), LATENCY),
+        tls={"handshakes": 0, "resumed": 0, "failed": 0},
+        http2={"streams": 0, "most_streams": 0, "reset": 0, "goaways": 0, "asked_again": 0},
         health={"verdict": "ok", "reasons": ()},
     )
 
@@ -67,6 +69,7 @@ def result(*, replied=0, before=0, after=0, failures=None, timed_out_connect=0):
         ({"replied": 100, "before": 10, "after": 5}, 107, (7, 7)),
         # Error replies were read as well.
         ({"replied": 100, "before": 10, "failures": {"status-404": 3, "wrong-length": 1}}, 106, (2, 2)),
+        ({"replied": 100, "before": 10, "failures": {"error-1213": 4}}, 106, (2, 2)),
         # Whether the reset ones were read nobody knows: between none and four of the timed-out ones.
         ({"replied": 100, "before": 10, "failures": {"reset": 4}}, 104, (0, 4)),
         ({"replied": 100, "before": 10, "failures": {"reset": 4}}, 109, (5, 9)),

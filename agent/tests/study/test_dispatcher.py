@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 from live_support import start_calibrated
+from trimtab_agent.fleet.trial_stations import OwnStation
 from trimtab_agent.study import runs
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
@@ -17,7 +18,8 @@ def two_stations(runtime, monkeypatch):
     study = runs.Study
 
     def with_another(*, stations, run_id, **parts):
-        return study(stations=[*stations, runtime.service._make_station(run_id)], run_id=run_id, **parts)
+        another = OwnStation(runtime.service._stations._make_own(run_id))
+        return study(stations=[*stations, another], run_id=run_id, **parts)
 
     monkeypatch.setattr(runs, "Study", with_another)
 

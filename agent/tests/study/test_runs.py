@@ -34,6 +34,15 @@ def stopped_run(runtime):
 
 
 @pytest.mark.live
+def test_run_has_its_tags_from_its_beginning(runtime):
+    """Also a run that is cut short is found again by them."""
+    run_id = runtime.service.start(tiny_spec().model_copy(update={"tags": ("mine", "of two words")}))
+    runtime.service.stop(run_id)
+    assert runtime.repository.run(run_id).tags == ("mine", "of two words")
+    runtime.service.wait()
+
+
+@pytest.mark.live
 def test_run_that_is_about_to_stop_cannot_be_paused(runtime, listener):
     """A pause would only make it wait for a second stop."""
     run_id = start_calibrated(runtime)

@@ -1,5 +1,7 @@
 """What a run may be asked to do, and what is refused, by field."""
 
+import re
+
 import pytest
 from trimtab_agent.errors import SpecError
 from trimtab_agent.study.specification import KnobSpec, RunSpec, check
@@ -31,6 +33,72 @@ def test_pool_of_php_is_a_knob_where_the_workload_is_dynamic():
     assert "pm.max_children" in {knob.name for knob in dynamic.space.free}
     static = check(RunSpec(target="nginx"))
     assert "pm.max_children" not in {knob.name for knob in static.space.knobs}
+
+
+def test_settings_of_tls_are_knobs_where_the_workload_speaks_it():
+    """And only there; kind of key, sessions, tickets and records."""
+    names = {"tls_key", "ssl_session_cache", "ssl_session_tickets", "ssl_buffer_size"}
+    spec = RunSpec(target="nginx", workload="specweb99-tls")
+    assert names < {knob.name for knob in check(spec).space.free}
+    ecdsa = check(spec.model_copy(update={"knobs": {"tls_key": KnobSpec(fixed="ecdsa")}}))
+    assert ecdsa.space.default()["tls_key"] == "ecdsa"
+    assert names.isdisjoint(knob.name for knob in check(RunSpec(target="nginx")).space.knobs)
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "sentence"),
+    [
+        (
+            {"target": "core"},
+            "workload",
+            "core; expected a workload without [tls], or one of",
+        ),
+    ],
+)
+def test_tls_where_it_cannot_be_configured_is_refused(fields, field, sentence):
+    """With what would do instead."""
+    with pytest.raises(SpecError, match=re.escape(sentence)) as refusal:
+        check(RunSpec(workload="specweb99-tls", **fields))
+    assert refusal.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("tls", "fields", "field", "sentence"),
+    [
+        (True, {"target": "core"}, "workload", "its visitors speak HTTP/2, and the target core does not"),
+        (False, {"target": "nginx"}, "workload", "expected [tls] beside [http2], or one of the targets"),
+    ],
+)
+def test_http2_where_it_cannot_be_configured_is_refused(tls, fields, field, sentence):
+    """With what would do instead."""
+    definition = WORKLOADS["specweb99-h2"]
+    if not tls:
+        definition = definition.model_copy(update={"name": "h2c", "tls": None})
+    with pytest.raises(SpecError, match=re.escape(sentence)) as refusal:
+        check(RunSpec(definition=definition, **fields))
+    assert refusal.value.field == field
+
+
+def test_http2_adds_its_knobs_to_those_of_tls():
+    """Streams and chunks are tuned; that it is spoken is not."""
+    space = check(RunSpec(target="nginx", workload="specweb99-h2")).space
+    free = {knob.name for knob in space.free}
+    assert {"tls_key", "http2_max_concurrent_streams", "http2_chunk_size"} <= free
+    assert space.fixed["http2"] == "on"
+
+
+def test_users_file_with_tls_is_the_default_of_a_run_over_tls(tmp_path):
+    """The kind of key is that of his certificates: it is fixed, and nothing to be tuned."""
+    file = tmp_path / "nginx.conf"
+    file.write_text("events {} http { ssl_session_cache shared:a:20m; server { listen 443 ssl; } }")
+    spec = RunSpec(target="nginx", workload="specweb99-tls", base=str(file))
+    plan = check(spec)
+    assert plan.space.default()["ssl_session_cache"] == 20
+    assert plan.space.fixed["tls_key"] == "rsa"
+    ecdsa = check(spec.model_copy(update={"knobs": {"tls_key": KnobSpec(fixed="ecdsa")}}))
+    assert ecdsa.space.fixed["tls_key"] == "ecdsa"
+    with pytest.raises(SpecError, match="tls_key: your file keeps its own certificates"):
+        check(spec.model_copy(update={"knobs": {"tls_key": KnobSpec(choices=("rsa", "ecdsa"))}}))
 
 
 def test_fixed_knob_leaves_the_search():
@@ -126,6 +194,8 @@ def test_architecture_decides_which_knobs_are_free():
             "settings.capacity_only",
             "only a preset can set it; expected the preset 'capacity'",
         ),
+        ({"new_base": "/new.conf"}, "new_base", "new_base: expected the preset 'compare' with it"),
+        ({"preset": "compare"}, "base", "base: expected two files to compare, the old one and the new one"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_field(fields, field, sentence):
@@ -179,6 +249,30 @@ def test_users_own_file_is_taken_as_it_is(tmp_path):
     assert plan.space.default()["MaxRequestWorkers"] == 400
 
 
+def own_file_with_a_user(tmp_path, architecture):
+    """The path of a file for trimtab-httpd."""
+    own = tmp_path / "httpd.ini"
+    own.write_text(f"[server]\nroot = /srv\nuser = www-data\narchitecture = {architecture}\n")
+    return str(own)
+
+
+def test_architecture_that_the_own_file_rules_out_is_not_searched(tmp_path):
+    """A server refuses shared-symped to who names a user: the file that is handed back would not start."""
+    choices = ("symped", "shared-symped", "uring")
+    own = own_file_with_a_user(tmp_path, "symped")
+    with pytest.raises(SpecError, match="architecture: choice 'shared-symped': expected one of sped, symped"):
+        check(RunSpec(base=own, knobs={"architecture": KnobSpec(choices=choices)}))
+    plan = check(RunSpec(base=own, knobs={"architecture": KnobSpec(choices=("symped", "uring"))}))
+    assert plan.space.knob("architecture").choices == ("symped", "uring")
+
+
+def test_file_that_its_server_refuses_is_refused(tmp_path):
+    """The sentence names the file and the knob."""
+    own = own_file_with_a_user(tmp_path, "shared-symped")
+    with pytest.raises(SpecError, match=r"httpd.ini: architecture = 'shared-symped': expected one of sped"):
+        check(RunSpec(base=own))
+
+
 def test_run_begins_with_the_values_that_its_user_has_now():
     """The gain is over what is in force; the rest of the file is not needed for that."""
     plan = check(RunSpec(defaults={"architecture": "mp", "workers": 7, "backlog": 99}))
@@ -206,3 +300,41 @@ def test_defaults_that_no_knob_can_have_are_refused(fields, field):
 def test_defaults_are_those_of_the_servers_cpus():
     """Not of the CPUs that this process happens to be allowed."""
     assert check(RunSpec(target="h2o"), cpus=4).space.default()["num-threads"] == 4
+
+
+def test_two_files_make_a_plan_in_which_nothing_is_searched(tmp_path):
+    """The old one's values are the default; the new one is recorded beside it, and no knob may be given."""
+    files = {}
+    for name, connections in (("base", 512), ("new_base", 64)):
+        path = tmp_path / f"{name}.conf"
+        path.write_text(
+            f"events {{ worker_connections {connections}; }}\nhttp {{ server {{ listen 80; }} }}\n"
+        )
+        files[name] = str(path)
+    plan = check(RunSpec(preset="compare", target="nginx", **files))
+    assert [knob.name for knob in plan.space.free] == ["file"]
+    assert plan.space.default()["worker_connections"] == 512
+    assert plan.files()["new"]["path"] == files["new_base"]
+    assert {phase.phase: phase.trials for phase in plan.estimate().breakdown}["searching"] == 0
+    knobs = {"worker_connections": KnobSpec(fixed=1)}
+    with pytest.raises(SpecError, match="two files are compared as they are; expected no knobs"):
+        check(RunSpec(preset="compare", target="nginx", knobs=knobs, **files))
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "sentence"),
+    [
+        ({"hosts": ("web1",), "kernel": True}, "hosts", "the kernel is tuned on this machine alone"),
+        ({"hosts": ("web1", "web1")}, "hosts", "expected each once"),
+        ({"hosts": ("web1",), "second_objective": "rss"}, "hosts", "a search with one objective"),
+        ({"hosts": ("web1",), "preset": "capacity"}, "hosts", "a search with one objective"),
+        ({"generators": ("a", "a")}, "generators", "expected each once"),
+        ({"generators": ("a",), "target": "mariadb"}, "generators", "a workload over HTTP"),
+        ({"generators": ("a",), "link": "gigabit"}, "link", "expected link = loopback, or no generators"),
+    ],
+)
+def test_what_needs_one_machine_is_refused_on_several(fields, field, sentence):
+    """Before the run begins, with the field."""
+    with pytest.raises(SpecError, match=re.escape(sentence)) as refusal:
+        check(RunSpec(**fields))
+    assert refusal.value.field == field

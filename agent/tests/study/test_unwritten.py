@@ -10,13 +10,14 @@ from datetime import timedelta
 
 import pytest
 from live_support import start_calibrated
+from pydantic import SecretStr
 from trimtab_agent.errors import HostError
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording import recorder
 from trimtab_agent.runtime import open_repository, open_runtime
 from trimtab_agent.study import unwritten
 from trimtab_agent.study.unwritten import Unwritten, take_in
-from trimtab_db import database, open_database, records, sqlite_url
+from trimtab_db import engines, open_database, records, sqlite_url
 from trimtab_db.errors import DatabaseFullError, DatabaseLockedError
 from trimtab_db.records import RunState
 from trimtab_trials.host import Host
@@ -33,7 +34,7 @@ def impatient(monkeypatch):
 
     Where nobody but a sampler holds the lock, a second is long enough.
     """
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(engines, "BUSY_TIMEOUT_S", 1.0)
     monkeypatch.setattr(unwritten, "PATIENCE_S", 0.2)
     monkeypatch.setattr(unwritten, "PAUSE_S", 0.05)
 
@@ -279,7 +280,7 @@ def test_daemon_records_the_end_of_a_run_as_soon_as_the_database_takes_it(settin
 @pytest.mark.live
 def test_full_disk_of_the_database_costs_a_run_no_trial(settings, small_disk):
     """With its own disk full, the database gets the trial when the run is resumed."""
-    settings = settings.model_copy(update={"database_url": sqlite_url(small_disk / "trimtab.db")})
+    settings = settings.model_copy(update={"database_url": SecretStr(sqlite_url(small_disk / "trimtab.db"))})
     with open_runtime(settings) as runtime:
         subscription = runtime.broadcaster.subscribe(lambda: None)
         run_id = start_calibrated(runtime, strategy="coarse-to-fine")

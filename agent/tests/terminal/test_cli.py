@@ -215,6 +215,17 @@ def test_read_only_database_is_named(trimtab_here, monkeypatch, settings):
     assert (code, "trimtab.db" in errors, "is read-only" in errors) == (1, True, True)
 
 
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_database_server_that_is_not_there_is_named_without_its_password(trimtab_here, monkeypatch, options):
+    """One sentence, in the error body as well."""
+    monkeypatch.setenv("TRIMTAB_DATABASE_URL", "postgresql://user:secret@127.0.0.1:1/trimtab")
+    code, output, errors = trimtab_here("db", "upgrade", *options)
+    assert (code, errors.count("\n")) == (1, 1)
+    assert "postgresql://user:***@127.0.0.1:1/trimtab cannot be reached: expected a running" in errors
+    assert "secret" not in output + errors
+    assert not options or json.loads(output)["error"]["code"] == "database"
+
+
 def test_daemons_port_in_use_is_named(trimtab_here):
     """Two daemons cannot have one port."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -7,7 +7,7 @@ def test_targets_are_listed_with_their_programs(trimtab):
     """Each says where it is, or what installs it."""
     code, output = trimtab("targets", "--json").finish()
     listed = {target["name"]: target for target in json.loads(output)}
-    assert (code, set(listed)) == (0, {"core", "nginx", "lighttpd", "apache", "h2o"})
+    assert (code, set(listed)) == (0, {"core", "nginx", "lighttpd", "apache", "h2o", "mariadb"})
     for target in listed.values():
         assert target["program"].startswith("/") or "apt-get install" in target["program"]
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from trimtab_tuner.affinity import QueuePlacement, ReceiveQueue, format_mask
 
-from trimtab_agent.affinity.journal import Change
 from trimtab_agent.host.topology import Topology
+from trimtab_agent.os_settings.journal import Change
 
 
 def changes_of(placements: Sequence[QueuePlacement], topology: Topology) -> tuple[Change, ...]:
@@ -24,7 +24,7 @@ def changes_of(placements: Sequence[QueuePlacement], topology: Topology) -> tupl
             else f"/sys/class/net/{queue.device}/queues/rx-{queue.index}/rps_cpus"
         )
         changes.append(
-            Change(path=path, mask=mask, why=f"{queue.device} queue {queue.index} to CPU {placement.cpu}")
+            Change(path=path, value=mask, why=f"{queue.device} queue {queue.index} to CPU {placement.cpu}")
         )
     return tuple(changes)
 

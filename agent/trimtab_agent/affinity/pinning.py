@@ -15,7 +15,7 @@ from trimtab_tuner.affinity import make_plan, pins_workers
 from trimtab_tuner.targets.base import Target, plan_of
 from trimtab_tuner.targets.placement import Workers
 
-from trimtab_agent.affinity.os_settings import SettingRefused
+from trimtab_agent.os_settings.access import SettingRefused
 
 
 class WorkerPinning:

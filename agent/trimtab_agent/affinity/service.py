@@ -14,9 +14,9 @@ from trimtab_tuner.affinity import AffinityPlan, PlanName, make_plan
 
 from trimtab_agent.affinity.balancers import Balancer, balancers
 from trimtab_agent.affinity.changes import changes_of, queues_of
-from trimtab_agent.affinity.journal import AffinityJournal, Applied, Restored
 from trimtab_agent.errors import RunConflict, SpecError
 from trimtab_agent.host.topology import SYS, Topology, read_topology
+from trimtab_agent.os_settings.journal import Applied, Restored, SettingsJournal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class AffinityService:
 
     def __init__(
         self,
-        journal: AffinityJournal,
+        journal: SettingsJournal,
         server_cpus: Sequence[int],
         alone: Callable[[], AbstractContextManager[object]],
         sysfs: Path = SYS,

@@ -16,15 +16,15 @@ from trimtab_tuner.affinity import (
 )
 
 from trimtab_agent.affinity.changes import changes_of, queues_of
-from trimtab_agent.affinity.journal import AffinityJournal, Applied
-from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.host.topology import SYS, Topology, read_topology
+from trimtab_agent.os_settings.access import SettingRefused
+from trimtab_agent.os_settings.journal import Applied, SettingsJournal
 
 
 class Steering:
     """Puts queues of this host where a trial wants them. Safe to call from one thread at a time."""
 
-    def __init__(self, journal: AffinityJournal, sysfs: Path = SYS) -> None:
+    def __init__(self, journal: SettingsJournal, sysfs: Path = SYS) -> None:
         self._journal = journal
         self._sysfs = sysfs
 
@@ -66,12 +66,5 @@ class Steering:
     def _steered(
         self, placements: Sequence[QueuePlacement], topology: Topology
     ) -> Iterator[tuple[Applied, ...]]:
-        mark = max((line.id for line in self._journal.in_force()), default=0)
-        try:
-            settings = self._journal.apply(changes_of(placements, topology), by_hand=False)
-            for setting in settings:
-                if setting.state == "refused":
-                    raise SettingRefused(f"{setting.path}: {setting.reason}")
+        with self._journal.held(changes_of(placements, topology)) as settings:
             yield settings
-        finally:
-            self._journal.restore(down_to=mark)

@@ -8,9 +8,20 @@ from trimtab_agent import __version__
 from trimtab_agent.api.context import Context
 from trimtab_agent.api.errors import add_error_handlers
 from trimtab_agent.api.gate import Gate
-from trimtab_agent.api.routes import affinity, catalogue, compare, exports, live, runs, system, trials
+from trimtab_agent.api.routes import (
+    affinity,
+    catalogue,
+    compare,
+    exports,
+    fleet,
+    live,
+    live_tuning,
+    runs,
+    system,
+    trials,
+)
 from trimtab_agent.api.schemas import ErrorBody
-from trimtab_agent.api.site import make_docs, make_site
+from trimtab_agent.api.site import has_pages, make_docs, make_site
 from trimtab_agent.settings import AgentSettings
 
 
@@ -32,7 +43,7 @@ def make_api() -> FastAPI:
         },
     )
     api = APIRouter(prefix="/api/v1")
-    for part in (system, affinity, catalogue, runs, compare, trials, exports, live):
+    for part in (system, affinity, catalogue, runs, compare, trials, exports, fleet, live, live_tuning):
         api.include_router(part.router)
     app.include_router(api)
     add_error_handlers(app)
@@ -44,6 +55,7 @@ def create_app(settings: AgentSettings, context: Context) -> FastAPI:
     web UI at every other address."""
     app = make_api()
     app.state.context = context
+    app.state.documentation = has_pages(settings.docs_site)
     app.add_middleware(Gate, access=context.access)
     app.add_route("/docs", lambda _: RedirectResponse("/docs/"), include_in_schema=False)
     app.mount("/docs", make_docs(settings.docs_site))

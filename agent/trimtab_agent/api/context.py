@@ -11,17 +11,25 @@ from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.api.access import Access
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.live.service import LiveService
 from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.analysis import Analyses
+from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.runs import RunService
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """`host_id` is the record of the machine the daemon runs on; `closing` is set when it is about to end."""
+    """`host_id` is the record of the machine the daemon runs on; `closing` is set when it is about to end.
 
+    `live_servers` are those that the API may attach to.
+    """
+
+    settings: AgentSettings
     service: RunService
+    live: LiveService
+    live_servers: tuple[str, ...]
     affinity: AffinityService
     repository: Repository
     broadcaster: Broadcaster

@@ -35,7 +35,10 @@ def run_daemon(settings: AgentSettings) -> None:
         app = create_app(
             settings,
             Context(
+                settings=settings,
                 service=runtime.service,
+                live=runtime.live,
+                live_servers=settings.live_servers,
                 affinity=runtime.affinity,
                 repository=runtime.repository,
                 broadcaster=runtime.broadcaster,

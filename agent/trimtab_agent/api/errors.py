@@ -24,16 +24,22 @@ STATUS_OF_AGENT_ERROR: Mapping[type[agent.TrimtabError], int] = {
     agent.RunNotRunning: 409,
     agent.RunNotResumable: 409,
     agent.RunGoingOn: 409,
+    agent.LiveConflict: 409,
     agent.RunChanged: 409,
     agent.TrialNotRepeatable: 409,
+    agent.LiveRequestRefused: 409,
     agent.BinaryMissing: 503,
     agent.FileSetError: 503,
     agent.HostError: 503,
+    agent.GeneratorsLost: 503,
+    agent.FleetError: 503,
+    agent.StationLost: 503,
 }
 
 STATUS_OF_DATABASE_ERROR: Mapping[type[database.DatabaseError], tuple[int, str]] = {
     database.RecordNotFoundError: (404, "not-found"),
     database.RecordConflictError: (409, "record-conflict"),
+    database.LeaseLostError: (409, "lease-lost"),
     database.DatabaseLockedError: (503, "database-locked"),
     database.DatabaseReadOnlyError: (503, "database-read-only"),
     database.DatabaseFullError: (503, "disk-full"),

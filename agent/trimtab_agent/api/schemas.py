@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.configuration import Configuration
+from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain
 from trimtab_tuner.workloads.clients import Loop
@@ -18,6 +19,7 @@ from trimtab_tuner.workloads.definition import Definition
 
 from trimtab_agent.results.naming import RunName
 from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.study.specification import Tag
 
 
 class Reply(BaseModel):
@@ -42,11 +44,15 @@ class ErrorBody(Reply):
 
 
 class Health(Reply):
-    """Whether the daemon can do its work. `token_required`: requests must show a token."""
+    """Whether the daemon can do its work. `token_required`: requests must show a token.
+
+    `documentation`: it has been built, and the daemon serves it at `/docs`.
+    """
 
     status: Literal["ok"]
     version: str
     token_required: bool
+    documentation: bool
 
 
 class SessionRequest(BaseModel):
@@ -55,6 +61,15 @@ class SessionRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     token: str
+
+
+class FleetOfRun(Reply):
+    """The stations of a run: `hosts` carry its trials out, `generators` load their servers, so many each."""
+
+    hosts: dict[str, Any]
+    generators: tuple[str, ...]
+    generators_each: int = 0
+    held_back: tuple[str, ...] = ()
 
 
 class CpuLayout(Reply):
@@ -99,10 +114,13 @@ class UsualFile(Reply):
 class TargetReply(Named):
     """A kind of server that can be tuned. `missing` says what to do before it can be; empty where it is here.
 
-    `file` is what it is usually run with here; null where there is no such file.
+    It takes the workloads of its `protocol`, and `workload` where none is asked for. `file` is what it is
+    usually run with here; null where there is no such file.
     """
 
     missing: str
+    protocol: ProtocolName
+    workload: str
     file: UsualFile | None
 
 
@@ -137,12 +155,14 @@ class ConditionsReply(Reply):
 class WorkloadReply(Named):
     """A workload: where its numbers come from, the size of its file set, its whole definition.
 
-    `own` says that it is one of the user's. A file set made of directories is as large as the run's setting
-    `directories` makes it; the figures here are those of the definition.
+    `own` says that it is one of the user's; it is for targets of its `protocol`. A file set made of
+    directories is as large as the run's setting `directories` makes it; the figures here are those of the
+    definition. Data in a database are no files.
     """
 
     source: str
     own: bool
+    protocol: ProtocolName
     files: int
     file_set_bytes: int
     definition: Definition
@@ -151,7 +171,9 @@ class WorkloadReply(Named):
 class RunSummary(Reply):
     """A line of the list of runs. `best_score` is that of the search, `gain` that of the confirmation.
 
-    A run that `keeps_default` has found nothing better, and so has no gain.
+    A run that `keeps_default` has found nothing better, and so has no gain. `capacity_gain` is that of the
+    configuration to use over the default, None where it is not known; with `capacity_at_least` it may be
+    more.
     """
 
     id: int
@@ -178,6 +200,8 @@ class RunSummary(Reply):
     trials: int
     best_score: float | None
     gain: Gain | None
+    capacity_gain: Gain | None
+    capacity_at_least: bool
     keeps_default: bool
 
 
@@ -250,9 +274,7 @@ class RunNotes(BaseModel):
     name: RunName | None = None
     archived: bool | None = None
     notes: Annotated[str, Field(max_length=10_000)] | None = None
-    tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=40)]], Field(max_length=20)] | None = (
-        None
-    )
+    tags: Annotated[list[Tag], Field(max_length=20)] | None = None
 
 
 class RunDetail(RunSummary):
@@ -267,6 +289,7 @@ class RunDetail(RunSummary):
     loop: Loop
     space: Space
     settings: dict[str, Any]
+    fleet: FleetOfRun | None
     layout: CpuLayout
     ladder: tuple[float, ...]
     outcome: Outcome | None
@@ -278,7 +301,8 @@ class Export(Reply):
 
     `check_command` is empty where no program checks such a file. `diff_default` and `diff_base` are unified
     diffs against the server's default and against the user's own file, empty where there is none to compare
-    with.
+    with. `replaced` says what else differed from the user's file in the one that was measured; null for a
+    file that is not made of the user's.
     """
 
     run_id: int
@@ -293,3 +317,4 @@ class Export(Reply):
     verdict: str
     diff_default: str
     diff_base: str
+    replaced: tuple[str, ...] | None

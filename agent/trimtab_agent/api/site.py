@@ -25,14 +25,19 @@ NO_DOCS = """<h1>The documentation has not been built</h1>
 in the folder <code>docs</code>.</p>"""
 
 
+def has_pages(directory: Path) -> bool:
+    """Whether a site has been built into the directory."""
+    return (directory / "index.html").is_file()
+
+
 def make_site(directory: Path) -> ASGIApp:
     """What answers the requests that no route of the API has claimed: the UI, or how to build it."""
-    return Site(directory) if (directory / "index.html").is_file() else NotBuilt(NO_WEBUI)
+    return Site(directory) if has_pages(directory) else NotBuilt(NO_WEBUI)
 
 
 def make_docs(directory: Path) -> ASGIApp:
     """What answers below /docs: the documentation, or how to build it."""
-    return Docs(directory=directory, html=True) if (directory / "index.html").is_file() else NotBuilt(NO_DOCS)
+    return Docs(directory=directory, html=True) if has_pages(directory) else NotBuilt(NO_DOCS)
 
 
 class Site(StaticFiles):

@@ -3,7 +3,7 @@
 `netstat` and `snmp` hold pairs of lines, names then numbers (kernel: networking/snmp_counter.rst);
 `sockstat` holds counts of sockets; `softnet_stat` one line of hexadecimal columns per CPU: packets
 processed, dropped for a full backlog, times the budget ran out, and in column 13 the number of the
-CPU (net/core/net-procfs.c).
+CPU (net/core/net-procfs.c). A connection that is opened takes a port of ip_local_port_range.
 """
 
 from dataclasses import dataclass
@@ -27,6 +27,8 @@ COUNTERS = {
     "Tcp.OutSegs": "segments_out_per_s",
 }
 
+
+PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 # Of a dozen groups; the others are not even taken apart.
 GROUPS = {name.partition(".")[0] for name in COUNTERS}
@@ -74,21 +76,31 @@ def parse_softnet(text: str) -> dict[int, tuple[int, int, int]]:
     return rows
 
 
+def local_ports(text: str) -> int:
+    """How many ports connections may begin at, from ip_local_port_range."""
+    first, last = map(int, text.split())
+    return last - first + 1
+
+
 class NetworkSource:
     """TCP of this network namespace, and the receive path per CPU."""
 
     name = "network"
 
-    def __init__(self, directory: Path = Path("/proc/net")) -> None:
+    def __init__(self, directory: Path = Path("/proc/net"), ports: Path = PORT_RANGE) -> None:
         self._directory = directory
+        self._ports = ports
 
     def read(self) -> NetworkReading:
-        """Reads netstat, snmp, sockstat and softnet_stat."""
+        """Reads netstat, snmp, sockstat and softnet_stat, and the range of ports."""
         counters = parse_groups((self._directory / "netstat").read_text())
         counters |= parse_groups((self._directory / "snmp").read_text())
         return NetworkReading(
             counters={name: counters[name] for name in COUNTERS if name in counters},
-            gauges=parse_sockstat((self._directory / "sockstat").read_text()),
+            gauges={
+                **parse_sockstat((self._directory / "sockstat").read_text()),
+                "local_ports": local_ports(self._ports.read_text()),
+            },
             softnet=parse_softnet((self._directory / "softnet_stat").read_text()),
         )
 

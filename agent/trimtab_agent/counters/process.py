@@ -1,6 +1,7 @@
-"""/proc/PID/stat and status of the server's processes: CPU, memory, faults, context switches.
+"""/proc/PID/stat, status and io of the server's processes: CPU, memory, faults, context switches, what they
+write to disks.
 
-Kernel: filesystems/proc.rst §1.1, tables 1-2 and 1-4.
+Kernel: filesystems/proc.rst §1.1, tables 1-2 and 1-4, and §3.3.
 
 The memory of a server is its proportional set size: a page that n processes share counts 1/n in each, and so
 once in their sum. In resident memory it would count n times, which makes servers of many processes look
@@ -19,6 +20,7 @@ from trimtab_agent.counters.source import Values
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 BUSY_PERCENT = 1.0  # a master that only watches its workers uses less
+WRITTEN = re.compile(r"^write_bytes: (\d+)$", re.MULTILINE)
 PROPORTIONAL_KIB = re.compile(r"^Pss:\s*(\d+) kB$", re.MULTILINE)
 
 
@@ -27,8 +29,8 @@ class ProcessReading:
     """Ticks in user and kernel mode, page faults so far, resident bytes, and what the scheduler did.
 
     The ticks of children are those of all that have ended and that the process has waited for. `last_cpu` is
-    where it ran last; `waited` and `preempted` are voluntary and involuntary context switches. None where the
-    text does not say.
+    where it ran last; `waited` and `preempted` are voluntary and involuntary context switches.
+    `written_bytes` are those of pages of files on disks that it has made dirty. None where that is not told.
     """
 
     user_ticks: int
@@ -41,6 +43,7 @@ class ProcessReading:
     last_cpu: int | None
     waited: int | None
     preempted: int | None
+    written_bytes: int | None = None
 
     @property
     def ticks(self) -> int:
@@ -48,8 +51,9 @@ class ProcessReading:
         return self.user_ticks + self.system_ticks
 
 
-def parse(stat: str, status: str = "") -> ProcessReading:
-    """The contents of /proc/PID/stat and status; the name may itself hold spaces and parentheses."""
+def parse(stat: str, status: str = "", io: str = "") -> ProcessReading:
+    """The contents of /proc/PID/stat, status and io; the name may itself hold spaces and parentheses."""
+    written = WRITTEN.search(io)
     columns = stat.rpartition(")")[2].split()  # from column 3, the state, on
     switches = dict(re.findall(r"^((?:non)?voluntary)_ctxt_switches:\s*(\d+)$", status, re.MULTILINE))
     return ProcessReading(
@@ -63,7 +67,28 @@ def parse(stat: str, status: str = "") -> ProcessReading:
         last_cpu=int(columns[36]) if len(columns) > 36 else None,
         waited=int(switches["voluntary"]) if "voluntary" in switches else None,
         preempted=int(switches["nonvoluntary"]) if "nonvoluntary" in switches else None,
+        written_bytes=None if written is None else int(written[1]),
     )
+
+
+def proportional_bytes(pid: int, proc: Path = Path("/proc")) -> int | None:
+    """The proportional set size of a process; 0 for one that ends, None where it cannot be read."""
+    try:
+        rollup = (proc / str(pid) / "smaps_rollup").read_text()
+    except ProcessLookupError:
+        return 0
+    except OSError:
+        return None
+    found = PROPORTIONAL_KIB.search(rollup)
+    return int(found[1]) * 1024 if found is not None else 0
+
+
+def _io_of(directory: Path) -> str:
+    """What only the process's user and root may read, where the kernel counts it; else empty."""
+    try:
+        return (directory / "io").read_text()
+    except (PermissionError, FileNotFoundError):
+        return ""
 
 
 class ProcessSource:
@@ -85,7 +110,8 @@ class ProcessSource:
         for pid in self._living():
             try:
                 directory = self._proc / str(pid)
-                readings[pid] = parse((directory / "stat").read_text(), (directory / "status").read_text())
+                stat, status = (directory / "stat").read_text(), (directory / "status").read_text()
+                readings[pid] = parse(stat, status, _io_of(directory))
             except (FileNotFoundError, ProcessLookupError):
                 continue
         return readings or None
@@ -97,17 +123,11 @@ class ProcessSource:
         """
         sizes_bytes: list[int] = []
         for pid in self._living():
-            directory = self._proc / str(pid)
-            try:
-                rollup = (directory / "smaps_rollup").read_text()
-            except ProcessLookupError:
-                continue  # it has ended
-            except OSError:
-                if directory.exists():
-                    return None
-                continue
-            if (found := PROPORTIONAL_KIB.search(rollup)) is not None:
-                sizes_bytes.append(int(found[1]) * 1024)
+            size_bytes = proportional_bytes(pid, self._proc)
+            if size_bytes is not None:
+                sizes_bytes.append(size_bytes)
+            elif (self._proc / str(pid)).exists():
+                return None
         return sum(sizes_bytes) or None
 
     def _living(self) -> Iterator[int]:
@@ -169,7 +189,8 @@ class ProcessSource:
             "minor_faults_per_s": rate("minor_faults"),
             "major_faults_per_s": rate("major_faults"),
         }
-        values |= {f"{name}_per_s": rate(name) for name in ("waited", "preempted") if told(name)}
+        optional = ("waited", "preempted", "written_bytes")
+        values |= {f"{name}_per_s": rate(name) for name in optional if told(name)}
         if told("last_cpu"):
             least = BUSY_PERCENT / 100 * TICKS_PER_S * interval_s
             busy = [(a, b) for a, b in pairs if b.ticks - a.ticks >= least]

@@ -13,12 +13,18 @@ from trimtab_agent.counters.source import Values
 
 # Of these the present value counts; all others only ever grow, and are shown per second.
 GAUGES = {
+    "admission_rps",
     "connections_open",
     "connections_reading",
     "connections_waiting",
     "connections_writing",
     "pool_size",
+    "pool_threads",
     "queue_length",
+    "stage_batch",
+    "stage_threads",
+    "stage_wait_p90_us",
+    "threads_running",
     "workers_busy",
     "workers_idle",
 }

@@ -1,11 +1,11 @@
-"""Asks the privileged helper (`server.py`) to read and write masks."""
+"""Asks the privileged helper (`server.py`) to read and write settings."""
 
 import json
 import socket
 from pathlib import Path
 from typing import Any
 
-from trimtab_agent.affinity.os_settings import SettingGone, SettingRefused
+from trimtab_agent.os_settings.access import SettingGone, SettingRefused
 
 TIMEOUT_S = 5.0
 REPLY_BYTES = 65_536
@@ -18,12 +18,20 @@ class HelperAccess:
         self._path = path
 
     def read(self, path: str) -> str:
-        """The mask as the kernel prints it. Raises SettingRefused."""
+        """The value, in the form in which it is written. Raises SettingRefused."""
         return self._ask({"operation": "read", "path": path})
 
-    def write(self, path: str, mask: str) -> None:
-        """Writes a mask. Raises SettingRefused."""
-        self._ask({"operation": "write", "path": path, "mask": mask})
+    def probe(self, path: str) -> str:
+        """The same, of a setting that can be written as well. Raises SettingRefused."""
+        return self._ask({"operation": "probe", "path": path})
+
+    def write(self, path: str, value: str) -> None:
+        """Writes a value. Raises SettingRefused."""
+        self._ask({"operation": "write", "path": path, "value": value})
+
+    def namespace(self) -> str:
+        """The network namespace of the helper. Raises SettingRefused."""
+        return self._ask({"operation": "namespace"})
 
     def _ask(self, request: dict[str, str]) -> str:
         try:
@@ -44,4 +52,4 @@ class HelperAccess:
         if not reply.get("ok"):
             kind = SettingGone if reply.get("gone") else SettingRefused
             raise kind(str(reply.get("reason", "the helper refused it")))
-        return str(reply["mask"])
+        return str(reply["value"])

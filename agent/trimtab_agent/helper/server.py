@@ -1,17 +1,19 @@
-"""The privileged helper: reads and writes CPU masks for a daemon that has no privileges itself.
+"""The privileged helper: reads and writes CPU masks and knobs of the kernel for a daemon without privileges.
 
-It is written to be read in one sitting, and does three things:
+It is written to be read in one sitting, and does five things:
 
-    {"operation": "read",  "path": P}             → {"ok": true, "mask": "00000003"}
-    {"operation": "write", "path": P, "mask": M}  → {"ok": true, "mask": what is there afterwards}
-    anything else                                 → {"ok": false, "reason": "…", "gone": false}
+    {"operation": "read",  "path": P}              → {"ok": true, "value": "00000003"}
+    {"operation": "probe", "path": P}              → the same, if P can be written; nothing is
+    {"operation": "write", "path": P, "value": V}  → {"ok": true, "value": what is there afterwards}
+    {"operation": "namespace"}                     → {"ok": true, "value": its network namespace}
+    anything else                                  → {"ok": false, "reason": "…", "gone": false}
 
-P must be one of the masks of `affinity/os_settings.py` and M a mask of CPUs; those rules are checked here,
-whatever the daemon has checked. One request and one reply a connection, each a line of at most 4 KiB. Who may
-ask is decided by the kernel: the uid that SO_PEERCRED gives (unix(7)) must be the one named at the start.
-Requests are served one after the other, each within a second from the first byte waited for to the last byte
-sent; a slower peer is hung up on. A second helper does not take the socket of one that answers. It keeps no
-state: the journal is the daemon's, which restores through the same three lines.
+P must be one of the settings listed in `os_settings/access.py` and V have its form; those rules are checked
+here, whatever the daemon has checked. One request and one reply a connection, each a line of at most 4 KiB.
+Who may ask is decided by the kernel: the uid that SO_PEERCRED gives (unix(7)) must be the one named at the
+start. Requests are served one after the other, each within a second from the first byte waited for to the
+last byte sent; a slower peer is hung up on. A second helper does not take the socket of one that answers. It
+keeps no state: the journal is the daemon's, which restores through the same lines.
 
 Usage: python -m trimtab_agent.helper.server SOCKET --uid UID [--root DIRECTORY]
 """
@@ -28,7 +30,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from trimtab_agent.affinity.os_settings import DirectAccess, SettingAccess, SettingGone, SettingRefused
+from trimtab_agent.os_settings.access import DirectAccess, SettingAccess, SettingGone, SettingRefused
 
 REQUEST_BYTES = 4096
 PATIENCE_S = 1.0
@@ -46,12 +48,19 @@ def answer(line: bytes, access: SettingAccess) -> dict[str, Any]:
             raise SettingRefused("expected only texts in the request")
         match words:
             case {"operation": "read", "path": path, **rest} if not rest:
-                pass
-            case {"operation": "write", "path": path, "mask": mask, **rest} if not rest:
-                access.write(path, mask)
+                value = access.read(path)
+            case {"operation": "probe", "path": path, **rest} if not rest:
+                value = access.probe(path)
+            case {"operation": "write", "path": path, "value": wanted, **rest} if not rest:
+                access.write(path, wanted)
+                value = access.read(path)
+            case {"operation": "namespace", **rest} if not rest:
+                value = access.namespace()
             case _:
-                raise SettingRefused("expected operation read with path, or write with path and mask")
-        return {"ok": True, "mask": access.read(path)}
+                raise SettingRefused(
+                    "expected operation read or probe with path, write with path and value, or namespace"
+                )
+        return {"ok": True, "value": value}
     except SettingRefused as error:
         return {"ok": False, "reason": str(error), "gone": isinstance(error, SettingGone)}
     except (ValueError, RecursionError):
@@ -125,7 +134,7 @@ def _make_way(path: Path) -> None:
 
 def main() -> None:
     """Serves until SIGTERM or SIGINT."""
-    parser = argparse.ArgumentParser(prog="trimtab-helper", description="Reads and writes CPU masks.")
+    parser = argparse.ArgumentParser(prog="trimtab-helper", description="Reads and writes kernel settings.")
     parser.add_argument("socket", type=Path, help="path of the Unix socket to listen on")
     parser.add_argument("--uid", type=int, required=True, help="the only user whose requests are served")
     parser.add_argument(

@@ -36,12 +36,14 @@ Core = tuple[int, ...]
 class CpuLayout:
     """CPU numbers of the server and of the generator; the same ones where there is only a single CPU.
 
-    `reason` says in a sentence why they are divided so; empty where somebody has just named them.
+    `reason` says in a sentence why they are divided so; empty where somebody has just named them. The load
+    may come from `elsewhere`: then the server has all CPUs, and the agent lives on them as well.
     """
 
     server: tuple[int, ...]
     generator: tuple[int, ...]
     reason: str = field(default="", compare=False)
+    elsewhere: bool = field(default=False, compare=False)
 
     @property
     def shared(self) -> bool:
@@ -52,6 +54,11 @@ class CpuLayout:
     def prioritises_generator(self) -> bool:
         """Whether the generator goes before all else on its CPU: never on a CPU that the server needs."""
         return not self.shared and priority_allowed()
+
+    def whole(self, generators: Sequence[str]) -> "CpuLayout":
+        """All CPUs for the server, as in production: the load comes from those generators."""
+        cpus = tuple(sorted({*self.server, *self.generator}))
+        return CpuLayout(cpus, cpus, f"the load comes from {', '.join(generators)}", elsewhere=True)
 
     def document(self) -> dict[str, Any]:
         """As it is recorded with a run."""
@@ -64,6 +71,8 @@ class CpuLayout:
 
     def sentence(self) -> str:
         """The layout in words."""
+        if self.elsewhere:
+            return f"server on CPU {format_cpus(self.server)}, no generator"
         if self.shared:
             return f"server and generator share CPU {format_cpus(self.server)}"
         server, generator = format_cpus(self.server), format_cpus(self.generator)

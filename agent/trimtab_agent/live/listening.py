@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from trimtab_agent.live.socket_diag import accept_queues
+
 PIDFD_GETFD = 438  # the same on every architecture of Debian's (asm-generic/unistd.h)
 LISTEN = "0A"  # TCP_LISTEN in /proc/PID/net/tcp (include/net/tcp_states.h)
 PROC = Path("/proc")
@@ -38,16 +40,21 @@ def listeners_of(pid: int) -> tuple[Listener, ...]:
     process that is gone or may not be looked into.
     """
     addresses = _listening(pid)
-    found: dict[str, Listener] = {}  # by inode
+    found: dict[int, Listener] = {}
     for link in (PROC / str(pid) / "fd").iterdir():
         try:
-            kind, _, inode = str(link.readlink()).partition(":")
+            inode = link.stat().st_ino if str(link.readlink()).startswith("socket:") else None
         except OSError:
             continue  # closed meanwhile
-        if kind == "socket" and (address := addresses.get(inode.strip("[]"))):
+        if inode is not None and (address := addresses.get(inode)):
             listener = Listener(*address, int(link.name))
             found[inode] = min(found.get(inode, listener), listener)
     return tuple(sorted(found.values()))
+
+
+def inode_of(pid: int, listener: Listener) -> int:
+    """The number of a process's socket, which the kernel tells of it by; raises OSError."""
+    return (PROC / str(pid) / "fd" / str(listener.descriptor)).stat().st_ino
 
 
 def take(pid: int, descriptor: int) -> socket.socket:
@@ -63,18 +70,25 @@ def take(pid: int, descriptor: int) -> socket.socket:
     return socket.socket(fileno=taken)
 
 
-def _listening(pid: int) -> dict[str, tuple[str, int]]:
+def listening_sockets() -> set[int]:
+    """The inodes of all TCP sockets that listen in this network namespace."""
+    return set(accept_queues())
+
+
+def _listening(pid: int) -> dict[int, tuple[str, int]]:
     """Address and port of the listening sockets in the process's network namespace, by inode."""
     found = {}
     for name, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
-        try:
-            lines = (PROC / str(pid) / "net" / name).read_text().splitlines()[1:]
-        except FileNotFoundError:
+        path = PROC / str(pid) / "net" / name
+        if family == socket.AF_INET6 and not path.exists():
             continue  # a kernel without IPv6
-        for fields in map(str.split, lines):
-            if fields[3] == LISTEN:
+        with path.open() as table:
+            next(table)  # the names of the columns
+            for fields in map(str.split, table):
+                if fields[3] != LISTEN:
+                    break  # the listening ones come first, and a busy server has many others
                 packed, _, port = fields[1].partition(":")
-                found[fields[9]] = (socket.inet_ntop(family, _address(packed)), int(port, 16))
+                found[int(fields[9])] = (socket.inet_ntop(family, _address(packed)), int(port, 16))
     return found
 
 

@@ -1,8 +1,8 @@
 """The web servers that run on this machine: found, named, and whether their connections can be shared.
 
 Nothing is touched. A server is known by the name of its program; its main process is the one whose parent is
-another program. Where it listens, the kernel says; which file it was started with, its command line does, or
-the usual place of its kind.
+another program, or the starter that holds its sockets and starts it anew at a reload (h2o). Where it listens,
+the kernel says; which file it was started with, its command line does, or the usual place of its kind.
 """
 
 import itertools
@@ -11,6 +11,7 @@ import re
 import socket
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,8 @@ OTHER_NAMES = {"httpd": "apache"}
 # How a server is told which file to use, where that is not -c. Apache's -c is a directive.
 FILE_OPTIONS = {"apache": ("-f",), "lighttpd": ("-f",), "h2o": ("-c", "--conf")}
 PROC = Path("/proc")
+# Of the kernel's rules for looking into a process (ptrace(2)) and what containers leave out.
+WHO_MAY = "root may do that and its own user, in a container with the capability SYS_PTRACE"
 UNIT = re.compile(r"([^/]+\.service)$", re.MULTILINE)
 
 
@@ -32,19 +35,21 @@ UNIT = re.compile(r"([^/]+\.service)$", re.MULTILINE)
 class RunningServer:
     """A server that runs: its main process, how many there are in all, where it listens, and with which file.
 
-    `file` is None where that is not known, or lies in a container; `unit` is empty for a process that systemd
-    has not started. `obstacles` are sentences about why a share of its connections cannot go to another
-    server.
+    `program` is what it runs. `file` is None where that is not known, or lies in a container; `unit` is empty
+    for a process that systemd has not started. `obstacles` are sentences about why a share of its connections
+    cannot go to another server; `no_reload` is one about why it cannot take up a changed file.
     """
 
     target: Target
     pid: int
+    program: Path
     processes: int
     user: str
     listeners: tuple[Listener, ...]
     file: Path | None
     unit: str
     obstacles: tuple[str, ...]
+    no_reload: str = ""
 
     def answers_to(self, word: str) -> bool:
         """Whether a person may mean it: by the name of its kind or program, its unit, pid, or a port."""
@@ -55,41 +60,96 @@ class RunningServer:
 
 def running_servers() -> tuple[RunningServer, ...]:
     """Every web server of a kind that Trimtab knows and that this user may see, in the order of pids."""
-    by_name = {target.program: target for target in TARGETS.values()}
+    by_name = {target.program: target for target in TARGETS.values() if target.protocol == "http"}
     by_name |= {name: TARGETS[target] for name, target in OTHER_NAMES.items()}
-    families: dict[int, list[psutil.Process]] = {}
+    families: dict[psutil.Process, list[psutil.Process]] = {}
     processes = {p.pid: p for p in psutil.process_iter(["name", "ppid"]) if p.info["name"] in by_name}
     for process in processes.values():
         main = process
         while (parent := processes.get(main.info["ppid"])) and parent.info["name"] == main.info["name"]:
             main = parent
-        families.setdefault(main.pid, []).append(process)
+        starter = _starter_of(by_name[main.info["name"]], main.info["ppid"])
+        families.setdefault(starter or main, []).append(process)
     found = (
-        _described(by_name[processes[pid].info["name"]], processes[pid], families[pid])
-        for pid in sorted(families)
+        _described(by_name[families[main][0].info["name"]], main, families[main])
+        for main in sorted(families, key=lambda each: each.pid)
     )
     return tuple(server for server in found if server is not None)
+
+
+def _starter_of(target: Target, parent: int) -> psutil.Process | None:
+    """The parent of a server if it is the starter of its kind."""
+    if target.beside is None or not target.beside.starter:
+        return None
+    with suppress(psutil.Error):
+        process = psutil.Process(parent)
+        if any(Path(word).name == target.beside.starter for word in process.cmdline()):
+            return process
+    return None
 
 
 def _described(
     target: Target, main: psutil.Process, family: Sequence[psutil.Process]
 ) -> RunningServer | None:
-    """None for a process that has ended meanwhile, or of which nothing may be seen."""
+    """None for a process that has ended meanwhile."""
     try:
+        try:
+            program = _program(family)
+        except PermissionError:
+            return _hidden(target, main, family)
         listeners = listeners_of(main.pid)
         unit = UNIT.findall((PROC / str(main.pid) / "cgroup").read_text())
         return RunningServer(
             target=target,
             pid=main.pid,
+            program=program,
             processes=len(family),
             user=main.username(),
             listeners=listeners,
             file=_file(target, main.cmdline(), Path(main.cwd())) if _is_ours(main.pid, "mnt") else None,
             unit=unit[0] if unit else "",
             obstacles=tuple(_obstacles(main.pid, listeners)),
+            no_reload=_no_reload(target, main, is_starter=main.pid not in {each.pid for each in family}),
         )
     except (OSError, psutil.Error):
         return None
+
+
+def _program(family: Sequence[psutil.Process]) -> Path:
+    """What they run; raises OSError. Some may have ended meanwhile, as at a reload."""
+    for process in family[:-1]:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            return Path(os.readlink(PROC / str(process.pid) / "exe"))  # noqa: PTH115 - not followed
+    return Path(os.readlink(PROC / str(family[-1].pid) / "exe"))  # noqa: PTH115
+
+
+def _hidden(target: Target, main: psutil.Process, family: Sequence[psutil.Process]) -> RunningServer:
+    """A server that may not be looked into: another user's, or one with capabilities that Trimtab lacks."""
+    return RunningServer(
+        target=target,
+        pid=main.pid,
+        program=Path(target.program),
+        processes=len(family),
+        user=main.username(),
+        listeners=(),
+        file=None,
+        unit="",
+        obstacles=(f"Its process may not be looked into: {WHO_MAY}.",),
+        no_reload="Which file it was started with may not be looked at.",
+    )
+
+
+def _no_reload(target: Target, main: psutil.Process, *, is_starter: bool) -> str:
+    """The sentence about why that server cannot take up a changed file; empty where it can."""
+    if target.beside is None:
+        return f"Trimtab does not know how {target.name} is reloaded."
+    if target.beside.starter and not is_starter:
+        return (
+            f"It runs without its starter ({target.beside.starter}): only a restart takes up a changed file."
+        )
+    if os.geteuid() not in (0, main.uids().real):
+        return "Only root and its own user may reload it."
+    return ""
 
 
 def _file(target: Target, command: Iterable[str], directory: Path) -> Path | None:
@@ -123,7 +183,7 @@ def _obstacles(pid: int, listeners: Sequence[Listener]) -> Iterable[str]:
             owner = os.fstat(taken.fileno()).st_uid
             kind = taken.getsockopt(socket.SOL_SOCKET, socket.SO_PROTOCOL)
     except OSError as error:
-        yield f"Its sockets cannot be looked at: {error.strerror}; root may do that, and its own user."
+        yield f"Its sockets cannot be looked at ({error.strerror}): {WHO_MAY}."
         return
     if os.geteuid() not in (0, owner):
         yield f"Its sockets belong to user {owner}: only root and that user can share them."

@@ -1,8 +1,8 @@
 """Sharing the connections of a port that a running server listens on, by weight.
 
 SO_REUSEPORT lets several sockets listen on one address; the kernel gives each new connection to one of them.
-Which one is for a filter to say: a classic BPF program that is attached to the group of sockets, and returns
-the index of one (socket(7), SO_ATTACH_REUSEPORT_CBPF). Ours draws a random number for every connection.
+Which one is for a filter to say (filters.py): a program that is attached to the group of sockets, and returns
+the index of one.
 
     join      takes a descriptor of production's own socket and sets SO_REUSEPORT on it; production notices
               nothing, and keeps all connections
@@ -30,18 +30,13 @@ from pathlib import Path
 
 from trimtab_agent.errors import HostError
 from trimtab_agent.live import listening
+from trimtab_agent.live.filters import INSTRUCTION, filter_of
 from trimtab_agent.live.listening import Listener
 
 SO_ATTACH_REUSEPORT_CBPF = 51
 SO_DETACH_REUSEPORT_BPF = 68
 BACKLOG = 4096  # net.core.somaxconn limits it
 MIGRATE = Path("/proc/sys/net/ipv4/tcp_migrate_req")
-
-# Of classic BPF (linux/filter.h): load a word, jump if greater or equal, return a constant.
-LOAD, JUMP_IF_AT_LEAST, RETURN = 0x20, 0x35, 0x06
-RANDOM = 0xFFFFF000 + 56  # SKF_AD_OFF + SKF_AD_RANDOM
-INSTRUCTION = struct.Struct("HBBI")
-WHOLE = 1 << 32
 _libc = ctypes.CDLL(None)
 
 
@@ -73,8 +68,8 @@ class SharedPort:
             )
         if not can_migrate():
             raise HostError("net.ipv4.tcp_migrate_req is 0: connections that wait would be reset; expected 1")
-        with self._production() as production:
-            self._option = production.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT)
+        self.option_before = option_of(pid, listener)
+        with _taken(pid, listener) as production:
             self._only_ipv6 = production.family == socket.AF_INET6 and production.getsockopt(
                 socket.IPPROTO_IPV6, socket.IPV6_V6ONLY
             )
@@ -84,13 +79,14 @@ class SharedPort:
                 with self.open():
                     self.weigh(())
             except BaseException:
-                production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self._option)
+                production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self.option_before)
                 raise
 
     def open(self) -> socket.socket:
         """One more socket that listens on the port, for a server of ours; raises HostError.
 
-        It has no share of the connections until weigh() gives it one.
+        It has no share of the connections until weigh() gives it one. It does not block: a server that takes
+        it as it is, as nginx does, would wait in accept() while the connections that it has wait for it.
         """
         with _as_user(self._owner):
             joined = socket.socket(self._family, socket.SOCK_STREAM)
@@ -101,6 +97,7 @@ class SharedPort:
                 joined.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, self._only_ipv6)
             joined.bind((self._listener.host, self._listener.port))
             joined.listen(BACKLOG)
+            joined.setblocking(False)
         except OSError as error:
             joined.close()
             raise HostError(f"cannot listen on {self._listener.address} too: {error.strerror}") from error
@@ -111,39 +108,50 @@ class SharedPort:
 
         It holds for new connections. Raises HostError, also when production has ended.
         """
-        program = b"".join(INSTRUCTION.pack(*step) for step in filter_of(shares))
-        instructions = ctypes.create_string_buffer(program, len(program))
-        # struct sock_fprog: a count, padding, and the address of the instructions.
-        described = struct.pack("HP", len(program) // INSTRUCTION.size, ctypes.addressof(instructions))
-        with self._production() as production:
-            try:
-                production.setsockopt(socket.SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, described)
-            except OSError as error:
-                raise HostError(f"cannot steer {self._listener.address}: {error.strerror}") from error
+        weigh(self._pid, self._listener, shares)
 
     def leave(self) -> None:
         """Takes the filter away and puts the option back. The sockets that were opened are closed before.
 
         Raises HostError when production has ended: then its socket has gone, and nothing is left to put back.
         """
-        with self._production() as production:
-            try:
-                with suppress(FileNotFoundError):  # somebody else has taken it away
-                    production.setsockopt(socket.SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, 0)
-            finally:
-                production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, self._option)
+        leave(self._pid, self._listener, self.option_before)
 
-    @contextmanager
-    def _production(self) -> Iterator[socket.socket]:
-        """Production's own socket, for a moment."""
+
+def option_of(pid: int, listener: Listener) -> int:
+    """Whether production's socket has SO_REUSEPORT: 0 or 1; raises HostError."""
+    with _taken(pid, listener) as production:
+        return production.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT)
+
+
+def weigh(pid: int, listener: Listener, shares: Sequence[float]) -> None:
+    """Attaches the filter for these shares to the port of that process; see SharedPort.weigh()."""
+    program = b"".join(INSTRUCTION.pack(*step) for step in filter_of(shares))
+    instructions = ctypes.create_string_buffer(program, len(program))
+    # struct sock_fprog: a count, padding, and the address of the instructions.
+    described = struct.pack("HP", len(program) // INSTRUCTION.size, ctypes.addressof(instructions))
+    with _taken(pid, listener) as production:
         try:
-            taken = listening.take(self._pid, self._listener.descriptor)
+            production.setsockopt(socket.SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, described)
         except OSError as error:
-            raise HostError(
-                f"cannot share {self._listener.address} of process {self._pid}: {error.strerror}"
-            ) from error
-        with taken:
-            yield taken
+            raise HostError(f"cannot steer {listener.address}: {error.strerror}") from error
+
+
+def leave(pid: int, listener: Listener, option_before: int) -> None:
+    """Ends the sharing of a port of that process, whoever began it; raises HostError when it has ended."""
+    with _taken(pid, listener) as production:
+        try:
+            with suppress(FileNotFoundError):  # somebody else has taken it away
+                production.setsockopt(socket.SOL_SOCKET, SO_DETACH_REUSEPORT_BPF, 0)
+        finally:
+            production.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, option_before)
+
+
+def _taken(pid: int, listener: Listener) -> socket.socket:
+    try:
+        return listening.take(pid, listener.descriptor)
+    except OSError as error:
+        raise HostError(f"cannot share {listener.address} of process {pid}: {error.strerror}") from error
 
 
 @contextmanager
@@ -158,26 +166,3 @@ def _as_user(uid: int) -> Iterator[None]:
         yield
     finally:
         _libc.setfsuid(before)
-
-
-def filter_of(shares: Sequence[float]) -> list[tuple[int, int, int, int]]:
-    """The program: instructions as (code, jump if true, jump if false, constant).
-
-    The random number lies in one of the ranges that the shares cut off, or above them all. Index 0 is
-    production's. Raises ValueError for shares that are negative or more than the whole.
-    """
-    if any(share < 0 for share in shares) or sum(shares) > 1 + 1e-9:
-        raise ValueError(f"shares {list(shares)}: expected none negative, and 1 in all at most")
-    program = [(LOAD, 0, 0, RANDOM)]
-    end = 0.0
-    for index, share in enumerate(shares, 1):
-        end += share
-        if not share:
-            continue
-        # A range up to the whole cannot be written as "at least the whole": everything is in it.
-        limit = round(end * WHOLE)
-        if limit < WHOLE:
-            program.append((JUMP_IF_AT_LEAST, 1, 0, limit))
-        program.append((RETURN, 0, 0, index))
-    program.append((RETURN, 0, 0, 0))
-    return program

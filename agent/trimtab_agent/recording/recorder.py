@@ -105,6 +105,7 @@ class Recorder:
                 then, self._when_writable = self._when_writable, []
                 if time.monotonic() >= self._prune_due:
                     self._repository.prune_counter_samples(self._host_id, self._largest_bytes)
+                    self._repository.prune_live_samples(self._host_id)
                     self._prune_due = time.monotonic() + PRUNE_EVERY_S
             except DatabaseError as error:
                 kept = isinstance(error, PASSING_FAULTS)

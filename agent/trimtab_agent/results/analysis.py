@@ -120,6 +120,7 @@ def _evidence(
         clients=clients_of(run.workload_parameters),
         server_cpus=tuple(run.layout.get("server", ())),
         link_mbps=_link_mbps(run),
+        protocol=TARGETS[run.target].protocol,
     )
 
 

@@ -19,7 +19,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import space_of
 from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_tuner.understanding.importance import Importance
-from trimtab_tuner.wording import counted
+from trimtab_tuner.wording import counted, in_digits, in_percent, in_unit
 from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.parameters import clients_of, conditions_of, workload_label
 
@@ -30,6 +30,7 @@ from trimtab_agent.results.rows import LEGEND, Row, front_rows, objectives_label
 DIAGNOSIS = "Diagnosis"
 SHOWN_KNOBS = 8
 SHOWN_ROWS = 40
+NO_SETS = ("ranges", "most_loss")  # settings that other options tell
 
 
 @dataclass(frozen=True)
@@ -98,11 +99,11 @@ def _outcome(space: Space, outcome: Outcome) -> Iterator[Block]:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
     yield Heading("Outcome")
     yield Paragraph(outcome.sentence)
-    heads, people = table(compared(outcome))
+    heads, people = table(compared(outcome), outcome.default_called)
     if people:
         yield Rows(heads, people)
     yield Paragraph(f"Trials of search and confirmation: {counts or 'none'}.")
-    if outcome.best is not None:
+    if outcome.best is not None and outcome.files is None:
         default, best = outcome.default, outcome.best
         yield Heading("Configuration to use" if outcome.confirmed else "Best so far, not confirmed")
         yield Rows(
@@ -114,7 +115,7 @@ def _outcome(space: Space, outcome: Outcome) -> Iterator[Block]:
 def _diagnosis(analysis: Analysis, clients: Clients) -> Iterator[Block]:
     yield Heading(DIAGNOSIS)
     for found in analysis.findings:
-        facts = ", ".join(f"{f.name} {f.value:g} {f.unit}".strip() for f in found.facts)
+        facts = ", ".join(f"{f.name} {in_unit(f.value, f.unit)}" for f in found.facts)
         yield Paragraph(
             f"(trial {found.trial}, {clients.level(found.rate_rps)}). {found.sentence} "
             f"{found.suggestion} Evidence: {facts}. Source: {found.source}",
@@ -161,12 +162,12 @@ def _importance(importance: Importance) -> Iterator[Block]:
         return
     yield Rows(
         ("knob", "share of the variance"),
-        [(knob.knob, f"{knob.share:.0%}") for knob in importance.knobs]
-        + [(f"{p.knob_one} and {p.knob_two} together", f"{p.share:.0%}") for p in importance.interactions],
+        [(knob.knob, in_percent(knob.share)) for knob in importance.knobs]
+        + [(f"{p.knob_one} and {p.knob_two} together", in_percent(p.share)) for p in importance.interactions],
     )
     yield Paragraph(
         f"From {importance.trials} verified trials; the model behind it predicts "
-        f"{importance.r_squared:.0%} of the variance of trials it has not seen."
+        f"{in_percent(importance.r_squared)} of the variance of trials it has not seen."
     )
 
 
@@ -194,23 +195,31 @@ def _facts(
 
 def _noise(known: Noise) -> str:
     return (
-        f"{known.share:.1%} (standard deviation of a trial, by {known.measured} of the default)"
+        f"{in_percent(known.share, 1)} (standard deviation of a trial, by {known.measured} of the default)"
         if known.measured >= 2
-        else f"{known.share:.1%} (assumed: the default has {known.measured} scores in the search)"
+        else f"{in_percent(known.share, 1)} (assumed: the default has {known.measured} scores in the search)"
     )
 
 
 def _command(run: records.Run, space: Space) -> str:
     """The command that starts such a run: what differs from the preset and from what a target tunes."""
+    two = "new" in run.base
+    words = ["trimtab", "compare"] if two else ["trimtab", "tune", f"--preset={run.preset}"]
+    words.append(f"--target={run.target}")
+    words += [f"--base={file['path']}" for file in (run.base, run.base.get("new")) if file]
     conditions = conditions_of(run.workload_parameters)
-    words = ["trimtab", "tune", f"--preset={run.preset}", f"--target={run.target}"]
-    words += [f"--base={run.base['path']}"] if run.base else []
     words += [f"--workload={run.workload}", f"--memory={conditions.memory}", f"--start={conditions.start}"]
-    words += [f"--link={conditions.link}", f"--objective={run.objective}", f"--seed={run.seed}"]
+    words.append(f"--link={conditions.link}")
+    if two:
+        words.append(f"--most-loss={100 * run.settings['most_loss']:g}%")
+    else:
+        words += [f"--objective={run.objective}", f"--seed={run.seed}"]
     words += [] if run.second_objective is None else [f"--second-objective={run.second_objective}"]
     usual = PRESETS[run.preset].settings.model_dump(mode="json")
-    changed = {n: v for n, v in run.settings.items() if n != "ranges" and usual.get(n) != v}
+    changed = {n: v for n, v in run.settings.items() if n not in NO_SETS and usual.get(n) != v}
     words += [f"--set={name}={json.dumps(value)}" for name, value in changed.items()]
+    if two:
+        return " ".join(shlex.quote(word) for word in words)
     tuned = space_of(TARGETS[run.target], space.fixed, len(run.layout["server"]))
     for knob in space.knobs:
         if knob.name not in space.fixed:
@@ -237,14 +246,10 @@ def _ranked(space: Space, rows: Sequence[Row]) -> Rows:
             [
                 rank + " *" * row.is_best,
                 *(str(row.trial.configuration[knob.name]) for knob in knobs),
-                _number(row.trial.score),
-                _number(ranked.mean_score_mbps if ranked else None),
+                in_digits(row.trial.score),
+                in_digits(ranked.mean_score_mbps if ranked else None),
                 str(ranked.gain) if ranked and ranked.gain else "",
                 row.trial.verdict + " (default)" * row.is_default,
             ]
         )
     return Rows(heads, lines)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"

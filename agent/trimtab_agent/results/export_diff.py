@@ -1,12 +1,16 @@
-"""How an exported configuration differs from a server's default and from the user's own file."""
+"""How an exported configuration differs from a server's default and from the user's own file, and how what
+was measured did.
+"""
 
 import difflib
 from pathlib import Path
 
-from trimtab_db import records
+from trimtab_db import Repository, records
+from trimtab_trials.configuration import configuration_hash
 from trimtab_tuner.exports.translation import translate
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.private import named_in
 
 from trimtab_agent.results.outcome import Outcome
 
@@ -37,6 +41,25 @@ def diffs(run: records.Run, export: records.Export) -> tuple[str, str]:
     if not run.base or target is not source:
         return against_default, ""
     return against_default, _diff(run.base["text"], export.text, "before", Path(run.base["path"]).name)
+
+
+def measured_differences(
+    repository: Repository, run: records.Run, export: records.Export
+) -> tuple[str, ...] | None:
+    """What else differed from the user's file in the one that was measured, in sentences: what was replaced.
+
+    Of the trial that drove the exported file, or else the last one of its configuration. None for files that
+    are not made of one of the user's; empty where nothing is known, as of runs of earlier versions.
+    """
+    if not run.base or export.format != TARGETS[run.target].program or run.outcome is None:
+        return None
+    outcome = Outcome.model_validate(run.outcome)
+    driven = None if outcome.remeasured is None else outcome.remeasured.trial
+    if driven is None and outcome.best is not None:
+        digest = configuration_hash(outcome.best)
+        numbers = [trial.number for trial in repository.trials(run.id) if trial.configuration_hash == digest]
+        driven = max(numbers, default=None)
+    return () if driven is None else named_in(repository.trial(run.id, driven).server_config)
 
 
 def _diff(before: str, after: str, side: str, name: str) -> str:

@@ -19,18 +19,21 @@ from trimtab_tuner.exports import ExportFile, ExportOrder, export_files
 from trimtab_tuner.exports.replicas import contexts, format_of_first
 from trimtab_tuner.space import Space
 from trimtab_tuner.statistics import Gain, paired_gain
-from trimtab_tuner.targets import TARGETS, php
+from trimtab_tuner.targets import TARGETS, tls
+from trimtab_tuner.targets.backends import php_fpm
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext
 from trimtab_tuner.workloads import Workload
-from trimtab_tuner.workloads.parameters import clients_of, workload_label
+from trimtab_tuner.workloads.parameters import clients_of, recorded_parameters, workload_label
 
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.outcome import Outcome, headline
 from trimtab_agent.results.outcome import compared as compared_finalists
 from trimtab_agent.results.sessions import pauses_of, room_of
+from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_agent.station.server.checking import NOT_CHECKED, check_file
 
 LISTEN = "127.0.0.1:8000"
+UPSTREAM = "127.0.0.1:9000"
 
 
 class NothingToExport(TrimtabError):
@@ -71,6 +74,8 @@ def export_run(
         expanded=run.base.get("expanded", ""),
         base_name=Path(run.base["path"]).name if run.base else "",
     )
+    if order.context.tls_directory is not None:  # the servers' own checks read the certificates
+        make_certificates(Path(order.context.tls_directory))
     sentence = remeasured_sentence(outcome, next(export_files(order)).text)
     order = replace(order, evidence=replace(order.evidence, remeasured=sentence))
     for exported in export_files(order):
@@ -101,6 +106,9 @@ def export_run(
 
 
 def _context(run: records.Run, root: Path, directory: Path) -> RenderContext:
+    parameters = recorded_parameters(run.workload_parameters)
+    backend = parameters.definition.backend
+    speaks = None if backend is None else backend.speaks
     return RenderContext(
         root=str(root),
         listen=(LISTEN,),
@@ -108,7 +116,9 @@ def _context(run: records.Run, root: Path, directory: Path) -> RenderContext:
         server_cpus=tuple(run.layout["server"]),
         prefix=str(directory),
         error_log=str(directory / "error.log"),
-        php_socket=str(directory / php.SOCKET) if php.POOL_SIZE.name in run_knobs(run) else None,
+        php_socket=str(directory / php_fpm.SOCKET) if speaks == "fastcgi" else None,
+        upstream=UPSTREAM if parameters.definition.proxies else None,
+        tls_directory=str(directory / "tls") if tls.KEY.name in run_knobs(run) else None,
     )
 
 
@@ -207,6 +217,7 @@ def _evidence(
         knob_gains={}
         if is_default
         else single_knob_gains(Space.model_validate(run.space), best, repository.trials(run.id)),
+        factorial="" if outcome.factorial is None else outcome.factorial.sentence,
         headline=headline(outcome.ranking, outcome.default, best),
         compared=tuple(compared_finalists(outcome)),
         pauses=pauses,

@@ -173,3 +173,17 @@ def _legend(lines: Sequence[Line]) -> Iterator[str]:
             yield f'<path class="line s{index}" d="M{at:.1f} 12h22"/>'
         yield f'<text x="{at + 28:.1f}" y="16">{escape(line.name)}</text>'
         at += 28 + CHARACTER_WIDTH * len(line.name) + 20
+
+
+STANDALONE_STYLE = """
+svg { font: 12px system-ui, sans-serif; background: #fff; }
+text { fill: #16222b; } .tick { fill: #51606b; } .end { text-anchor: end; } .middle { text-anchor: middle; }
+.grid { stroke: #dbe2e7; } .whisker { fill: none; stroke: #16222b; stroke-width: 1.5; }
+.own { fill: #14708f; } .other { fill: #51606b; opacity: .55; }
+"""
+
+
+def standalone(svg: str) -> str:
+    """A figure of bars as a file of its own, with colours that need no document."""
+    start = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    return start.replace("<title>", f"<style>{STANDALONE_STYLE}</style><title>", 1) + "\n"

@@ -117,7 +117,7 @@ def _figures(repository: Repository, run: records.Run) -> Iterator[str]:
                 "Latency p99 over rate",
                 _lines(measured, lambda m: (m.reply_latency.p99_us or 0.0) / 1e3),
                 rate,
-                ("ms", lambda value: f"{value:g}"),
+                ("ms", lambda value: f"{value:,g}"),
                 logarithmic=True,
             ),
         ),

@@ -6,14 +6,18 @@ from pydantic import BaseModel, ConfigDict, computed_field
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.confirmation import describe
+from trimtab_tuner.factorial import Factorial
+from trimtab_tuner.fleet.across_hosts import AcrossHosts
 from trimtab_tuner.pareto import Place
-from trimtab_tuner.people import Compared, in_words
+from trimtab_tuner.people import DEFAULT, Compared, in_words
 from trimtab_tuner.performance import Performance
 from trimtab_tuner.second_objective import Axis
 from trimtab_tuner.statistics import Gain
+from trimtab_tuner.two_files import Loss
 from trimtab_tuner.understanding.stability import Kind
-from trimtab_tuner.wording import counted
+from trimtab_tuner.wording import counted, in_unit
 
+OLD_FILE = "the old file"
 PASSED_OVER = (
     "Rank and gain are two tests: ranks compare all finalists with one estimate of the noise, while what is "
     "recommended in place of the default needs a significant gain by its own differences to it within the "
@@ -100,8 +104,8 @@ class Front(Found):
             return f"It lies beside the front of {pair}: another configuration is better in both."
         return (
             f"Of the {counted(len(self.members), 'configuration')} that no other beats in both {pair}, it is "
-            f"{self.place_of(member)} ({member.score_mbps:.1f} {self.first.unit}, "
-            f"{member.second_score:.4g} {self.second.unit})."
+            f"{self.place_of(member)} ({in_unit(member.score_mbps, self.first.unit)}, "
+            f"{in_unit(member.second_score, self.second.unit)})."
         )
 
 
@@ -124,6 +128,44 @@ class Remeasured(Found):
     export_sha256: str | None = None
 
 
+class ComparedFiles(Found):
+    """Which two files were measured against each other, by their paths, and what the new one loses."""
+
+    old: str
+    new: str
+    loss: Loss
+
+
+class HostOfRun(Found):
+    """One host of a run on several: its level (what the default does there beside the mean host, as a ratio)
+    and the gain of what is recommended there, None where that was not measured.
+    """
+
+    name: str
+    stratum: int
+    searched: bool
+    level: float | None
+    gain: float | None
+    unlike: bool = False
+
+
+class OverHosts(Found):
+    """What a run on several hosts says of them.
+
+    `classes` are the classes of hosts in words, by their numbers. `across` is what is recommended over the
+    hosts of the confirmation; None where that is the default, or nothing was confirmed. `interaction` is how
+    much hosts differ over a usual configuration, a standard deviation as a share of its score.
+    """
+
+    sentence: str
+    hosts: tuple[HostOfRun, ...]
+    classes: dict[int, str]
+    confirmed_on: tuple[str, ...]
+    unseen: bool
+    across: AcrossHosts | None
+    interaction: float
+
+
 class Outcome(Found):
     """The outcome of a run: a sentence for the user and the figures behind it.
 
@@ -132,7 +174,9 @@ class Outcome(Found):
     best of the search so far. `gain` is that of the best finalist over the default, None when the
     confirmation was not reached. `verdicts` counts the run's trials by verdict. `front` is None for a run
     with one objective. `remeasured` is what the exported file scored, None when the run has not come to that.
-    `capacity` is what one climb of the default has found, where that was all that was asked for.
+    `capacity` is what one climb of the default has found, where that was all that was asked for. `files` is
+    there where two files were compared: then the old one is the default. `factorial` is there where the
+    search's best changes both the server and the kernel. `over_hosts` is there of a run on several hosts.
     """
 
     sentence: str
@@ -145,6 +189,14 @@ class Outcome(Found):
     front: Front | None = None
     remeasured: Remeasured | None = None
     capacity: Performance | None = None
+    files: ComparedFiles | None = None
+    factorial: Factorial | None = None
+    over_hosts: OverHosts | None = None
+
+    @property
+    def default_called(self) -> str:
+        """What the default is called, as gains are over it."""
+        return DEFAULT if self.files is None else OLD_FILE
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated properties
     @property
@@ -173,11 +225,12 @@ def compared(outcome: Outcome | None) -> list[Compared]:
     """What the finalists do in people's terms, the recommended one first and the default next."""
     if outcome is None:
         return []
-    ordered = sorted(outcome.ranking, key=lambda one: (one.configuration != outcome.best, not one.is_default))
+    first = outcome.default if outcome.files else outcome.best
+    ordered = sorted(outcome.ranking, key=lambda one: (one.configuration != first, not one.is_default))
     return [
         Compared(
-            describe(one.configuration, outcome.default)
-            + " *" * (one.configuration == outcome.best)
+            _name(one, outcome)
+            + " *" * (outcome.files is None and one.configuration == outcome.best)
             + " (expert advice)" * one.is_expert,
             one.performance,
             one.mean_score_mbps,
@@ -185,6 +238,12 @@ def compared(outcome: Outcome | None) -> list[Compared]:
         for one in ordered
         if one.performance is not None
     ]
+
+
+def _name(one: RankedConfiguration, outcome: Outcome) -> str:
+    if outcome.files is None:
+        return describe(one.configuration, outcome.default)
+    return OLD_FILE if one.is_default else "the new file"
 
 
 def best_known(outcome: Outcome | None, trials: Iterable[Trial]) -> Configuration | None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from trimtab_db import records
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.space import Space
+from trimtab_tuner.wording import in_digits
 
 from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration
 
 LEGEND = (
     "*: recommended; rank: finalists with the same number may be equally good (95 %, within the blocks); "
-    "score: one trial of the search; confirmed: mean of the repeats; "
-    "late: share of requests that timed out at the highest rate"
+    "score: one trial of the search; confirmed: mean of the repeats"
 )
 
 
@@ -86,8 +86,8 @@ def front_rows(space: Space, front: Front) -> tuple[list[str], list[list[str]]]:
         rows.append(
             [
                 *(str(member.configuration[knob.name]) for knob in space.free),
-                f"{member.score_mbps:.1f}",
-                f"{member.second_score:.4g}",
+                in_digits(member.score_mbps),
+                in_digits(member.second_score),
                 words if member.confirmed else f"{words}; not confirmed",
             ]
         )

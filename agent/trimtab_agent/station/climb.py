@@ -4,7 +4,7 @@ render → the server's own check → start → wait until it answers → warm �
 → stop
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -21,22 +21,35 @@ from trimtab_tuner.targets.placement import placement_of, replicas_of
 from trimtab_tuner.wording import counted as in_words
 from trimtab_tuner.workloads.clients import follows
 
-from trimtab_agent.affinity.os_settings import SettingRefused
+from trimtab_agent.errors import GeneratorsLost
 from trimtab_agent.host.cpu_layout import CpuLayout
-from trimtab_agent.station.disturbance import DisturbanceWatch, wait_for_quiet
+from trimtab_agent.os_settings.access import SettingRefused
+from trimtab_agent.station.behind import BehindCounters
+from trimtab_agent.station.disturbance import (
+    DISTURBED_LIMIT_S,
+    DISTURBED_WINDOW_S,
+    DisturbanceWatch,
+    wait_for_quiet,
+)
 from trimtab_agent.station.equipment import Equipment, JobListener
-from trimtab_agent.station.generator import LoadOrder, LoadResult, ServerDied, drive
+from trimtab_agent.station.generator import LoadOrder, LoadResult, ServerDied, StepVoid
+from trimtab_agent.station.load_source import LoadSource
 from trimtab_agent.station.measuring import WindowCounters, counted, measurement_of
 from trimtab_agent.station.processes.programs import server_program
 from trimtab_agent.station.profiler import Profile, profiling
+from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
 from trimtab_agent.station.server.replicas import Replicas
-from trimtab_agent.station.server.target_server import ConfigurationRejected, ServerFailed, ServerOrder
+from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, free_port
 from trimtab_agent.station.site import Site
-from trimtab_agent.station.warming import WarmingFailed, read_in_group, warm
+from trimtab_agent.station.upstream import RunningUpstream
+from trimtab_agent.station.warming import WarmingFailed, read_in_group
 from trimtab_agent.stopping import Stopped
 
 # So many rates of a job are driven a second time if the generator was the limit, or something disturbed them.
 REPEATS_PER_JOB = 2
+# A rate that generators of other machines spoil is driven again so often, after pauses that double.
+VOID_TRIES = 6
+VOID_PAUSE_S = 1.0
 
 
 class Disturbed(Exception):
@@ -50,7 +63,8 @@ class WorkerDied(Exception):
 class Climb:
     """The measurements of one job, as far as it has come; `text` is what the server ran with.
 
-    `name` names its files in the equipment's directory; `watch` knows what is usual on this host.
+    `name` names its files in the equipment's directory; `watch` knows what is usual on this host, and `load`
+    drives the rates.
     """
 
     def __init__(
@@ -62,7 +76,9 @@ class Climb:
         job: TrialJob,
         name: str,
         listener: JobListener,
+        load: LoadSource,
     ) -> None:
+        self._load = load
         self._equipment = equipment
         self._site = site
         self._layout = layout
@@ -74,6 +90,7 @@ class Climb:
         self.measurements: list[Measurement] = []
         self.disturbances: list[str] = []
         self.text = ""
+        self._upstream: RunningUpstream | None = None
 
     def run(self) -> Judgement:
         """Measures every rate, or those until the outcome is settled; raises whatever spoils the trial."""
@@ -128,29 +145,77 @@ class Climb:
                 return  # whoever asked for the calibration comes to the same end with what was measured
 
     def _started(self, running: ExitStack) -> Replicas:
-        """A server that answers, with warm caches and queues where they are wanted, for `running`."""
+        """A server that answers, with warm caches, kernel and queues as they are wanted, for `running`."""
+        self._set_kernel(running)
         self._steer(running)
+        self._upstream = self._started_upstream(running)
         server = running.enter_context(self._server())
         self._warm(server)
         self._equipment.counters.watch_server(server.pids, server.read_stats)
         running.callback(self._equipment.counters.watch_server, (), None)
         return server
 
+    def _started_upstream(self, running: ExitStack) -> RunningUpstream | None:
+        """The workload's upstream, if it has one, for `running`."""
+        wanted, equipment = self._job.workload.definition.upstream, self._equipment
+        if wanted is None:
+            return None
+        return running.enter_context(
+            RunningUpstream(
+                equipment.upstream,
+                f"{ADDRESS}:{free_port()}",
+                wanted.concurrency,
+                cpus=self._layout.generator,
+                prioritised=self._layout.prioritises_generator,
+                log=equipment.directory / f"{self._name}.upstream.log",
+                stop=equipment.stop,
+            )
+        )
+
     def _measure_calmly(self, server: Replicas, rate_rps: float) -> tuple[Measurement, str]:
         """One rate, measured again if it was spoilt; and what has spoilt it all the same, empty if nothing.
 
-        Most often something else took a CPU for a moment.
+        Most often something else took a CPU for a moment; if for longer, its end is awaited for a while.
         """
-        measurement = self._measure(server, rate_rps)
-        disturbance = self._watch.judge(measurement.counters)
+        measurement = self._measure_validly(server, rate_rps)
+        disturbance = self._watch.judge(measurement)
         if (measurement.generator_limited or disturbance) and self._repeats_left:
             self._repeats_left -= 1
             at = self._job.clients.level(rate_rps)
             self.disturbances.append(f"At {at} {disturbance or 'the load generator was the limit'}.")
-            wait_for_quiet(self._layout.server + self._layout.generator, self._equipment.stop)
-            measurement = self._measure(server, rate_rps)
-            disturbance = self._watch.judge(measurement.counters)
+            wait_for_quiet(
+                self._layout.server + self._layout.generator,
+                self._equipment.stop,
+                window_s=DISTURBED_WINDOW_S,
+                limit_s=DISTURBED_LIMIT_S,
+            )
+            measurement = self._measure_validly(server, rate_rps)
+            disturbance = self._watch.judge(measurement)
         return measurement, disturbance
+
+    def _set_kernel(self, running: ExitStack) -> None:
+        """Sets the knobs of the kernel before the server opens its sockets, for the time of `running`."""
+        kernel = self._equipment.kernel
+        try:
+            settings = running.enter_context(kernel.for_configuration(self._job.configuration))
+        except SettingRefused as error:
+            raise ConfigurationRejected(f"kernel: {error}") from error
+        running.push(_looks_for_drift(lambda: kernel.drift_of(settings)))
+
+    def _measure_validly(self, server: Replicas, rate_rps: float) -> Measurement:
+        """One rate, driven again while a generator of another machine is late, lost or unwell.
+
+        Raises GeneratorsLost when that does not end: no configuration is to blame.
+        """
+        for tried in range(VOID_TRIES):
+            try:
+                return self._measure(server, rate_rps)
+            except StepVoid as void:
+                why, at = str(void), self._job.clients.level(rate_rps)
+                self.disturbances.append(f"At {at} {why}; it was driven again.")
+            if tried + 1 < VOID_TRIES and self._equipment.stop.wait(VOID_PAUSE_S * 2**tried):
+                raise Stopped
+        raise GeneratorsLost(f"{why}, {VOID_TRIES} times in a row")
 
     def _steer(self, running: ExitStack) -> None:
         """Puts the receive queues of the affinity plan where it wants them, for the time of `running`."""
@@ -169,14 +234,7 @@ class Climb:
         except SettingRefused as error:
             what = f"affinity plan {plan}" if placement == "none" else f"replicas {placement}"
             raise ConfigurationRejected(f"{what}: {error}") from error
-
-        def look_for_drift(failure: type[BaseException] | None, *_: object) -> None:
-            """At the end of the rates: somebody else who moved what the plan had placed has spoilt them."""
-            drift = () if failure is not None else steering.drift_of(settings)
-            if drift:
-                raise Disturbed("; ".join(drift))
-
-        running.push(look_for_drift)
+        running.push(_looks_for_drift(lambda: steering.drift_of(settings)))
 
     def _server(self) -> Replicas:
         equipment, site, target = self._equipment, self._site, TARGETS[self._job.target]
@@ -187,13 +245,15 @@ class Climb:
                 program=server_program(target, equipment.httpd),
                 target=target,
                 configuration=self._job.configuration,
-                root=site.files.root,
+                root=site.root,
                 cpus=self._layout.server,
                 directory=equipment.directory,
                 name=self._name,
                 leftovers=equipment.leftovers,
                 base=self._job.base,
+                upstream=None if self._upstream is None else self._upstream.address,
                 within=() if site.memory is None else site.memory.join_command,
+                address=self._load.server_address,
                 addresses=() if site.link is None else site.link.server_addresses,
             ),
             equipment.stop,
@@ -212,7 +272,7 @@ class Climb:
                 read_in_group(site.files.root, site.memory, self._layout.server, log, stop)
             paths = [path for path, _ in site.files.files]
             for instance in server.servers:
-                warm(instance.address, instance.port, paths, stop)
+                instance.warm(paths, stop)
         except WarmingFailed as error:
             if (death := server.death_sentence()) is not None:
                 raise ServerDied(death) from error
@@ -221,22 +281,28 @@ class Climb:
     def _measure(self, server: Replicas, rate_rps: float) -> Measurement:
         """One rate driven, with what server and host have counted meanwhile."""
         window = WindowCounters(self._equipment.counters, self._job.warmup_s, self._job.rate_duration_s)
+        behind = BehindCounters(server, self._upstream)
         stats_before = server.stats()
         with self._profiling(server) as profile:
-            result = self._drive(server, rate_rps, window)
-        values = window.values()
+            result = self._drive(server, rate_rps, window, behind)
+        values = {**window.values(), **behind.values()}
         if profile is not None:
             values["profile"] = profile.document()
         stats_after = server.stats()
         if result.failures:
-            self._site.files.require()
+            self._site.require()
         if lost := server.workers_lost():
             raise WorkerDied(f"{server.name} lost {in_words(lost, 'worker process', 'worker processes')}")
         if moved := server.workers_moved():
             raise Disturbed("; ".join(moved))
         number = len(self.measurements) + 1
         measurement = measurement_of(number, result, counted(stats_before, stats_after), values)
-        return replace(measurement, rate_rps=rate_rps, held=holds(self._job, measurement))
+        return replace(
+            measurement,
+            rate_rps=rate_rps,
+            held=holds(self._job, measurement),
+            generator_limited=measurement.generator_limited or behind.limited,
+        )
 
     def _profiling(self, server: Replicas) -> AbstractContextManager[Profile | None]:
         """Samples the server's processes, if the job asks for it."""
@@ -244,15 +310,21 @@ class Climb:
             return nullcontext()
         return profiling(server.pids, self._layout.generator, self._equipment.directory, self._name)
 
-    def _drive(self, server: Replicas, rate_rps: float, window: WindowCounters) -> LoadResult:
-        """Drives one rate into the server, counting in `window`."""
+    def _drive(
+        self, server: Replicas, rate_rps: float, window: WindowCounters, behind: BehindCounters
+    ) -> LoadResult:
+        """Drives one rate into the server, counting in `window` and `behind`."""
         equipment, job, link = self._equipment, self._job, self._site.link
 
         def progressed(line: dict[str, Any]) -> None:
             self._listener.load_progress(rate_rps, line)
             window.progressed(line)
 
-        return drive(
+        def at_edge(edge: str) -> None:
+            window.at_edge(edge)
+            behind.at_edge(edge)
+
+        return self._load.drive(
             LoadOrder(
                 program=equipment.load,
                 url=server.url,
@@ -268,6 +340,8 @@ class Climb:
                 prioritised=self._layout.prioritises_generator,
                 log=equipment.directory / f"{self._name}.load.log",
                 clients=job.clients,
+                tls=job.workload.definition.tls,
+                http2=job.workload.definition.http2,
                 within=() if link is None else link.join_command,
                 destinations=server.destinations,
                 sources=() if link is None else link.client_addresses,
@@ -275,5 +349,16 @@ class Climb:
             server.children,
             equipment.stop,
             progressed,
-            window.at_edge,
+            at_edge,
         )
+
+
+def _looks_for_drift(drift: Callable[[], tuple[str, ...]]) -> Callable[..., None]:
+    """For the end of the rates: somebody else who changed a setting that was held has spoilt them."""
+
+    def look(failure: type[BaseException] | None, *_: object) -> None:
+        found = () if failure is not None else drift()
+        if found:
+            raise Disturbed("; ".join(found))
+
+    return look

@@ -2,20 +2,23 @@
 
 A rate is spoilt by the hypervisor, or by foreign processes on the server's CPUs.
 
-A disturbance counts only where it could have changed what is judged: when the server's CPUs had next to no
-time left. And it is judged by what is usual: a virtual machine from which some time is always stolen would
-otherwise never finish a trial, although all its trials suffer alike. So a rate is disturbed if more was taken
-than in the median rate at this station so far, by `MARGIN_PERCENT` of the server's CPU time; the first rates
-have only themselves to be compared with, and count as undisturbed.
+A disturbance counts only where it could have changed what is judged: when the server did not follow the rate,
+or its CPUs had next to no time left. (Idle time alone proves nothing: a server at its limit of connections
+leaves CPUs idle and still answers fewer when others take their turns on them.) And it is judged by what is
+usual: a virtual machine from which some time is always stolen would otherwise never finish a trial, although
+all its trials suffer alike; the diagnosis tells of that. So a rate is disturbed if more was taken than in the
+quieter rates at this station so far (the lower quartile), by `MARGIN_PERCENT` of the server's time. Another
+program may run through half of a search and is still told from what is usual. The first rates have only
+themselves to be compared with, and count as undisturbed.
 
 Before a trial `wait_for_quiet` lets the CPUs come to rest, so that one trial's aftermath is not part of the
-next.
+next; after a disturbance it waits for longer, as programs run on for some time.
 """
 
 import time
-from collections.abc import Mapping
-from statistics import median
-from typing import Any
+from statistics import quantiles
+
+from trimtab_trials.measurement import Measurement
 
 from trimtab_agent.counters.cpu import CpuReading, CpuSource
 from trimtab_agent.stopping import Stopped, StopSignal
@@ -26,6 +29,8 @@ SPARE_IDLE_PERCENT = 10.0
 WINDOW_S = 0.05  # five ticks: the shortest stretch in which /proc/stat says anything
 QUIET_PERCENT = 30.0
 LIMIT_S = 1.0
+DISTURBED_WINDOW_S = 0.5
+DISTURBED_LIMIT_S = 30.0
 
 
 class DisturbanceWatch:
@@ -35,45 +40,37 @@ class DisturbanceWatch:
         self._server_cpus = server_cpus
         self._taken: list[float] = []
 
-    def judge(self, counters: Mapping[str, Any]) -> str:
-        """Takes in the counters of a rate; a sentence if it was disturbed, else an empty one."""
-        taken, idle, sentence = self._taken_from(counters)
-        if taken is None:
+    def judge(self, rate: Measurement) -> str:
+        """Takes in a rate; a sentence if it was disturbed, else an empty one."""
+        each = rate.cpus(self._server_cpus)
+        foreign = rate.percent_taken_by_others(self._server_cpus)
+        if foreign is None:
             return ""
-        usual = median(self._taken) if len(self._taken) >= FEWEST else taken
+        stolen, idle = (sum(c.get(state, 0.0) for c in each) / len(each) for state in ("steal", "idle"))
+        taken = stolen + foreign
+        usual = quantiles(self._taken, n=4)[0] if len(self._taken) >= FEWEST else taken
         self._taken.append(taken)
-        if idle >= SPARE_IDLE_PERCENT or taken < usual + MARGIN_PERCENT:
+        did_not_matter = rate.followed and rate.held and idle >= SPARE_IDLE_PERCENT
+        if did_not_matter or taken < usual + MARGIN_PERCENT:
             return ""
-        return f"{sentence}, usually {usual:.0f} %"
-
-    def _taken_from(self, counters: Mapping[str, Any]) -> tuple[float | None, float, str]:
-        """Percent of the server's CPUs that others had, percent idle, and that in words."""
-        each = [c for c in counters.get("cpu", {}).get("cpus", ()) if c["cpu"] in self._server_cpus]
-        own = counters.get("server_processes")
-        if not each or not own:
-            return None, 0.0, ""
-
-        def mean(*states: str) -> float:
-            return sum(float(c.get(state, 0.0)) for c in each for state in states) / len(each)
-
-        stolen = mean("steal")
-        foreign = max(0.0, mean("user", "nice", "system") - (own["user"] + own["system"]) / len(each))
-        sentence = (
-            f"other processes took {foreign:.0f} % and the hypervisor {stolen:.0f} % of the server's CPUs"
+        return (
+            f"other processes took {foreign:.0f} % and the hypervisor {stolen:.0f} % of the server's CPUs, "
+            f"usually {usual:.0f} %"
         )
-        return stolen + foreign, mean("idle"), sentence
 
 
-def wait_for_quiet(cpus: tuple[int, ...], stop: StopSignal) -> float:
-    """Watches the CPUs until less than QUIET_PERCENT of their time is used, at most LIMIT_S.
+def wait_for_quiet(
+    cpus: tuple[int, ...], stop: StopSignal, *, window_s: float = WINDOW_S, limit_s: float = LIMIT_S
+) -> float:
+    """Watches the CPUs until less than QUIET_PERCENT of their time is used in `window_s`, at most `limit_s`.
 
     Returns the percentage of the last window; raises Stopped if a stop is requested meanwhile.
     """
     source = CpuSource()
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + limit_s
     before = source.read()
     while True:
-        if stop.wait(WINDOW_S):
+        if stop.wait(window_s):
             raise Stopped
         after = source.read()
         busy = busy_percent(before, after, cpus)

@@ -9,6 +9,7 @@ from trimtab_trials.measurement import Measurement
 
 from trimtab_agent.affinity.steering import Steering
 from trimtab_agent.counters.watched import WatchedCounters
+from trimtab_agent.kernel.tuning import KernelTuning
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.stopping import StopSignal
 
@@ -17,16 +18,18 @@ from trimtab_agent.stopping import StopSignal
 class Equipment:
     """What is the same for all jobs.
 
-    `httpd` and `load` are our own programs, `directory` is where configurations and logs go, `leftovers` the
-    journal of what must be taken away after a kill.
+    `httpd`, `load` and `upstream` are our own programs, `directory` is where configurations and logs go,
+    `leftovers` the journal of what must be taken away after a kill.
     """
 
     httpd: Path
     load: Path
+    upstream: Path
     directory: Path
     leftovers: Leftovers
     counters: WatchedCounters
     steering: Steering
+    kernel: KernelTuning
     stop: StopSignal
 
 

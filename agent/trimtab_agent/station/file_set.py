@@ -78,7 +78,8 @@ class FileSet:
             raise FileSetError(
                 f"the file set {self.directory} cannot be written: {error.strerror} ({error.filename})"
             ) from error
-        on_progress(self.total_bytes, self.total_bytes)
+        if self.files:
+            on_progress(self.total_bytes, self.total_bytes)
 
     def read_into_page_cache(self, stop: StopSignal) -> None:
         """Reads every file once, so that the first trial finds memory as the others do."""

@@ -22,7 +22,7 @@ from trimtab_agent.counters.source import Snapshot, Values
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.station.generator import LoadResult, Percentiles
 
-ANSWERED_FAILURES = ("status-", "wrong-length", "wrong-content")
+ANSWERED_FAILURES = ("status-", "error-", "wrong-length", "wrong-content")
 """Failures of requests that were answered completely: the server has read these."""
 
 
@@ -114,10 +114,49 @@ def measurement_of(
         failures=dict(result.failures),
         health=health,
         server_stats=server_stats,
-        counters=counters,
+        counters={**counters, **tls_counters(result), **http2_counters(result)},
         generator_limited=result.generator_limited,
         size_classes=result.size_classes,
     )
+
+
+def tls_counters(result: LoadResult) -> Values:
+    """What the generator saw of TLS, as one more source of counters; empty where nobody spoke it.
+
+    Handshakes per second of the window; of the whole rate the percentage that resumed a session, how many
+    failed, and how long they took.
+    """
+    seen, window, took = result.tls, result.window, _latency(result.latency_us.handshake)
+    if not seen.handshakes and not seen.failed:
+        return {}
+    return {
+        "tls": {
+            "handshakes_per_s": round(window.handshakes / window.seconds, 2) if window.seconds else 0.0,
+            "resumed_percent": round(100 * seen.resumed / max(seen.handshakes, 1), 2),
+            "failed": seen.failed,
+            "handshake_p50_us": took.p50_us,
+            "handshake_p99_us": took.p99_us,
+        }
+    }
+
+
+def http2_counters(result: LoadResult) -> Values:
+    """What the generator saw of HTTP/2, as one more source of counters; empty where nobody spoke it.
+
+    Of the whole rate: the most streams at once on a connection, streams that the server broke off,
+    connections that it took leave of, and requests that were asked again for that reason.
+    """
+    seen = result.http2
+    if not seen.streams:
+        return {}
+    return {
+        "http2": {
+            "most_streams": seen.most_streams,
+            "streams_reset": seen.reset,
+            "goaways": seen.goaways,
+            "asked_again": seen.asked_again,
+        }
+    }
 
 
 def _latency(observed: Percentiles) -> Latency:

@@ -16,6 +16,7 @@ from trimtab_tuner.workloads.links import LINKS
 
 from trimtab_agent.errors import SpecError
 from trimtab_agent.station import link, memory_group
+from trimtab_agent.station.data_directory import DataDirectory
 from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.link import MadeLink
@@ -26,13 +27,26 @@ from trimtab_agent.station.memory_group import MemoryGroup
 class Site:
     """The files and what was made for the conditions.
 
-    `memory` is None where the server may use all there is, `link` where the clients come over the loopback.
+    `data` is the data directory of a database, None for a workload of files. `memory` is None where the
+    server may use all there is, `link` where the clients come over the loopback.
     """
 
     files: FileSet
     conditions: Conditions
+    data: DataDirectory | None = None
     memory: MemoryGroup | None = None
     link: MadeLink | None = None
+
+    @property
+    def root(self) -> Path:
+        """What the server serves: the document root, or the data that it gets a copy of."""
+        return self.files.root if self.data is None else self.data.path
+
+    def require(self) -> None:
+        """Raises FileSetError if something of it is missing: then no configuration is to blame."""
+        self.files.require()
+        if self.data is not None:
+            self.data.require()
 
     @property
     def reads_anew(self) -> bool:
@@ -63,7 +77,9 @@ class Site:
 
 
 @contextmanager
-def made_site(files: FileSet, conditions: Conditions, leftovers: Path) -> Iterator[Site]:
+def made_site(
+    files: FileSet, data: DataDirectory | None, conditions: Conditions, leftovers: Path
+) -> Iterator[Site]:
     """Makes what the conditions ask for; raises SpecError for a file set that is too small for the memory,
     HostError where the machine refuses.
     """
@@ -78,7 +94,7 @@ def made_site(files: FileSet, conditions: Conditions, leftovers: Path) -> Iterat
             memory = made.enter_context(memory_group.memory_group(str(os.getpid()), limit_bytes, journal))
         if conditions.link != "loopback":
             client_link = made.enter_context(link.made_link(LINKS[conditions.link], journal))
-        yield Site(files=files, conditions=conditions, memory=memory, link=client_link)
+        yield Site(files=files, data=data, conditions=conditions, memory=memory, link=client_link)
 
 
 def require_conditions(conditions: Conditions) -> None:

@@ -19,20 +19,23 @@ from trimtab_tuner.judgement import Judgement
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
-from trimtab_agent.affinity.journal import AffinityJournal
 from trimtab_agent.affinity.steering import Steering
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.kernel.tuning import KernelTuning
+from trimtab_agent.os_settings.journal import SettingsJournal
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.climb import Climb, Disturbed, WorkerDied
+from trimtab_agent.station.data_directory import data_directory
 from trimtab_agent.station.disturbance import DisturbanceWatch
 from trimtab_agent.station.equipment import Equipment, JobListener
 from trimtab_agent.station.file_set import FileSet, OnProgress
 from trimtab_agent.station.generator import GeneratorDied, ServerDied
 from trimtab_agent.station.leftovers import Leftovers
+from trimtab_agent.station.load_source import OWN_LOAD, LoadSource
 from trimtab_agent.station.requirements import version_of_target
-from trimtab_agent.station.server.target_server import ConfigurationRejected, ServerFailed
+from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
 from trimtab_agent.station.site import Site, made_site
 from trimtab_agent.stopping import Stopped, StopSignal
 from trimtab_agent.workloads.choice import make_workload
@@ -54,20 +57,23 @@ class Station:
         host: Host,
         layout: CpuLayout,
         counters: WatchedCounters,
-        journal: AffinityJournal,
+        journal: SettingsJournal,
         logs: Path,
     ) -> None:
         self.host = host
+        self._journal = journal
         self._paths = VarPaths(agent.var.resolve())
         self._layout = layout
         self._stop = StopSignal()
         self._equipment = Equipment(
             httpd=agent.httpd_path,
             load=agent.load_path,
+            upstream=agent.upstream_path,
             directory=logs,
             leftovers=Leftovers(self._paths.leftovers),
             counters=counters,
             steering=Steering(journal, agent.sysfs),
+            kernel=KernelTuning(journal),
             stop=self._stop,
         )
         self._made = ExitStack()
@@ -86,6 +92,11 @@ class Station:
     ) -> None:
         self.close()
 
+    @property
+    def settled(self) -> bool:
+        """Whether no job's change of the machine's settings is in force."""
+        return all(line.by_hand for line in self._journal.in_force())
+
     def stop(self) -> None:
         """Has whatever goes on end soon; a job that is cut short is reported as `aborted`. For any thread."""
         self._stop.request()
@@ -100,29 +111,41 @@ class Station:
     ) -> None:
         """Makes ready what jobs with this workload need, which `carry_out` does otherwise.
 
-        Raises SpecError, FileSetError, HostError, Stopped.
+        Raises SpecError, FileSetError, HostError, BinaryMissing, Stopped.
         """
         if self._site is not None and self._site[0] == workload:
             return
         self._leave_site()
         self._equipment.directory.mkdir(parents=True, exist_ok=True)
-        files = FileSet(self._paths.file_sets, make_workload(workload, self._paths.workloads))
+        made = make_workload(workload, self._paths.workloads)
+        files = FileSet(self._paths.file_sets, made)
+        data = data_directory(files, made, workload.definition)
         conditions = workload.definition.conditions
-        site = self._made.enter_context(made_site(files, conditions, self._paths.leftovers))
+        site = self._made.enter_context(made_site(files, data, conditions, self._paths.leftovers))
         if site.memory is not None:
             self._equipment.counters.watch_memory_group(site.memory.read)
             self._made.callback(self._equipment.counters.watch_memory_group, None)
         files.prepare(on_progress, self._stop)
+        if data is not None:
+            data.prepare(self._stop)
+            on_progress(1, 1)
         if not site.reads_anew:
             files.read_into_page_cache(self._stop)
         self._site = workload, site
 
-    def carry_out(self, job: TrialJob, listener: JobListener | None = None, name: str = "job") -> TrialReport:
-        """Carries out a job and reports what became of it, whatever that is; `name` names its logs.
+    def carry_out(
+        self,
+        job: TrialJob,
+        listener: JobListener | None = None,
+        name: str = "job",
+        load: LoadSource = OWN_LOAD,
+    ) -> TrialReport:
+        """Carries out a job and reports what became of it, whatever that is; `name` names its logs, `load`
+        drives it.
 
         Raises SpecError when its memory does not suit its files, FileSetError when the files are gone,
-        HostError and BinaryMissing when the machine lacks something: neither is a property of the
-        configuration.
+        HostError and BinaryMissing when the machine lacks something, GeneratorsLost: none is a property of
+        the configuration.
         """
         started_at = datetime.now(UTC)
         version = self._version(job.target)
@@ -133,15 +156,15 @@ class Station:
         assert self._site is not None  # noqa: S101 - it has just been prepared
         site, layout = self._site[1], self._layout_of(job.placement)
         watch = self._watches.setdefault(layout.server, DisturbanceWatch(layout.server))
-        climb = Climb(self._equipment, site, layout, watch, job, name, listener or JobListener())
+        climb = Climb(self._equipment, site, layout, watch, job, name, listener or JobListener(), load)
         kills_before = site.out_of_memory_kills()
         try:
             judgement = climb.run()
         except ConfigurationRejected as error:
-            site.files.require()
+            site.require()
             judgement = Judgement(Verdict.REJECTED, str(error))
         except (ServerDied, ServerFailed, GeneratorDied, WorkerDied) as error:
-            site.files.require()
+            site.require()
             judgement = Judgement(Verdict.CRASHED, str(error) + site.out_of_memory_remark(kills_before))
         except Disturbed as error:
             judgement = Judgement(Verdict.DISTURBED, str(error))

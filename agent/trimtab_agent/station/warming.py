@@ -4,19 +4,27 @@ HEAD requests, many at a time on a persistent connection: the server opens every
 but sends no content, which the page cache holds already; under a memory limit a process in the server's
 memory group reads the content first.  With several workers, the one that accepts the connection is warmed;
 the others open each file once on their own, which costs microseconds.
+
+A database reads all of its tables and indexes once, as far as its memory holds them.
 """
 
 import socket
+import ssl
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import pymysql
+from trimtab_tuner.workloads import shop
+
 from trimtab_agent.station.memory_group import MemoryGroup
 from trimtab_agent.station.processes.children import Child
+from trimtab_agent.station.server.status_query import StatusQuery
 from trimtab_agent.stopping import Stopped, StopSignal
 
 BATCH = 64
 TIMEOUT_S = 10.0
+TABLES_LIMIT_S = 120.0
 WAIT_S = 60.0  # for a stop or the reader's end, whichever comes first; then again
 HEAD_END = b"\r\n\r\n"
 
@@ -39,21 +47,45 @@ def read_in_group(root: Path, group: MemoryGroup, cpus: Sequence[int], log: Path
             raise WarmingFailed(reader.death_sentence())
 
 
-def warm(address: str, port: int, paths: Sequence[str], stop: StopSignal) -> None:
+def warm(address: str, port: int, paths: Sequence[str], stop: StopSignal, *, secure: bool = False) -> None:
     """One pass over `paths` (URL paths); raises WarmingFailed at the first wrong answer, or Stopped.
+
+    `secure`: over TLS, whatever the certificate.
 
     A server that closes the connection after so many requests (Apache's MaxKeepAliveRequests) gets another.
     """
     answered = 0
     while answered < len(paths):
         try:
-            with socket.create_connection((address, port), TIMEOUT_S) as connection:
+            with _connected(address, port, secure=secure) as connection:
                 before = answered
                 answered += _warm_connection(connection, address, paths[answered:], stop)
         except OSError as error:
             raise WarmingFailed(f"the server stopped answering: {error}") from error
         if answered == before:
             raise WarmingFailed("the server closed the connection")
+
+
+def warm_tables(server: StatusQuery) -> None:
+    """Has a database read its tables; raises WarmingFailed."""
+    try:
+        server.carry_out(shop.WARMING, TABLES_LIMIT_S)
+    except (pymysql.MySQLError, OSError) as error:
+        raise WarmingFailed(f"the server did not read its tables: {error}") from error
+
+
+def _connected(address: str, port: int, *, secure: bool) -> socket.socket:
+    connection = socket.create_connection((address, port), TIMEOUT_S)
+    if not secure:
+        return connection
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        return context.wrap_socket(connection)
+    except OSError:
+        connection.close()
+        raise
 
 
 def _warm_connection(connection: socket.socket, address: str, paths: Sequence[str], stop: StopSignal) -> int:

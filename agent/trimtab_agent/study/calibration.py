@@ -13,6 +13,7 @@ from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.limits import Limit
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.score import LOW_LOAD_FACTOR
+from trimtab_tuner.workloads.clients import Clients
 
 from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.history import History
@@ -67,22 +68,22 @@ def limit_sentence(limit: Limit) -> str:
     return f"mat: {limit.text}, which is {LOW_LOAD_FACTOR:g} times the mean latency at the lowest rate."
 
 
-def calibration_sentence(calibration: Calibration, ladder: tuple[float, ...]) -> str:
-    """What came out, in words."""
-    rates = ", ".join(f"{rate:.0f}" for rate in ladder)
+def calibration_sentence(calibration: Calibration, ladder: tuple[float, ...], clients: Clients) -> str:
+    """What came out, in words; rates as the clients are told them."""
+    rates, saturation = clients.level(*ladder), clients.level(calibration.saturation_rps)
     if calibration.generator_limited:
         return (
-            f"The load generator gave out before the server, at {calibration.saturation_rps:.0f} requests/s: "
-            f"the ladder {rates} requests/s ends below that, so it cannot show how much faster others are."
+            f"The load generator gave out before the server, at {saturation}: "
+            f"the ladder {rates} ends below that, so it cannot show how much faster others are."
         )
     if not calibration.saturated:
         return (
-            f"The default configuration kept up with every rate of the calibration, to "
-            f"{calibration.saturation_rps:.0f} requests/s; the ladder begins with {rates} requests/s."
+            "The default configuration kept up with every rate of the calibration, to "
+            f"{saturation}; the ladder begins with {rates}."
         )
     return (
-        f"The default configuration saturates at {calibration.saturation_rps:.0f} requests/s; "
-        f"the ladder begins with {rates} requests/s, and grows if a configuration keeps up with more."
+        f"The default configuration saturates at {saturation}; "
+        f"the ladder begins with {rates}, and grows if a configuration keeps up with more."
     )
 
 

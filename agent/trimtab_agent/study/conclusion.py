@@ -1,7 +1,7 @@
 """From a run's recorded trials to its outcome: the sentence, the gain, the ranking."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
@@ -9,19 +9,20 @@ from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.blocks import Blocks
 from trimtab_tuner.climbing import capacity_of
-from trimtab_tuner.confirmation import conclude, describe
+from trimtab_tuner.confirmation import Capacities, conclude, describe
 from trimtab_tuner.cost import cost_of
+from trimtab_tuner.factorial import Cell, Factorial, factorial
+from trimtab_tuner.fleet.host_blocks import HostBlocks
 from trimtab_tuner.ladder import Calibration
 from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
 from trimtab_tuner.noise import Noise
 from trimtab_tuner.people import in_words
-from trimtab_tuner.performance import Performance, performances
+from trimtab_tuner.performance import OfBlocks, capacities_of, performances
 from trimtab_tuner.roles import Role
 from trimtab_tuner.score import parse_objective
 from trimtab_tuner.space import Knob, Space
-from trimtab_tuner.standing import standings
 from trimtab_tuner.statistics import Gain
-from trimtab_tuner.wording import counted, in_mbps
+from trimtab_tuner.wording import counted, in_mbps, in_percent
 from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.results.front import run_front
@@ -49,7 +50,7 @@ def confirmed_outcome(
     run: records.Run,
     finalists: Sequence[Configuration],
     history: History,
-    blocks: Blocks,
+    blocks: Blocks | HostBlocks,
     best: Trial | None,
     expert: Configuration | None = None,
 ) -> Outcome:
@@ -58,19 +59,19 @@ def confirmed_outcome(
     `best` is what the search recommends, `expert` the target's documented advice.
     """
     space, trials = Space.model_validate(run.space), history.trials
-    slots = [
-        trial
-        for standing in standings(trials).values()
-        for block, trial in standing.blocks.items()
-        if block in blocks.whole
-    ]
+    slots = blocks.slots(trials)
     recommended = None if best is None else best.configuration
     by_hash: dict[str, list[Trial]] = {}
-    for trial in history.whole(slot.number for slot in slots):
+    for trial in history.whole(trial.number for trial in blocks.measured(trials)):
         by_hash.setdefault(trial.configuration_hash, []).append(trial)
     clients = clients_of(run.workload_parameters)
     costs = {digest: cost_of(own, blocks.whole, clients) for digest, own in by_hash.items()}
-    done = _performances(finalists, by_hash, history.ladder) if clients.loop == "open" else {}
+    measured = {
+        digest: {t.block: t.measurements for t in own}
+        for digest, own in by_hash.items()
+        if clients.loop == "open"
+    }
+    done = performances(measured, configuration_hash(finalists[0]), history.ladder) if measured else {}
     concluded = conclude(
         space,
         finalists,
@@ -78,7 +79,10 @@ def confirmed_outcome(
         history.without_drift(),
         best=recommended,
         costs=costs,
-        capacity_gains={d: own.capacity_gain for d, own in done.items() if own.capacity_gain is not None},
+        capacities={
+            digest: Capacities(own.capacity_gain, _rps_by_block(measured[digest]))
+            for digest, own in done.items()
+        },
         noise=history.noise().share,
     )
     ranks = {member: group.rank for group in concluded.groups for member in group.members}
@@ -98,7 +102,8 @@ def confirmed_outcome(
         )
     ranking.sort(key=lambda r: (r.rank is None, r.rank, -(r.mean_score_mbps or 0.0)))
     told = headline(ranking, space.default(), concluded.recommended)
-    sentence = f"{told} {concluded.sentence}".strip()
+    crossed = _factorial(space, recommended, ranking)
+    sentence = f"{told} {concluded.sentence} {crossed.sentence if crossed else ''}".strip()
     if concluded.recommended is None:
         sentence = f"{sentence} {explain_no_verified(run, history)}"
     elif best is not None and best.score == 0:
@@ -118,15 +123,32 @@ def confirmed_outcome(
         ranking=tuple(ranking),
         verdicts=verdict_counts(trials),
         front=run_front(run, concluded.recommended, trials),
+        factorial=crossed,
     )
 
 
-def _performances(
-    finalists: Sequence[Configuration], by_hash: Mapping[str, Sequence[Trial]], ladder: Sequence[float]
-) -> dict[str, Performance]:
-    """What each finalist does in people's terms, by its hash, over its trials of the confirmation."""
-    measured = {digest: {t.block: t.measurements for t in own} for digest, own in by_hash.items()}
-    return performances(measured, configuration_hash(finalists[0]), ladder) if measured else {}
+def _factorial(
+    space: Space, best: Configuration | None, ranking: Sequence[RankedConfiguration]
+) -> Factorial | None:
+    """What the server's and the kernel's knobs gain, alone and together, where the best changes both."""
+    if best is None:
+        return None
+    parts = {
+        ranked.configuration_hash: Cell(
+            configuration_hash=ranked.configuration_hash,
+            gain=ranked.gain,
+            capacity_gain=ranked.performance and ranked.performance.capacity_gain,
+            at_least=ranked.performance is not None and ranked.performance.at_least,
+        )
+        for ranked in ranking
+    }
+    scores = {ranked.configuration_hash: ranked.scores_mbps for ranked in ranking}
+    return factorial(space, best, parts, scores)
+
+
+def _rps_by_block(blocks: OfBlocks) -> dict[int, float]:
+    """The capacity that each block shows, in requests per second."""
+    return {block: capacity.rate_rps for block, capacity in capacities_of(blocks).items() if capacity}
 
 
 def _ranked(
@@ -226,8 +248,8 @@ def _unfinished_sentence(run: records.Run, best: Trial | None, history: History,
         sentence += f"; the default has {in_mbps(of_default[0])}"
     known = f"by {noise.measured} of the default" if noise.measured >= 2 else "assumed"
     return (
-        f"{sentence}. That is not confirmed: single trials differ by {noise.share:.1%} (standard deviation, "
-        f"{known}), and the best of several is also the luckiest."
+        f"{sentence}. That is not confirmed: single trials differ by {in_percent(noise.share, 1)} "
+        f"(standard deviation, {known}), and the best of several is also the luckiest."
     )
 
 

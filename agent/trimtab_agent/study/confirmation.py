@@ -1,9 +1,10 @@
-"""The confirmation of a run: the finalists measured again in interleaved blocks, as far as that is not done.
+"""Finalists measured in interleaved blocks, as far as that is not done: the confirmation of a run.
 
 Which slots are left is asked of the recorded trials before each one (trimtab_tuner.blocks), so a resumed run
 goes on where it was. One trial follows the other at one station: blocks compare only within one machine.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from statistics import geometric_mean
 
@@ -13,6 +14,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.blocks import FEWEST_BLOCKS, Blocks
 from trimtab_tuner.confirmation import choose_finalists
+from trimtab_tuner.factorial import halves
 from trimtab_tuner.luck import expected_score
 from trimtab_tuner.noise import planned_repeats
 from trimtab_tuner.presets import RunSettings
@@ -28,31 +30,16 @@ from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 
 
-class Confirmation:
-    """The confirmation of one run whose search is over and recommends `best`."""
+class InBlocks(ABC):
+    """Finalists of one run, the default first, that are measured in so many interleaved blocks."""
 
     def __init__(
-        self,
-        run: records.Run,
-        settings: RunSettings,
-        space: Space,
-        history: History,
-        best: Trial | None,
+        self, run: records.Run, history: History, finalists: Sequence[Configuration], repeats: int
     ) -> None:
         self._run = run
-        self._settings = settings
-        self._space = space
         self._history = history
-        self._best = best
-        self._finalists = choose_finalists(
-            history.results(),
-            best,
-            space.default(),
-            settings.runners_up,
-            self._expert(),
-            finalists_of_front(run, history.trials),
-        )
-        self._repeats = self._repeats_for(best)
+        self._finalists = finalists
+        self._repeats = repeats
 
     def carry_out(self, ladder: Sequence[float], dispatcher: Dispatcher, progress: RunProgress) -> Outcome:
         """Has measured what is missing, and says what came out; raises what the dispatcher raises."""
@@ -62,13 +49,15 @@ class Confirmation:
             if blocks.next_slot is None:
                 return self._outcome(blocks)
             block, configuration = blocks.next_slot
-            dispatcher.carry_out(
-                dispatcher.order(
-                    TrialPurpose.CONFIRMATION,
-                    configuration,
-                    ladder,
-                    block=block,
-                    **dispatcher.to_capacity(),
+            self._take_in(
+                dispatcher.carry_out(
+                    dispatcher.order(
+                        TrialPurpose.CONFIRMATION,
+                        configuration,
+                        ladder,
+                        block=block,
+                        **dispatcher.to_capacity(),
+                    )
                 )
             )
 
@@ -86,15 +75,48 @@ class Confirmation:
         )
         return outcome.model_copy(update={"confirmed": False, "sentence": sentence})
 
+    def _blocks(self) -> Blocks:
+        return Blocks(self._finalists, self._repeats, self._run.seed, self._history.trials)
+
+    def _take_in(self, trial: Trial) -> None:  # noqa: B027 - most take nothing in
+        """Called with each trial that was carried out; may raise what ends the run."""
+
+    @abstractmethod
+    def _outcome(self, blocks: Blocks) -> Outcome:
+        """What the whole ones of the blocks say."""
+
+
+class Confirmation(InBlocks):
+    """The confirmation of one run whose search is over and recommends `best`."""
+
+    def __init__(
+        self,
+        run: records.Run,
+        settings: RunSettings,
+        space: Space,
+        history: History,
+        best: Trial | None,
+    ) -> None:
+        self._settings = settings
+        self._space = space
+        self._best = best
+        self._run, self._history = run, history
+        finalists = choose_finalists(
+            history.results(),
+            best,
+            space.default(),
+            settings.runners_up,
+            self._expert(),
+            (*finalists_of_front(run, history.trials), *self._halves()),
+        )
+        super().__init__(run, history, finalists, self._repeats_for(best, len(finalists)))
+
     def _outcome(self, blocks: Blocks) -> Outcome:
         return confirmed_outcome(
             self._run, self._finalists, self._history, blocks, self._best, self._expert()
         )
 
-    def _blocks(self) -> Blocks:
-        return Blocks(self._finalists, self._repeats, self._run.seed, self._history.trials)
-
-    def _repeats_for(self, best: Trial | None) -> int:
+    def _repeats_for(self, best: Trial | None, finalists: int) -> int:
         """As many as the preset says, or up to three times that if the expected gain needs so many.
 
         No repeats where everything scored 0 (of `mat`: the limit was never held), as then nothing can be
@@ -103,7 +125,7 @@ class Confirmation:
         if best is not None and best.score == 0:
             return 0
         usual = self._settings.confirmation_repeats
-        if len(self._finalists) < 2:
+        if finalists < 2:
             return usual
         noise, searched = self._history.noise().share, self._history.without_drift()
         scores = [t.score for t in searched if t.configuration == self._space.default() and t.score]
@@ -111,7 +133,11 @@ class Confirmation:
         if not usual or expected is None or not scores:
             return usual
         gain = expected / geometric_mean(scores) - 1
-        return planned_repeats(noise, gain, challengers=len(self._finalists) - 1, usual=usual)
+        return planned_repeats(noise, gain, challengers=finalists - 1, usual=usual)
+
+    def _halves(self) -> tuple[Configuration, ...]:
+        """The best's knobs of the server alone, and of the kernel alone, where it has changed both."""
+        return () if self._best is None else halves(self._space, self._best.configuration)
 
     def _expert(self) -> Configuration | None:
         """The target's documented advice for this host, as far as the space of the run lets it be

@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypedDict
@@ -19,16 +19,20 @@ from trimtab_trials.configuration import Configuration
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.blocks import seed_of_block
 from trimtab_tuner.job import EarlyEnd, Placement, TrialJob, TrialReport
 from trimtab_tuner.judgement import Scores, scores
 from trimtab_tuner.ladder import RUNG_RISE
 from trimtab_tuner.limits import Limit
 from trimtab_tuner.presets import RunSettings
+from trimtab_tuner.two_files import without_file
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
+from trimtab_agent.base_file import text_of
+from trimtab_agent.errors import StationLost
+from trimtab_agent.fleet.trial_stations import TrialStation
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.station.equipment import JobListener
-from trimtab_agent.station.station import Station
 from trimtab_agent.stopping import PauseSwitch, Stopped
 from trimtab_agent.study.announcer import Announcer
 from trimtab_agent.study.history import History
@@ -36,8 +40,6 @@ from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.unwritten import Unwritten
 
 log = logging.getLogger(__name__)
-
-BLOCK_SEEDS = 100_000_007  # apart, so that the rate added to one block's seed never makes another's
 
 OnMeasured = Callable[[Measurement], None]
 
@@ -51,21 +53,42 @@ class Beyond(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """One trial of the run to carry out: its job, and what it is in the run."""
+    """One trial of the run to carry out: its job, and what it is in the run.
+
+    Of two files `configuration` says which, and the job has the text. `station` names the one that is to
+    carry it out; any, if it is None.
+    """
 
     number: int
     purpose: TrialPurpose
+    configuration: Configuration
     job: TrialJob
     level: int = 0
     block: int = 0
     proposal_number: int | None = None
+    station: str | None = None
+
+    def kept(self) -> dict[str, Any]:
+        """What must be known, beside its report, to record it; plain values."""
+        return {name: getattr(self, name) for name in KEPT}
+
+
+class TrialLost(Exception):
+    """The station of an order cannot go on; the order says what was to be measured."""
+
+    def __init__(self, order: Order, error: StationLost) -> None:
+        super().__init__(error.sentence)
+        self.order = order
+
+
+KEPT = ("number", "purpose", "configuration", "level", "block", "proposal_number")
 
 
 @dataclass(frozen=True)
 class Desk:
     """A station and the thread that it works in."""
 
-    station: Station
+    station: TrialStation
     thread: ThreadPoolExecutor
 
     def close(self) -> None:
@@ -89,7 +112,7 @@ class Dispatcher:
         workload: WorkloadParameters,
         settings: RunSettings,
         repository: Repository,
-        stations: Sequence[Station],
+        stations: Sequence[TrialStation],
         history: History,
         announcer: Announcer,
         progress: RunProgress,
@@ -113,6 +136,7 @@ class Dispatcher:
             for number, station in enumerate(stations, start=1)
         ]
         self._idle = list(self._desks)
+        self._lost: list[Desk] = []
         self._answered: SimpleQueue[tuple[Desk, Order, Future[TrialReport]]] = SimpleQueue()
         self._stop = threading.Event()
         self.pause = PauseSwitch()
@@ -139,21 +163,47 @@ class Dispatcher:
     @property
     def in_flight(self) -> int:
         """How many trials have been started and not been waited for."""
-        return len(self._desks) - len(self._idle)
+        return len(self._desks) - len(self._idle) - len(self._lost)
 
     @property
     def free(self) -> bool:
         """Whether another trial may be started now: a station is idle, and a pause does not wait."""
-        return bool(self._idle) and not (self.pause.requested and self.in_flight)
+        return bool(self.idle_stations)
+
+    @property
+    def idle_stations(self) -> tuple[str, ...]:
+        """The names of the stations that another trial may be started at now."""
+        for desk in [desk for desk in self._lost if desk.station.ready()]:
+            self._announcer.note("info", f"The station {desk.station.name} is back.")
+            self._lost.remove(desk)
+            self._idle.append(desk)
+        if self.pause.requested and self.in_flight:
+            return ()
+        return tuple(desk.station.name for desk in self._idle)
+
+    @property
+    def stations(self) -> tuple[str, ...]:
+        """The names of those that are not lost."""
+        return tuple(desk.station.name for desk in self._desks if desk not in self._lost)
 
     def prepare(self, on_progress: Callable[[int, int], None]) -> None:
-        """Has every station make ready what the run's workload needs; raises what a station raises."""
+        """Has every station make ready what the run's workload needs.
+
+        Of several some may be lost in doing so. Raises what a station raises, if none is left.
+        """
         self.unwritten.set_room_aside()
         for desk in self._desks:
             self._id_of(desk.station.host)
         done = [desk.thread.submit(desk.station.prepare, self._workload, on_progress) for desk in self._desks]
-        for each in done:
-            each.result()
+        for desk, each in zip(self._desks, done, strict=True):
+            try:
+                each.result()
+            except StationLost as error:
+                self._idle.remove(desk)
+                self._lost.append(desk)
+                if not self._idle:
+                    raise
+                self._announcer.note("warning", error.sentence)
 
     def order(
         self,
@@ -164,16 +214,13 @@ class Dispatcher:
         level: int = 0,
         block: int = 0,
         proposal_number: int | None = None,
+        station: str | None = None,
         end_early: EarlyEnd | None = None,
         rise: float | None = None,
         refinements: int = 0,
         base: str | None = None,
     ) -> Order:
-        """The run's next trial, up the ladder; with the text `base` in place of the user's own file.
-
-        Every block of the confirmation has arrivals of its own, so that what is found holds for more than
-        one realisation of them; within a block they are the same for all.
-        """
+        """The run's next trial, up the ladder; with the text `base` in place of the user's own file."""
         settings = self._settings
         job = self._job(
             configuration,
@@ -182,17 +229,19 @@ class Dispatcher:
             refinements=refinements,
             rate_duration_s=settings.rate_duration_s,
             warmup_s=settings.warmup_s,
-            seed=self._run.seed + block * BLOCK_SEEDS,
+            seed=seed_of_block(self._run.seed, block),
             end_early=end_early,
             **({} if base is None else {"base": base}),
         )
         return Order(
             number=self._history.new_number(),
             purpose=purpose,
+            configuration=configuration,
             job=job,
             level=level,
             block=block,
             proposal_number=proposal_number,
+            station=station,
         )
 
     def to_capacity(self) -> Beyond:
@@ -215,34 +264,59 @@ class Dispatcher:
             rate_duration_s=step_s,
             warmup_s=step_s * settings.warmup_s / settings.rate_duration_s,
         )
-        return Order(number=self._history.new_number(), purpose=TrialPurpose.CALIBRATION, job=job)
+        return Order(
+            number=self._history.new_number(),
+            purpose=TrialPurpose.CALIBRATION,
+            configuration=configuration,
+            job=job,
+        )
 
     def carry_out(self, order: Order, on_measured: OnMeasured = lambda _measurement: None) -> Trial:
-        """Starts a trial and waits for it; raises what `start` and `wait` do."""
-        self.start(order, on_measured)
-        return self.wait()
+        """Starts a trial and waits for it; raises what `start` and `wait` do.
+
+        If its station cannot go on, another one carries it out.
+        """
+        while True:
+            self.start(order, on_measured)
+            try:
+                return self.wait()
+            except TrialLost as lost:
+                if not self._idle:
+                    raise
+                self._announcer.note("warning", str(lost))
+                order = replace(order, station=None)
 
     def start(self, order: Order, on_measured: OnMeasured = lambda _measurement: None) -> None:
-        """Has an idle station carry out the order; `on_measured` is called from that one's thread.
+        """Has its station, or an idle one, carry out the order; `on_measured` is called from its thread.
 
         Waits while the run is paused. Raises Stopped when it is to end.
         """
         self._wait_while_paused()
         if self._stop.is_set():
             raise Stopped
-        self._progress.trial_started(order.number, order.job.configuration, len(order.job.ladder))
-        desk = self._idle.pop(0)  # last: whatever goes wrong before leaves no station that is waited for
+        self._progress.trial_started(order.number, order.configuration, len(order.job.ladder))
+        # Last: whatever goes wrong before leaves no station that is waited for.
+        desk = next(desk for desk in self._idle if order.station in (None, desk.station.name))
+        self._idle.remove(desk)
         report = desk.thread.submit(self._at_station, desk.station, order, on_measured)
         report.add_done_callback(lambda done: self._answered.put((desk, order, done)))
 
     def wait(self) -> Trial:
         """The next of the trials in flight to come to its end, recorded.
 
-        Raises Stopped when it was cut short, and what the station raises.
+        Raises Stopped when it was cut short, TrialLost when its station cannot go on, and what the station
+        raises.
         """
-        desk, order, report = self._answered.get()
-        self._idle = [each for each in self._desks if each in self._idle or each is desk]
-        trial = self._record(order, report.result())
+        desk, order, done = self._answered.get()
+        try:
+            report = done.result()
+        except StationLost as error:
+            self._lost.append(desk)
+            raise TrialLost(order, error) from error
+        finally:
+            if desk not in self._lost:
+                self._idle = [each for each in self._desks if each in self._idle or each is desk]
+        trial = self._record(order, report)
         if trial.verdict is Verdict.ABORTED:
             raise Stopped
         if trial.verdict is Verdict.CRASHED:
@@ -263,7 +337,7 @@ class Dispatcher:
         while self.in_flight:
             try:
                 self.wait()
-            except Stopped:
+            except (Stopped, TrialLost):
                 continue
             except Exception:
                 log.warning("run %d: a trial in flight could not be recorded", self._run.id, exc_info=True)
@@ -283,8 +357,8 @@ class Dispatcher:
         run, settings = self._run, self._settings
         shared = {
             "target": run.target,
-            "configuration": configuration,
-            "base": run.base.get("expanded"),
+            "configuration": without_file(configuration),
+            "base": text_of(run.base, configuration),
             "workload": self._workload,
             "gap_s": settings.gap_s,
             "timeout_s": settings.timeout_s,
@@ -297,12 +371,12 @@ class Dispatcher:
         }
         return TrialJob(**{**shared, **kind})
 
-    def _at_station(self, station: Station, order: Order, on_measured: OnMeasured) -> TrialReport:
+    def _at_station(self, station: TrialStation, order: Order, on_measured: OnMeasured) -> TrialReport:
         """Carries an order out, in the station's thread."""
         number, job = order.number, order.job
 
         def measured(measurement: Measurement) -> None:
-            self._announcer.measured(number, order.purpose, job.configuration, measurement)
+            self._announcer.measured(number, order.purpose, order.configuration, measurement)
             on_measured(measurement)
 
         def load_progressed(rate_rps: float, line: dict[str, Any]) -> None:
@@ -310,15 +384,12 @@ class Dispatcher:
             self._progress.load_progressed(number, line)
 
         with self._sampler.of_trial(self._run.id, number, self._settings.sampling_interval_s):
-            return station.carry_out(
-                job,
-                JobListener(
-                    rate_started=lambda rate_rps: self._progress.rate_started(number, rate_rps),
-                    load_progress=load_progressed,
-                    measured=measured,
-                ),
-                f"trial-{number}",
+            listener = JobListener(
+                rate_started=lambda rate_rps: self._progress.rate_started(number, rate_rps),
+                load_progress=load_progressed,
+                measured=measured,
             )
+            return station.carry_out(number, job, listener, order.kept())
 
     def _record(self, order: Order, report: TrialReport) -> Trial:
         """The trial that the report makes of the order; in the database, and told.
@@ -335,7 +406,7 @@ class Dispatcher:
             purpose=order.purpose,
             level=order.level,
             block=order.block,
-            configuration=order.job.configuration,
+            configuration=order.configuration,
             verdict=report.verdict,
             reason=report.reason,
             score=scored.score,

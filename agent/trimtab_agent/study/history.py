@@ -55,6 +55,10 @@ class History:
         self._proposals = len(proposals)
         self._untried = {p.configuration_hash: p.number for p in proposals if p.trial_number is None}
 
+    def number_after(self, number: int) -> None:
+        """Numbers of trials up to that one have been given to others."""
+        self._last_number = max(self._last_number, number)
+
     def new_number(self) -> int:
         """The number of a trial that is about to be carried out."""
         self._last_number += 1

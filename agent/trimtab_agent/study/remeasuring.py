@@ -18,12 +18,12 @@ from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.statistics import prediction_interval
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.wording import in_mbps
+from trimtab_tuner.wording import in_mbps, in_percent
 
+from trimtab_agent.base_file import expanded
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.exporting import Driven, text_digest
 from trimtab_agent.results.outcome import Outcome, Remeasured
-from trimtab_agent.study.base_file import expanded
 from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.history import MOST_DISTURBED
 
@@ -141,7 +141,7 @@ def _sentence(trial: Trial, interval: tuple[float, float] | None) -> tuple[str, 
         return f"{score}, within the confirmed interval of {bounds}.", True
     middle = math.sqrt(interval[0] * interval[1])
     if _as_good(trial.score, middle):
-        return f"{score}, within {AS_GOOD:.0%} of the confirmed {in_mbps(middle)}.", True
+        return f"{score}, within {in_percent(AS_GOOD)} of the confirmed {in_mbps(middle)}.", True
     return f"{score}, outside the confirmed interval of {bounds}: {NOT_THE_BEST}.", False
 
 

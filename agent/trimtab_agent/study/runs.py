@@ -20,9 +20,10 @@ Data of the events on the broadcaster (`data` of broadcast.Event):
 """
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,22 +40,25 @@ from trimtab_tuner.workloads.parameters import recorded_parameters
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.errors import (
     HostError,
+    RunChanged,
+    RunConflict,
     RunNotResumable,
     RunNotRunning,
     TrialNotRepeatable,
     TrimtabError,
 )
-from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.fleet.run_stations import Chosen, RunStations, Wanted
 from trimtab_agent.host.lock import MachineLock
+from trimtab_agent.kernel.reading import Kernel
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.deleting import delete_run
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.requirements import missing_program, require
-from trimtab_agent.station.station import Station
 from trimtab_agent.study.specification import Plan, RunSpec, check
 from trimtab_agent.study.study import RunEnd, Study, found_so_far
+from trimtab_agent.study.taking_in import take_in_booked
 from trimtab_agent.study.unchanged import require_unchanged
 from trimtab_agent.study.unwritten import take_ends_in, take_in
 from trimtab_agent.study.webhook import tell_webhook
@@ -67,8 +71,8 @@ RESUMABLE = (RunState.STOPPED, RunState.FAILED, RunState.INTERRUPTED)
 class RunService:
     """Starts, stops and resumes runs on this machine; all methods may be called from any thread.
 
-    `paths` is where runs leave what; `host_id` is the machine's record; `make_station` makes its station for
-    a run, by whoever holds its lock.
+    `paths` is where runs leave what; `host_id` is the machine's record; `kernel` reads its kernel; `stations`
+    chooses and makes those of a run.
     """
 
     def __init__(
@@ -79,18 +83,18 @@ class RunService:
         broadcaster: Broadcaster,
         sampler: Sampler,
         recorder: Recorder,
-        make_station: Callable[[int], Station],
+        stations: RunStations,
         host_id: int,
-        layout: CpuLayout,
+        kernel: Callable[[], Kernel],
     ) -> None:
         self._settings = settings
         self._repository = repository
         self._broadcaster = broadcaster
         self._sampler = sampler
         self._recorder = recorder
-        self._make_station = make_station
+        self._stations = stations
         self._host_id = host_id
-        self._layout = layout
+        self.kernel = kernel
         self.paths = VarPaths(settings.var)
         self._guard = threading.Lock()  # over the three below
         self._study: Study | None = None
@@ -101,12 +105,14 @@ class RunService:
     def start(self, spec: RunSpec) -> int:
         """Starts a run in the background and returns its number.
 
-        Raises SpecError, RunConflict while another run is going on, BinaryMissing, HostError, DatabaseError.
+        Raises SpecError, RunConflict while another run is going on, BinaryMissing, HostError, FleetError,
+        DatabaseError.
         """
-        plan = self._checked(spec)
-        version = require(self._settings, plan.target, plan.parameters.definition)
-        with self._guard, self._alone() as lock:
-            run = self._create(plan, version)
+        chosen = self._chosen(spec)
+        plan = self._checked(spec, chosen)
+        version = chosen.version or require(self._settings, plan.target, plan.parameters.definition)
+        with self._guard, self._alone(over_hosts=chosen.over_hosts) as lock:
+            run = self._create(plan, chosen, version)
             self._launch(run.id, lock)
             return run.id
 
@@ -120,7 +126,7 @@ class RunService:
         with self._guard:
             if self._run_id == run_id and self._study is not None and self._study.go_on():
                 return run_id
-            with self._alone() as lock:
+            with self._alone(over_hosts=self._repository.run(run_id).over_hosts) as lock:
                 lock.tell(run_id=run_id)
                 # Read under the lock: before, it might have been about to finish.
                 run = self._repository.run(run_id)
@@ -129,12 +135,16 @@ class RunService:
                 # A file in which a run still goes on elsewhere was taken from there: it has no other user.
                 if run.state not in (*RESUMABLE, RunState.RUNNING):
                     raise RunNotResumable(run_id, run.state.value)
-                changes = require_unchanged(
-                    self._repository,
-                    run,
-                    self._repository.host(self._host_id),
-                    self._require(run),
-                    even_if_changed=even_if_changed,
+                changes = (
+                    self._changed_hosts(run, even_if_changed=even_if_changed)
+                    if run.over_hosts
+                    else require_unchanged(
+                        self._repository,
+                        run,
+                        self._repository.host(self._host_id),
+                        self._require(run),
+                        even_if_changed=even_if_changed,
+                    )
                 )
                 if changes:
                     self._repository.add_event(run_id, "warning", f"Resumed all the same: {changes}.")
@@ -174,6 +184,8 @@ class RunService:
         trial = self._repository.trial(run_id, number)
         if trial.purpose is TrialPurpose.CALIBRATION:
             raise TrialNotRepeatable(number)
+        if run.over_hosts:
+            raise TrialNotRepeatable(number, over_hosts=True)
         with self._guard, self._alone() as lock:
             lock.tell(run_id=run_id)
             self._require(run)
@@ -183,7 +195,8 @@ class RunService:
     def delete(self, run_id: int) -> None:
         """Deletes a run that is not going on; raises what `delete_run` does."""
         with self._guard:
-            delete_run(self._repository, run_id, self.paths, self._settings.machine_lock)
+            lock = self._settings.lock_of(over_hosts=self._repository.run(run_id).over_hosts)
+            delete_run(self._repository, run_id, self.paths, lock)
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Waits until no run is going on in this process; False if one still is after `timeout_s`."""
@@ -211,8 +224,17 @@ class RunService:
         """What to do before the target can be tuned here; "" where its server is here."""
         return missing_program(target, self._settings.httpd_path)
 
-    def _checked(self, spec: RunSpec) -> Plan:
-        return check(spec, self.paths.workloads, cpus=len(self._layout.server))
+    def _chosen(self, spec: RunSpec) -> Chosen:
+        return self._stations.choose(
+            Wanted(hosts=spec.hosts, generators=spec.generators, generators_each=spec.generators_each),
+            spec.target,
+            spec.seed,
+        )
+
+    def _checked(self, spec: RunSpec, chosen: Chosen | None = None) -> Plan:
+        """The plan of a run; raises SpecError, FleetError."""
+        chosen = chosen or self._chosen(spec)
+        return check(spec, self.paths.workloads, cpus=chosen.cpus, kernel=self.kernel)
 
     def close(self) -> None:
         """Stops the run that is going on, and waits until its children have ended."""
@@ -221,19 +243,32 @@ class RunService:
                 self._study.stop()
         self.wait()
 
+    def _changed_hosts(self, run: records.Run, *, even_if_changed: bool) -> str:
+        """What has changed of a run's hosts since it began, "" if nothing has; raises RunChanged."""
+        changes = self._stations.changes(run)
+        if changes and not even_if_changed:
+            raise RunChanged(run.id, changes)
+        return changes
+
     @contextmanager
-    def _alone(self) -> Iterator[MachineLock]:
-        """The machine's lock, given back if what is started under it does not start; raises RunConflict."""
-        lock = MachineLock(self._settings.machine_lock, self.paths.var.resolve())
+    def _alone(self, *, over_hosts: bool = False) -> Iterator[MachineLock]:
+        """The machine's lock, given back if what is started under it does not start; raises RunConflict.
+
+        A run on other hosts does not measure here: it has a lock of its own, which tells that it goes on.
+        """
+        if self._study is not None:
+            raise RunConflict(self._run_id, os.getpid(), str(self.paths.var.resolve()))
+        path = self._settings.lock_of(over_hosts=over_hosts)
+        lock = MachineLock(path, self.paths.var.resolve())
         try:
             # Nobody measures here but us: whatever seems to go on is dead.
-            interrupt_dead_runs(self._repository, self._host_id, self.paths.unwritten)
+            interrupt_dead_runs(self._repository, self._host_id, self.paths.unwritten, over_hosts=over_hosts)
             yield lock
         except BaseException:
             lock.release()
             raise
 
-    def _create(self, plan: Plan, version: str) -> records.Run:
+    def _create(self, plan: Plan, chosen: Chosen, version: str) -> records.Run:
         spec, settings = plan.spec, plan.settings
         return self._repository.create_run(
             records.NewRun(
@@ -253,8 +288,10 @@ class RunService:
                 settings=settings.model_dump(mode="json"),
                 seed=spec.seed,
                 budget_trials=settings.budget_trials,
-                base={} if plan.base is None else plan.base.as_json(),
-                layout=self._layout.document(),
+                base=plan.files(),
+                fleet=chosen.fleet,
+                layout=chosen.layout,
+                tags=spec.tags,
             )
         )
 
@@ -266,7 +303,9 @@ class RunService:
         lock.tell(run_id=run_id)
         if taken := take_in(self._repository, self._repository.run(run_id), self.paths.unwritten):
             log.info("run %d: recorded the trials %s that had waited for the database", run_id, taken)
-        station = self._make_station(run_id)
+        held = ExitStack()
+        last_number = take_in_booked(self._repository, run_id)
+        stations = held.enter_context(self._stations.of(run_id))
         try:
             study = Study(
                 run_id=run_id,
@@ -275,20 +314,23 @@ class RunService:
                 broadcaster=self._broadcaster,
                 sampler=self._sampler,
                 recorder=self._recorder,
-                stations=[station],
+                stations=stations,
+                last_number=last_number,
             )
             if repeated is None:
                 # Not before the study is there: what it refuses does not run.
                 self._repository.set_run_state(run_id, RunState.RUNNING, host_id=self._host_id)
             thread = threading.Thread(
-                target=self._carry_through, args=(study, repeated, lock), name=f"run-{run_id}"
+                target=self._carry_through, args=(study, repeated, lock, held), name=f"run-{run_id}"
             )
             try:
                 thread.start()
             except RuntimeError as error:
                 raise HostError(f"run {run_id} gets no thread to run in: {error}") from error
         except BaseException as error:
-            station.close()
+            for station in stations:
+                station.close()
+            held.close()
             if self._repository.run(run_id).state is RunState.RUNNING:
                 self._repository.set_run_state(run_id, RunState.FAILED, error=str(error))
             raise
@@ -300,13 +342,16 @@ class RunService:
         workload = recorded_parameters(run.workload_parameters)
         return require(self._settings, TARGETS[run.target], workload.definition)
 
-    def _carry_through(self, study: Study, repeated: Trial | None, lock: MachineLock) -> None:
+    def _carry_through(
+        self, study: Study, repeated: Trial | None, lock: MachineLock, held: ExitStack
+    ) -> None:
         """What the thread of a run does."""
         try:
             self.last_end = end = study.execute() if repeated is None else study.repeat(repeated)
             if not end.recorded:
                 self._recorder.when_writable(self._settle)
         finally:
+            held.close()
             with self._guard:
                 self._study = self._run_id = None
                 lock.release()
@@ -338,14 +383,16 @@ class RunService:
                 )
 
 
-def interrupt_dead_runs(repository: Repository, host_id: int, unwritten: Path) -> None:
+def interrupt_dead_runs(
+    repository: Repository, host_id: int, unwritten: Path, *, over_hosts: bool = False
+) -> None:
     """Marks the runs that only seem to go on on this machine as interrupted, with what they had found.
 
-    For whoever holds the machine's lock: then no run can be going on. What they have left in the folder
-    `unwritten`, because the database had refused it, is recorded first.
+    For whoever holds the machine's lock, or that of runs `over_hosts`: then no such run can be going on. What
+    they have left in the folder `unwritten`, because the database had refused it, is recorded first.
     """
     ended = take_ends_in(repository, unwritten)
-    for run_id in (*ended, *repository.interrupt_running_runs(host_id)):
+    for run_id in (*ended, *repository.interrupt_running_runs(host_id, over_hosts=over_hosts)):
         try:
             take_in(repository, repository.run(run_id), unwritten)
             outcome = found_so_far(repository, run_id)

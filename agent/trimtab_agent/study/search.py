@@ -21,7 +21,7 @@ from trimtab_tuner.second_objective import axis
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import make_strategy
 from trimtab_tuner.strategies.base import Proposal, Strategy
-from trimtab_tuner.wording import counted
+from trimtab_tuner.wording import counted, in_percent
 from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.study.announcer import Announcer
@@ -176,13 +176,15 @@ class Search:
         """How much trials differ on this host, and what the confirmation can tell."""
         noise, repeats = self._history.noise(), self._settings.confirmation_repeats
         times = f"{noise.measured} measurements of the default" if noise.measured >= 2 else "assumed"
-        sentence = f"Trials on this host differ by {noise.share:.1%} (standard deviation; {times})"
+        sentence = f"Trials on this host differ by {in_percent(noise.share, 1)} (standard deviation; {times})"
         if noise.drift_per_trial:
             sentence += f", and drifted by {noise.drift_per_trial:+.2%} per trial, which was taken out"
         if repeats >= 2:
             challengers = 1 + self._settings.runners_up + self._settings.expert_baseline
             gain = smallest_gain(noise.share, repeats, challengers=challengers)
-            sentence += f"; in nine of ten cases {repeats} repeats are enough to show a gain of {gain:.1%}"
+            sentence += (
+                f"; in nine of ten cases {repeats} repeats are enough to show a gain of {in_percent(gain, 1)}"
+            )
         return sentence + "."
 
     @property

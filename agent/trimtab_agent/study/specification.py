@@ -4,14 +4,16 @@
 does not make sense is a SpecError that names the field, the value and what was expected.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from trimtab_trials.configuration import Configuration
+from trimtab_tuner.blocks import FEWEST_BLOCKS
 from trimtab_tuner.presets import PRESETS, Estimate, RunSettings, SettingsError, estimate, override
+from trimtab_tuner.protocols import DEFAULT_WORKLOADS
 from trimtab_tuner.score import Objective, parse_objective
 from trimtab_tuner.second_objective import check_pair, needs_limit
 from trimtab_tuner.space import Space, SpaceError
@@ -19,20 +21,31 @@ from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target, space_of
 from trimtab_tuner.targets.editing import own_values
-from trimtab_tuner.targets.php import with_pool
+from trimtab_tuner.targets.kernel import NAMES, with_kernel, with_siblings, worth_freeing
+from trimtab_tuner.targets.tls import KEY
+from trimtab_tuner.two_files import space_of_two
 from trimtab_tuner.workloads import Workload
-from trimtab_tuner.workloads.conditions import Memory, Start, memory_limit_bytes
+from trimtab_tuner.workloads.conditions import Conditions, Memory, Start, memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition
 from trimtab_tuner.workloads.links import Link
 from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
 
+from trimtab_agent.base_file import BaseFile, read_base
 from trimtab_agent.errors import SpecError
-from trimtab_agent.station.requirements import refuse_replicas, refuse_unanswerable
-from trimtab_agent.study.base_file import BaseFile, read_base
+from trimtab_agent.kernel.reading import Kernel
+from trimtab_agent.station.requirements import (
+    for_workload,
+    refuse_conditions,
+    refuse_replicas,
+    refuse_unanswerable,
+)
 from trimtab_agent.workloads.choice import find_definition, make_workload, with_conditions
 
 # Stands for the private instance when only the question is whether there can be one.
 NOWHERE = RenderContext(root="/", listen=("127.0.0.1:1",), server_cpus=(0,), prefix="/")
+
+StationName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+Tag = Annotated[str, Field(min_length=1, max_length=40)]
 
 
 class KnobSpec(BaseModel):
@@ -50,12 +63,16 @@ class RunSpec(BaseModel):
     """A run as the user asks for it; what is left out comes from the preset.
 
     `objective` is what is searched for; `second_objective` is another one, or the cost `rss` or `p999`, and
-    makes the run look for the configurations that no other beats in both.
-    `settings` overrides single fields of the preset's settings, by name.  `base` is the path of the user's
-    own configuration file of the server, whose values are the run's defaults.  `definition` is a workload
-    that has no name here; it goes before `workload`.  `defaults` are the values that knobs have now, where
-    they are not the target's own: the run measures its gain over them.  `memory`, `start` and `link` go
-    before the definition's own conditions.
+    makes the run look for the configurations that no other beats in both. `settings` overrides single fields
+    of the preset's settings, by name. `base` is the path of the user's own configuration file of the server,
+    whose values are the run's defaults; the preset `compare` measures another one, `new_base`, against it.
+    `definition` is a workload that has no name here; it goes before `workload`. With `kernel` the knobs of
+    the kernel are tuned beside the server's; one that `knobs` names is also without. `defaults` are the
+    values that knobs have now, where they are not the target's own: the run measures its gain over them.
+    `memory`, `start` and `link` go before the definition's own conditions. `generators` are stations of the
+    fleet that load the server, in place of this machine's own generator. `hosts` are those that carry the
+    trials out (`all` for every one); then so many of the generators load each of them (`generators_each`).
+    `tags` are short words by which the run is found again.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,9 +80,11 @@ class RunSpec(BaseModel):
     preset: str = "quick"
     target: str = "core"
     base: str | None = None
+    new_base: str | None = None
     defaults: Configuration = Field(default_factory=dict)
-    workload: str = "specweb99"
+    workload: str | None = None
     definition: Definition | None = None
+    kernel: bool = False
     memory: Memory | None = None
     start: Start | None = None
     link: Link | None = None
@@ -76,6 +95,10 @@ class RunSpec(BaseModel):
     budget_trials: int | None = None
     knobs: dict[str, KnobSpec] = Field(default_factory=dict)
     settings: dict[str, Any] = Field(default_factory=dict)
+    hosts: Annotated[tuple[StationName, ...], Field(max_length=1000)] = ()
+    generators: Annotated[tuple[StationName, ...], Field(max_length=256)] = ()
+    generators_each: Annotated[int, Field(ge=1, le=256)] = 1
+    tags: Annotated[tuple[Tag, ...], Field(max_length=20)] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +112,12 @@ class Plan:
     space: Space
     settings: RunSettings
     base: BaseFile | None = None
+    new_base: BaseFile | None = None
+
+    def files(self) -> dict[str, Any]:
+        """The user's own files as they are recorded with the run."""
+        file = {} if self.base is None else self.base.as_json()
+        return file if self.new_base is None else {**file, "new": self.new_base.as_json()}
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""
@@ -101,13 +130,20 @@ class Plan:
         )
 
 
-def check(spec: RunSpec, own_workloads: Path | None = None, *, cpus: int = 1) -> Plan:
+def check(
+    spec: RunSpec,
+    own_workloads: Path | None = None,
+    *,
+    cpus: int = 1,
+    kernel: Callable[[], Kernel] = lambda: Kernel(here=(), lacking=()),
+) -> Plan:
     """The plan for a specification; `own_workloads` is the folder of the user's, `cpus` how many CPUs the
-    server is to have. Raises SpecError.
+    server is to have, `kernel` reads the kernel of its machine. Raises SpecError.
     """
     preset = PRESETS[_known("preset", spec.preset, PRESETS)]
     target = TARGETS[_known("target", spec.target, TARGETS)]
-    definition = spec.definition or find_definition(spec.workload, own_workloads)
+    name = DEFAULT_WORKLOADS[target.protocol] if spec.workload is None else spec.workload
+    definition = spec.definition or find_definition(name, own_workloads)
     refuse_unanswerable(target, definition)
     _check_objectives(spec, definition)
     changes = dict(spec.settings)
@@ -135,13 +171,30 @@ def check(spec: RunSpec, own_workloads: Path | None = None, *, cpus: int = 1) ->
     space = _with_defaults(space, spec)
     base = None if spec.base is None else read_base(target, Path(spec.base))
     if base is not None:
-        space = _begun_with(space, target, base, cpus)
-    if definition.dynamic is not None:
-        space = with_pool(space)
+        space = space.with_defaults(_measurable(target, base, cpus))
+    space = for_workload(space, target, definition)
+    if base is not None:
+        space = _begun_with(space, target, base)
+        if definition.tls is not None or definition.http2 is not None:
+            space = _begun_with_tls(space, spec, target, base)
+    new_base = None
+    if settings.two_files:
+        space, new_base = _of_two_files(spec, settings, space, target, cpus)
+    elif spec.new_base is not None:
+        raise SpecError("new_base", "new_base: expected the preset 'compare' with it")
+    if spec.kernel or not NAMES.isdisjoint(spec.knobs):
+        if spec.hosts:
+            raise SpecError(
+                "hosts",
+                "hosts: the kernel is tuned on this machine alone, as each has its own values; expected no "
+                "hosts, or no knob of the kernel",
+            )
+        conditions = with_conditions(definition, memory=spec.memory, start=spec.start).conditions
+        space = _with_kernel(space, spec, settings, conditions, kernel())
     _refuse_unknown_knobs(space, spec)
     settings = _without_ranges_of(settings, space, spec)
     space = settings.apply_ranges(_narrowed(space, spec))
-    if base is not None:
+    if base is not None and new_base is None:
         _refuse_included(space, target, base, cpus)
     if base is None:  # what the user's own server runs with is taken as it is
         try:
@@ -149,12 +202,14 @@ def check(spec: RunSpec, own_workloads: Path | None = None, *, cpus: int = 1) ->
         except SpaceError as error:
             raise SpecError(f"knobs.{error.knob}", str(error)) from error
         space = space.without_idle_constraints()
-    if not settings.capacity_only and (why := space.nothing_to_try()):
+    if settings.searches and (why := space.nothing_to_try()):
         raise SpecError("knobs", why)
     definition = with_conditions(
         definition.sized(settings.directories), memory=spec.memory, start=spec.start, link=spec.link
     )
+    refuse_conditions(definition)
     refuse_replicas(space, definition.conditions.link, own_file=base is not None, part="knobs")
+    _check_generators(spec, settings, definition)
     workload_parameters = parameters(definition, settings.time_scale)
     workload = make_workload(workload_parameters, own_workloads)
     try:
@@ -169,6 +224,7 @@ def check(spec: RunSpec, own_workloads: Path | None = None, *, cpus: int = 1) ->
         space=space,
         settings=settings,
         base=base,
+        new_base=new_base,
     )
 
 
@@ -193,9 +249,35 @@ def _check_objectives(spec: RunSpec, definition: Definition) -> None:
             )
 
 
+def _check_generators(spec: RunSpec, settings: RunSettings, definition: Definition) -> None:
+    """Generators of other machines come over the network that there is; hosts search under one objective."""
+    if len(set(spec.hosts)) < len(spec.hosts):
+        raise SpecError("hosts", f"hosts = {', '.join(spec.hosts)}: expected each once")
+    if spec.hosts and (spec.second_objective is not None or settings.two_files or not settings.searches):
+        raise SpecError(
+            "hosts",
+            "hosts: expected a search with one objective; what has two, compares two files or only climbs "
+            "runs on one machine",
+        )
+    if len(set(spec.generators)) < len(spec.generators):
+        raise SpecError("generators", f"generators = {', '.join(spec.generators)}: expected each once")
+    if spec.generators and definition.shop is not None:
+        raise SpecError(
+            "generators",
+            f"generators: the customers of {definition.name} come from the machine of the database; "
+            "expected no generators, or a workload over HTTP",
+        )
+    if spec.generators and definition.conditions.link != "loopback":
+        raise SpecError(
+            "link",
+            f"link = {definition.conditions.link!r}: a link is made on one machine, and here the load comes "
+            "over the network from others; expected link = loopback, or no generators",
+        )
+
+
 def _check_ladder(spec: RunSpec, settings: RunSettings, definition: Definition) -> None:
     """A ladder that was asked for is one of rates, and leaves nothing to derive a latency limit from."""
-    if settings.capacity_only and definition.clients.loop == "closed":
+    if not settings.searches and definition.clients.loop == "closed":
         raise SpecError("preset", f"preset = {spec.preset!r}: a closed loop has no rates to climb")
     if not settings.ladder:
         return
@@ -223,28 +305,102 @@ def _with_defaults(space: Space, spec: RunSpec) -> Space:
             space.knob(name).check(value)
         except SpaceError as error:
             raise SpecError(f"defaults.{name}", f"defaults: {error}") from error
-    knobs = tuple(
-        knob.model_copy(update={"default": spec.defaults.get(knob.name, knob.default)})
-        for knob in space.knobs
-    )
-    fixed = {name: spec.defaults.get(name, value) for name, value in space.fixed.items()}
-    return space.model_copy(update={"knobs": knobs, "fixed": fixed})
+    return space.with_defaults(spec.defaults)
 
 
-def _begun_with(space: Space, target: Target, base: BaseFile, cpus: int) -> Space:
-    """The space with the values of the user's file as defaults; refuses a file that cannot be measured."""
+def _measurable(target: Target, base: BaseFile, cpus: int) -> Configuration:
+    """The values of the user's file; refuses one that cannot be measured."""
     try:
         own = own_values(target, base.expanded, cpus)
         target.private(base.expanded, own, own, NOWHERE)
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
-    knobs = tuple(knob.model_copy(update={"default": own[knob.name]}) for knob in space.knobs)
-    return space.model_copy(update={"knobs": knobs, "fixed": {name: own[name] for name in space.fixed}})
+    return own
+
+
+def _begun_with(space: Space, target: Target, base: BaseFile) -> Space:
+    """The space with what the user's file says of proxying, and without the values that it rules out."""
+    knobs = {knob.name for knob in space.knobs}
+    try:
+        space = space.with_defaults(target.parse_proxy(base.expanded))
+        for name, values in target.refused(base.expanded).items():
+            if name in knobs:
+                space = space.without(name, values)
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
+    except SpaceError as error:
+        raise SpecError("base", f"{base.path}: {error}, with what the file says beside it") from error
+    return space
+
+
+def _begun_with_tls(space: Space, spec: RunSpec, target: Target, base: BaseFile) -> Space:
+    """The space with what the user's file says of TLS and HTTP/2. The kind of key is not tuned: the file that
+    is handed back names the user's own certificates.
+    """
+    try:
+        space = space.with_defaults(target.parse_tls(base.expanded))
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
+    if all(knob.name != KEY.name for knob in space.knobs):
+        return space  # HTTP/2 without TLS
+    asked = spec.knobs.get(KEY.name)
+    if asked is None:
+        return space.fix(KEY.name, KEY.default)
+    if asked.fixed is None:
+        raise SpecError(
+            f"knobs.{KEY.name}",
+            f"{KEY.name}: your file keeps its own certificates; expected the one kind that they are of",
+        )
+    return space
+
+
+def _of_two_files(
+    spec: RunSpec, settings: RunSettings, space: Space, target: Target, cpus: int
+) -> tuple[Space, BaseFile]:
+    """The space of an old and a new file, and the new one; refuses what cannot be compared."""
+    if spec.base is None or spec.new_base is None:
+        raise SpecError("base", "base: expected two files to compare, the old one and the new one")
+    if spec.knobs:
+        raise SpecError("knobs", "knobs: two files are compared as they are; expected no knobs")
+    if settings.confirmation_repeats < FEWEST_BLOCKS:
+        raise SpecError(
+            "settings.confirmation_repeats",
+            f"confirmation_repeats = {settings.confirmation_repeats}: expected at least {FEWEST_BLOCKS} "
+            "blocks, as fewer have no interval",
+        )
+    new = read_base(target, Path(spec.new_base))
+    _measurable(target, new, cpus)
+    _begun_with(space, target, new)  # for what they refuse
+    return space_of_two(space), new
+
+
+def _with_kernel(
+    space: Space, spec: RunSpec, settings: RunSettings, conditions: Conditions, kernel: Kernel
+) -> Space:
+    """The space with the knobs of the kernel that are asked for, by all of them or by their names."""
+    if settings.two_files:
+        raise SpecError(
+            "kernel", "kernel: two files are compared on the kernel as it is; expected none of its knobs"
+        )
+    named = NAMES.intersection(spec.knobs)
+    for name in sorted(named):
+        if why := kernel.reason(name):
+            raise SpecError(f"knobs.{name}", f"{name} cannot be set on this machine: {why}")
+    knobs = kernel.knobs(None if spec.kernel else with_siblings(named))
+    if not knobs:
+        why = kernel.lacking[0].reason if kernel.lacking else "none is there"
+        raise SpecError("kernel", f"kernel: none of its knobs can be set on this machine: {why}")
+    free = worth_freeing(space, knobs, conditions) if spec.kernel and settings.searches else frozenset()
+    return with_kernel(space, knobs, free)
 
 
 def _refuse_included(space: Space, target: Target, base: BaseFile, cpus: int) -> None:
     """Only the file itself is handed back, so what is tuned must not stand in one that it includes."""
-    inside, in_all = target.parse(base.text, cpus), target.parse(base.expanded, cpus)
+    inside, in_all = (
+        {**target.parse(text, cpus), **target.parse_tls(text), **target.parse_proxy(text)}
+        for text in (base.text, base.expanded)
+    )
+    free = [knob.name for knob in space.free if knob.name not in NAMES]
     for knob in space.free:
         if knob.name in in_all and knob.name not in inside:
             raise SpecError(
@@ -253,7 +409,6 @@ def _refuse_included(space: Space, target: Target, base: BaseFile, cpus: int) ->
                 f"itself, or the knob fixed (--knob {knob.name}={in_all[knob.name]})",
             )
     try:
-        free = [knob.name for knob in space.free]
         target.changed(base.text, space.default(), free, NOWHERE)
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error

@@ -30,6 +30,7 @@ from trimtab_tuner.workloads.parameters import recorded_parameters
 
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.errors import TrimtabError
+from trimtab_agent.fleet.trial_stations import TrialStation
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.topology import read_cpus
 from trimtab_agent.paths import VarPaths
@@ -39,7 +40,6 @@ from trimtab_agent.results.exporting import Driven, export_run
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.file_set import root_of
-from trimtab_agent.station.station import Station
 from trimtab_agent.stopping import Stopped
 from trimtab_agent.study.announcer import Announcer
 from trimtab_agent.study.calibration import (
@@ -49,9 +49,13 @@ from trimtab_agent.study.calibration import (
     recorded_calibration,
 )
 from trimtab_agent.study.conclusion import capacity_outcome, unfinished_outcome
-from trimtab_agent.study.confirmation import Confirmation
+from trimtab_agent.study.confirmation import Confirmation, InBlocks
 from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.dividing import divided_anew
+from trimtab_agent.study.file_comparison import FileComparison
+from trimtab_agent.study.fleet_confirmation import FleetConfirmation
+from trimtab_agent.study.fleet_history import FleetHistory
+from trimtab_agent.study.fleet_search import FleetSearch
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.remeasuring import remeasure
@@ -72,7 +76,10 @@ class RunEnd:
 
 
 class Study:
-    """One run, from what is recorded of it to its end; it closes its stations."""
+    """One run, from what is recorded of it to its end; it closes its stations.
+
+    Trials up to `last_number` have been offered to stations before.
+    """
 
     def __init__(
         self,
@@ -83,7 +90,8 @@ class Study:
         broadcaster: Broadcaster,
         sampler: Sampler,
         recorder: Recorder,
-        stations: Sequence[Station],
+        stations: Sequence[TrialStation],
+        last_number: int = 0,
     ) -> None:
         self._run = run = repository.run(run_id)
         self._agent = agent
@@ -92,7 +100,8 @@ class Study:
         self._paths = VarPaths(agent.var.resolve())
         self._settings = RunSettings.model_validate(run.settings)
         self._space = Space.model_validate(run.space)
-        self._history = History(repository, run_id)
+        self._history = history_of(repository, run, self._space)
+        self._history.number_after(last_number)
         self._search = _search_of(repository, run, self._settings, self._space, self._history)
         self._announcer = Announcer(repository, broadcaster, run_id)
         parameters = recorded_parameters(run.workload_parameters)
@@ -234,20 +243,22 @@ class Study:
         self._enter(RunPhase.PREPARING)
         self._prepare()
         self._enter(RunPhase.CALIBRATING)
-        if self._search is None:
+        if self._settings.capacity_only:
             self._climb_alone()
             return
         if not self._history.ladder:
             self._history.set_ladder(self._first_ladder())
         self._learn_latency_limit()
-        self._enter(RunPhase.SEARCHING)
-        self._search.carry_out(self._dispatcher, self.progress, self._announcer)
+        if self._search is not None:
+            self._enter(RunPhase.SEARCHING)
+            self._search.carry_out(self._dispatcher, self.progress, self._announcer)
         ladder = self._history.ladder
         self._enter(RunPhase.CONFIRMING)
-        confirmation = Confirmation(
-            self._run, self._settings, self._space, self._history, self._search.best()
-        )
-        outcome = confirmation.carry_out(ladder, self._dispatcher, self.progress)
+        blocks = in_blocks(self._run, self._settings, self._space, self._history, self._search)
+        outcome = blocks.carry_out(ladder, self._dispatcher, self.progress)
+        if outcome.files is not None:
+            self._conclude(outcome)
+            return
         self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
         self._enter(RunPhase.EXPORTING)
         self.progress.expect(RunPhase.EXPORTING, int(outcome.best is not None))
@@ -259,6 +270,10 @@ class Study:
             self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
             self._export()
             self._announcer.note("info", said)
+        self._conclude(outcome)
+
+    def _conclude(self, outcome: Outcome) -> None:
+        self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
         self._announcer.note("info", outcome.sentence)
         self._enter(RunPhase.DONE)
 
@@ -284,11 +299,14 @@ class Study:
 
     def _export(self) -> Driven:
         files = tuple(self._workload.files())
+        root = root_of(self._paths.file_sets, self._workload.name, files)
+        # Of a run on other hosts the files lie there; here servers only check what names their directory.
+        root.mkdir(parents=True, exist_ok=True)
         return export_run(
             self._repository,
             self._run.id,
             workload=self._workload,
-            root=root_of(self._paths.file_sets, self._workload.name, files),
+            root=root,
             directory=self._paths.exports(self._run.id),
             httpd=self._agent.httpd_path,
         )
@@ -296,10 +314,7 @@ class Study:
     def _climb_alone(self) -> None:
         """The default's capacity is all that was asked for."""
         calibration = self._calibration()
-        outcome = capacity_outcome(self._run, self._space, self._history, calibration)
-        self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
-        self._announcer.note("info", outcome.sentence)
-        self._enter(RunPhase.DONE)
+        self._conclude(capacity_outcome(self._run, self._space, self._history, calibration))
 
     def _calibration(self) -> Calibration:
         """The default's calibration, again with other CPUs where the generator has too few of them."""
@@ -351,7 +366,8 @@ class Study:
         calibration = self._calibration()
         ladder = calibration.ladder(self._settings.ladder_points)
         self._announcer.note(
-            "warning" if calibration.generator_limited else "info", calibration_sentence(calibration, ladder)
+            "warning" if calibration.generator_limited else "info",
+            calibration_sentence(calibration, ladder, self._clients),
         )
         return ladder
 
@@ -363,22 +379,53 @@ class Study:
         return ladder
 
 
+def history_of(repository: Repository, run: records.Run, space: Space) -> History:
+    """What is recorded of a run."""
+    if run.fleet is None or not run.over_hosts:
+        return History(repository, run.id)
+    return FleetHistory(repository, run.id, run.fleet, space)
+
+
 def _search_of(
     repository: Repository, run: records.Run, settings: RunSettings, space: Space, history: History
-) -> Search | None:
-    """The search of a run; None where only the capacity is asked for, which needs no free knob either."""
-    return None if settings.capacity_only else Search(repository, run, settings, space, history)
+) -> Search | FleetSearch | None:
+    """The search of a run; None of one without, which needs no free knob either."""
+    if not settings.searches:
+        return None
+    if isinstance(history, FleetHistory):
+        return FleetSearch(repository, run, settings, space, history)
+    return Search(repository, run, settings, space, history)
+
+
+def in_blocks(
+    run: records.Run,
+    settings: RunSettings,
+    space: Space,
+    history: History,
+    search: Search | FleetSearch | None,
+) -> InBlocks | FleetConfirmation:
+    """What a run measures in blocks: its two files, or what its search has found."""
+    best = None if search is None else search.best()
+    if isinstance(history, FleetHistory) and run.fleet is not None:
+        return FleetConfirmation(run, settings, space, history, best, run.fleet)
+    if settings.two_files:
+        return FileComparison(run, settings, space, history)
+    return Confirmation(run, settings, space, history, best)
 
 
 def early_outcome(
-    run: records.Run, settings: RunSettings, space: Space, history: History, search: Search | None
+    run: records.Run,
+    settings: RunSettings,
+    space: Space,
+    history: History,
+    search: Search | FleetSearch | None,
 ) -> Outcome:
     """The outcome of a run that did not come to its end: what its search recommends so far, if it has one."""
     if run.outcome and run.phase in (RunPhase.EXPORTING, RunPhase.DONE):
         return Outcome.model_validate(run.outcome)  # it had been concluded
     best = None if search is None else search.best()
     if any(trial.in_block for trial in history.finished(TrialPurpose.CONFIRMATION)):
-        outcome = Confirmation(run, settings, space, history, best).so_far()
+        outcome = in_blocks(run, settings, space, history, search).so_far()
         if outcome is not None:
             return outcome
     return unfinished_outcome(run, best, history)
@@ -386,7 +433,8 @@ def early_outcome(
 
 def found_so_far(repository: Repository, run_id: int) -> Outcome:
     """The outcome of a recorded run as far as it has come, whoever carried it out."""
-    run, history = repository.run(run_id), History(repository, run_id)
+    run = repository.run(run_id)
     settings, space = RunSettings.model_validate(run.settings), Space.model_validate(run.space)
+    history = history_of(repository, run, space)
     search = _search_of(repository, run, settings, space, history)
     return early_outcome(run, settings, space, history, search)

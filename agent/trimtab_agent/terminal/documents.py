@@ -1,17 +1,22 @@
-"""Records of the database as JSON documents, for `--json`."""
+"""Records of the database as JSON documents, for `--json`, and files that a command writes."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 from trimtab_db import Repository, records
 from trimtab_trials.trial import Trial
 
+from trimtab_agent.errors import HostError
+
 _RUN = TypeAdapter(records.Run)
 _SUMMARIES = TypeAdapter(tuple[records.RunSummary, ...])
 _TRIAL = TypeAdapter(Trial)
 _EXPORTS = TypeAdapter(tuple[records.Export, ...])
 _EVENTS = TypeAdapter(tuple[records.Event, ...])
+_LIVE_SESSION = TypeAdapter(records.LiveSession)
+_LIVE_DECISIONS = TypeAdapter(tuple[records.LiveDecision, ...])
 
 
 def run_document(repository: Repository, run_id: int) -> dict[str, Any]:
@@ -32,6 +37,20 @@ def runs_document(summaries: tuple[records.RunSummary, ...]) -> list[dict[str, A
     return [{**line.pop("run"), **line} for line in _SUMMARIES.dump_python(summaries, mode="json")]
 
 
+def live_session_document(repository: Repository, session: records.LiveSession) -> dict[str, Any]:
+    """A session of live tuning with what it has decided."""
+    decisions = _LIVE_DECISIONS.dump_python(repository.live_decisions(session.id), mode="json")
+    return {**_LIVE_SESSION.dump_python(session, mode="json"), "decisions": decisions}
+
+
 def print_json(document: object) -> None:
     """Prints a document on standard output."""
     print(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def write_text(file: Path, text: str) -> None:
+    """Writes a file that the user has asked for; raises HostError."""
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise HostError(f"cannot write {file}: {error.strerror}") from error

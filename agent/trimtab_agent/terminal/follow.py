@@ -15,6 +15,7 @@ from trimtab_db import records
 from trimtab_db.records import RunState
 from trimtab_trials.trial import Verdict
 from trimtab_tuner.space import Space
+from trimtab_tuner.wording import in_mbps
 from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.parameters import clients_of
 
@@ -213,11 +214,11 @@ class Follower:
                 f"{self._clients.level(data['rate_rps'])} ({data['rate_index'] + 1}/{data['rates']})"
             )
         if data["best"] is not None:
-            parts.append(f"best {data['best']['score']:.1f} Mbps")
+            parts.append(f"best {in_mbps(data['best']['score'])}")
         return " · ".join(parts)
 
     def _trial_line(self, trial: dict[str, Any]) -> str:
-        score = "" if trial["score"] is None else f" {trial['score']:.1f} Mbps"
+        score = "" if trial["score"] is None else f" {in_mbps(trial['score'])}"
         what = describe_configuration(trial["configuration"], self._space)
         reason = "" if trial["verdict"] == Verdict.VERIFIED else f" ({trial['reason']})"
         return escape(

@@ -1,11 +1,12 @@
 """The command line: `trimtab up | tune | capacity | runs | show | name | archive | compare | export |
-delete | replay | targets | live | host | affinity | load | station | workload | db`.
+delete | replay | targets | live | host | affinity | load | station | fleet | study | workload | db`.
 
 Exit codes
     0    done; for `tune` and `capacity`: the run has finished, whether or not it found a gain
     1    failed: the run, the machine or the database; the sentence on standard error says why
     2    bad input: an option, a knob, a setting, a run number
     3    conflict: another run is running, or the run is in no state for that
+    4    of `compare --base OLD --base NEW`: the new file loses more than it may
     130  the run was stopped, by Ctrl-C, SIGTERM or in the browser; what was measured is kept, and it can be
          resumed
 
@@ -28,6 +29,7 @@ from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.commands.affinity import app as affinity_app
 from trimtab_agent.terminal.commands.capacity import capacity
 from trimtab_agent.terminal.commands.compare import compare
+from trimtab_agent.terminal.commands.fleet import app as fleet_app
 from trimtab_agent.terminal.commands.host import app as host_app
 from trimtab_agent.terminal.commands.live import app as live_app
 from trimtab_agent.terminal.commands.load import app as load_app
@@ -42,6 +44,7 @@ from trimtab_agent.terminal.commands.options import (
 from trimtab_agent.terminal.commands.replay import replay
 from trimtab_agent.terminal.commands.runs import archive, delete, export, name, runs, show
 from trimtab_agent.terminal.commands.station import app as station_app
+from trimtab_agent.terminal.commands.study import app as study_app
 from trimtab_agent.terminal.commands.targets import targets
 from trimtab_agent.terminal.commands.tune import tune
 from trimtab_agent.terminal.commands.workload import app as workload_app
@@ -50,7 +53,7 @@ from trimtab_agent.terminal.documents import print_json
 app = Commands(
     name="trimtab",
     help="Finds the configuration at which a web server performs best on this machine.",
-    epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 conflict with another run, 130 stopped.",
+    epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 conflict, 4 the new file loses, 130 stopped.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -59,12 +62,18 @@ database_app = Commands(name="db", help="The database.", no_args_is_help=True)
 app.add_typer(database_app)
 app.add_typer(host_app)
 app.add_typer(affinity_app)
+app.add_typer(fleet_app)
 app.add_typer(live_app)
 app.add_typer(load_app)
 app.add_typer(station_app)
+app.add_typer(study_app)
 app.add_typer(workload_app)
 for command in (tune, capacity, runs, show, name, archive, export, delete, compare, replay, targets):
     app.command()(command)
+
+
+# Nobody sees a line of the daemon when it is written, so each says when that was.
+DAEMON_LOG = logging.Formatter("%(asctime)s trimtab: %(message)s", "%Y-%m-%d %H:%M:%S %z")
 
 
 def main() -> None:
@@ -111,6 +120,8 @@ def up(
     # The web framework takes half a second to load, which the other commands need not pay.
     from trimtab_agent.api.daemon import run_daemon
 
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(DAEMON_LOG)
     run_daemon(settings_of(var=var, host=host, port=port))
 
 
@@ -123,3 +134,7 @@ def upgrade(var: Var = None, as_json: Json = False) -> None:
             print_json({"runs": repository.count_runs()})
         else:
             print(f"The database is up to date; it holds {counted(repository.count_runs(), 'run')}.")
+
+
+if __name__ == "__main__":
+    main()

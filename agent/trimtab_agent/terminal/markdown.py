@@ -1,6 +1,7 @@
 """A run as a Markdown document: `trimtab show --markdown`."""
 
 from trimtab_db import Repository
+from trimtab_tuner.markdown import markdown_table
 
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_agent.results.document import (
@@ -33,7 +34,4 @@ def _markdown(block: Block) -> str:
         case Listing(text):
             return f"```sh\n{text}\n```"
         case Rows(heads, lines):
-            rows = [heads, ["---"] * len(heads), *lines]
-            return "\n".join(
-                "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows
-            )
+            return markdown_table(heads, lines)

@@ -11,9 +11,10 @@ from trimtab_db import Repository, records
 from trimtab_db.records import RunState
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial
+from trimtab_tuner.factorial import Factorial
 from trimtab_tuner.people import table
 from trimtab_tuner.space import Space
-from trimtab_tuner.wording import counted
+from trimtab_tuner.wording import counted, in_digits
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.results.exporting import verdict, was_refused
@@ -50,15 +51,17 @@ def print_run(console: Console, repository: Repository, run_id: int, exports: Pa
         console.print(f"CPUs: {why}")
     if run.ladder:
         console.print(f"Ladder: {clients_of(run.workload_parameters).level(*run.ladder)}")
-    rows = table_rows(space, outcome, trials)
+    compares = outcome is not None and outcome.files is not None  # which has its own table
+    rows = [] if compares else table_rows(space, outcome, trials)
     if rows:
         console.print(_ranked_table(space, rows))
-        console.print(LEGEND)
+        console.print(f"{LEGEND}; late: share of requests that timed out at the highest rate")
         if outcome is not None and outcome.remark_on_ranks:
             console.print(outcome.remark_on_ranks)
-    heads, people = table(compared(outcome))
-    if people:
-        console.print(_people_table(heads, people))
+    if outcome is not None:
+        print_people(console, outcome)
+    if outcome is not None and outcome.factorial is not None:
+        console.print(_factorial_table(outcome.factorial))
     if outcome is not None and outcome.front is not None:
         console.print(_front_table(space, outcome.front))
     for line in _conclusion(run, outcome, trials):
@@ -94,25 +97,46 @@ def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:
         table.add_row(
             f"{_text(ranked.rank if ranked else None)}{' *' * row.is_best}",
             *(str(row.trial.configuration[knob.name]) for knob in space.free),
-            _number(row.trial.score),
-            _number(ranked.mean_score_mbps if ranked else None),
+            in_digits(row.trial.score),
+            in_digits(ranked.mean_score_mbps if ranked else None),
             f"{ranked.gain.gain * 100:+.1f}" if ranked and ranked.gain else "",
-            _number(row.peak_mbps),
-            _number(row.timeout_percent),
+            in_digits(row.peak_mbps),
+            "" if row.timeout_percent is None else f"{row.timeout_percent:.1f}",
             f"{row.trial.verdict}{' (default)' * row.is_default}",
             style="bold green" if row.is_best else "bold" if row.is_default else None,
         )
     return table
 
 
-def _people_table(heads: Sequence[str], people: Sequence[Sequence[str]]) -> Table:
-    """The finalists as columns: sentences of figures fit a terminal better one under the other."""
-    table = _table("What they do: means of the interleaved blocks, with 95 % intervals; * recommended")
-    table.add_column(heads[0])
+def print_people(console: Console, outcome: Outcome) -> None:
+    """What the finalists do, each in a column: figures fit a terminal better one under the other.
+
+    Nothing where that is not known.
+    """
+    heads, people = table(compared(outcome), outcome.default_called)
+    if not people:
+        return
+    recommended = "; * recommended" * (outcome.files is None)
+    columns = _table(f"What they do: means of the interleaved blocks, with 95 % intervals{recommended}")
+    columns.add_column(heads[0])
     for row in people:
-        table.add_column(row[0], overflow="fold", justify="right")
+        columns.add_column(row[0], overflow="fold", justify="right")
     for number, head in enumerate(heads[1:], start=1):
-        table.add_row(head, *(row[number] for row in people))
+        columns.add_row(head, *(row[number] for row in people))
+    if outcome.files is not None:
+        for which, path in (("old", outcome.files.old), ("new", outcome.files.new)):
+            console.print(f"The {which} file: {path}", markup=False, soft_wrap=True)
+    console.print(columns)
+
+
+def _factorial_table(found: Factorial) -> Table:
+    table = _table("Gains over the default, each family of knobs alone and both, with intervals")
+    for head in ("", "in capacity", "in score"):
+        table.add_column(head, overflow="fold")
+    cells = (("server's knobs", found.server), ("kernel's knobs", found.kernel), ("both", found.both))
+    for name, cell in cells:
+        least = "at least " if cell.at_least and cell.capacity_gain is not None else ""
+        table.add_row(name, f"{least}{_text(cell.capacity_gain)}", _text(cell.gain))
     return table
 
 
@@ -156,7 +180,7 @@ def resume_hint(run: records.Run) -> list[str]:
 def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> None:
     """The list of runs."""
     if not summaries:
-        console.print("There are no runs yet; `trimtab tune` starts one.")
+        console.print("There are no runs; `trimtab tune` starts one. `--archived` also lists archived ones.")
         return
     table = Table()
     named = any(summary.run.name for summary in summaries)
@@ -175,7 +199,7 @@ def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> Non
             workload_label(run.workload, run.workload_parameters),
             run.preset,
             str(summary.trials),
-            _number(summary.best_score),
+            in_digits(summary.best_score),
             escape(sentence),
         )
     console.print(table)
@@ -186,12 +210,8 @@ def describe_configuration(configuration: Configuration, space: Space) -> str:
     return " ".join(f"{knob.name}={configuration[knob.name]}" for knob in space.free)
 
 
-def _text(value: int | None) -> str:
+def _text(value: object | None) -> str:
     return "" if value is None else str(value)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"
 
 
 def _minutes(seconds: float) -> str:

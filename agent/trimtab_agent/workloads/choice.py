@@ -16,6 +16,7 @@ from trimtab_tuner.workloads.drawn import DrawnWorkload
 from trimtab_tuner.workloads.learning import steadier_than_poisson
 from trimtab_tuner.workloads.learnt import LearntWorkload, ModelError, pack, unpack
 from trimtab_tuner.workloads.parameters import WorkloadParameters
+from trimtab_tuner.workloads.shop_workload import ShopWorkload
 
 from trimtab_agent.errors import SpecError
 
@@ -71,6 +72,8 @@ def make_workload(parameters: WorkloadParameters, own: Path | None = None) -> Wo
     if definition.learnt is not None:
         model = _read_model(definition.name, definition.learnt.model, own)
         return LearntWorkload(definition.name, model, time_scale=parameters.time_scale)
+    if definition.shop is not None:
+        return ShopWorkload(definition.name, definition.shop, parameters.seed, parameters.time_scale)
     return DrawnWorkload(definition, seed=parameters.seed, time_scale=parameters.time_scale)
 
 

@@ -36,7 +36,7 @@ def workload_facts(workload: Workload) -> WorkloadFacts:
     sizes = sorted(request.size_bytes for session in sessions for request in session)
     return WorkloadFacts(
         files=len(files),
-        file_set_bytes=sum(files.values()),
+        file_set_bytes=workload.total_bytes(),
         sessions=len(sessions),
         requests=len(sizes),
         mean_session_length=len(sizes) / len(sessions),

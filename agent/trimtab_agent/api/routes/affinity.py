@@ -1,4 +1,4 @@
-"""The host's topology, and affinity plans on it: preview, apply, status, restore."""
+"""The host's topology and kernel, and affinity plans on it: preview, apply, status, restore."""
 
 from typing import Annotated
 
@@ -6,10 +6,11 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from trimtab_tuner.affinity import PlanName
 
-from trimtab_agent.affinity.journal import Restored
 from trimtab_agent.affinity.service import AffinityStatus, PlannedAffinity
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.host.topology import Topology
+from trimtab_agent.kernel.reading import Kernel
+from trimtab_agent.os_settings.journal import Restored
 from trimtab_agent.results.measured_plans import MeasuredPlans, measured_plans
 
 router = APIRouter(tags=["host"])
@@ -33,6 +34,12 @@ class PlanRequest(BaseModel):
 def get_topology(context: ContextDep) -> Topology:
     """CPUs, caches, network devices with their queues, and interrupts, as they are now."""
     return context.affinity.topology()
+
+
+@router.get("/host/kernel")
+def get_kernel(context: ContextDep) -> Kernel:
+    """The knobs of the kernel that a run can tune here, what they are set to now, and which are lacking."""
+    return context.service.kernel()
 
 
 @router.get("/affinity", response_model=AffinityStatus)

@@ -6,12 +6,14 @@ from typing import Literal
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from trimtab_tuner.presets import PRESETS, Preset
+from trimtab_tuner.protocols import DEFAULT_WORKLOADS
 from trimtab_tuner.score import Objective
 from trimtab_tuner.second_objective import P999, RSS
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderError, Target
+from trimtab_tuner.targets.kernel import with_kernel, worth_freeing
 from trimtab_tuner.workloads.conditions import MEMORY_HELP, START_HELP, Conditions
 from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.parameters import parameters
@@ -26,9 +28,9 @@ from trimtab_agent.api.schemas import (
     TargetReply,
     WorkloadReply,
 )
+from trimtab_agent.base_file import usual_file
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.station.site import require_conditions
-from trimtab_agent.study.base_file import usual_file
 from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload
 from trimtab_agent.workloads.facts import WorkloadFacts, workload_facts
 
@@ -67,16 +69,25 @@ def _target(target: Target, context: Context) -> dict[str, object]:
         "name": target.name,
         "help": target.help,
         "missing": context.service.missing(target),
+        "protocol": target.protocol,
+        "workload": DEFAULT_WORKLOADS[target.protocol],
         "file": usual_file(target, len(context.layout.server)),
     }
 
 
 @router.get("/targets/{name}/space")
-def get_space(name: str, context: ContextDep) -> Space:
-    """The knobs of a target on this machine, with ranges, defaults, units and what they do."""
+def get_space(name: str, context: ContextDep, kernel: bool = False) -> Space:
+    """The knobs of a target on this machine, with ranges, defaults, units and what they do.
+
+    With `kernel` those of the kernel as well, free where they can matter under usual conditions.
+    """
     if name not in TARGETS:
         raise HTTPException(404)
-    return TARGETS[name].space(cpus=len(context.layout.server))
+    space = TARGETS[name].space(cpus=len(context.layout.server))
+    if not kernel:
+        return space
+    knobs = context.service.kernel().knobs()
+    return with_kernel(space, knobs, worth_freeing(space, knobs, Conditions()))
 
 
 @router.post("/targets/{name}/values")
@@ -104,6 +115,7 @@ def get_workloads(context: ContextDep) -> list[WorkloadReply]:
             help=definition.help,
             source=definition.source,
             own=path is not None,
+            protocol=definition.protocol,
             files=definition.size()[0],
             file_set_bytes=definition.size()[1],
             definition=definition,

@@ -13,7 +13,7 @@ from trimtab_tuner.exports import format_help, place_of
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.routes.runs import RunId
 from trimtab_agent.api.schemas import Export
-from trimtab_agent.results.export_diff import diffs
+from trimtab_agent.results.export_diff import diffs, measured_differences
 from trimtab_agent.results.exporting import verdict
 
 router = APIRouter(prefix="/runs/{run_id}/exports", tags=["exports"])
@@ -39,6 +39,7 @@ def list_exports(run_id: RunId, context: ContextDep) -> list[Export]:
                 verdict=verdict(export, run),
                 diff_default=against_default,
                 diff_base=against_base,
+                replaced=measured_differences(context.repository, run, export),
             )
         )
     return replies

@@ -1,7 +1,8 @@
 """Runs: estimate, start, watch, pause, stop, resume; their trials and what happened in them."""
 
+from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
@@ -44,13 +45,16 @@ def _without_files(spec: RunSpec, request: Request) -> RunSpec:
 
     The user's own commands may; where they were called, the daemon does not know.
     """
-    if spec.base is not None and is_local(request.scope):
-        if not FilePath(spec.base).is_absolute():
-            raise SpecError("base", f"base = {spec.base!r}: expected an absolute path")
-    elif spec.base is not None:
-        raise SpecError(
-            "base", "base: a run with your own file is started on the command line: trimtab tune --base FILE"
-        )
+    for field, path in (("base", spec.base), ("new_base", spec.new_base)):
+        if path is None:
+            continue
+        if not is_local(request.scope):
+            raise SpecError(
+                field,
+                f"{field}: a run with your own file is started on the command line: trimtab tune --base FILE",
+            )
+        if not FilePath(path).is_absolute():
+            raise SpecError(field, f"{field} = {path!r}: expected an absolute path")
     return spec
 
 
@@ -165,13 +169,23 @@ def list_events(run_id: RunId, context: ContextDep) -> tuple[records.Event, ...]
 def _summary(summary: records.RunSummary) -> dict[str, object]:
     outcome = summary.run.outcome
     keeps_default = bool(outcome and outcome["confirmed"] and outcome["best"] == outcome["default"])
+    performance = _recommended_performance(outcome) if outcome and not keeps_default else {}
     return {
         **vars(summary.run),
         "trials": summary.trials,
         "best_score": summary.best_score,
         "gain": outcome["gain"] if outcome and not keeps_default else None,
+        "capacity_gain": performance.get("capacity_gain"),
+        "capacity_at_least": performance.get("at_least", False),
         "keeps_default": keeps_default,
     }
+
+
+def _recommended_performance(outcome: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the configuration to use does in people's terms, as recorded; empty where that is not known."""
+    best = outcome["best"]
+    found = (one.get("performance") for one in outcome["ranking"] if one["configuration"] == best)
+    return next(found, None) or {}
 
 
 def _detail(context: Context, run_id: int) -> RunDetail:

@@ -24,10 +24,15 @@ KEPT_S = tuple(kept for kept in RETENTION if kept)
 
 
 @router.get("/health")
-def get_health(context: ContextDep) -> Health:
+def get_health(context: ContextDep, request: Request) -> Health:
     """Answers once the daemon is ready; 503 when its database cannot be read. Needs no token."""
     context.repository.count_runs()
-    return Health(status="ok", version=__version__, token_required=context.access.token_required)
+    return Health(
+        status="ok",
+        version=__version__,
+        token_required=context.access.token_required,
+        documentation=request.app.state.documentation,
+    )
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": METRICS}})

@@ -169,10 +169,13 @@ class Child:
         return f"{self.name} (process {self.pid}) {how}" + (f": {last}" if last else "")
 
 
-def last_line(path: Path) -> str:
-    """The last line of a log that is not empty, at most its last 400 characters; empty if there is none."""
+def last_line(path: Path, about: str = "") -> str:
+    """The last line of a log that is not empty and has the words `about`, at most its last 400 characters;
+    empty if there is none.
+    """
     try:
-        lines = path.read_text(errors="replace").strip().splitlines()
+        text = path.read_text(errors="replace").strip()
     except OSError:
         return ""
+    lines = [line for line in text.splitlines() if about in line]
     return lines[-1][-400:] if lines else ""

@@ -12,8 +12,11 @@ from trimtab_agent.errors import BinaryMissing
 
 def server_program(target: Target, httpd: Path) -> Path:
     """The program of a target: `httpd` is ours, the others are installed; raises BinaryMissing."""
-    if target.package is None:
-        return require_built(httpd)
+    return require_built(httpd) if target.package is None else installed_program(target)
+
+
+def installed_program(target: Target) -> Path:
+    """The program of a target that comes with the system; raises BinaryMissing."""
     found = find_installed(target.program)
     if found is None:
         raise BinaryMissing(

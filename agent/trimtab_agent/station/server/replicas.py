@@ -18,15 +18,13 @@ from trimtab_tuner.affinity import cpus_of_replicas
 from trimtab_tuner.targets.placement import replicas_of
 
 from trimtab_agent.counters.server import plain_metrics
+from trimtab_agent.counters.source import Values
 from trimtab_agent.station.processes.children import Child
-from trimtab_agent.station.server.target_server import (
-    ADDRESS,
-    ConfigurationRejected,
-    ServerOrder,
-    TargetServer,
-)
+from trimtab_agent.station.server.refusals import ConfigurationRejected
+from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, TargetServer
 from trimtab_agent.stopping import StopSignal
 
+MEAN = "memory_per_child_bytes"
 LARGEST_COUNTS = {"queue_length_max"}  # a maximum: replicas do not add up (docs/internals/stats-socket.md)
 
 
@@ -134,6 +132,16 @@ class Replicas:
                 workers.append({**worker, "worker": len(workers)})
         return {"total": total, "workers": workers}
 
+    def read_backend(self) -> Values | None:
+        """What the programs behind them do, added up, but for the memory of a process; None without any."""
+        read = [each for server in self.servers if (each := server.read_backend()) is not None]
+        if not read:
+            return None
+        total = {name: sum(each.get(name, 0) for each in read) for name in read[0]}
+        if MEAN in total:
+            total[MEAN] = round(total[MEAN] / len(read))
+        return total
+
     def stats(self) -> dict[str, float]:
         """Their counters in total; empty when one of them does not answer."""
         document = self.read_stats()
@@ -155,7 +163,8 @@ class Replicas:
             order,
             cpus=self.shares[number],
             name=f"{order.name}.{number + 1}",
-            address=str(IPv4Address(ADDRESS) + number),
+            # On an address that other machines reach there is one, and each replica has a port of its own.
+            address=str(IPv4Address(ADDRESS) + number) if order.address == ADDRESS else order.address,
             addresses=tuple(dict.fromkeys(address for owner, address in addresses if owner == number)),
         )
 

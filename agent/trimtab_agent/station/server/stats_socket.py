@@ -51,18 +51,38 @@ class StatsSocket:
 
         Raises StatsSocketError when the server has gone, does not answer in time, or refuses the command.
         """
+        document = json.loads(self._answer(command))
+        if isinstance(document, dict) and "error" in document:
+            raise StatsSocketError(f"stats socket {self._path}: {command}: {document['error']['message']}")
+        return document
+
+    def metrics(self) -> list[str]:
+        """The lines of `show metrics`, without the comments; raises StatsSocketError."""
+        lines = []
+        line = self._answer("show metrics")
+        while line != b"# EOF\n":
+            lines.append(line.decode())
+            line = self._line("show metrics")
+        return [line for line in lines if not line.startswith("#")]
+
+    def total(self) -> dict[str, float]:
+        """The plain counters and gauges of `show stats`, added up over the workers."""
+        return plain_metrics(self.ask("show stats")["total"])
+
+    def _answer(self, command: str) -> bytes:
+        """Sends one command, and returns the first line of what comes back."""
         try:
             self._socket.sendall(command.encode() + b"\n")
+        except OSError as error:
+            raise StatsSocketError(f"stats socket {self._path}: {command}: {error}") from error
+        return self._line(command)
+
+    def _line(self, command: str) -> bytes:
+        """The next line of the answer to a command."""
+        try:
             line = self._lines.readline()
         except OSError as error:
             raise StatsSocketError(f"stats socket {self._path}: {command}: {error}") from error
         if not line.endswith(b"\n"):
             raise StatsSocketError(f"stats socket {self._path}: {command}: the server closed the connection")
-        document = json.loads(line)
-        if isinstance(document, dict) and "error" in document:
-            raise StatsSocketError(f"stats socket {self._path}: {command}: {document['error']['message']}")
-        return document
-
-    def total(self) -> dict[str, float]:
-        """The plain counters and gauges of `show stats`, added up over the workers."""
-        return plain_metrics(self.ask("show stats")["total"])
+        return line

@@ -14,6 +14,8 @@ TIMEOUT_S = 0.25
 class StatusPage:
     """The page of one running server at `address:port`."""
 
+    what = "its status page"
+
     def __init__(self, target: Target, address: str, port: int) -> None:
         self._target = target
         self._address = address

@@ -6,13 +6,14 @@ socket in it would be longer than a socket's address may be).
 
 trimtab-httpd runs under the agent's user and answers on its stats socket once its ports accept.  The servers
 of Debian's packages run without privileges (unprivileged.py) and are ready when their status page comes: with
-Apache the parent listens long before a worker answers.
+Apache the parent listens long before a worker answers.  A database is asked in its own language, and runs on
+a copy of its data, which goes with its directory.
 """
 
 import shutil
 import socket
-import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,44 +22,57 @@ from typing import Any, Self
 
 import psutil
 from trimtab_trials.configuration import Configuration
-from trimtab_tuner.targets import php
+from trimtab_tuner.targets import tls
+from trimtab_tuner.targets.backends import backend_of
 from trimtab_tuner.targets.base import RenderContext, Target, plan_of
 from trimtab_tuner.targets.editing import changed_knobs
+from trimtab_tuner.workloads import shop
 
-from trimtab_agent.affinity.os_settings import SettingRefused
 from trimtab_agent.affinity.pinning import WorkerPinning, pinning_of
 from trimtab_agent.counters.server import plain_metrics
+from trimtab_agent.counters.source import Values
 from trimtab_agent.errors import HostError
+from trimtab_agent.os_settings.access import SettingRefused
 from trimtab_agent.station import short_directory
+from trimtab_agent.station.data_directory import copy_of
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.processes.children import Child, borrowed_cpus, last_line
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
-from trimtab_agent.station.server.php_pool import PhpPool, PoolFailed
+from trimtab_agent.station.server.certificates import make_certificates
+from trimtab_agent.station.server.own_copies import with_readable
+from trimtab_agent.station.server.refusals import (
+    ConfigurationRejected,
+    ServerFailed,
+    require_accepted,
+    require_in_force,
+)
+from trimtab_agent.station.server.running_backend import (
+    BackendFailed,
+    BackendPlace,
+    BackendRefused,
+    RunningBackend,
+    address_of,
+)
 from trimtab_agent.station.server.stats_socket import StatsSocket, StatsSocketError
 from trimtab_agent.station.server.status_page import StatusPage
+from trimtab_agent.station.server.status_query import StatusQuery
+from trimtab_agent.station.warming import warm, warm_tables
 from trimtab_agent.stopping import Stopped, StopSignal
 
 ADDRESS = "127.0.0.1"
 START_LIMIT_S = 10.0
 RETRY_S = 0.005
-CHECK_LIMIT_S = 20.0
 SOCKET_PATH_BYTES = 107  # sizeof(sun_path) - 1, unix(7)
-
-
-class ConfigurationRejected(Exception):
-    """The server's own check refuses the configuration; the text is the server's sentence."""
-
-
-class ServerFailed(Exception):
-    """The server accepted the configuration, but does not come up with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOrder:
     """What is to be started: `name` names its files in `directory`; `within` goes before its command.
 
-    It listens on a free port of `address`, and on the same port of the `addresses`.  `base` is the user's own
-    configuration file with its includes, if the server is to run with that.  `leftovers` is where a directory
+    `root` is the document root, or the data directory that a database gets a copy of.  It listens on a free
+    port of `address`, and on the same port of the `addresses`.  `base` is the user's own configuration file
+    with its includes, if the server is to run with that.  `upstream` is the address of the server that it
+    proxies to, unless a backend of its own answers there.  `leftovers` is where a directory
     for sockets is noted if `directory` lies too deep for them.
     """
 
@@ -74,6 +88,7 @@ class ServerOrder:
     address: str = ADDRESS
     addresses: tuple[str, ...] = ()
     base: str | None = None
+    upstream: str | None = None
 
 
 class TargetServer:
@@ -90,13 +105,19 @@ class TargetServer:
         self._directory = short_directory.make(order.leftovers) if self._short else self._own_directory()
         try:
             self.stats_socket = self._directory / "stats.sock"
-            self._status_page: StatusPage | None = None
+            self._status: StatusPage | StatusQuery | None = None
             self._prefix: tuple[str, ...] = ()
-            self._pool: PhpPool | None = None
+            self._backend: RunningBackend | None = None
+            self._backend_port = free_port()
             file = order.directory / f"{order.name}.conf"
             self.text = self._render(file)
-            self._check(file)
-            self._start_pool(stop)
+            command = order.target.check_command(str(file), str(order.program))
+            # On the server's CPUs: it refuses to pin workers to those that it could not use itself.
+            with borrowed_cpus(command[0], order.cpus):
+                require_accepted((*self._prefix, *command), command[0], file)
+            if order.target.protocol == "mariadb":
+                copy_of(order.root, self._data)
+            self._start_backend(stop)
             self.child = Child(
                 order.target.start_command(str(file), str(order.program)),
                 cpus=order.cpus,
@@ -105,13 +126,15 @@ class TargetServer:
                 prefix=(*order.within, *self._prefix),
             )
         except BaseException:
-            self._stop_pool()
+            self._stop_backend()
             self._remove_directory()
             raise
         self._seen_pids: set[int] = set()
         self._pinning: WorkerPinning | None = None
         try:
             self._wait_until_it_answers(stop)
+            if isinstance(self._status, StatusQuery):
+                require_in_force(self.child, self._status, order.target.parse(self.text))
             self._pin_workers(stop)
         except BaseException:
             self.stop()
@@ -131,33 +154,53 @@ class TargetServer:
     @property
     def url(self) -> str:
         """Where it answers."""
-        return f"http://{self.address}:{self.port}"
+        if self._order.target.protocol == "mariadb":
+            return f"mariadb://{shop.USER}@{self.address}:{self.port}/{shop.DATABASE}"
+        return f"{'https' if self.secure else 'http'}://{self.address}:{self.port}"
+
+    @property
+    def secure(self) -> bool:
+        """Whether it speaks TLS."""
+        return tls.speaks_tls(self._order.configuration)
+
+    def _pids(self) -> tuple[int, ...]:
+        try:
+            return tuple(child.pid for child in psutil.Process(self.child.pid).children(recursive=True))
+        except psutil.NoSuchProcess:
+            return ()
 
     @property
     def pids(self) -> tuple[int, ...]:
         """Its processes, the main one first; Apache still starts some when it answers already."""
-        try:
-            pids = tuple(child.pid for child in psutil.Process(self.child.pid).children(recursive=True))
-        except psutil.NoSuchProcess:
-            return ()
-        if self._pool is not None:
-            pids += self._pool.pids
+        pids = self._pids()
         self._seen_pids.update(pids)
-        return pids
+        # The processes of a pool come and go with the load; whether it is there is asked in `workers_lost`.
+        return pids if self._backend is None else pids + self._backend.pids
 
     def stop(self) -> None:
         """Ends the server with all its processes; its directory goes as well."""
         self.child.stop()
-        self._stop_pool()
+        self._stop_backend()
         self._remove_directory()
+
+    def read_backend(self) -> Values | None:
+        """What the program behind it is doing; None without one."""
+        return None if self._backend is None else self._backend.read()
+
+    def warm(self, paths: Sequence[str], stop: StopSignal) -> None:
+        """Has it answer for each of the paths, or read all of its tables; raises WarmingFailed, Stopped."""
+        if isinstance(self._status, StatusQuery):
+            warm_tables(self._status)
+        else:
+            warm(self.address, self.port, paths, stop, secure=self.secure)
 
     def read_stats(self) -> dict[str, Any] | None:
         """The server's own counters as `show stats` has them, with the workers if it tells of them.
 
         None when it does not answer.
         """
-        if self._status_page is not None:
-            total = self._status_page.read()
+        if self._status is not None:
+            total = self._status.read()
             return {"total": total} if total else None
         try:
             with StatsSocket(self.stats_socket) as stats:
@@ -174,10 +217,13 @@ class TargetServer:
     def workers_lost(self) -> int:
         """How many of the processes that `pids` has named have ended; trimtab-httpd counts them itself.
 
-        0 when it does not answer any more.
+        Of a program behind it only the one counts that watches over the others. 0 when the server does not
+        answer any more.
         """
-        if self._status_page is not None:
-            return len(self._seen_pids - set(self.pids))
+        if self._backend is not None and self._backend.ended:
+            return 1
+        if self._status is not None:
+            return len(self._seen_pids - set(self._pids()))
         try:
             with StatsSocket(self.stats_socket) as stats:
                 return int(stats.ask("show info")["worker_restarts"])
@@ -194,6 +240,11 @@ class TargetServer:
         moved = self._pinning.drift()
         self._pinning.pin()
         return moved
+
+    @property
+    def _data(self) -> Path:
+        """Where a database has its copy of the data."""
+        return self._directory / "data"
 
     def _own_directory(self) -> Path:
         directory = (self._order.directory / self._order.name).resolve()
@@ -223,10 +274,14 @@ class TargetServer:
         """Writes the configuration file, and settles under which user the server runs."""
         order, target = self._order, self._order.target
         status_listen: str | None = None
-        if target.status_path is not None:
+        if order.target.package is not None:
             status_port = free_port()
             status_listen = f"{ADDRESS}:{status_port}"
-            self._status_page = StatusPage(target, ADDRESS, status_port)
+            kind = StatusQuery if target.protocol == "mariadb" else StatusPage
+            self._status = kind(target, ADDRESS, status_port)
+        certificates = (order.directory / "tls").resolve()
+        backend = backend_of(order.configuration)
+        passed = None if backend is None else address_of(backend, self._backend_place())
         context = RenderContext(
             root=str(order.root),
             listen=tuple(f"{address}:{self.port}" for address in (order.address, *order.addresses)),
@@ -234,8 +289,12 @@ class TargetServer:
             status_listen=status_listen,
             server_cpus=order.cpus,
             prefix=str(self._directory),
-            php_socket=str(self._directory / php.SOCKET) if self._wants_php else None,
+            php_socket=passed if backend is not None and backend.speaks == "fastcgi" else None,
+            upstream=passed if backend is not None and backend.speaks == "http" else order.upstream,
+            tls_directory=str(certificates) if self.secure else None,
+            data_directory=str(self._data) if target.protocol == "mariadb" else None,
         )
+        keys = make_certificates(certificates) if self.secure else ()
         if order.base is None:
             text = target.render(order.configuration, context)
         else:
@@ -243,60 +302,47 @@ class TargetServer:
             tuned = changed_knobs(target, order.base, order.configuration, cpus)
             named = {*tuned, *target.parse(order.base, cpus)}
             text = target.private(order.base, order.configuration, named, context)
+            if target.package is not None:
+                text = with_readable(target, text, self._directory)
         file.write_text(text)
-        if target.status_path is not None:
+        if target.package is not None:
             self._prefix = command_prefix((file, order.root))
             if self._prefix:
                 hand_over(self._directory)
+                for key in keys:
+                    hand_over(key)
         return text
 
-    @property
-    def _wants_php(self) -> bool:
-        return php.POOL_SIZE.name in self._order.configuration
-
-    def _start_pool(self, stop: StopSignal) -> None:
-        if not self._wants_php:
-            return
+    def _backend_place(self) -> BackendPlace:
         order = self._order
+        return BackendPlace(
+            directory=self._directory,
+            root=order.root,
+            log=order.directory / f"{order.name}.log",
+            cpus=order.cpus,
+            prefix=self._prefix,
+            within=order.within,
+            port=self._backend_port,
+        )
+
+    def _start_backend(self, stop: StopSignal) -> None:
+        order = self._order
+        backend = backend_of(order.configuration)
+        if backend is None:
+            return
+        self._log()
         try:
-            self._pool = PhpPool(
-                order.configuration,
-                directory=self._directory,
-                log=self._log(),
-                cpus=order.cpus,
-                prefix=self._prefix,
-                within=order.within,
-                stop=stop,
-            )
-        except PoolFailed as error:
+            self._backend = RunningBackend(backend, order.configuration, self._backend_place(), stop)
+        except BackendRefused as error:
+            raise ConfigurationRejected(str(error)) from error
+        except BackendFailed as error:
             if stop.requested:
                 raise Stopped from error
             raise ServerFailed(str(error)) from error
 
-    def _stop_pool(self) -> None:
-        if self._pool is not None:
-            self._pool.stop()
-
-    def _check(self, file: Path) -> None:
-        order = self._order
-        command = order.target.check_command(str(file), str(order.program))
-        try:
-            # On the server's CPUs: it refuses to pin workers to those that it could not use itself.
-            with borrowed_cpus(command[0], order.cpus):
-                check = subprocess.run(
-                    (*self._prefix, *command),
-                    capture_output=True,
-                    text=True,
-                    timeout=CHECK_LIMIT_S,
-                    check=False,
-                )
-        except subprocess.TimeoutExpired as error:
-            raise ServerFailed(
-                f"{command[0]} had not checked {file} after {CHECK_LIMIT_S:.0f} s and was killed"
-            ) from error
-        if check.returncode != 0:
-            output = check.stderr.strip() or check.stdout.strip()
-            raise ConfigurationRejected(output or f"{command[0]} ended with exit code {check.returncode}")
+    def _stop_backend(self) -> None:
+        if self._backend is not None:
+            self._backend.stop()
 
     def _wait_until_it_answers(self, stop: StopSignal) -> None:
         deadline = time.monotonic() + START_LIMIT_S
@@ -309,7 +355,7 @@ class TargetServer:
                     raise Stopped
                 self.child.wait(0)
                 raise ServerFailed(self.child.death_sentence())
-        where = "its status page" if self._status_page is not None else "its stats socket"
+        where = "its stats socket" if self._status is None else self._status.what
         raise ServerFailed(
             f"{self.child.name} did not answer on {where} within {START_LIMIT_S:.0f} s: "
             f"{last_line(self.child.log)}"
@@ -340,8 +386,8 @@ class TargetServer:
         self._pinning = pinning
 
     def _answers(self) -> bool:
-        if self._status_page is not None:
-            return self._status_page.answers(START_LIMIT_S / 10)
+        if self._status is not None:
+            return self._status.answers(START_LIMIT_S / 10)
         try:
             StatsSocket(self.stats_socket).close()
         except StatsSocketError:

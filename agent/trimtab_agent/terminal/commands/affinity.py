@@ -15,10 +15,10 @@ import typer
 from trimtab_tuner.affinity import PlanName
 
 from trimtab_agent.affinity.balancers import ban_interrupts, irqbalance_socket, unban_interrupts
-from trimtab_agent.affinity.journal import Applied
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.host.identity import describe_host
+from trimtab_agent.os_settings.journal import Applied
 from trimtab_agent.runtime import affinity_service, open_repository
 from trimtab_agent.terminal.commands.options import EXIT_FAILED, Commands, Json, Var, settings_of
 from trimtab_agent.terminal.documents import print_json
@@ -116,7 +116,7 @@ def restore(
         print_json([asdict(line) for line in lines])
     else:
         for line in lines:
-            print(f"{line.path}: {line.mask} {line.state}{f' ({line.reason})' if line.reason else ''}")
+            print(f"{line.path}: {line.value} {line.state}{f' ({line.reason})' if line.reason else ''}")
         if not lines:
             print("Nothing was in force.")
     if any(line.state == "failed" for line in lines):

@@ -33,7 +33,7 @@ PRESET = "capacity"
 def capacity(
     target: Target = "core",
     base: Base = None,
-    workload: WorkloadName = "specweb99",
+    workload: WorkloadName = None,
     memory: Memory = None,
     start: Start = None,
     link: Link = None,

@@ -1,4 +1,4 @@
-"""`trimtab compare`: several runs side by side, as the API's `GET /compare` has them."""
+"""`trimtab compare`: several runs side by side, as `GET /compare` has them, or two files measured."""
 
 from collections.abc import Mapping
 from typing import Annotated
@@ -10,10 +10,14 @@ from rich.table import Table
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.confirmation import describe
 from trimtab_tuner.space import Space
+from trimtab_tuner.wording import in_digits
 
+from trimtab_agent.errors import SpecError
 from trimtab_agent.results.run_comparison import ComparedRun, RunComparison, compare_runs
 from trimtab_agent.runtime import open_repository
+from trimtab_agent.terminal.commands.compare_files import MOST_LOSS, Files, MostLoss, compare_files
 from trimtab_agent.terminal.commands.options import LARGEST_ID, Json, Var, console_for, settings_of
+from trimtab_agent.terminal.commands.starting import Link, Memory, Sets, Start, Target, WorkloadName
 from trimtab_agent.terminal.documents import print_json
 
 LEGEND = (
@@ -23,13 +27,46 @@ LEGEND = (
 
 
 def compare(
+    context: typer.Context,
     runs: Annotated[
-        list[int], typer.Argument(metavar="RUN", help="Numbers of the runs.", min=1, max=LARGEST_ID)
-    ],
+        list[int] | None,
+        typer.Argument(metavar="[RUN]…", help="Numbers of the runs.", min=1, max=LARGEST_ID),
+    ] = None,
+    base: Files = None,
+    most_loss: MostLoss = MOST_LOSS,
+    target: Target = "core",
+    workload: WorkloadName = None,
+    memory: Memory = None,
+    start: Start = None,
+    link: Link = None,
+    set_: Sets = None,
     as_json: Json = False,
     var: Var = None,
 ) -> None:
-    """Put runs side by side: what each found, which winners can be told apart, the best architectures."""
+    """Put runs side by side, or measure two files of a server against each other.
+
+    Of runs: what each found, which winners can be told apart, the best architectures. With --base OLD --base
+    NEW both files are measured in interleaved blocks: exit code 4 if the new one loses more than --most-loss.
+    """
+    if base:
+        if runs:
+            raise SpecError("base", "--base: expected without numbers of runs")
+        compare_files(
+            settings_of(var=var),
+            base,
+            most_loss,
+            set_,
+            as_json=as_json,
+            target=target,
+            workload=workload,
+            memory=memory,
+            start=start,
+            link=link,
+        )
+        return
+    _refuse_without_files(context)
+    if not runs:
+        raise SpecError("runs", "expected the numbers of runs, or two files: --base OLD --base NEW")
     defaults: dict[int, Configuration] = {}
     with open_repository(settings_of(var=var)) as repository:
         for run_id in runs:
@@ -39,6 +76,15 @@ def compare(
         print_json(comparison.model_dump(mode="json"))
     else:
         _print(console_for(), comparison, defaults)
+
+
+def _refuse_without_files(context: typer.Context) -> None:
+    """What says how files are measured would be passed over without a word."""
+    for name in ("most_loss", "target", "workload", "memory", "start", "link", "set_"):
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = "--" + name.strip("_").replace("_", "-")
+            raise SpecError(name, f"{option}: expected together with --base OLD --base NEW")
 
 
 def _print(console: Console, comparison: RunComparison, defaults: Mapping[int, Configuration]) -> None:
@@ -54,8 +100,8 @@ def _print(console: Console, comparison: RunComparison, defaults: Mapping[int, C
             run.target,
             run.workload,
             f"{run.objective}{second}",
-            f"{sum(scores) / len(scores):.1f}" if scores else "",
-            f"{max(point.goodput_mbps for point in run.curve):.1f}" if run.curve else "",
+            in_digits(sum(scores) / len(scores)) if scores else "",
+            in_digits(max((point.goodput_mbps for point in run.curve), default=None)),
             "" if run.gain is None else str(run.gain),
             _winner(run, defaults[run.id]),
         )
@@ -71,7 +117,7 @@ def _print(console: Console, comparison: RunComparison, defaults: Mapping[int, C
             best_of.add_column(name, justify="left" if name == "architecture" else "right")
         for best in sorted(comparison.architectures, key=lambda b: -b.peak_mbps):
             cells = (best.architecture, str(best.run_id), str(best.trial))
-            best_of.add_row(*cells, f"{best.score_mbps:.1f}", f"{best.peak_mbps:.1f}")
+            best_of.add_row(*cells, in_digits(best.score_mbps), in_digits(best.peak_mbps))
         console.print(best_of)
 
 

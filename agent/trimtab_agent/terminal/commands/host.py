@@ -1,18 +1,27 @@
-"""`trimtab host show | watch`: the machine, and its counters live."""
+"""`trimtab host show | kernel | watch`: the machine, the knobs of its kernel, its counters live."""
 
 from dataclasses import asdict
 
 import typer
+from trimtab_tuner.targets.kernel import Needs
 from trimtab_tuner.wording import counted
 
 from trimtab_agent.affinity.balancers import balancers
 from trimtab_agent.host.cpu_layout import format_cpus, process_layout
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.host.topology import NetworkDevice, read_topology
+from trimtab_agent.runtime import kernel_of
 from trimtab_agent.terminal.commands.options import Commands, Json, console_for, settings_of
 from trimtab_agent.terminal.documents import print_json
 from trimtab_agent.terminal.host_watch import watch_host
 
+FREED: dict[Needs, str] = {
+    "nothing": "with --kernel",
+    "longer-accept-queue": "with --kernel where the server asks for a longer queue or for none",
+    "device-that-polls": "with --kernel",
+    "memory-limit": "with --kernel where memory is limited or caches begin cold",
+    "to-be-named": "with --knob only",
+}
 app = Commands(name="host", help="This machine.", no_args_is_help=True)
 
 
@@ -50,6 +59,23 @@ def show(as_json: Json = False) -> None:
     for balancer in others:
         print(f"{balancer.name} runs (process {balancer.pid}): it {balancer.would_undo}")
     print(f"Layout: {layout.sentence()}\nCPUs: {layout.reason}")
+
+
+@app.command()
+def kernel(as_json: Json = False) -> None:
+    """Show which knobs of the kernel can be tuned here, what they are set to, and which are lacking."""
+    found = kernel_of(settings_of())
+    if as_json:
+        print_json(found.model_dump(mode="json"))
+        return
+    for each in found.here:
+        knob = each.knob
+        unit = f" {knob.unit}" if knob.unit else ""
+        where = "namespace" if knob.scope == "namespace" else "whole machine"
+        print(f"{knob.name} = {knob.default}{unit}, {knob.allowed} ({where}): {knob.help}")
+        print(f"    Tuned {FREED[each.needs]}.")
+    for lacking in found.lacking:
+        print(f"{lacking.name}: cannot be set here, {lacking.reason}")
 
 
 @app.command()

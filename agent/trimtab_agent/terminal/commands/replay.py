@@ -22,12 +22,12 @@ from trimtab_tuner.replay.surfaces import (
 )
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import DEFAULT_STRATEGY, STRATEGIES
-from trimtab_tuner.wording import counted
+from trimtab_tuner.wording import counted, in_percent
 
-from trimtab_agent.errors import HostError, SpecError
+from trimtab_agent.errors import SpecError
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.commands.options import Json, Var, console_for, settings_of
-from trimtab_agent.terminal.documents import print_json
+from trimtab_agent.terminal.documents import print_json, write_text
 
 
 def replay(
@@ -59,7 +59,7 @@ def replay(
     if from_run is not None:
         document = json.dumps(_recorded(from_run, var), indent=1)
         if save is not None:
-            _write(save, document)
+            write_text(save, document + "\n")
             return
     try:
         if from_run is not None:
@@ -106,13 +106,6 @@ def _recorded(run_id: int, var: Path | None) -> dict[str, Any]:
     }
 
 
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise HostError(f"cannot write {file}: {error.strerror}") from error
-
-
 def _shown(surfaces: list[Surface]) -> Any:  # noqa: ANN401 - rich's own iterable
     """The surfaces, with a progress bar on standard error."""
     return track(surfaces, "Replaying", console=Console(stderr=True), transient=True)
@@ -136,8 +129,8 @@ def _print(
             *(f"{trials:.1f}" for trials in s.trials_to.values()),
             f"{s.random_trials:.1f}",
             f"{s.ratio:.2f}",
-            f"{s.failed_share:.0%}",
-            f"{fmean(s.regrets):.1%}",
+            in_percent(s.failed_share),
+            in_percent(fmean(s.regrets), 1),
         )
     console.print(table)
     ratio = geometric_mean([s.ratio for s in summaries])
@@ -145,5 +138,5 @@ def _print(
     console.print(
         f"Trials to within 1 % of the best: {ratio:.2f} of what random choice needs (geometric mean). "
         f"Regret of what it recommends after {counted(budget, 'trial')} with {noise:g} % noise: "
-        f"{regret:.1%} on average."
+        f"{in_percent(regret, 1)} on average."
     )

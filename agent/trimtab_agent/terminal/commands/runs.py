@@ -160,7 +160,8 @@ def delete(
         if not yes:
             what = f"run {run_id} ({summary.run.target}, {counted(summary.trials, 'trial')})"
             typer.confirm(f"Delete {what} for good?", abort=True)
-        delete_run(repository, run_id, VarPaths(settings.var), settings.machine_lock)
+        lock = settings.lock_of(over_hosts=repository.run(run_id).over_hosts)
+        delete_run(repository, run_id, VarPaths(settings.var), lock)
 
 
 def _write_copies(directory: Path, texts: dict[str, str]) -> None:

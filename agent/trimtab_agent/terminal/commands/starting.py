@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from trimtab_db import Repository
 from trimtab_db.records import RunState
+from trimtab_tuner.protocols import DEFAULT_WORKLOADS
 from trimtab_tuner.targets import TARGETS
 
 from trimtab_agent.errors import SpecError
@@ -33,7 +34,12 @@ Base = Annotated[
     typer.Option(metavar="FILE", help="Your own configuration file: its values are the defaults of the run."),
 ]
 WorkloadName = Annotated[
-    str, typer.Option(help="What clients ask for: a name of `trimtab workload list`, or a TOML file's path.")
+    str | None,
+    typer.Option(
+        help="What clients ask for: a name of `trimtab workload list`, or a TOML file's path. Without it "
+        + ", ".join(f"{name} ({protocol})" for protocol, name in DEFAULT_WORKLOADS.items())
+        + "."
+    ),
 ]
 Memory = Annotated[str | None, typer.Option(help="unlimited, in-memory, moderate-io or heavy-io.")]
 Start = Annotated[str | None, typer.Option(help="Caches at the start of a trial: warm or cold.")]
@@ -68,7 +74,7 @@ def carried_out(
         console.print(f"Run {run_id}: {run.layout['sentence']}")
         if why := run.layout.get("reason"):
             console.print(f"CPUs: {why}")
-        if list(layout.server) != run.layout["server"] and not resumed:
+        if list(layout.server) != run.layout["server"] and run.fleet is None and not resumed:
             console.print("This command may use other CPUs, but the daemon's hold.")
         end = follower.follow(run)
         show(repository, run_id)
@@ -99,8 +105,9 @@ def _runs(settings: AgentSettings, console: Console) -> Iterator[tuple[Repositor
 
 def make_spec(
     *,
-    workload: str,
+    workload: str | None,
     base: Path | None,
+    new_base: Path | None = None,
     knobs: Sequence[str] | None,
     settings: Sequence[tuple[str, Any]],
     **fields: Any,  # noqa: ANN401 - checked by the model
@@ -109,12 +116,13 @@ def make_spec(
 
     Raises SpecError.
     """
-    definition = read_definition_file(Path(workload)) if is_path(workload) else None
+    definition = read_definition_file(Path(workload)) if workload and is_path(workload) else None
     try:
         return RunSpec(
             workload=workload if definition is None else definition.name,
             definition=definition,
             base=None if base is None else str(base.absolute()),
+            new_base=None if new_base is None else str(new_base.absolute()),
             knobs=_each_once("--knob", [_parse_knob(text) for text in knobs or ()]),
             settings=_each_once("--set", settings),
             **fields,

@@ -33,7 +33,7 @@ def tune(
     preset: Annotated[str, typer.Option(help="quick, standard, thorough or thesis.")] = "quick",
     target: Target = "core",
     base: Base = None,
-    workload: WorkloadName = "specweb99",
+    workload: WorkloadName = None,
     memory: Memory = None,
     start: Start = None,
     link: Link = None,
@@ -53,6 +53,22 @@ def tune(
             metavar="RATE,RATE,…", help="Measure at these rates only, so that runs of different days compare."
         ),
     ] = None,
+    kernel: Annotated[
+        bool, typer.Option("--kernel", help="Tune the kernel too: its knobs that can matter here.")
+    ] = False,
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="STATION", help="Measure on this station of the fleet, or all; may be repeated."
+        ),
+    ] = None,
+    generator: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STATION", help="Load from this station of the fleet; may be repeated."),
+    ] = None,
+    generators_each: Annotated[
+        int, typer.Option(help="With --host: how many of the generators load one server together.")
+    ] = 1,
     knob: Knobs = None,
     set_: Sets = None,
     profile: Annotated[
@@ -88,6 +104,10 @@ def tune(
         strategy=strategy,
         seed=seed,
         budget_trials=budget,
+        kernel=kernel,
+        hosts=tuple(host or ()),
+        generators=tuple(generator or ()),
+        generators_each=generators_each,
         knobs=knob,
         settings=[
             *(parse_setting(text) for text in set_ or ()),

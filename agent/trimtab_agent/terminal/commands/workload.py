@@ -17,7 +17,7 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
-from trimtab_tuner.wording import counted
+from trimtab_tuner.wording import counted, in_percent
 from trimtab_tuner.workloads import definition_text
 from trimtab_tuner.workloads.definition import NAME_PATTERN, Definition
 from trimtab_tuner.workloads.file_sets import Specweb99Files
@@ -28,6 +28,7 @@ from trimtab_tuner.workloads.parameters import parameters
 
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.paths import VarPaths
+from trimtab_agent.station.data_directory import data_directory
 from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.stopping import Stopped, StopSignal
 from trimtab_agent.terminal.commands.options import (
@@ -108,12 +109,16 @@ def build_workload(
     """Write a workload's files and session log; goes on where an earlier build was cut short."""
     paths = VarPaths(settings_of(var=var).var.resolve())
     definition = _definition(name, directories, paths.workloads)
-    files = FileSet(paths.file_sets, make_workload(parameters(definition, time_scale=1.0), paths.workloads))
+    workload = make_workload(parameters(definition, time_scale=1.0), paths.workloads)
+    files = FileSet(paths.file_sets, workload)
+    data = data_directory(files, workload, definition)
     console = console_for(stderr=True)
     with closing(StopSignal()) as stop, stopped_by_signals(stop.request), _progress(console) as progress:
         task = progress.add_task(definition.name, total=files.total_bytes)
         try:
             files.prepare(lambda done, total: progress.update(task, completed=done, total=total), stop)
+            if data is not None:
+                data.prepare(stop)
         except Stopped:
             progress.stop()
             print("trimtab: interrupted; the same command goes on where this one stopped", file=sys.stderr)
@@ -124,11 +129,14 @@ def build_workload(
         "sessions": str(files.sessions),
         "files": len(files.files),
         "file_set_bytes": files.total_bytes,
+        "data": None if data is None else str(data.path),
     }
     if as_json:
         print_json(document)
     else:
         print(f"{counted(len(files.files), 'file')}, {_size(files.total_bytes)}, in {files.root}")
+        if data is not None:
+            print(f"Database: {data.path}")
         print(f"Session log: {files.sessions}")
 
 
@@ -215,7 +223,7 @@ def _print_facts(definition: Definition, facts: WorkloadFacts) -> None:
     print(f"Request             {_size(facts.mean_request_bytes)} on average")
     print(f"Files asked for     {facts.files_asked_for}")
     if facts.dynamic_share:
-        print(f"Dynamic requests    {facts.dynamic_share:.1%}")
+        print(f"Dynamic requests    {in_percent(facts.dynamic_share, 1)}")
     print()
     print("Share of requests   largest file")
     for share, size_bytes in facts.largest_bytes.items():

@@ -1,0 +1,225 @@
+"""What stands behind a server, for real: PHP, Python, our upstream, through every server that passes on."""
+
+import json
+import os
+import re
+import socket
+import urllib.error
+import urllib.request
+from dataclasses import replace
+
+import psutil
+import pytest
+from live_support import wait_until_gone
+from trimtab_agent.errors import BinaryMissing
+from trimtab_agent.station.server.refusals import ConfigurationRejected
+from trimtab_agent.station.server.running_backend import backend_program
+from trimtab_agent.station.server.target_server import ADDRESS, TargetServer, free_port
+from trimtab_agent.station.upstream import RunningUpstream, upstream_counters
+from trimtab_agent.stopping import StopSignal
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.backends import BACKENDS
+from trimtab_tuner.targets.base import RenderContext
+from trimtab_tuner.targets.common_knobs import with_proxying
+from trimtab_tuner.workloads.dynamic import Dynamic
+
+CPUS = tuple(sorted(os.sched_getaffinity(0)))
+PASSING_ON = [name for name, target in TARGETS.items() if target.proxy_knobs]
+
+
+def proxying(name):
+    """The server's own defaults of the knobs of proxying."""
+    return {knob.name: knob.default for knob in TARGETS[name].proxy_knobs}
+
+
+def knobs_of(backend, **changed):
+    """The defaults of a backend's knobs but for those given."""
+    return {knob.name: knob.default for knob in backend.knobs} | changed
+
+
+@pytest.fixture
+def ordered(server_order, tmp_path):
+    """Makes an order for a server with a backend behind it, whose application is there."""
+
+    def make(name, backend, **changed):
+        try:
+            backend_program(backend)
+        except BinaryMissing as error:
+            pytest.skip(error.sentence)
+        root = tmp_path / "root"
+        for path, text in Dynamic(share=0.5, by=backend.name).scripts().items():
+            place = root / path.lstrip("/")
+            place.parent.mkdir(parents=True)
+            place.write_text(text)
+        further = proxying(name) if backend.speaks == "http" else {}
+        return replace(server_order(name, **further, **knobs_of(backend, **changed)), root=root)
+
+    return make
+
+
+def fetched(url):
+    """Status, headers and body of a page."""
+    with urllib.request.urlopen(url, timeout=30) as reply:  # noqa: S310 - of our own server
+        return reply.status, reply.headers, reply.read()
+
+
+@pytest.mark.parametrize("name", PASSING_ON)
+@pytest.mark.parametrize("backend", BACKENDS.values(), ids=BACKENDS)
+@pytest.mark.live
+def test_dynamic_requests_are_answered_by_what_stands_behind(name, backend, ordered, tmp_path):
+    """In as many processes as asked for, whose memory can be read; all end with the server."""
+    many = {backend.children: 2} | ({"pm": "static"} if backend.name == "php" else {})
+    with TargetServer(ordered(name, backend, **many), StopSignal()) as server:
+        status, headers, body = fetched(f"{server.url}{backend.path}?size=5000")
+        assert (status, len(body), headers["Content-Type"].split(";")[0]) == (200, 5000, "text/plain")
+        read = server.read_backend()
+        # uvicorn has one more that tracks what they share.
+        assert 2 <= read["children"] <= 2 + (backend.name == "uvicorn")
+        assert read["memory_per_child_bytes"] > 500_000
+        assert read["queued"] == 0
+        pids = server.pids
+        assert server.workers_lost() == 0
+    wait_until_gone(list(pids))
+    assert not (tmp_path / "trial-1").exists()
+
+
+@pytest.mark.live
+def test_processes_that_php_replaces_do_not_count_as_lost(ordered):
+    """`pm.max_requests` ends each of them; only the death of the pool itself is one."""
+    php = BACKENDS["php"]
+    order = ordered("nginx", php, **{"pm": "static", "pm.max_children": 1, "pm.max_requests": 100})
+    with TargetServer(order, StopSignal()) as server:
+        before = set(server.pids)
+        for _ in range(120):
+            fetched(f"{server.url}{php.path}?size=1")
+        assert set(server.pids) != before
+        assert server.workers_lost() == 0
+        psutil.Process(server.pids[-2]).kill()  # the pool, whose child comes last
+        psutil.wait_procs([psutil.Process(server._backend._child.pid)], timeout=10)
+        assert server.workers_lost() == 1
+
+
+@pytest.mark.live
+def test_pool_that_php_refuses_is_a_rejected_configuration(ordered):
+    """With php-fpm's own sentence."""
+    with pytest.raises(ConfigurationRejected, match=r"pm\.max_children"):
+        TargetServer(ordered("nginx", BACKENDS["php"], **{"pm.max_children": -1}), StopSignal())
+
+
+@pytest.fixture
+def upstream(settings, tmp_path):
+    """Our upstream, which works on one request at a time."""
+    with RunningUpstream(
+        settings.upstream_path,
+        f"{ADDRESS}:{free_port()}",
+        1,
+        cpus=CPUS[-1:],
+        prioritised=False,
+        log=tmp_path / "upstream.log",
+        stop=StopSignal(),
+    ) as running:
+        yield running
+
+
+@pytest.mark.parametrize("name", PASSING_ON)
+@pytest.mark.live
+def test_requests_go_on_to_the_upstream_with_every_knob_at_either_end(name, server_order, upstream):
+    """The server takes each value, and the reply comes through whole."""
+    target = TARGETS[name]
+    for end in (0, -1):
+        waits = proxying(name)  # of a second, the shortest, a busy machine may need more
+        ends = {each.name: each.values()[end] for each in target.proxy_knobs if each.kind != "integer"}
+        order = replace(server_order(name, **{**waits, **ends}), upstream=upstream.address)
+        with TargetServer(order, StopSignal()) as server:
+            for size in (1, 300_000):
+                assert fetched(f"{server.url}/dynamic/drawn?size={size}&us=10")[2] == b"u" * size
+    assert upstream.read()["done"] == 4
+
+
+NOWHERE = RenderContext(root="/nowhere", listen=("127.0.0.1:8000",))
+
+
+@pytest.mark.parametrize("name", PASSING_ON)
+@pytest.mark.live
+def test_exported_file_hands_on_to_the_upstream_of_the_instance(name, server_order, upstream, tmp_path):
+    """So it is driven at the end of a run; the upstream that it names itself may not even be there."""
+    order = server_order(name, **proxying(name))
+    context = replace(NOWHERE, root=str(tmp_path), prefix=str(tmp_path), upstream="127.0.0.1:9")
+    file = TARGETS[name].render(order.configuration, context)
+    with TargetServer(replace(order, base=file, upstream=upstream.address), StopSignal()) as server:
+        assert fetched(f"{server.url}/dynamic/drawn?size=9")[2] == b"u" * 9
+
+
+@pytest.mark.live
+def test_proxying_of_the_whole_apache_leaves_the_workload_alone(server_order, upstream, tmp_path):
+    """Outside of virtual hosts it would hand on the requests of every host, to the user's upstream."""
+    order = server_order("apache", **proxying("apache"))
+    context = replace(NOWHERE, root=str(tmp_path), prefix=str(tmp_path), upstream="127.0.0.1:9")
+    file = TARGETS["apache"].render(order.configuration, context) + "ProxyPass / http://127.0.0.1:9/\n"
+    with TargetServer(replace(order, base=file, upstream=upstream.address), StopSignal()) as server:
+        assert fetched(f"{server.url}/dynamic/drawn?size=9")[2] == b"u" * 9
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            fetched(f"{server.url}/missing")
+
+
+@pytest.mark.parametrize("name", PASSING_ON)
+@pytest.mark.live
+def test_exported_file_asks_the_pool_of_the_instance(name, ordered, tmp_path):
+    """The same with PHP."""
+    php = BACKENDS["php"]
+    order = ordered(name, php)
+    context = replace(NOWHERE, root=str(tmp_path), prefix=str(tmp_path), php_socket="/nowhere/php.sock")
+    file = TARGETS[name].render(order.configuration, context)
+    with TargetServer(replace(order, base=file), StopSignal()) as server:
+        assert len(fetched(f"{server.url}{php.path}?size=70")[2]) == 70
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "closed"),
+    [
+        ("nginx", {"keepalive": 8}, {"keepalive": 0}),
+        ("apache", {"disablereuse": "Off", "ServerLimit": 1}, {"disablereuse": "On", "ServerLimit": 1}),
+        ("h2o", {"proxy.timeout.keepalive": 10_000}, {"proxy.timeout.keepalive": 0}),
+    ],
+)
+@pytest.mark.live
+def test_connections_to_the_upstream_are_kept_as_the_knob_says(name, kept, closed, server_order, upstream):
+    """Ten requests over one connection, or over ten."""
+    connections = []
+    for values in (kept, closed):
+        order = replace(server_order(name, **{**proxying(name), **values}), upstream=upstream.address)
+        with TargetServer(order, StopSignal()) as server:
+            before = upstream.read()
+            for _ in range(10):
+                fetched(f"{server.url}/dynamic/drawn?size=10")
+            connections.append(upstream_counters(before, upstream.read(), 1.0)["connections_per_s"] - 1)
+    assert connections[0] < 5
+    assert connections[1] == 10
+
+
+@pytest.mark.live
+def test_upstream_tells_how_long_requests_wait_for_each_other(upstream):
+    """One is worked on at a time: the second of two waits as long as the first one takes."""
+    before = upstream.read()
+    host, port = upstream.address.split(":")
+    sockets = [socket.create_connection((host, int(port))) for _ in range(2)]
+    for each in sockets:
+        each.sendall(b"GET /dynamic/drawn?size=1&us=50000 HTTP/1.0\r\n\r\n")
+    for each in sockets:
+        assert b"200 OK" in each.recv(1000)
+        each.close()
+    counted = upstream_counters(before, upstream.read(), 1.0)
+    assert counted["waited_percent"] == pytest.approx(50)
+    assert counted["service_ms"] == pytest.approx(50)
+    assert counted["wait_ms"] >= 20
+
+
+@pytest.mark.parametrize("name", PASSING_ON)
+def test_exported_comment_names_every_knob_of_proxying(name):
+    """In the language of the server, where its setting stands."""
+    target = TARGETS[name]
+    space = with_proxying(target.space(), target.proxy_knobs, target.proxy_free)
+    context = RenderContext(root="/srv", listen=("127.0.0.1:80",), upstream="127.0.0.1:9")
+    text = target.render(space.default(), context, lambda knob: f"# about {knob}\n")
+    assert {knob.name for knob in target.proxy_knobs} <= set(re.findall(r"# about (\S+)", text))
+    assert json.dumps("/dynamic/")[1:-1] in text

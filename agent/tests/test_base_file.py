@@ -1,0 +1,115 @@
+"""A run that begins with the user's own configuration file: reading it, refusing it, running it privately."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from live_support import specweb99
+from trimtab_agent.base_file import read_base
+from trimtab_agent.errors import SpecError
+from trimtab_agent.station.file_set import FileSet
+from trimtab_agent.station.leftovers import Leftovers
+from trimtab_agent.station.processes.programs import find_installed
+from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, TargetServer
+from trimtab_agent.station.warming import warm
+from trimtab_agent.stopping import StopSignal
+from trimtab_agent.study.specification import KnobSpec, RunSpec, check
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.editing import own_values
+
+CPUS = tuple(sorted(os.sched_getaffinity(0)))
+INSTALLED = {
+    "nginx": Path("/etc/nginx/nginx.conf"),
+    "lighttpd": Path("/etc/lighttpd/lighttpd.conf"),
+    "apache": Path("/etc/apache2/apache2.conf"),
+    "h2o": Path("/etc/h2o/h2o.conf"),
+}
+
+
+@pytest.fixture
+def nginx_files(tmp_path):
+    """A file with an include in it, and what it includes."""
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "conf.d" / "b.conf").write_text("sendfile on;\n")
+    (tmp_path / "conf.d" / "a.conf").write_text("keepalive_timeout 9;\n")
+    main = tmp_path / "nginx.conf"
+    main.write_text("worker_processes 3;\nevents {}\nhttp { include conf.d/*.conf;\nserver { listen 8; } }\n")
+    return main
+
+
+def test_includes_are_filled_in_by_name_and_the_file_itself_is_kept(nginx_files):
+    """What is read is the whole; what will be handed back is the file."""
+    base = read_base(TARGETS["nginx"], nginx_files)
+    assert base.text == nginx_files.read_text()
+    assert TARGETS["nginx"].parse(base.expanded) == {
+        "worker_processes": 3,
+        "sendfile": "on",
+        "keepalive_timeout": 9,
+    }
+    assert base.expanded.index("keepalive_timeout") < base.expanded.index("sendfile")
+
+
+def test_values_of_the_file_are_the_defaults_of_the_run(nginx_files):
+    """Also of knobs that are not tuned, and outside of what would be searched."""
+    spec = RunSpec(target="nginx", base=str(nginx_files), knobs={"sendfile": KnobSpec(fixed="on")})
+    space = check(spec).space
+    assert space.default()["worker_processes"] == 3
+    assert space.fixed["keepalive_timeout"] == 9
+    assert "sendfile" not in {knob.name for knob in space.free}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("worker_processes many;", "worker_processes = many: expected a whole number"),
+        ("http {", "unexpected end of file"),
+        ("include none.conf;", "expected a file at .*none.conf, there is none"),
+        ("include nginx.conf;", "it includes itself"),
+        ("http { include conf.d/b.conf; }", "sendfile is set in a file that it includes"),
+        ("\udcff", "not text in UTF-8"),
+    ],
+)
+def test_file_that_makes_no_sense_is_refused_with_a_sentence(nginx_files, text, sentence):
+    """It names the file; the field is `base`."""
+    nginx_files.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(SpecError, match=sentence) as refusal:
+        check(RunSpec(target="nginx", base=str(nginx_files)))
+    assert refusal.value.field == "base"
+    assert str(nginx_files.parent) in refusal.value.sentence
+
+
+def test_missing_file_is_refused(tmp_path):
+    """Before anything starts."""
+    with pytest.raises(SpecError, match="expected a configuration file, there is none"):
+        check(RunSpec(target="h2o", base=str(tmp_path / "none")))
+
+
+@pytest.mark.live
+@pytest.mark.parametrize("name", INSTALLED)
+def test_file_of_the_debian_package_runs_privately(name, tmp_path):
+    """The installed server's own file, untouched, serves the workload on a private port."""
+    target, path = TARGETS[name], INSTALLED[name]
+    program = find_installed(target.program)
+    if program is None or not path.is_file():
+        pytest.skip(f"{path} of {target.program} is not installed")
+    before = hashlib.sha256(path.read_bytes()).digest()
+    base = read_base(target, path)
+    files = FileSet(tmp_path / "files", specweb99(1, time_scale=0.01))
+    files.prepare(lambda done, total: None, StopSignal())
+    tuned = {"worker_processes": 2} if name == "nginx" else {}
+    order = ServerOrder(
+        program=program,
+        target=target,
+        configuration={**own_values(target, base.expanded, 1), **tuned},
+        root=files.root,
+        cpus=CPUS[:1],
+        directory=tmp_path,
+        name="trial-1",
+        leftovers=Leftovers(tmp_path / "leftovers.json"),
+        base=base.expanded,
+    )
+    with TargetServer(order, StopSignal()) as server:
+        warm(ADDRESS, server.port, [path for path, _ in files.files], StopSignal())
+        assert name != "nginx" or len(server.pids) == 3
+    assert hashlib.sha256(path.read_bytes()).digest() == before

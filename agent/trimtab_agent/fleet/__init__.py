@@ -1,0 +1,1 @@
+"""Stations on several hosts, under Dask distributed, with the database as the truth: docs/fleet.md."""

@@ -1,0 +1,415 @@
+"""A session of live tuning on one running server, from attaching to detaching.
+
+    observe     a minute of production's own traffic: what kind it is (its context)
+    propose     what runs of this host recommend, then steps round what production has
+    advise      says what it would try, and why; touches nothing
+    try         an episode: baseline and canary beside production (episodes.py), or production by turns
+                (switchbacks.py)
+    promote     when a person has agreed (canary), or by itself (auto); put back if a minute shows harm
+
+When the traffic becomes another kind, whatever goes on ends and it observes anew. What a person wants comes
+through the database, so the page, the terminal and the session may be three processes.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from trimtab_db import Repository
+from trimtab_db.records import LiveDecisionKind, LiveMode, LiveRequest, LiveSession, LiveState
+from trimtab_tuner.live.contexts import ChangeWatch, Context, context_of, traffic_of
+from trimtab_tuner.live.episode import Action, Decision, Rules
+from trimtab_tuner.live.guards import Rails
+from trimtab_tuner.live.incumbents import Incumbent
+from trimtab_tuner.live.observed import Observed, observed_together
+from trimtab_tuner.live.proposals import Proposal, Seed
+from trimtab_tuner.live.switchback import SHARE
+from trimtab_tuner.live.watch import Watch
+from trimtab_tuner.targets.base import RenderError
+
+from trimtab_agent.errors import HostError, RunConflict, TrimtabError
+from trimtab_agent.live.arms import changed_file
+from trimtab_agent.live.attachment import Attachment
+from trimtab_agent.live.episodes import Change, EpisodeEnd, Told, carry_out, figures
+from trimtab_agent.live.observation import ObservationLost
+from trimtab_agent.live.promotion import Promotion
+from trimtab_agent.live.proposing import Memory, Proposer
+from trimtab_agent.live.switchbacks import (
+    FileTurns,
+    Turns,
+    ValueTurns,
+    Way,
+    carry_out_switchback,
+    takes_turns,
+)
+from trimtab_agent.live.telling import Teller
+from trimtab_agent.stopping import StopSignal
+
+log = logging.getLogger(__name__)
+
+PERIOD_S = 0.5
+CONTEXT_PERIODS = 120
+WAIT_AFTER_REFUSAL_S = 10.0
+RESTART_S = 60.0  # so long production may take to be started anew
+LOOK_EVERY_S = 0.25
+DETACHED, ENDED_BY_TRIMTAB = "a person has detached it", "Trimtab has ended it"
+
+
+class _Detach(Exception):
+    """A person, or the end of the process, ends the session; the text says who."""
+
+
+class _Anew(Exception):
+    """The traffic, or production's file, is no longer what it was; the text says which."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a session goes by; `machine_lock` keeps tuning runs off this machine while an episode goes on, and
+    `require_way` raises SpecError where nothing can be tried in this mode.
+
+    With `by_reload` nothing is started beside production: it has each candidate by turns, and reloads for it.
+    """
+
+    mode: LiveMode
+    rules: Rules
+    rails: Rails
+    slow_s: float
+    seeds: tuple[Seed, ...]
+    notes: Path
+    machine_lock: Callable[[], AbstractContextManager[Any]]
+    require_way: Callable[[Attachment], None]
+    by_reload: bool = False
+    seed: int = 1
+
+
+class Session:
+    """One session; `run` returns when it has ended, with production as it was or as it was promoted."""
+
+    def __init__(
+        self,
+        *,
+        record: LiveSession,
+        attachment: Attachment,
+        plan: Plan,
+        repository: Repository,
+        stop: StopSignal,
+    ) -> None:
+        self._record, self._at, self._plan = record, attachment, plan
+        self._repository, self._stop = repository, stop
+        self._memory = Memory()
+        self._recent: deque[Observed] = deque(maxlen=CONTEXT_PERIODS)
+        self._teller = Teller(repository, record.id)
+        self._asked: LiveRequest | None = None
+        self._next_tick_s = time.monotonic()
+        self._others: list[Observed] = []  # the arms' part of the traffic in this period
+        self._change: Change = {}  # what a switchback has shown so far
+        self._watch = ChangeWatch()
+        self._proposer = Proposer(
+            record, attachment, rails=plan.rails, seeds=plan.seeds, seed=plan.seed, repository=repository
+        )
+
+    def run(self) -> None:
+        """Until a person detaches it, the server ends, or the process does; the record says why."""
+        try:
+            self._teller.decided(LiveDecisionKind.ATTACHED, f"attached, mode {self._plan.mode}")
+            while True:
+                try:
+                    self._with_this_traffic()
+                except HostError as error:
+                    if self._at.lives():
+                        raise
+                    self._until_it_is_back(error)
+        except _Detach as detach:
+            self._teller.ended(LiveDecisionKind.DETACHED, str(detach))
+        except (TrimtabError, RenderError) as error:
+            self._teller.ended(LiveDecisionKind.TROUBLE, str(error))
+        except Exception as error:
+            log.exception("live session %d", self._record.id)
+            self._teller.ended(LiveDecisionKind.TROUBLE, f"an error that was not foreseen: {error}")
+        finally:
+            self._at.close()
+
+    def _with_this_traffic(self) -> None:
+        """Until the traffic, or what an administrator has made of production, has changed."""
+        try:
+            self._in_context(self._observe())
+        except _Anew as changed:
+            self._at.read_anew()
+            self._plan.require_way(self._at)
+            self._teller.decided(LiveDecisionKind.CONTEXT, f"{changed}: observing anew")
+
+    def _until_it_is_back(self, error: HostError) -> None:
+        """Production has ended: waits for it to be started anew, as by a restart; raises the error if not."""
+        ended = self._at.server.pid
+        self._teller.become(LiveState.OBSERVING, f"process {ended} has ended: waiting for it to be restarted")
+        until_s = time.monotonic() + RESTART_S
+        while not self._at.is_back():
+            if time.monotonic() > until_s:
+                raise error
+            if self._stop.wait(LOOK_EVERY_S):
+                raise _Detach(ENDED_BY_TRIMTAB)
+            if self._repository.take_live_request(self._record.id) is LiveRequest.DETACH:
+                raise _Detach(DETACHED)
+        server = self._at.server
+        self._plan.require_way(self._at)
+        addresses = tuple(listener.address for listener in server.listeners)
+        self._repository.move_live_session(self._record.id, pid=server.pid, addresses=addresses)
+        self._teller.decided(
+            LiveDecisionKind.CONTEXT,
+            f"process {ended} has ended and runs again as process {server.pid}: observing anew",
+        )
+
+    def _observe(self) -> Context:
+        """A minute of the traffic: what kind it is."""
+        self._teller.become(LiveState.OBSERVING, "observing the traffic for a minute")
+        self._watch = ChangeWatch()
+        self._recent.clear()
+        for _ in range(CONTEXT_PERIODS):
+            self._tick()
+        context = context_of(self._recent)
+        self._repository.update_live_session(self._record.id, context=context.model_dump())
+        self._teller.decided(
+            LiveDecisionKind.OBSERVED,
+            f"{context.rate_rps:,.0f} requests/s, {context.reply_bytes:,.0f} bytes each in the mean",
+            evidence=figures(observed_together(self._recent)),
+        )
+        return context
+
+    def _in_context(self, context: Context) -> NoReturn:
+        """What is done for as long as the traffic stays as it is."""
+        told_of: Proposal | None = None
+        while True:
+            incumbent = self._proposer.incumbent(context)
+            ahead = self._proposer.proposals(incumbent)
+            if not ahead:
+                self._teller.become(LiveState.OBSERVING, "nothing is left to try with this traffic")
+                self._wait_for_change()
+            if ahead[0] != told_of:
+                told_of = ahead[0]
+                self._teller.decided(
+                    LiveDecisionKind.PROPOSAL,
+                    str(ahead[0]),
+                    proposal=ahead[0],
+                    evidence={"next": [str(each) for each in ahead[1:]]},
+                )
+            if self._plan.mode is LiveMode.ADVISE:
+                self._teller.become(LiveState.OBSERVING, str(ahead[0]))
+                self._wait_for_change()
+            refusal = self._proposer.refused(
+                incumbent, ahead[0], self._memory, observed_together(self._recent)
+            )
+            if refusal is not None:
+                self._teller.become(LiveState.OBSERVING, f"nothing is tried now: {refusal.reason}")
+                self._wait(WAIT_AFTER_REFUSAL_S)
+                continue
+            self._try(incumbent, ahead[0])
+
+    def _try(self, incumbent: Incumbent, proposal: Proposal) -> None:
+        """One episode, and what follows from it."""
+        try:
+            with self._plan.machine_lock():
+                end = self._episode(proposal)
+        except RunConflict as error:
+            self._teller.become(LiveState.OBSERVING, f"nothing is tried now: {error.sentence}")
+            self._wait(WAIT_AFTER_REFUSAL_S)
+            return
+        action, reason = end.decision.action, end.decision.reason
+        self._teller.become(LiveState.OBSERVING, reason)
+        self._teller.decided(LiveDecisionKind(action), reason, proposal=proposal, evidence=end.evidence)
+        if action is Action.ROLL_BACK:
+            self._memory.rolled_back(end.met_harm)
+        else:
+            self._memory.ended_well()
+        if action is Action.PROMOTE:
+            agreed = self._plan.mode is LiveMode.AUTO or self._person_agrees(reason)
+            action = Action.PROMOTE if agreed and self._promote(proposal) else Action.GIVE_UP
+        self._proposer.remember(incumbent, proposal, action)
+
+    def _episode(self, proposal: Proposal) -> EpisodeEnd:
+        knobs = [change.knob for change in proposal.changes]
+        way = self._way(knobs)
+        doing = f"trying {_in_words(proposal)}{way.in_words}"
+        self._teller.become(LiveState.EPISODE, doing)
+        self._teller.decided(LiveDecisionKind.BEGAN, doing, proposal=proposal)
+        try:
+            if way is not Way.ARMS:
+                return self._switchback(proposal, way)
+            return carry_out(
+                server=self._at.server,
+                base=self._at.base,
+                candidate=proposal.configuration,
+                knobs=knobs,
+                notes=self._plan.notes,
+                rules=self._plan.rules,
+                guards=self._plan.rails.guards,
+                slow_s=self._plan.slow_s,
+                cpus=self._at.cpus,
+                paths=self._at.observer.paths,
+                tick=self._tick,
+                tell=lambda told: self._told(told, proposal),
+            )
+        except ObservationLost:
+            raise  # production itself
+        except HostError as error:
+            decision = Decision(Action.GIVE_UP, 0.0, error.sentence)
+            return EpisodeEnd(decision=decision, evidence={}, met_harm=0)
+        finally:
+            self._others, self._change, self._teller.share = [], {}, 0.0
+
+    def _way(self, knobs: Collection[str]) -> Way:
+        if takes_turns(self._at.server, knobs):
+            return Way.SETTING
+        return Way.RELOADS if self._plan.by_reload else Way.ARMS
+
+    def _switchback(self, proposal: Proposal, way: Way) -> EpisodeEnd:
+        """An episode in which production itself has the candidate's values for half of the time."""
+
+        def tell(change: Change) -> None:
+            self._change = change
+
+        def written() -> None:
+            self._at.written()
+            self._memory.reloaded()
+
+        self._teller.share = SHARE
+        knobs = [change.knob for change in proposal.changes]
+        turns: Turns
+        if way is Way.SETTING:
+            turns = ValueTurns(
+                self._at.server,
+                {change.knob: change.before for change in proposal.changes},
+                {change.knob: change.after for change in proposal.changes},
+                self._plan.notes,
+            )
+        else:
+            turns = FileTurns(
+                self._at.server,
+                self._at.base,
+                changed_file(self._at.server, self._at.base.text, proposal.configuration, knobs),
+                self._plan.notes,
+                reloads_an_hour=self._plan.rails.reloads_an_hour,
+                written=written,
+            )
+        return carry_out_switchback(
+            turns=turns,
+            rules=self._plan.rules,
+            guards=self._plan.rails.guards,
+            cpus=self._at.cpus,
+            seed=self._plan.seed,
+            tick=self._tick,
+            tell=tell,
+        )
+
+    def _told(self, told: Told, proposal: Proposal) -> None:
+        """After a period of an episode: what it has shown is kept."""
+        self._others = [told.baseline, told.canary]
+        self._memory.budget.tell(time.monotonic(), sum(each.arm.requests for each in self._others), 0)
+        self._teller.share = told.decision.share
+        if told.decision.action is Action.NEXT_STEP:
+            self._teller.decided(LiveDecisionKind.NEXT_STEP, told.decision.reason, proposal=proposal)
+        arms = {"production": told.production, "baseline": told.baseline, "canary": told.canary}
+        self._teller.sample(arms, told.change, self._memory.budget.spent(time.monotonic()))
+
+    def _person_agrees(self, reason: str) -> bool:
+        """Waits for a person; False when the person rejects it."""
+        self._asked = None
+        self._teller.become(LiveState.WAITING, f"{reason}: promote or reject it")
+        while self._asked is None:
+            self._tick()
+        agreed, self._asked = self._asked is LiveRequest.PROMOTE, None
+        if not agreed:
+            self._teller.decided(LiveDecisionKind.REJECTED, "a person has rejected it")
+        return agreed
+
+    def _promote(self, proposal: Proposal) -> bool:
+        """Puts it into production's file and watches for a minute; whether it stays."""
+        before = observed_together(self._recent)
+        self._teller.become(LiveState.PROMOTING, f"promoting {_in_words(proposal)}")
+        try:
+            promotion = Promotion(
+                self._at.server, self._at.base, proposal.configuration, [c.knob for c in proposal.changes]
+            )
+        except HostError as error:
+            self._teller.decided(
+                LiveDecisionKind.TROUBLE, f"not promoted: {error.sentence}", proposal=proposal
+            )
+            return False
+        self._at.written()
+        if promotion.by_reload:
+            self._memory.reloaded()
+        self._teller.decided(
+            LiveDecisionKind.PROMOTED,
+            f"{promotion.file} has it; {promotion.backup} is the file from before",
+            proposal=proposal,
+        )
+        harm = self._watched(before)
+        if harm:
+            promotion.undo()
+            self._at.written()
+            if promotion.by_reload:
+                self._memory.reloaded()
+            self._memory.rolled_back(0)
+            self._teller.decided(LiveDecisionKind.UNDONE, f"put back: {harm}", proposal=proposal)
+            return False
+        self._at.read_anew()
+        self._teller.decided(
+            LiveDecisionKind.KEPT, "no harm was seen in a minute: it stays", proposal=proposal
+        )
+        return True
+
+    def _watched(self, before: Observed) -> str:
+        """The sentence about the harm that was seen; empty where there was none."""
+        self._teller.become(LiveState.WATCHING, "watching production for a minute after the promotion")
+        watch = Watch(before)
+        self._watch = ChangeWatch()  # the promotion itself may look like a change
+        while not watch.is_over:
+            try:
+                period = self._tick()
+            except HostError as error:
+                return error.sentence
+            if harm := watch.tell(period):
+                return harm
+        return ""
+
+    def _wait_for_change(self) -> NoReturn:
+        while True:
+            self._tick()
+
+    def _wait(self, seconds: float) -> None:
+        for _ in range(round(seconds / PERIOD_S)):
+            self._tick()
+
+    def _tick(self) -> Observed:
+        """Waits for the next period; what production did in it.
+
+        Raises _Detach, _Anew, and ObservationLost.
+        """
+        self._next_tick_s = max(self._next_tick_s + PERIOD_S, time.monotonic())
+        if self._stop.wait(self._next_tick_s - time.monotonic()):
+            raise _Detach(ENDED_BY_TRIMTAB)
+        asked = self._repository.take_live_request(self._record.id)
+        if asked is LiveRequest.DETACH:
+            raise _Detach(DETACHED)
+        self._asked = asked or self._asked
+        seen = self._at.observer.read()
+        now_s = time.monotonic()
+        self._memory.budget.tell(now_s, seen.arm.requests, 0)
+        self._recent.append(seen)
+        self._teller.is_seen()
+        if changed := self._at.changed():
+            raise _Anew(changed)
+        if not self._others:
+            self._teller.sample({"production": seen}, self._change, self._memory.budget.spent(now_s))
+        if self._watch.tell(traffic_of([seen, *self._others])):
+            raise _Anew("the traffic has changed")
+        return seen
+
+
+def _in_words(proposal: Proposal) -> str:
+    return ", ".join(str(change) for change in proposal.changes)

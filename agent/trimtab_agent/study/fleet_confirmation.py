@@ -1,0 +1,181 @@
+"""The confirmation of a run on several hosts: blocks on each of them, on hosts that the search did not use
+where there are enough; and what they say together.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from statistics import fmean
+from typing import Any
+
+from trimtab_db import records
+from trimtab_db.records import RunPhase
+from trimtab_trials.configuration import Configuration
+from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.blocks import FEWEST_BLOCKS
+from trimtab_tuner.confirmation import choose_finalists
+from trimtab_tuner.fleet.across_hosts import AcrossHosts, across_hosts
+from trimtab_tuner.fleet.classes import HostClass
+from trimtab_tuner.fleet.host_blocks import HostBlocks, rounds_for
+from trimtab_tuner.presets import RunSettings
+from trimtab_tuner.space import Space
+from trimtab_tuner.wording import counted, in_percent
+
+from trimtab_agent.errors import FleetError
+from trimtab_agent.results.outcome import HostOfRun, Outcome, OverHosts
+from trimtab_agent.study.conclusion import confirmed_outcome
+from trimtab_agent.study.dispatcher import Dispatcher, Order, TrialLost
+from trimtab_agent.study.fleet_history import FleetHistory
+from trimtab_agent.study.progress import RunProgress
+
+
+class FleetConfirmation:
+    """The confirmation of one run whose search is over and recommends `best`; `fleet` is recorded with it."""
+
+    def __init__(
+        self,
+        run: records.Run,
+        settings: RunSettings,
+        space: Space,
+        history: FleetHistory,
+        best: Trial | None,
+        fleet: dict[str, Any],
+    ) -> None:
+        self._run = run
+        self._history = history
+        self._best = best
+        self._fleet = fleet
+        self._hosts = history.confirming_hosts
+        self._lost: set[str] = set()
+        self._finalists = choose_finalists(history.results(), best, space.default(), settings.runners_up)
+        repeats = 0 if best is not None and best.score == 0 else settings.confirmation_repeats
+        self._rounds = rounds_for(repeats, len(self._hosts))
+
+    def carry_out(self, ladder: Sequence[float], dispatcher: Dispatcher, progress: RunProgress) -> Outcome:
+        """Has measured what is missing, on all hosts at once; raises what the dispatcher raises."""
+        while True:
+            idle = dispatcher.idle_stations
+            self._lost = set(self._hosts) - set(dispatcher.stations)
+            if len(self._lost) == len(self._hosts):
+                raise FleetError("every host of the confirmation is lost; resume the run when some are back")
+            blocks = self._blocks()
+            progress.expect(RunPhase.CONFIRMING, blocks.trials_left)
+            for host in idle:
+                if (slot := blocks.next_on(host)) is not None:
+                    dispatcher.start(self._order(dispatcher, ladder, host, *slot))
+            if not dispatcher.in_flight:
+                return self._outcome(blocks)
+            # A host that is lost is left out from now on; what it has measured does not count.
+            with suppress(TrialLost):
+                dispatcher.wait()
+
+    def so_far(self) -> Outcome | None:
+        """What the blocks measured so far say; None while they are too few for an interval."""
+        blocks = self._blocks()
+        if blocks.next_slot is not None and len(blocks.whole) < FEWEST_BLOCKS:
+            return None
+        outcome = self._outcome(blocks)
+        if blocks.next_slot is None:
+            return outcome
+        sentence = (
+            f"The run ended after {len(blocks.whole)} of the {counted(blocks.wanted, 'block')} of its "
+            f"confirmation, which say so far: {outcome.sentence} Not confirmed."
+        )
+        return outcome.model_copy(update={"confirmed": False, "sentence": sentence})
+
+    def _order(
+        self,
+        dispatcher: Dispatcher,
+        ladder: Sequence[float],
+        host: str,
+        block: int,
+        configuration: Configuration,
+    ) -> Order:
+        return dispatcher.order(
+            TrialPurpose.CONFIRMATION,
+            configuration,
+            ladder,
+            block=block,
+            station=host,
+            **dispatcher.to_capacity(),
+        )
+
+    def _blocks(self) -> HostBlocks:
+        history = self._history
+        return HostBlocks(
+            self._finalists,
+            self._rounds,
+            self._hosts,
+            self._run.seed,
+            history.trials,
+            history.host_of_each(),
+            self._lost,
+        )
+
+    def _outcome(self, blocks: HostBlocks) -> Outcome:
+        outcome = confirmed_outcome(self._run, self._finalists, self._history, blocks, self._best)
+        over_hosts = self._over_hosts(outcome, blocks)
+        return outcome.model_copy(
+            update={"over_hosts": over_hosts, "sentence": f"{outcome.sentence} {over_hosts.sentence}".strip()}
+        )
+
+    def _over_hosts(self, outcome: Outcome, blocks: HostBlocks) -> OverHosts:
+        history, default = self._history, self._finalists[0] if self._finalists else outcome.default
+        across = None
+        if outcome.best is not None and outcome.best != default:
+            logs = blocks.log_ratios(outcome.best, history.trials)
+            across = across_hosts(logs, history.strata)
+        effects = history.allocation(history.searched_hosts).effects
+        levels = effects.levels()
+        mean = fmean(levels.values()) if levels else 1.0
+        gains = {} if across is None else {each.host: each for each in across.hosts}
+        hosts = tuple(
+            HostOfRun(
+                name=name,
+                stratum=history.strata[name],
+                searched=name in history.searched_hosts,
+                level=levels[name] / mean if name in levels else None,
+                gain=gains[name].gain if name in gains else None,
+                unlike=name in gains and gains[name].unlike,
+            )
+            for name in history.hosts
+        )
+        confirmed_on = tuple(name for name in self._hosts if name not in self._lost)
+        unseen = not set(confirmed_on) & set(history.searched_hosts)
+        return OverHosts(
+            sentence="" if across is None else sentence_of(across, unseen=unseen),
+            hosts=hosts,
+            classes={
+                host["stratum"]: HostClass.model_validate(host["class"]).sentence
+                for host in self._fleet["hosts"].values()
+            },
+            confirmed_on=confirmed_on,
+            unseen=unseen,
+            across=across,
+            interaction=effects.usual_instability,
+        )
+
+
+def sentence_of(across: AcrossHosts, *, unseen: bool) -> str:
+    """What the hosts of a confirmation say together, in words."""
+    where = "that the search had not used" if unseen else "of the search"
+    hosts = counted(len(across.hosts), "host")
+    told = [f"On {hosts} {where} the gain was {in_percent(across.gain, 1)} in the mean"]
+    if across.low is not None and across.high is not None and across.spread is not None:
+        between = f"{in_percent(across.low, 1)} to {in_percent(across.high, 1)}"
+        told[0] += f" ({between}); it differs from host to host by {in_percent(across.spread.share, 1)}"
+    if across.expected_low is not None and across.expected_high is not None:
+        told.append(
+            f"On a new host of the same kind expect {in_percent(across.expected_low, 1)} to "
+            f"{in_percent(across.expected_high, 1)}"
+        )
+    else:
+        told.append("They are too few to say what to expect on another one")
+    if across.by_stratum:
+        classes = (f"{in_percent(gain, 1)} in class {number}" for number, gain in across.by_stratum.items())
+        told.append(f"By class of hosts it was {', '.join(classes)}")
+    if across.unlike:
+        told.append(
+            f"Unlike the others {'behaves' if len(across.unlike) == 1 else 'behave'}: "
+            f"{', '.join(across.unlike)}"
+        )
+    return ". ".join(told) + "."

@@ -1,0 +1,106 @@
+"""What is recorded of a run on several hosts: scores as they would be on a host of the usual level.
+
+Scores of different hosts do not compare as they are. So whoever asks about the search is told scores from
+which the level of the host has gone (trimtab_tuner.fleet.effects), on the scale of the mean host.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from trimtab_db import Repository
+from trimtab_trials.configuration import configuration_hash
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.early_stop import Leader
+from trimtab_tuner.fleet.allocation import Allocation, Tried
+from trimtab_tuner.noise import Noise
+from trimtab_tuner.space import Space
+
+from trimtab_agent.study.history import History
+
+
+class FleetHistory(History):
+    """A run's trials on the hosts of `fleet`, as it is recorded with the run."""
+
+    def __init__(self, repository: Repository, run_id: int, fleet: dict[str, Any], space: Space) -> None:
+        super().__init__(repository, run_id)
+        self._hosts: dict[int, str] = {host["host_id"]: name for name, host in fleet["hosts"].items()}
+        self._held_back = frozenset(fleet["held_back"])
+        self.strata: dict[str, int] = {name: host["stratum"] for name, host in fleet["hosts"].items()}
+        self.default = configuration_hash(space.default())
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """All hosts of the run, by name."""
+        return tuple(sorted(self.strata))
+
+    @property
+    def searched_hosts(self) -> tuple[str, ...]:
+        """Those that the search uses."""
+        return tuple(name for name in self.hosts if name not in self._held_back)
+
+    @property
+    def confirming_hosts(self) -> tuple[str, ...]:
+        """Those that the confirmation uses: what the search has left to it, all if that is nothing."""
+        return tuple(sorted(self._held_back)) or self.hosts
+
+    def host_of(self, trial: Trial) -> str:
+        """The host that a trial was measured on."""
+        return self._hosts[trial.host_id]
+
+    def host_of_each(self) -> dict[int, str]:
+        """The host of each trial, by its number."""
+        return {trial.number: self.host_of(trial) for trial in self.trials}
+
+    def allocation(
+        self, hosts: Sequence[str], in_flight: Sequence[tuple[str, str]] = (), recommended: str | None = None
+    ) -> Allocation:
+        """What is to be measured next on these hosts."""
+        return Allocation(hosts, self.default, self.tried(), in_flight, self.strata, recommended)
+
+    def tried(self) -> list[Tried]:
+        """The trials of the search that say something about their configurations."""
+        return [
+            Tried(trial.configuration_hash, self.host_of(trial), trial.block, trial.least_score)
+            for trial in self.finished(TrialPurpose.SEARCH)
+            if trial.block and not trial.verdict.spoilt
+        ]
+
+    def results(self) -> list[Trial]:
+        """What the strategy is told: every trial with its score on the usual host."""
+        return [trial for trial in self.without_drift() if trial.verdict is not Verdict.DISTURBED]
+
+    def without_drift(self) -> list[Trial]:
+        """All trials of the search, with scores from which the level of host and block has gone."""
+        effects = self.allocation(self.searched_hosts).effects
+        levels = effects.levels()
+        if not levels:
+            return self.finished(TrialPurpose.SEARCH)
+        usual = sum(math.log(level) for level in levels.values()) / len(levels)
+        scaled = []
+        for trial in self.finished(TrialPurpose.SEARCH):
+            level = effects.level_at(self.host_of(trial), trial.block)
+            factor = 1.0 if level is None else math.exp(usual) / level
+            scaled.append(
+                replace(
+                    trial,
+                    score=None if trial.score is None else trial.score * factor,
+                    estimated_score=None if trial.estimated_score is None else trial.estimated_score * factor,
+                )
+            )
+        return scaled
+
+    def noise(self) -> Noise:
+        """How much a trial differs from the next on one host."""
+        tried = self.tried()
+        defaults = sum(each.configuration == self.default for each in tried)
+        return Noise(share=self.allocation(self.searched_hosts).effects.noise, measured=defaults)
+
+    def leader(self, in_flight: int = 0) -> Leader | None:
+        """None: what a trial scores on one host says too little of what it could score on another."""
+        return None
+
+    def reference_due(self, budget_trials: int, in_flight: int = 0) -> bool:
+        """Never: every host measures the default in each of its blocks."""
+        return False
