@@ -1,9 +1,10 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
+import { firstLoad } from './firstLoad.ts';
 import { mantineVariables } from './mantineVariables.ts';
 
 export default defineConfig({
-  plugins: [react(), mantineVariables()],
+  plugins: [react(), mantineVariables(), firstLoad()],
   build: {
     // Nothing becomes a data: URL, so the daemon's Content-Security-Policy can stay at 'self'.
     assetsInlineLimit: 0,

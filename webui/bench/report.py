@@ -69,7 +69,7 @@ def main() -> None:
     print("| --- | ---: | --- | ---: |")
     print(
         f"| Scripts and styles that the first page loads, by gzip "
-        f"| {times['first_load_bytes'] / 1000:.0f} kB | | 350 kB |"
+        f"| {times['first_load_bytes'] / 1000:.0f} kB | | 260 kB |"
     )
     print(
         f"| Run page: until a click on a trial is answered | {statistics.median(interactive):.0f} ms "

@@ -10,13 +10,13 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-const PROGRAM = resolve(import.meta.dirname, '../../.venv/bin/trimtab');
+export const PROGRAM = resolve(import.meta.dirname, '../../.venv/bin/trimtab');
 const READY_MS = 120_000;
 const READY_EVERY_MS = 100;
 
 export class OwnDaemon {
   private process: ChildProcess | null = null;
-  private readonly var = mkdtempSync(join(tmpdir(), 'trimtab-e2e-'));
+  readonly var = mkdtempSync(join(tmpdir(), 'trimtab-e2e-'));
 
   /** `environment`: settings of the daemon besides port and directory. */
   constructor(

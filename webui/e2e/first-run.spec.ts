@@ -49,7 +49,10 @@ test('a run is set up and watched until its outcome', { tag: '@live' }, async ({
   await resume(request, id);
   await expect(page.getByRole('button', { name: 'Pause' })).toBeVisible();
 
-  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Live' }).click();
+  await page
+    .getByRole('navigation', { name: 'Pages' })
+    .getByRole('link', { name: 'Live', exact: true })
+    .click();
   await expect(page.getByRole('img', { name: /^Use of CPU 0 by state/ })).toBeVisible();
   await page.goto(`/runs/${id}`);
 

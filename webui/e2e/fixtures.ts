@@ -97,9 +97,13 @@ export const TINY = {
   'Calibration step': '0.4',
 };
 
-/** Opens the Tune page and sets up a run of a few seconds. */
-export async function setUpTinyRun(page: Page, budget: number): Promise<void> {
+/** Opens the Tune page and sets up a run of a few seconds, of the target that it offers first or of another. */
+export async function setUpTinyRun(page: Page, budget: number, target?: string): Promise<void> {
   await page.goto('/tune');
+  if (target !== undefined) {
+    await page.getByRole('combobox', { name: 'Target' }).click();
+    await page.getByRole('option', { name: target, exact: true }).click();
+  }
   await page.getByRole('textbox', { name: 'Budget' }).fill(String(budget));
   await page.getByRole('button', { name: 'Advanced settings' }).click();
   for (const [label, value] of Object.entries(TINY)) {

@@ -11,6 +11,11 @@ interface Topology {
   devices: { name: string; up: boolean; queues: { direction: string }[] }[];
 }
 
+interface Kernel {
+  here: { knob: { name: string } }[];
+  lacking: { name: string }[];
+}
+
 interface Planned {
   settings: { path: string; before: string; after: string }[];
 }
@@ -32,6 +37,25 @@ test('shows where interrupts go and what a plan would change, and touches nothin
   await expect(page.getByText(/^process:/)).toBeVisible();
   await expect(page.getByText('Trimtab has changed nothing on this host.')).toBeVisible();
   await inspect(page, 'host');
+});
+
+test('tells which knobs of the kernel can be tuned here and which cannot', async ({ page, request }) => {
+  const { here, lacking } = await get<Kernel>(request, '/host/kernel');
+  await page.goto('/host');
+  await expect(page.getByRole('heading', { name: 'Kernel', exact: true })).toBeVisible();
+  await expect(page.getByRole('list', { name: 'What cannot be set here' }).getByRole('listitem')).toHaveCount(
+    lacking.length,
+  );
+  if (here.length === 0) return;
+  const knobs = page.getByRole('region', { name: 'Knobs of the kernel' }).last();
+  await expect(knobs.getByRole('row')).toHaveCount(here.length + 1);
+  await page.goto('/tune');
+  await page.getByRole('switch', { name: 'Tune the kernel too' }).press('Space');
+  await page.getByRole('button', { name: /more knobs, fixed unless you free them/ }).click();
+  await expect(page.getByRole('group', { name: here[0]?.knob.name })).toBeVisible();
+  await page.getByText('The same in a terminal').click();
+  await expect(page.getByText(/trimtab tune .*--kernel/)).toBeVisible();
+  await inspect(page, 'tune-kernel');
 });
 
 /** Chooses the plan that spreads the receive queues of a device through which nothing comes. */

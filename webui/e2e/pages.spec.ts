@@ -153,6 +153,17 @@ test('a hidden tab rests, and is up to date once it is seen again', async ({ pag
   await expect.poll(own).not.toBe(hidden);
 });
 
+test('eight tabs are all up to date, though a browser allows six connections to a host', async ({
+  context,
+}) => {
+  const tabs = await Promise.all(Array.from({ length: 8 }, () => context.newPage()));
+  for (const tab of tabs) {
+    await tab.goto('/live?window=60');
+    await expect(tab.getByText('Connected', { exact: true })).toBeVisible();
+  }
+  for (const tab of tabs) await tab.close();
+});
+
 test.describe('a page that is handed a script', () => {
   // The browser says that it has refused it.
   test.use({ expected: [/inline script|policy violation: script-src/] });

@@ -168,10 +168,9 @@ test('the capacity is measured without a search, and its climb drawn', { tag: '@
   await expect(page.getByRole('heading', { name: 'Measurements' })).toBeVisible();
 });
 
-test('a double click on the start of the quick run starts one run', { tag: '@live' }, async ({
-  page,
-  request,
-}) => {
+test('a double click on the start of the quick run starts one run, and it is deleted for good', {
+  tag: '@live',
+}, async ({ page, request }) => {
   const before = await get<{ total: number }>(request, '/runs?limit=1');
   await page.goto('/');
   await quickStart(page).dblclick();
@@ -181,4 +180,11 @@ test('a double click on the start of the quick run starts one run', { tag: '@liv
   await expect(page.getByRole('alert')).toHaveCount(0);
   const after = await get<{ total: number; runs: Run[] }>(request, '/runs?limit=1');
   expect(after.total).toBe(before.total + 1);
+  const id = after.runs[0]?.id;
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await inspect(page, 'delete-run');
+  await page.getByRole('button', { name: 'Delete for good' }).click();
+  await expect(page.getByRole('heading', { name: 'Runs', level: 1 })).toBeVisible();
+  await expect(page.getByRole('link', { name: `Run ${id}`, exact: true })).toHaveCount(0);
+  expect((await get<{ total: number }>(request, '/runs?limit=1')).total).toBe(before.total);
 });

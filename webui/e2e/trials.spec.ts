@@ -135,7 +135,12 @@ test('the details of every rate can be opened without scrolling the table sidewa
   await page.goto(`/runs/${id}/trials/3`);
   const buttons = page.getByRole('button', { name: /^Details of/ });
   await expect(buttons.first()).toBeVisible();
-  for (const button of await buttons.all()) await expect(button).toBeInViewport({ ratio: 1 });
+  // How many rates there are is the run's affair: they may go on below, never to the right.
+  for (const button of await buttons.all()) {
+    const box = await button.boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(0);
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(1280);
+  }
 });
 
 test('runs are compared', { tag: '@live' }, async ({ page, request }) => {

@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import { finishedRun } from './api';
 import { expect, SCREENSHOTS, test } from './fixtures';
 
-const RUNLESS = ['/', '/live', '/tune', '/runs', '/compare', '/host'];
+const RUNLESS = ['/', '/live', '/live-tuning', '/tune', '/runs', '/compare', '/host', '/fleet'];
 const WIDTHS = { narrow: { width: 360, height: 740 }, wide: { width: 3840, height: 2160 } };
 
 /** Opens a page, keeps a picture of it, and finds fault with it if it has to be scrolled sideways. */

@@ -1,28 +1,14 @@
-// The names under which TanStack Query keeps the API's answers; the live stream updates them by the same names.
+// Keys of TanStack Query that the generated client does not make: those that stand for several questions, and those
+// of what the live stream alone tells. The rest come from `…QueryKey` and `…Options` of the generated client.
 
-export const keys = {
-  host: ['host'] as const,
-  catalogue: ['catalogue'] as const,
-  targets: ['targets'] as const,
-  space: (target: string) => ['space', target] as const,
-  estimate: (body: unknown) => ['estimate', body] as const,
-  runLists: ['runs'] as const,
-  runs: (limit: number, offset: number, archived: boolean) => ['runs', limit, offset, archived] as const,
-  run: (id: number) => ['run', id] as const,
-  trials: (id: number) => ['run', id, 'trials'] as const,
-  trial: (id: number, number: number) => ['run', id, 'trial', number] as const,
-  trialCounters: (id: number, number: number) => ['run', id, 'trial', number, 'counters'] as const,
-  events: (id: number) => ['run', id, 'events'] as const,
-  exports: (id: number) => ['run', id, 'exports'] as const,
-  counters: (seconds: number) => ['counters', seconds] as const,
-  /** Not under `run`, which every recorded trial makes stale. */
-  analysis: (id: number) => ['analysis', id] as const,
-  compare: (runs: readonly number[]) => ['compare', ...runs] as const,
-  hostState: ['host-state'] as const,
-  topology: ['host-state', 'topology'] as const,
-  affinity: ['host-state', 'affinity'] as const,
-  measuredPlans: ['measured-plans'] as const,
-  plan: (request: unknown) => ['host-state', 'plan', request] as const,
-  progress: ['progress'] as const,
-  ladderSoFar: ['ladder-so-far'] as const,
-};
+/** The name of a request, as the generated client has it. */
+type Request = keyof typeof import('./generated');
+
+/** The same question, whatever it is asked with. */
+export const anyOf = (_id: Request) => [{ _id }] as const;
+
+/** Every question about a run: the run, its trials, its events, its analysis. */
+export const ofRun = (run_id: number) => [{ path: { run_id } }] as const;
+
+export const progressKey = ['progress'] as const;
+export const ladderSoFarKey = ['ladder-so-far'] as const;

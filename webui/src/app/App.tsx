@@ -5,8 +5,8 @@ import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-qu
 import { RouterProvider } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ActionsProvider } from '../actions/ActionsProvider';
-import { ApiError } from '../api/call';
-import { LiveProvider } from '../live/LiveProvider';
+import { ApiError } from '../api/errors';
+import { LiveProvider } from '../stream/LiveProvider';
 import { router } from './router';
 import { TokenForm } from './TokenForm';
 import { theme } from './theme';

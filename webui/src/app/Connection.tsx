@@ -1,8 +1,8 @@
 // Says whether the page hears from the daemon. (Live is a page.)
 
 import { IconPlugConnectedX } from '@tabler/icons-react';
-import type { ConnectionState } from '../live/liveConnection';
 import { formatTime } from '../maths/format';
+import type { ConnectionState } from '../stream/liveConnection';
 import classes from './Connection.module.css';
 
 const WORDS = { connecting: 'Connecting', open: 'Connected', lost: 'Disconnected' } as const;

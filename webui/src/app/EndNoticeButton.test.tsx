@@ -3,10 +3,13 @@ import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { RunDetail } from '../api/generated';
-import { keys } from '../api/keys';
+import { getRunQueryKey } from '../api/generated/@tanstack/react-query.gen';
+import { progressKey } from '../api/keys';
 import { progress, run } from '../test/records';
 import { api, renderInApp, url } from '../test/render';
 import { EndNoticeButton } from './EndNoticeButton';
+
+const runKey = getRunQueryKey({ path: { run_id: 7 } });
 
 /** A browser's notifications, which remember what was shown. */
 class FakeNotification {
@@ -43,13 +46,13 @@ afterEach(() => vi.unstubAllGlobals());
 
 async function rendered() {
   const { client } = await renderInApp(<EndNoticeButton running />);
-  await act(() => client.setQueryData(keys.progress, progress()));
+  await act(() => client.setQueryData(progressKey, progress()));
   return {
     /** What the live stream does when the run changes. */
     ends: async (as: RunDetail['state']) => {
-      await expect.poll(() => client.getQueryData<RunDetail>(keys.run(7))?.state).toBe('running');
+      await expect.poll(() => client.getQueryData<RunDetail>(runKey)?.state).toBe('running');
       state = as;
-      await act(() => client.invalidateQueries({ queryKey: keys.run(7) }));
+      await act(() => client.invalidateQueries({ queryKey: runKey }));
     },
   };
 }
@@ -65,9 +68,9 @@ it('tells that the run has ended, once it was asked to', async () => {
 it('does not take the end of a run for that of a trial of it which is measured again', async () => {
   state = 'finished';
   const { client } = await renderInApp(<EndNoticeButton running />);
-  await act(() => client.setQueryData(keys.progress, progress({ phase: 'done' })));
+  await act(() => client.setQueryData(progressKey, progress({ phase: 'done' })));
   await userEvent.click(screen.getByRole('button', { name: 'Notify me when the run ends' }));
-  await act(() => client.prefetchQuery({ queryKey: keys.run(7), queryFn: () => run({ state }) }));
+  await act(() => client.prefetchQuery({ queryKey: runKey, queryFn: () => run({ state }) }));
   expect(FakeNotification.shown).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import { ActionIcon } from '@mantine/core';
 import { IconBell, IconBellFilled, IconBellOff } from '@tabler/icons-react';
 import { useActions } from '../actions/ActionsProvider';
-import { useEndNotice } from '../hooks/useEndNotice';
+import { useEndNotice } from './useEndNotice';
 
 /** Asks for a notification when the run that goes on has ended; there while one does. */
 export function EndNoticeButton({ running }: { running: boolean }) {

@@ -1,16 +1,22 @@
 // Asked instead of any page while the daemon wants its token.
 
 import { Button, PasswordInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { useOpenSession } from '../hooks/useOpenSession';
+import { openSessionMutation } from '../api/generated/@tanstack/react-query.gen';
 import classes from './TokenForm.module.css';
 
 export function TokenForm({ onAccepted }: { onAccepted: () => void }) {
   const [token, setToken] = useState('');
-  const session = useOpenSession();
+  const client = useQueryClient();
+  const session = useMutation({
+    ...openSessionMutation(),
+    // With the session everything can be read again.
+    onSuccess: () => client.invalidateQueries(),
+  });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    session.mutate(token, { onSuccess: onAccepted });
+    session.mutate({ body: { token } }, { onSuccess: onAccepted });
   };
   return (
     <main className={classes.page}>

@@ -1,22 +1,28 @@
-// The actions that every page has: the way to each page, the theme, the palette itself.
+// The actions that every page has: the way to each page, the documentation where the daemon
+// serves it, the theme, the palette itself.
 
 import { useMantineColorScheme } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { Action } from '../actions/actions';
-import { useProgress } from '../hooks/useProgress';
+import { getHealthOptions } from '../api/generated/@tanstack/react-query.gen';
+import { useProgress } from '../api/useProgress';
 
 export const PAGES = [
   { to: '/', label: 'Home', keys: 'g h' },
   { to: '/live', label: 'Live', keys: 'g l' },
+  { to: '/live-tuning', label: 'Live tuning', keys: 'g v' },
   { to: '/tune', label: 'Tune', keys: 'g t' },
   { to: '/runs', label: 'Runs', keys: 'g r' },
   { to: '/compare', label: 'Compare', keys: 'g c' },
   { to: '/host', label: 'Host', keys: 'g o' },
+  { to: '/fleet', label: 'Fleet', keys: 'g f' },
 ] as const;
 
 export function useFrameActions(openPalette: () => void): Action[] {
   const navigate = useNavigate();
   const progress = useProgress();
+  const { data: health } = useQuery({ ...getHealthOptions(), staleTime: Number.POSITIVE_INFINITY });
   const { setColorScheme } = useMantineColorScheme({ keepTransitions: true });
   return [
     ...PAGES.map(({ to, label, keys }) => ({
@@ -32,6 +38,9 @@ export function useFrameActions(openPalette: () => void): Action[] {
             run: () => void navigate({ to: '/runs/$id', params: { id: progress.run_id } }),
           },
         ]
+      : []),
+    ...(health?.documentation
+      ? [{ title: 'Read the documentation', run: () => window.location.assign('/docs/') }]
       : []),
     { title: 'Theme: light', run: () => setColorScheme('light') },
     { title: 'Theme: dark', run: () => setColorScheme('dark') },

@@ -8,11 +8,12 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
-import { runQuery } from '../hooks/useRun';
-import { trialsQuery } from '../hooks/useTrials';
-import { type NumberListText, numberListText } from '../maths/numberList';
-import { HomePage } from '../pages/home/HomePage';
-import { LIVE_WINDOWS_S, type LiveWindow } from './liveWindows';
+import { getRunOptions } from '../api/generated/@tanstack/react-query.gen';
+import { trialsQuery } from '../api/useTrials';
+import { HomePage } from '../features/home/HomePage';
+import { LIVE_WINDOWS_S, type LiveWindow } from '../features/live/windows';
+import { runSearch } from '../features/run/runSearch';
+import { type NumberListText, numberListText, wholeFrom } from '../maths/numberList';
 import { NotFound } from './NotFound';
 import { RouteError } from './RouteError';
 import { Shell } from './Shell';
@@ -22,9 +23,6 @@ interface RouterContext {
 }
 
 // What an address says and a page does not understand is named here as undefined: left out, it would reach the page.
-
-const wholeFrom = (least: number, value: unknown): number | undefined =>
-  Number.isInteger(Number(value)) && Number(value) >= least ? Number(value) : undefined;
 
 const rootRoute = createRootRouteWithContext<RouterContext>()({
   component: Shell,
@@ -39,7 +37,33 @@ const liveRoute = createRoute({
   validateSearch: (search: Record<string, unknown>): { window?: LiveWindow | undefined } => ({
     window: LIVE_WINDOWS_S.find((seconds) => seconds === Number(search.window)),
   }),
-  component: lazyRouteComponent(() => import('../pages/live/LivePage'), 'LivePage'),
+  component: lazyRouteComponent(() => import('../features/live/LivePage'), 'LivePage'),
+});
+
+const liveTuningRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/live-tuning',
+  component: lazyRouteComponent(() => import('../features/live-tuning/LiveTuningPage'), 'LiveTuningPage'),
+});
+
+const fleetRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/fleet',
+  component: lazyRouteComponent(() => import('../features/fleet/FleetPage'), 'FleetPage'),
+});
+
+const liveSessionRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/live-tuning/$id',
+  params: {
+    parse: ({ id }) => {
+      const number = Number(id);
+      if (!Number.isInteger(number) || number < 1) throw redirect({ to: '/live-tuning' });
+      return { id: number };
+    },
+    stringify: ({ id }) => ({ id: String(id) }),
+  },
+  component: lazyRouteComponent(() => import('../features/live-tuning/SessionPage'), 'SessionPage'),
 });
 
 const tuneRoute = createRoute({
@@ -49,7 +73,7 @@ const tuneRoute = createRoute({
   validateSearch: (search: Record<string, unknown>): { like?: number | undefined } => ({
     like: wholeFrom(1, search.like),
   }),
-  component: lazyRouteComponent(() => import('../pages/tune/TunePage'), 'TunePage'),
+  component: lazyRouteComponent(() => import('../features/tune/TunePage'), 'TunePage'),
 });
 
 const runsRoute = createRoute({
@@ -61,25 +85,8 @@ const runsRoute = createRoute({
     page: wholeFrom(2, search.page),
     archived: search.archived === true || undefined,
   }),
-  component: lazyRouteComponent(() => import('../pages/runs/RunsPage'), 'RunsPage'),
+  component: lazyRouteComponent(() => import('../features/runs/RunsPage'), 'RunsPage'),
 });
-
-/**
- * What of a run is looked at: trials (`3`, or `3,7` for several), the knobs on the axes of the heat map, the knob
- * that has a map for each of its values, the level of the search, and the filter and the order of the trials.
- */
-export interface RunSearch {
-  trial?: NumberListText;
-  x?: string | undefined;
-  y?: string | undefined;
-  by?: string | undefined;
-  level?: number | undefined;
-  filter?: string | undefined;
-  sort?: string | undefined;
-}
-
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined;
 
 const runId = (text: string): number => {
   const id = Number(text);
@@ -91,22 +98,14 @@ const runRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/runs/$id',
   params: { parse: ({ id }) => ({ id: runId(id) }), stringify: ({ id }) => ({ id: String(id) }) },
-  validateSearch: (search: Record<string, unknown>): RunSearch => ({
-    trial: numberListText(search.trial),
-    x: text(search.x),
-    y: text(search.y),
-    by: text(search.by),
-    level: wholeFrom(1, search.level),
-    filter: text(search.filter),
-    sort: text(search.sort),
-  }),
+  validateSearch: runSearch,
   // Asked for while the page itself is being loaded.
   loader: ({ cause, context: { queries }, params: { id } }) => {
     if (cause !== 'enter') return;
-    void queries.prefetchQuery(runQuery(id));
+    void queries.prefetchQuery(getRunOptions({ path: { run_id: id } }));
     void queries.prefetchQuery(trialsQuery(queries, id));
   },
-  component: lazyRouteComponent(() => import('../pages/run/RunPage'), 'RunPage'),
+  component: lazyRouteComponent(() => import('../features/run/RunPage'), 'RunPage'),
 });
 
 const trialRoute = createRoute({
@@ -119,14 +118,14 @@ const trialRoute = createRoute({
   validateSearch: (search: Record<string, unknown>): { rate?: number | undefined } => ({
     rate: wholeFrom(1, search.rate),
   }),
-  component: lazyRouteComponent(() => import('../pages/trial/TrialPage'), 'TrialPage'),
+  component: lazyRouteComponent(() => import('../features/trial/TrialPage'), 'TrialPage'),
 });
 
 const exportRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/runs/$id/export',
   params: { parse: ({ id }) => ({ id: runId(id) }), stringify: ({ id }) => ({ id: String(id) }) },
-  component: lazyRouteComponent(() => import('../pages/export/ExportPage'), 'ExportPage'),
+  component: lazyRouteComponent(() => import('../features/export/ExportPage'), 'ExportPage'),
 });
 
 /** `3,7`: the runs that are compared; `all`: also what does not differ. */
@@ -139,18 +138,21 @@ const compareRoute = createRoute({
     runs: numberListText(search.runs),
     all: search.all === true || undefined,
   }),
-  component: lazyRouteComponent(() => import('../pages/compare/ComparePage'), 'ComparePage'),
+  component: lazyRouteComponent(() => import('../features/compare/ComparePage'), 'ComparePage'),
 });
 
 const hostRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/host',
-  component: lazyRouteComponent(() => import('../pages/host/HostPage'), 'HostPage'),
+  component: lazyRouteComponent(() => import('../features/host/HostPage'), 'HostPage'),
 });
 
 const routeTree = rootRoute.addChildren([
   homeRoute,
   liveRoute,
+  liveTuningRoute,
+  liveSessionRoute,
+  fleetRoute,
   tuneRoute,
   runsRoute,
   runRoute,

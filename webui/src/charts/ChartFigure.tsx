@@ -3,7 +3,7 @@
 import { Button } from '@mantine/core';
 import { IconChartLine, IconTable } from '@tabler/icons-react';
 import { memo, type ReactNode, useCallback, useId, useState } from 'react';
-import { useIdleTurn } from '../hooks/useIdleTurn';
+import { useIdleTurn } from '../browser/useIdleTurn';
 import classes from './ChartFigure.module.css';
 import { seriesColour, seriesDash, useChartTheme } from './chartTheme';
 

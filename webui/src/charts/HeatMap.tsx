@@ -4,7 +4,7 @@ import type { Chart as ChartInstance, ChartOptions } from 'chart.js';
 import { useRef } from 'react';
 import { Chart } from 'react-chartjs-2';
 import { cssColour } from '../maths/colourScale';
-import type { Cell, HeatMapGrid, Panel } from '../maths/heatMapGrid';
+import type { Cell, Facet, HeatMapGrid } from '../maths/heatMapGrid';
 import type { KnobValue } from '../maths/knobDiff';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, useChartTheme } from './chartTheme';
@@ -14,10 +14,10 @@ import { usePulse } from './usePulse';
 interface HeatMapProps {
   label: string;
   grid: HeatMapGrid;
-  panel: Panel;
+  facet: Facet;
   xName: string;
   yName: string;
-  /** The place being measured now, on this panel. */
+  /** The place being measured now, on this facet. */
   current: { x: KnobValue; y: KnobValue } | null;
   selectedTrial: number | undefined;
   format: (score: number) => string;
@@ -32,9 +32,9 @@ const Y_AXIS_PX = 80;
 const NO_SCORE_COLOUR = 'transparent';
 
 export function HeatMap(props: HeatMapProps) {
-  const { label, grid, panel, xName, yName, current, selectedTrial, format, onSelect } = props;
+  const { label, grid, facet, xName, yName, current, selectedTrial, format, onSelect } = props;
   const theme = useChartTheme();
-  const cells = mapCells({ grid, panel, current, selectedTrial, format, theme });
+  const cells = mapCells({ grid, facet, current, selectedTrial, format, theme });
   const chart = useRef<MatrixChart>(null);
   usePulse(chart, current !== null);
   const xs = grid.xs.map(String);
@@ -46,7 +46,7 @@ export function HeatMap(props: HeatMapProps) {
       maxWidth={Y_AXIS_PX + xs.length * WIDEST_CELL_PX}
       table={() => ({
         columns: [xName, yName, 'Score', 'Trials'],
-        rows: [...panel.cells.values()].map((cell) => [
+        rows: [...facet.cells.values()].map((cell) => [
           String(cell.x),
           String(cell.y),
           scoreOrReason(cell, format),

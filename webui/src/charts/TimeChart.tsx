@@ -4,10 +4,10 @@
 import type { ChartData, ChartOptions } from 'chart.js';
 import { memo, useMemo, useRef } from 'react';
 import { Line } from 'react-chartjs-2';
-import { useOnScreen } from '../hooks/useOnScreen';
-import type { Mark } from '../live/liveStore';
+import { useOnScreen } from '../browser/useOnScreen';
 import type { Point } from '../maths/decimate';
 import { byteTicks, formatSecondsAgo, logTicks, tickText, timeTicks } from '../maths/ticks';
+import type { Mark } from '../samples/sampleStore';
 import { ChartFigure } from './ChartFigure';
 import { type ChartTheme, seriesColour, seriesDash, useChartTheme } from './chartTheme';
 import { isLonely, latestValue, piledUp } from './series';
@@ -16,7 +16,7 @@ import { TimeOverlay } from './TimeOverlay';
 import { useCursor, valueAt } from './timeCursor';
 import { marksToDraw, timeMarks } from './timeMarks';
 import { PLOT } from './timePlot';
-import type { TimeView } from './timeView';
+import type { Points, TimeView } from './timeView';
 import { useHeld } from './useHeld';
 
 export interface TimeSeries {
@@ -31,12 +31,14 @@ interface TimeChartProps {
   /** What is shown, for the text alternative. */
   label: string;
   /** Which part of which rows; the chart keeps the last one while it is not to be seen. */
-  view: TimeView;
+  view: TimeView<Points>;
   /** The same array while nothing else is to be shown. */
   series: readonly TimeSeries[];
   format: (value: number) => string;
   /** Areas on top of each other instead of lines. */
   stacked?: boolean;
+  /** The first two series are the edges of an interval, which is filled. */
+  band?: boolean;
   /** Upper end of the axis; by the data when left out. */
   max?: number;
   /** The values are bytes: marks are powers of two apart. */
@@ -55,6 +57,8 @@ interface Drawn {
 
 const PLUGINS = [timeMarks];
 const LONELY_PX = 1.75;
+/** Of the colour of an interval: two hexadecimal digits. */
+const BAND_ALPHA = '33';
 
 const hasValue = ({ points }: Drawn): boolean => points.some(({ y }) => !Number.isNaN(y));
 
@@ -70,7 +74,7 @@ export function TimeChart({ view, ...look }: TimeChartProps) {
 
 const Shown = memo(function Shown(props: TimeChartProps) {
   const { label, view, format, stacked = false, height = 180, max, empty } = props;
-  const { bytes = false, logarithmic = false } = props;
+  const { bytes = false, logarithmic = false, band = false } = props;
   const { window, past = false, formatTime = formatSecondsAgo } = view;
   const theme = useChartTheme();
   const series = useMemo(
@@ -85,8 +89,8 @@ const Shown = memo(function Shown(props: TimeChartProps) {
     [theme, window, max, bytes, logarithmic, format, formatTime],
   );
   const data = useMemo(
-    () => chartData(series, view.marks, theme, stacked),
-    [series, view.marks, theme, stacked],
+    () => chartData(series, view.marks, theme, { stacked, band }),
+    [series, view.marks, theme, stacked, band],
   );
   if (empty && !series.some(hasValue)) {
     return (
@@ -125,7 +129,7 @@ const Shown = memo(function Shown(props: TimeChartProps) {
 
 interface ValueAtProps {
   points: readonly Point[];
-  view: TimeView;
+  view: TimeView<Points>;
   format: (value: number) => string;
   /** What stands there while there is no cursor. */
   otherwise: string;
@@ -145,7 +149,7 @@ function chartData(
   series: readonly Drawn[],
   marks: readonly Mark[],
   theme: ChartTheme,
-  stacked: boolean,
+  { stacked, band }: { stacked: boolean; band: boolean },
 ): ChartData<'line', Point[]> {
   const points = series.map((one) => one.points);
   const lines = stacked ? piledUp(points) : points;
@@ -155,12 +159,16 @@ function chartData(
       ...(index === 0 ? { timeMarks: marksToDraw(marks, theme) } : {}),
       data: lines[index] ?? [],
       borderColor: seriesColour(theme, index),
-      backgroundColor: stacked ? seriesColour(theme, index) : 'transparent',
+      backgroundColor: stacked
+        ? seriesColour(theme, index)
+        : band
+          ? theme.dimmed + BAND_ALPHA
+          : 'transparent',
       borderDash: stacked ? [] : seriesDash(index),
       borderWidth: stacked ? 0 : 1.75,
       pointRadius: lonely(points[index] ?? []),
       pointHitRadius: 6,
-      fill: stacked ? (index === 0 ? 'origin' : '-1') : false,
+      fill: stacked ? (index === 0 ? 'origin' : '-1') : band && index === 1 ? '-1' : false,
     })),
   };
 }

@@ -2,11 +2,11 @@
 // the zoom of the charts beside it.
 
 import { type CSSProperties, memo, type RefObject, useEffect, useMemo, useRef } from 'react';
-import { useOnScreen } from '../hooks/useOnScreen';
-import { MAX_POINTS } from '../live/liveStore';
+import { useOnScreen } from '../browser/useOnScreen';
 import { cssColour, sequentialColour } from '../maths/colourScale';
 import { samplesPerPoint } from '../maths/decimate';
 import { formatSecondsAgo, timeTicks } from '../maths/ticks';
+import { MAX_POINTS } from '../samples/sampleStore';
 import { ChartFigure } from './ChartFigure';
 import classes from './TimeHeatMap.module.css';
 import { TimeOverlay } from './TimeOverlay';

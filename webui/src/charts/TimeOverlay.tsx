@@ -5,7 +5,7 @@ import { formatSecondsAgo } from '../maths/ticks';
 import classes from './TimePlot.module.css';
 import { moveCursor, useCursor } from './timeCursor';
 import { PLOT_VARIABLES } from './timePlot';
-import { markAt, type TimeView } from './timeView';
+import { markAt, type Points, type TimeView } from './timeView';
 
 /** A drag of fewer pixels is a click. */
 const LEAST_DRAG_PX = 8;
@@ -20,7 +20,7 @@ interface Drag {
 }
 
 /** What a drag does, the list of trials does too; the values stand in the table of each chart. */
-export function TimeOverlay({ view }: { view: TimeView }) {
+export function TimeOverlay({ view }: { view: TimeView<Points> }) {
   const [drag, setDrag] = useState<Drag | null>(null);
   const { window, onZoom } = view;
   const place = ({ currentTarget, clientX }: PointerEvent<HTMLElement>): number => {
@@ -67,7 +67,7 @@ export function TimeOverlay({ view }: { view: TimeView }) {
 
 const percent = (share: number) => `${100 * share}%`;
 
-function CursorLine({ view: { window, marks, formatTime = formatSecondsAgo } }: { view: TimeView }) {
+function CursorLine({ view: { window, marks, formatTime = formatSecondsAgo } }: { view: TimeView<Points> }) {
   const x = useCursor();
   if (x === null || x < -window) return null;
   const share = 1 + x / window;

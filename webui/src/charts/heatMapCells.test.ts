@@ -19,9 +19,9 @@ function cellsOf(current: { x: number; y: number } | null, selectedTrial?: numbe
     'workers',
     [],
   );
-  const [panel] = grid.panels;
-  if (!panel) throw new Error('no panel');
-  const cells = mapCells({ grid, panel, current, selectedTrial, format: String, theme });
+  const [facet] = grid.facets;
+  if (!facet) throw new Error('no facet');
+  const cells = mapCells({ grid, facet, current, selectedTrial, format: String, theme });
   return new Map(cells.map((cell) => [cellKey(cell.x, cell.y), cell]));
 }
 

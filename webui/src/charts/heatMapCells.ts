@@ -2,7 +2,7 @@
 
 import type { Plugin } from 'chart.js';
 import { type Rgb, sequentialColour, textColourOn } from '../maths/colourScale';
-import { type Cell, cellKey, type HeatMapGrid, type Panel } from '../maths/heatMapGrid';
+import { type Cell, cellKey, type Facet, type HeatMapGrid } from '../maths/heatMapGrid';
 import type { KnobValue } from '../maths/knobDiff';
 import { scorePosition } from '../maths/scoreScale';
 import type { ChartTheme } from './chartTheme';
@@ -24,7 +24,7 @@ export interface MapCell {
 
 interface MapCellsInput {
   grid: HeatMapGrid;
-  panel: Panel;
+  facet: Facet;
   current: { x: KnobValue; y: KnobValue } | null;
   selectedTrial: number | undefined;
   format: (score: number) => string;
@@ -44,9 +44,9 @@ export const VERDICT_SYMBOLS: Readonly<Record<string, string>> = {
 
 const verdictSymbol = (verdict: string | undefined) => VERDICT_SYMBOLS[verdict ?? ''] ?? '✕';
 
-export function mapCells({ grid, panel, current, selectedTrial, format, theme }: MapCellsInput): MapCell[] {
+export function mapCells({ grid, facet, current, selectedTrial, format, theme }: MapCellsInput): MapCell[] {
   const currentKey = current && cellKey(current.x, current.y);
-  const cells = [...panel.cells].map(([key, cell]): MapCell => {
+  const cells = [...facet.cells].map(([key, cell]): MapCell => {
     const colour =
       cell.score === null || !grid.scale ? null : sequentialColour(scorePosition(cell.score, grid.scale));
     return {
@@ -61,7 +61,7 @@ export function mapCells({ grid, panel, current, selectedTrial, format, theme }:
       outlineColour: theme.dimmed,
     };
   });
-  if (current && currentKey && !panel.cells.has(currentKey)) {
+  if (current && currentKey && !facet.cells.has(currentKey)) {
     cells.push({
       x: String(current.x),
       y: String(current.y),

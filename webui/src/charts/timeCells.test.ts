@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { LiveStore } from '../live/liveStore';
+import { SampleStore } from '../samples/sampleStore';
 import { counterSample } from '../test/records';
 import { rowSummary, timeCells } from './timeCells';
 
 /** Samples of many CPUs, each as busy as its number says. */
-function filled(cpus: number, times: readonly number[]): LiveStore {
-  const store = new LiveStore();
+function filled(cpus: number, times: readonly number[]): SampleStore {
+  const store = new SampleStore();
   for (const time of times) {
     const sample = counterSample(time);
     const shares = { user: 0, nice: 0, system: 10, idle: 0, iowait: 0, irq: 0, softirq: 0, steal: 0 };

@@ -1,7 +1,7 @@
 // The cells of a heat map over time: a row for each of many series, and of each the sum of some columns. Pure.
 
-import type { LiveStore } from '../live/liveStore';
 import type { Point } from '../maths/decimate';
+import type { SampleStore } from '../samples/sampleStore';
 import type { Stretch } from './timeView';
 
 export interface CellRow {
@@ -22,7 +22,7 @@ const LATE_CELLS = 2;
 
 /** The sums of each row, in cells of `step` seconds. */
 export function timeCells(
-  store: Pick<LiveStore, 'points'>,
+  store: Pick<SampleStore, 'points'>,
   rows: readonly CellRow[],
   { now, window }: Stretch,
   step: number,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Mark } from '../live/liveStore';
+import type { Mark } from '../samples/sampleStore';
 import type { ChartTheme } from './chartTheme';
 import { marksToDraw } from './timeMarks';
 

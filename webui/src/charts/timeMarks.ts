@@ -5,7 +5,7 @@
 // options cost more than new data.
 
 import type { Plugin } from 'chart.js';
-import type { Mark } from '../live/liveStore';
+import type { Mark } from '../samples/sampleStore';
 import type { ChartTheme } from './chartTheme';
 
 /** More marks than this are one grey bar: then only trials are marked, and more trials than this without a line. */

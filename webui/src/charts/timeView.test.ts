@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import type { Mark } from '../live/liveStore';
-import { markAt, partOf, trialsOf } from './timeView';
+import type { Mark } from '../samples/sampleStore';
+import { markAt, partOf, ratesOf, trialsOf } from './timeView';
 
 const mark = (x: number, kind: Mark['kind'], trial: number): Mark => ({ x, kind, trial, rate: 1000 });
 const MARKS = [mark(-50, 'trial', 3), mark(-40, 'rate', 3), mark(-30, 'trial', 4)];
@@ -22,6 +22,14 @@ it('a trial lasts until the next one begins, the last one until now', () => {
   expect(trialsOf({ marks: MARKS })).toEqual([
     { trial: 3, from: -50, to: -30 },
     { trial: 4, from: -30, to: 0 },
+  ]);
+});
+
+it('a rate lasts until the next one begins, also that of the next trial', () => {
+  expect(ratesOf({ marks: MARKS }).map(({ from, to }) => [from, to])).toEqual([
+    [-50, -40],
+    [-40, -30],
+    [-30, 0],
   ]);
 });
 

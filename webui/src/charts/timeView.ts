@@ -1,6 +1,7 @@
-// Which part of which samples charts over time draw. All charts of a page draw the same.
+// A view is what charts over time draw: a stretch of time of the samples in a store, with its marks. All charts of a
+// page draw the same view.
 
-import type { LiveStore, Mark } from '../live/liveStore';
+import type { Mark, SampleStore } from '../samples/sampleStore';
 
 /** A stretch of time: `now` is its right edge in seconds since the epoch, `window` its width in seconds. */
 export interface Stretch {
@@ -8,8 +9,11 @@ export interface Stretch {
   window: number;
 }
 
-export interface TimeView extends Stretch {
-  store: LiveStore;
+/** What a chart asks of a store: the values of a column in the window, in seconds before its right edge. */
+export type Points = Pick<SampleStore, 'points'>;
+
+export interface TimeView<Store extends Points = SampleStore> extends Stretch {
+  store: Store;
   /** Where trials and rates begin. */
   marks: readonly Mark[];
   /** The time is over: its last values stand however old they are. */
@@ -30,11 +34,32 @@ export function partOf(view: Stretch, from: number, to: number): Stretch {
   return { now: view.now + Math.min(0, Math.max(end, window - view.window)), window };
 }
 
+/** A stretch of a store's time as a view that stands still; `formatAt` names a time, in seconds since the epoch. */
+export function viewOfPart(
+  { store }: Pick<TimeView, 'store'>,
+  part: Stretch,
+  formatAt: (time: number) => string,
+  show: (part: Stretch) => void,
+): TimeView {
+  return {
+    ...part,
+    store,
+    marks: store.marks(part.now, part.window),
+    past: true,
+    formatTime: (x) => formatAt(part.now + x),
+    onZoom: (from, to) => show(partOf(part, from, to)),
+  };
+}
+
 /** The trials of a view, each until the next one begins. */
 export function trialsOf({ marks }: Pick<TimeView, 'marks'>): { trial: number; from: number; to: number }[] {
   const begins = marks.filter(({ kind }) => kind === 'trial');
   return begins.map(({ trial, x }, index) => ({ trial, from: x, to: begins[index + 1]?.x ?? 0 }));
 }
+
+/** The rates of a view, each until the next one begins. */
+export const ratesOf = ({ marks }: Pick<TimeView, 'marks'>): { rate: number; from: number; to: number }[] =>
+  marks.map(({ rate, x }, index) => ({ rate, from: x, to: marks[index + 1]?.x ?? 0 }));
 
 /** What is measured at a place on the time axis; null before the first trial. */
 export const markAt = (marks: readonly Mark[], x: number): Mark | null =>

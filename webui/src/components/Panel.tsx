@@ -1,4 +1,4 @@
-// A titled surface; the building block of every page.
+// A panel: a titled surface, the building block of every page. A component named …Panel draws one, …Panels several.
 
 import { type ReactNode, useId } from 'react';
 import classes from './Panel.module.css';

@@ -3,7 +3,7 @@
 import { Table } from '@mantine/core';
 import type { RunSummary } from '../api/generated';
 import { formatCount, formatDuration, formatMbps, formatTime } from '../maths/format';
-import { isCapacityOnly } from '../maths/presets';
+import { searches } from '../maths/presets';
 import { GainText } from './GainText';
 import { TextLink } from './links';
 import { RunStateMark } from './RunState';
@@ -15,10 +15,17 @@ function durationOf(run: RunSummary): string {
 }
 
 function GainCell({ run }: { run: RunSummary }) {
-  const { keeps_default, gain, state } = run;
-  if (isCapacityOnly(run)) return 'no search';
+  const { keeps_default, gain, capacity_gain, capacity_at_least, state } = run;
+  if (!searches(run.preset)) return 'no search';
   if (keeps_default) return 'default kept';
-  return gain === null && state === 'finished' ? 'cannot be told' : <GainText gain={gain} />;
+  if (gain !== null || state !== 'finished') return <GainText gain={gain} />;
+  if (capacity_gain === null) return 'cannot be told';
+  return (
+    <>
+      <GainText gain={capacity_gain} atLeast={capacity_at_least} />
+      <span className={classes.aside}>in capacity</span>
+    </>
+  );
 }
 
 export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
@@ -45,7 +52,7 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
                   Run {run.id}
                 </TextLink>
                 {run.name !== '' && <span className={classes.name}>{run.name}</span>}
-                {run.archived && <span className={classes.archived}>archived</span>}
+                {run.archived && <span className={classes.aside}>archived</span>}
               </Table.Td>
               <Table.Td>
                 {run.target} · {run.workload} · {run.preset}

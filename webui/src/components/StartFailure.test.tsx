@@ -1,7 +1,7 @@
 import { screen } from '@testing-library/react';
 import { HttpResponse, http } from 'msw';
 import { expect, it } from 'vitest';
-import { ApiError } from '../api/call';
+import { ApiError } from '../api/errors';
 import { run } from '../test/records';
 import { api, renderInApp, url } from '../test/render';
 import { StartFailure } from './StartFailure';

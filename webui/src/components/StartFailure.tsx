@@ -1,8 +1,8 @@
 // Why a run could not be started. When another one is going on, the way there.
 
-import type { ApiError } from '../api/call';
-import { useProgress } from '../hooks/useProgress';
-import { useRuns } from '../hooks/useRuns';
+import type { ApiError } from '../api/errors';
+import { useProgress } from '../api/useProgress';
+import { useRuns } from '../api/useRuns';
 import { LinkButton } from './links';
 import { Message } from './Message';
 

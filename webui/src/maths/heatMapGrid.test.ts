@@ -18,7 +18,7 @@ function trial(
 }
 
 describe('heatMapGrid', () => {
-  it('sorts axis values as numbers and makes one panel for each sendfile', () => {
+  it('sorts axis values as numbers and makes one facet for each sendfile', () => {
     const grid = heatMapGrid(
       [trial(1, 16, 1024, 5), trial(2, 2, 64, 3, 'nonblocking'), trial(3, 1, 256, 4)],
       'max_connections',
@@ -27,7 +27,7 @@ describe('heatMapGrid', () => {
     );
     expect(grid.xs).toEqual([64, 256, 1024]);
     expect(grid.ys).toEqual([1, 2, 16]);
-    expect(grid.panels.map((panel) => panel.label)).toEqual([
+    expect(grid.facets.map((facet) => facet.label)).toEqual([
       { sendfile: 'blocking' },
       { sendfile: 'nonblocking' },
     ]);
@@ -41,7 +41,7 @@ describe('heatMapGrid', () => {
       'workers',
       [],
     );
-    const cell = grid.panels[0]?.cells.get(cellKey(64, 1));
+    const cell = grid.facets[0]?.cells.get(cellKey(64, 1));
     expect(cell?.score).toBe(5);
     expect(cell?.failure).toBeNull();
     expect(cell?.trials).toHaveLength(3);
@@ -49,7 +49,7 @@ describe('heatMapGrid', () => {
 
   it('keeps the reason of a cell in which nothing was verified', () => {
     const grid = heatMapGrid([trial(1, 1, 64, null)], 'max_connections', 'workers', []);
-    expect(grid.panels[0]?.cells.get(cellKey(64, 1))?.failure?.reason).toBe('the server died');
+    expect(grid.facets[0]?.cells.get(cellKey(64, 1))?.failure?.reason).toBe('the server died');
     expect(grid.scale).toBeNull();
   });
 
@@ -61,11 +61,11 @@ describe('heatMapGrid', () => {
     });
     expect(grid.xs).toEqual([32, 64]);
     expect(grid.ys).toEqual([1, 4]);
-    expect(grid.panels.map(({ cells }) => cells.size)).toEqual([1, 0]);
+    expect(grid.facets.map(({ cells }) => cells.size)).toEqual([1, 0]);
   });
 
   it('is empty without trials', () => {
-    expect(heatMapGrid([], 'a', 'b', [])).toEqual({ xs: [], ys: [], panels: [], scale: null });
+    expect(heatMapGrid([], 'a', 'b', [])).toEqual({ xs: [], ys: [], facets: [], scale: null });
   });
 });
 

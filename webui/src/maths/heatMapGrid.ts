@@ -27,8 +27,8 @@ export interface Cell {
   failure: GridTrial | null;
 }
 
-export interface Panel {
-  /** Values of the knobs off the axes that trials differ in; empty when there is one panel. */
+export interface Facet {
+  /** Values of the knobs off the axes that trials differ in; empty when there is one facet. */
   label: Configuration;
   cells: Map<string, Cell>;
 }
@@ -36,8 +36,8 @@ export interface Panel {
 export interface HeatMapGrid {
   xs: KnobValue[];
   ys: KnobValue[];
-  panels: Panel[];
-  /** Of the scores of all panels; null without one. */
+  facets: Facet[];
+  /** Of the scores of all facets; null without one. */
   scale: ScoreScale | null;
 }
 
@@ -57,20 +57,20 @@ export function varyingKnobs(configurations: readonly Configuration[]): string[]
   return Object.keys(first).filter((knob) => configurations.some((other) => other[knob] !== first[knob]));
 }
 
-/** The panel's part of a configuration: its values of `knobs`, and nothing else. */
-export function panelLabel(configuration: Configuration, knobs: readonly string[]): Configuration {
+/** The facet's part of a configuration: its values of `knobs`, and nothing else. */
+export function facetLabel(configuration: Configuration, knobs: readonly string[]): Configuration {
   return Object.fromEntries(knobs.map((knob) => [knob, configuration[knob] ?? '']));
 }
 
 /**
- * The map of `trials` over two knobs, a panel for each combination of `panelKnobs`. The configuration under way
- * opens its row, column and panel but is no cell yet. `noise` is that of a single trial, for the colours.
+ * The map of `trials` over two knobs, a facet for each combination of `facetKnobs`. The configuration under way
+ * opens its row, column and facet but is no cell yet. `noise` is that of a single trial, for the colours.
  */
 export function heatMapGrid(
   trials: readonly GridTrial[],
   xKnob: string,
   yKnob: string,
-  panelKnobs: readonly string[],
+  facetKnobs: readonly string[],
   underWay: Configuration | null = null,
   aggregate: 'mean' | 'best' = 'mean',
   noise: number | null = null,
@@ -78,26 +78,26 @@ export function heatMapGrid(
   const onAxes = trials.filter(({ configuration }) => xKnob in configuration && yKnob in configuration);
   const places = onAxes.map(({ configuration }) => configuration);
   if (underWay && xKnob in underWay && yKnob in underWay) places.push(underWay);
-  const panels = new Map<string, Panel>();
-  const panelOf = (configuration: Configuration): Panel => {
-    const label = panelLabel(configuration, panelKnobs);
+  const facets = new Map<string, Facet>();
+  const facetOf = (configuration: Configuration): Facet => {
+    const label = facetLabel(configuration, facetKnobs);
     const key = JSON.stringify(label);
-    const panel = panels.get(key) ?? { label, cells: new Map<string, Cell>() };
-    panels.set(key, panel);
-    return panel;
+    const facet = facets.get(key) ?? { label, cells: new Map<string, Cell>() };
+    facets.set(key, facet);
+    return facet;
   };
-  for (const place of places) panelOf(place);
+  for (const place of places) facetOf(place);
   for (const trial of onAxes) {
-    const panel = panelOf(trial.configuration);
+    const facet = facetOf(trial.configuration);
     const x = trial.configuration[xKnob] as KnobValue;
     const y = trial.configuration[yKnob] as KnobValue;
-    const cell = panel.cells.get(cellKey(x, y)) ?? { x, y, score: null, trials: [], failure: null };
+    const cell = facet.cells.get(cellKey(x, y)) ?? { x, y, score: null, trials: [], failure: null };
     cell.trials.push(trial);
-    panel.cells.set(cellKey(x, y), cell);
+    facet.cells.set(cellKey(x, y), cell);
   }
   const scores: number[] = [];
-  for (const panel of panels.values()) {
-    for (const cell of panel.cells.values()) {
+  for (const facet of facets.values()) {
+    for (const cell of facet.cells.values()) {
       const own = cell.trials.flatMap((trial) => (trial.score === null ? [] : [trial.score]));
       if (own.length > 0) {
         cell.score =
@@ -111,7 +111,7 @@ export function heatMapGrid(
   return {
     xs: distinct(places.map((configuration) => configuration[xKnob] as KnobValue)),
     ys: distinct(places.map((configuration) => configuration[yKnob] as KnobValue)),
-    panels: [...panels.entries()].sort(([a], [b]) => a.localeCompare(b)).map(([, panel]) => panel),
+    facets: [...facets.entries()].sort(([a], [b]) => a.localeCompare(b)).map(([, facet]) => facet),
     scale: scoreScale(scores, noise),
   };
 }

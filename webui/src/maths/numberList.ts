@@ -17,3 +17,7 @@ export const numbersIn = (text: NumberListText): number[] =>
 
 export const textOf = (numbers: readonly number[]): NumberListText =>
   numbers.length === 0 ? undefined : numbers.length === 1 ? numbers[0] : numbers.join(',');
+
+/** A whole number of an address that is at least `least`; undefined for anything else. */
+export const wholeFrom = (least: number, value: unknown): number | undefined =>
+  Number.isInteger(Number(value)) && Number(value) >= least ? Number(value) : undefined;

@@ -1,11 +1,11 @@
-// What the rungs of a ladder count: offered rates in an open loop, numbers of connections in a closed one, which
-// take the place of the rates in everything the API tells.
+// A rung is one step of a run's ladder. An open loop climbs offered rates. A closed loop climbs numbers of
+// connections, which stand in the place of the rates in everything the API tells. This file has the words for both.
 
 import type { RunDetail } from '../api/generated';
 import { formatConnections, formatCount, formatRate } from './format';
 
 export interface Rungs {
-  /** The name of one, for an axis or the head of a column. */
+  /** The name of one rung, for an axis or the head of a column. */
   name: string;
   /** What a curve over all of them is over. */
   over: string;
@@ -26,7 +26,7 @@ const EITHER: Rungs = {
   format: formatCount,
 };
 
-/** What they are where all these are shown together; also of none. */
+/** What the rungs count where runs with these loops are shown together; offered rates where there is no run. */
 export function rungsOf(...loops: RunDetail['loop'][]): Rungs {
   if (!loops.includes('closed')) return OPEN;
   return loops.includes('open') ? EITHER : CLOSED;

@@ -3,6 +3,7 @@
 import type {
   CounterValues,
   HostReply,
+  Knob,
   LoadProgress,
   Measurement,
   MeasurementSummary,
@@ -12,6 +13,7 @@ import type {
   Progress,
   RunDetail,
   Space,
+  StationView,
   TargetReply,
   TrialDetail,
   TrialSummary,
@@ -118,6 +120,21 @@ export const space: Space = {
   ],
   fixed: { backlog: 1024 },
   constraints: [{ smaller: 'workers', larger: 'max_connections' }],
+};
+
+export const swappiness: Knob = {
+  name: 'swappiness',
+  kind: 'integer',
+  scale: 'linear',
+  low: 0,
+  high: 200,
+  choices: [],
+  default: 60,
+  unit: '',
+  resource_weight: 0,
+  needs_restart: true,
+  scope: 'host',
+  help: 'How readily memory is swapped out.',
 };
 
 export const defaultConfiguration = {
@@ -292,12 +309,15 @@ export function run(change: Partial<RunDetail> = {}): RunDetail {
     trials: 2,
     best_score: 520,
     gain: null,
+    capacity_gain: null,
+    capacity_at_least: false,
     keeps_default: false,
     workload_parameters: {},
     loop: 'open',
     space,
     settings: {},
     base: null,
+    fleet: null,
     layout: { server: [0], generator: [1], reason: 'the generator has 1 of 2 cores' },
     ladder: [1000, 2000],
     outcome: null,
@@ -321,6 +341,8 @@ export const target = (name: string, change: Partial<TargetReply> = {}): TargetR
   name,
   help: `The server ${name}.`,
   missing: '',
+  protocol: 'http',
+  workload: 'specweb99',
   file: null,
   ...change,
 });
@@ -404,9 +426,43 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
     ],
     verdicts: { verified: 24 },
     front: null,
+    factorial: null,
     remeasured: null,
+    files: null,
     capacity: null,
+    over_hosts: null,
     remark_on_ranks: '',
+    ...change,
+  };
+}
+
+/** A station that has nothing to do. */
+export function station(change: Partial<StationView> = {}): StationView {
+  return {
+    name: 'web1',
+    role: 'server',
+    state: 'ready',
+    doing: '',
+    address: 'tls://10.0.0.1:4000',
+    settled: true,
+    run_id: null,
+    trial: null,
+    booked_until: null,
+    last_seen: null,
+    busy: 0.5,
+    machine_id: 'one',
+    cpu_model: 'a processor',
+    cpus: 2,
+    kernel: '6.18.0',
+    memory_bytes: 2 ** 33,
+    free_memory_bytes: 1000,
+    cpu_percent: 12,
+    network_cards: [],
+    servers: { core: '0.1.0', nginx: '1.22.1' },
+    trimtab: '0.1.0',
+    protocol: 1,
+    level: null,
+    level_before: null,
     ...change,
   };
 }

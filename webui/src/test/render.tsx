@@ -10,13 +10,17 @@ import {
   RouterProvider,
 } from '@tanstack/react-router';
 import { render, screen } from '@testing-library/react';
+import { HttpResponse, http } from 'msw';
 import { setupServer } from 'msw/node';
 import type { ReactNode } from 'react';
 import { theme } from '../app/theme';
 
-export const api = setupServer();
-
 export const url = (path: string) => `${window.location.origin}/api/v1${path}`;
+
+/** Knows one answer of its own, as whoever sets up a run asks for it: there is no fleet. */
+export const api = setupServer(
+  http.get(url('/fleet'), () => HttpResponse.json({ scheduler: '', complaint: '', stations: [] })),
+);
 
 /** Renders and waits for the router's first draw; other addresses show which page they are of, or `TrialPage`. */
 export async function renderInApp(
@@ -45,8 +49,13 @@ export async function renderInApp(
     path: '/tune',
     component: () => <p>tune page</p>,
   });
+  const runs = createRoute({
+    getParentRoute: () => root,
+    path: '/runs',
+    component: () => <p>list of runs</p>,
+  });
   const router = createRouter({
-    routeTree: root.addChildren([here, elsewhere, trial, tune]),
+    routeTree: root.addChildren([here, elsewhere, trial, tune, runs]),
     history: createMemoryHistory({ initialEntries: ['/'] }),
   });
   render(

@@ -2,6 +2,7 @@
 import '@testing-library/jest-dom/vitest';
 import { cleanup, configure } from '@testing-library/react';
 import { afterAll, afterEach, beforeAll, vi } from 'vitest';
+import '../api/errors';
 import { client } from '../api/generated/client.gen';
 import { api } from './render';
 
@@ -10,6 +11,9 @@ configure({ asyncUtilTimeout: 30_000 });
 
 // Node's fetch knows no page to be relative to.
 client.setConfig({ baseUrl: window.location.origin });
+
+// Bounds and not measures, as the time limit of a test is: on a busy machine a component's first render takes seconds.
+configure({ asyncUtilTimeout: 30_000 });
 
 beforeAll(() => api.listen({ onUnhandledRequest: 'error' }));
 afterEach(() => {
@@ -29,6 +33,8 @@ window.matchMedia ??= (query: string) =>
     dispatchEvent: () => false,
     onchange: null,
   }) as unknown as MediaQueryList;
+
+Element.prototype.scrollIntoView ??= () => undefined;
 
 window.ResizeObserver ??= class {
   observe() {}

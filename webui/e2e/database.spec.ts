@@ -1,0 +1,31 @@
+// MariaDB in the browser: it has workloads of its own, is tuned as a web server is, and gets a fragment of its
+// option file. In a directory of its own, so that the other tests' newest run stays the one that they know.
+
+import { OwnDaemon } from './daemon';
+import { expect, inspect, setUpTinyRun, startRun, test } from './fixtures';
+
+const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097) + 9;
+const daemon = new OwnDaemon(PORT);
+test.use({ baseURL: daemon.url });
+test.afterAll(() => daemon.remove());
+
+test('a database is tuned under the customers of a shop, and its option file is shown', {
+  tag: '@live',
+}, async ({ page }) => {
+  await daemon.start();
+  await setUpTinyRun(page, 2, 'mariadb');
+  await expect(page.getByRole('combobox', { name: 'Workload' })).toHaveValue('shop');
+  await expect(page.getByRole('group', { name: /^thread_handling/ })).toBeVisible();
+  await page.getByRole('textbox', { name: 'Client timeout', exact: true }).fill('2');
+  await inspect(page, 'tune-database');
+
+  const id = await startRun(page);
+  await expect(page.getByRole('heading', { name: 'Outcome' })).toBeVisible({ timeout: 200_000 });
+  await inspect(page, 'run-database');
+
+  await page.goto(`/runs/${id}/export`);
+  const file = page.getByRole('region', { name: 'Text of my.cnf', exact: true }).locator('pre');
+  await expect(file).toContainText(/^max_connections *= *\d+$/m);
+  await expect(file).toContainText(/^thread_handling *= *(one-thread-per-connection|pool-of-threads)$/m);
+  await inspect(page, 'export-database');
+});

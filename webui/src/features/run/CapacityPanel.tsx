@@ -1,0 +1,102 @@
+// What a run without a search has found: the load that the configuration follows, and the climb that shows it.
+
+import type { RunDetail, TrialSummary } from '../../api/generated';
+import type { LadderSoFar } from '../../api/useProgress';
+import { CurveChart } from '../../charts/CurveChart';
+import { Figure, FigureList } from '../../components/Figure';
+import { KnobChips } from '../../components/KnobChips';
+import { TextLink } from '../../components/links';
+import { Message } from '../../components/Message';
+import { Panel } from '../../components/Panel';
+import { climbOf, RULE_BROKEN } from '../../maths/climb';
+import { formatMbps, formatRate } from '../../maths/format';
+import { leastText } from '../../maths/intervals';
+import { defaultConfiguration } from '../../maths/space';
+import { Headline } from './Headline';
+import classes from './Run.module.css';
+
+const REPLIES_HEIGHT = 1.4;
+
+interface CapacityPanelProps {
+  run: RunDetail;
+  trials: readonly TrialSummary[];
+  underWay: LadderSoFar | null;
+}
+
+export function CapacityPanel({ run, trials, underWay }: CapacityPanelProps) {
+  const trial = trials.findLast(({ measurements }) => measurements.length > 0);
+  const climb = climbOf((underWay ?? trial)?.measurements ?? []);
+  const capacity = run.outcome?.capacity;
+  const followed = capacity?.capacity_rps?.mean;
+  const marks =
+    followed === undefined
+      ? []
+      : [{ label: `follows ${leastText(capacity?.at_least)}${formatRate(followed)}`, value: followed }];
+  const points = (y: (one: (typeof climb)[number]) => number) =>
+    climb.map((one) => ({ x: one.rate_rps, y: y(one), crossed: !one.held }));
+  // A climb overshoots; drawn to its end, what is offered would leave the replies no height.
+  const most = REPLIES_HEIGHT * Math.max(...climb.map(({ reply_rate_rps }) => reply_rate_rps));
+  const offered = climb.flatMap(({ rate_rps }) => (rate_rps > most ? [] : [{ x: rate_rps, y: rate_rps }]));
+  return (
+    <Panel
+      title="Capacity"
+      description="One climb with the configuration as it is, to the load that it follows."
+    >
+      {run.outcome && <p className={classes.sentence}>{run.outcome.sentence}</p>}
+      {capacity && (
+        <FigureList>
+          <Headline own={capacity} />
+          <Figure label="Configuration" value={<KnobChips of={defaultConfiguration(run.space)} />} />
+        </FigureList>
+      )}
+      {climb.length === 0 ? (
+        <Message title="Nothing has been measured yet.">The curves begin with the first rate.</Message>
+      ) : (
+        <div className={classes.halves}>
+          <div>
+            <h3 className={classes.chartTitle}>Replies over offered rate</h3>
+            <CurveChart
+              label="Replies over offered rate"
+              xName="Rate"
+              curves={[
+                { label: 'replies', style: 0, points: points(({ reply_rate_rps }) => reply_rate_rps) },
+                ...(offered.length > 0 ? [{ label: 'all that is offered', style: 2, points: offered }] : []),
+              ]}
+              formatX={formatRate}
+              formatY={formatRate}
+              height={280}
+              crossed={RULE_BROKEN}
+              marks={marks}
+            />
+          </div>
+          <div>
+            <h3 className={classes.chartTitle}>Goodput over offered rate</h3>
+            <CurveChart
+              label="Goodput over offered rate"
+              xName="Rate"
+              curves={[{ label: 'goodput', style: 0, points: points(({ goodput_mbps }) => goodput_mbps) }]}
+              formatX={formatRate}
+              formatY={formatMbps}
+              height={280}
+              crossed={RULE_BROKEN}
+              marks={marks}
+            />
+          </div>
+        </div>
+      )}
+      {trial && (
+        <p className={classes.dimmed}>
+          Every rate with its latencies, timeouts and counters:{' '}
+          <TextLink
+            to="/runs/$id/trials/$number"
+            params={{ id: run.id, number: trial.number }}
+            size="sm"
+            underline="always"
+          >
+            trial {trial.number}
+          </TextLink>
+        </p>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,88 @@
+// What becomes of a server with the recommended configuration: each main figure before and after, with the intervals
+// of both as small bars on one scale.
+
+import { Fragment } from 'react';
+import type { Figure as Interval, Performance } from '../../api/generated';
+import { GainText } from '../../components/GainText';
+import { IntervalBar } from '../../components/IntervalBar';
+import { formatGain } from '../../maths/format';
+import { intervalText, leastText, overlap } from '../../maths/intervals';
+import classes from './Changes.module.css';
+import { MAIN, mostOf, type Told, toldAt } from './finalists';
+import { gainOver } from './keyTrials';
+
+interface ChangesProps {
+  own: Performance;
+  standard: Performance;
+}
+
+export function Changes({ own, standard }: ChangesProps) {
+  return (
+    <dl className={classes.list}>
+      {MAIN.map((told) => (
+        <Change key={told.name} told={told} own={own} standard={standard} />
+      ))}
+    </dl>
+  );
+}
+
+const NONE = 'none of the rates driven';
+
+function Change({ told, own, standard }: ChangesProps & { told: Told }) {
+  const [before, after] = [told.figure(standard), told.figure(own)];
+  if (!before && !after && !told.bounded) return null;
+  const max = mostOf(told, [own, standard]);
+  const text = (figure: Interval | null | undefined, of: Performance) =>
+    figure ? (told.bounded ? leastText(of.at_least) : '') + told.format(figure.mean) : NONE;
+  const rows = [
+    { name: 'before', figure: before, isOwn: false },
+    { name: 'after', figure: after, isOwn: true },
+  ];
+  return (
+    <div className={classes.change}>
+      <dt className={classes.label}>{toldAt(told, own.load_rps)}</dt>
+      <dd className={classes.value}>
+        <span className={classes.values}>
+          <span className={classes.before}>
+            <span className="visually-hidden">before </span>
+            {text(before, standard)}
+          </span>
+          <span aria-hidden>→</span>
+          <span>
+            <span className="visually-hidden">after </span>
+            {text(after, own)}
+          </span>
+        </span>
+        <span className={classes.difference}>
+          {told.bounded && own.capacity_gain ? (
+            <GainText gain={own.capacity_gain} atLeast={own.at_least ?? false} />
+          ) : (
+            before && after && <Difference before={before} after={after} />
+          )}
+        </span>
+        <span className={classes.bars}>
+          {rows.map(
+            ({ name, figure, isOwn }) =>
+              figure && (
+                <Fragment key={name}>
+                  <span>{name}</span>
+                  <IntervalBar figure={figure} max={max} own={isOwn} />
+                  <span data-right>{intervalText(figure, told.format)}</span>
+                </Fragment>
+              ),
+          )}
+        </span>
+      </dd>
+    </div>
+  );
+}
+
+/** How much of two means, and whether it may be chance as far as their intervals tell. */
+function Difference({ before, after }: { before: Interval; after: Interval }) {
+  return (
+    <>
+      <strong>{formatGain(gainOver(after.mean, before.mean))}</strong>
+      {overlap(before, after) && <span className={classes.note}>the intervals overlap: could be chance</span>}
+    </>
+  );
+}

@@ -1,0 +1,81 @@
+import { QueryClient, useQuery } from '@tanstack/react-query';
+import { screen } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
+import { HttpResponse, http } from 'msw';
+import { beforeEach, expect, it } from 'vitest';
+import type { RunDetail, RunNotes } from '../../api/generated';
+import { getRunOptions, getRunQueryKey } from '../../api/generated/@tanstack/react-query.gen';
+import { run } from '../../test/records';
+import { api, renderInApp, url } from '../../test/render';
+import { NotesPanel } from './NotesPanel';
+
+const runKey = getRunQueryKey({ path: { run_id: 7 } });
+
+function Page() {
+  const { data } = useQuery(getRunOptions({ path: { run_id: 7 } }));
+  return data && <NotesPanel run={data} />;
+}
+
+let stored: RunDetail;
+beforeEach(() => {
+  stored = run({ state: 'finished', notes: 'mine', tags: [] });
+  api.use(
+    http.get(url('/runs/7'), () => HttpResponse.json(stored)),
+    http.patch(url('/runs/7'), async ({ request }) => {
+      stored = { ...stored, ...((await request.json()) as RunNotes) } as RunDetail;
+      return HttpResponse.json(stored);
+    }),
+  );
+});
+
+/** The panel with the notes as they are; then somebody else writes, and nothing tells of it. */
+async function open(theirs?: string) {
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 60_000 } } });
+  client.setQueryData(runKey, stored);
+  await renderInApp(<Page />, client);
+  if (theirs !== undefined) stored = { ...stored, notes: theirs };
+  return { client, field: await screen.findByRole('textbox', { name: 'Notes' }) };
+}
+
+const save = () => userEvent.click(screen.getByRole('button', { name: 'Save' }));
+
+it('saves what was written', async () => {
+  const { field } = await open();
+  await userEvent.type(field, ', and more');
+  await save();
+  expect(await screen.findByText('Saved.')).toBeVisible();
+  expect(stored.notes).toBe('mine, and more');
+});
+
+it('gives the run a name', async () => {
+  await open();
+  await userEvent.type(screen.getByRole('textbox', { name: 'Name' }), 'before the upgrade');
+  await save();
+  expect(await screen.findByText('Saved.')).toBeVisible();
+  expect([stored.name, stored.notes]).toEqual(['before the upgrade', 'mine']);
+});
+
+it('does not overwrite what somebody else has written meanwhile, unless told to', async () => {
+  const { field } = await open('theirs');
+  await userEvent.type(field, ', and more');
+  await save();
+  expect(await screen.findByRole('alert')).toHaveTextContent('theirs');
+  expect(stored.notes).toBe('theirs');
+  expect(screen.getByRole('button', { name: 'Save' })).toBeDisabled();
+  await userEvent.click(screen.getByRole('button', { name: 'Keep mine' }));
+  await save();
+  expect(await screen.findByText('Saved.')).toBeVisible();
+  expect(stored.notes).toBe('mine, and more');
+});
+
+it('takes the newer notes when asked to, and by itself where nothing has been written', async () => {
+  const { field, client } = await open('theirs');
+  await userEvent.type(field, '!');
+  await save();
+  await userEvent.click(await screen.findByRole('button', { name: 'Take the newer ones' }));
+  expect(field).toHaveValue('theirs');
+  stored = { ...stored, notes: 'newest' };
+  await client.invalidateQueries();
+  await screen.findByDisplayValue('newest');
+  expect(screen.queryByRole('alert')).toBeNull();
+});

@@ -1,0 +1,107 @@
+// What its user has written about a run: its name, a text, and words to find it again. Where somebody else has written meanwhile,
+// nothing is overwritten before its user has seen that.
+
+import { Button, TagsInput, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import type { RunDetail } from '../../api/generated';
+import { Message } from '../../components/Message';
+import { Panel } from '../../components/Panel';
+import classes from './Run.module.css';
+import { sameWords, useNotes, type Written } from './useNotes';
+
+export function NotesPanel({ run: { id, name, notes, tags } }: { run: RunDetail }) {
+  const stored: Written = { name, notes, tags };
+  /** What the form began with. */
+  const [known, setKnown] = useState(stored);
+  const [form, setForm] = useState(stored);
+  const save = useNotes(id);
+  const changed = !sameWords(form, known);
+  const take = (form: Written) => {
+    setKnown(stored);
+    setForm(form);
+    save.reset();
+  };
+  const behind = !sameWords(stored, known);
+  if (behind && (!changed || sameWords(form, stored))) {
+    setKnown(stored);
+    setForm(stored);
+  }
+  return (
+    <Panel title="Name and notes">
+      <form
+        className={classes.notes}
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate({ ...form, known });
+        }}
+      >
+        <TextInput
+          label="Name"
+          maxLength={80}
+          value={form.name}
+          onChange={(event) => setForm({ ...form, name: event.currentTarget.value })}
+        />
+        <TagsInput
+          label="Tags"
+          placeholder={form.tags.length === 0 ? 'Write a word and press Enter' : ''}
+          value={form.tags}
+          onChange={(tags) => setForm({ ...form, tags })}
+          maxTags={20}
+          maxLength={40}
+        />
+        <Textarea
+          label="Notes"
+          rows={2}
+          classNames={{ input: classes.growing }}
+          maxLength={10_000}
+          value={form.notes}
+          onChange={(event) => setForm({ ...form, notes: event.currentTarget.value })}
+        />
+        {behind && <Newer stored={stored} onTheirs={() => take(stored)} onMine={() => take(form)} />}
+        <div className={classes.notesActions}>
+          <Button
+            type="submit"
+            size="xs"
+            variant="default"
+            disabled={!changed || behind}
+            loading={save.isPending}
+          >
+            Save
+          </Button>
+          {save.isSuccess && !changed && (
+            <span role="status" className={classes.dimmed}>
+              Saved.
+            </span>
+          )}
+          {save.error && !behind && (
+            <span role="alert" className={classes.failed}>
+              {save.error.message}
+            </span>
+          )}
+        </div>
+      </form>
+    </Panel>
+  );
+}
+
+function Newer(props: { stored: Written; onTheirs: () => void; onMine: () => void }) {
+  const { name, notes, tags } = props.stored;
+  return (
+    <Message
+      tone="bad"
+      title="These notes have been changed meanwhile, in another tab or by somebody else."
+      action={
+        <Button.Group>
+          <Button size="xs" variant="default" onClick={props.onTheirs}>
+            Take the newer ones
+          </Button>
+          <Button size="xs" variant="default" onClick={props.onMine}>
+            Keep mine
+          </Button>
+        </Button.Group>
+      }
+    >
+      {[name, tags.join(', '), notes].filter(Boolean).join(': ') || 'They are empty now.'}
+    </Message>
+  );
+}

@@ -1,0 +1,169 @@
+import { screen, within } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import type { RankedConfiguration } from '../../api/generated';
+import { defaultConfiguration, outcome, performance, run, trial } from '../../test/records';
+import { renderInApp } from '../../test/render';
+import { OutcomePanel } from './OutcomePanel';
+
+const best = trial(2, { score: 800, configuration: { ...defaultConfiguration, workers: 4 } });
+
+it('while the search goes on, says the best so far and that it has no interval yet', async () => {
+  await renderInApp(<OutcomePanel run={run()} standard={trial(1, { score: 500 })} best={best} />);
+  expect(screen.getByText('+60.0 %')).toBeVisible();
+  expect(screen.getByText('no interval yet')).toBeVisible();
+  expect(screen.getByText('workers=4')).toBeVisible();
+  expect(screen.queryByText('backlog=1024')).toBeNull();
+});
+
+it('at the end shows the configuration, the gain with its interval, and the sentence', async () => {
+  await renderInApp(<OutcomePanel run={run({ outcome: outcome() })} standard={trial(1)} best={best} />);
+  expect(screen.getByText('workers=4 gains 23 % over the default.')).toBeVisible();
+  expect(screen.getByText('Configuration to use').parentElement).toHaveTextContent('workers=4');
+  expect(screen.getByText('Gain in score').parentElement).toHaveTextContent(
+    '+23.0 %95 % interval +20.0 % to +26.0 %',
+  );
+});
+
+it('tells each main figure before and after, with both intervals', async () => {
+  await renderInApp(<OutcomePanel run={run({ outcome: outcome() })} standard={trial(1)} best={best} />);
+  const told = (label: string) => screen.getByText(label, { selector: 'dt' }).parentElement;
+  expect(told('Capacity')).toHaveTextContent(/before 5 200 req\/s→after 9 200 req\/s\+23\.0 %/);
+  expect(told('Capacity')).toHaveTextContent(
+    /before5 000 req\/s to 5 400 req\/safter9 000 req\/s to 9 400 req\/s$/,
+  );
+  expect(told('Latency p99 at 5 000 req/s')).toHaveTextContent(/before 3\.10 ms→after 3\.10 ms±0\.0 %/);
+  expect(told('CPU per 1,000 requests at 5 000 req/s')).toHaveTextContent('after 120 ms');
+  expect(told('Memory at its peak (PSS)')).toHaveTextContent('after 48.0 MB');
+});
+
+it('says that a difference may be chance only where the intervals overlap', async () => {
+  const ended = outcome();
+  const [first, second] = ended.ranking as [RankedConfiguration, RankedConfiguration];
+  const faster = performance(9200, { p99_us: { mean: 1000, low: 900, high: 1100 } });
+  const ranking = [{ ...first, performance: faster }, second];
+  await renderInApp(
+    <OutcomePanel run={run({ outcome: { ...ended, ranking } })} standard={trial(1)} best={best} />,
+  );
+  const told = (label: RegExp) => screen.getByText(label, { selector: 'dt' }).parentElement;
+  expect(told(/^Latency p99/)).toHaveTextContent('−67.7 %');
+  expect(told(/^Latency p99/)).not.toHaveTextContent('could be chance');
+  expect(told(/^Memory/)).toHaveTextContent('could be chance');
+});
+
+it('has every figure of every finalist in a table, the recommended one on top', async () => {
+  await renderInApp(<OutcomePanel run={run({ outcome: outcome() })} standard={trial(1)} best={best} />);
+  const table = screen.getByRole('table', { name: 'What the finalists do' });
+  const [, first, second] = within(table).getAllByRole('row');
+  expect(first).toHaveTextContent(/^recommendedworkers=4/);
+  expect(first).toHaveTextContent('9 200 req/s9 000 req/s to 9 400 req/s');
+  expect(second).toHaveTextContent(/^default–5 200 req\/s/);
+});
+
+it('explains an interval of more than 95 % where it stands', async () => {
+  const gain = { gain: 0.2, low: 0.1, high: 0.3, significant: true, blocks: 4, confidence: 1 - 0.05 / 3 };
+  await renderInApp(
+    <OutcomePanel run={run({ outcome: outcome({ gain }) })} standard={trial(1)} best={best} />,
+  );
+  expect(screen.getByText(/^98\.3 % interval: 3 configurations were compared/)).toBeVisible();
+});
+
+it('says `at least` where nothing was met that it does not follow', async () => {
+  const ended = outcome();
+  const [first, second] = ended.ranking as [RankedConfiguration, RankedConfiguration];
+  const gain = { gain: 0.77, low: 0.7, high: null, significant: true, blocks: 4, confidence: 0.95 };
+  const open = performance(9200, {
+    at_least: true,
+    capacity_rps: { mean: 9200, low: 9000, high: null },
+    capacity_gain: gain,
+  });
+  const ranking = [{ ...first, performance: open }, second];
+  await renderInApp(
+    <OutcomePanel run={run({ outcome: { ...ended, ranking } })} standard={trial(1)} best={best} />,
+  );
+  const capacity = screen.getByText('Capacity', { selector: 'dt' }).parentElement;
+  expect(capacity).toHaveTextContent('after at least 9 200 req/s');
+  expect(capacity).toHaveTextContent('from 9 000 req/s');
+  expect(screen.getAllByText('at least +77.0 %')).toHaveLength(2);
+  expect(screen.getAllByText('95 % interval from +70.0 %')).toHaveLength(2);
+});
+
+it('has no before and after where the default is kept', async () => {
+  const ended = outcome({ best: defaultConfiguration });
+  await renderInApp(<OutcomePanel run={run({ outcome: ended })} standard={trial(1)} best={undefined} />);
+  const capacity = screen.getByText('Capacity', { selector: 'dt' }).parentElement;
+  expect(capacity).toHaveTextContent('5 200 req/s5 000 req/s to 5 400 req/s');
+  expect(screen.queryByText('before')).toBeNull();
+  expect(screen.getByText('none shown')).toBeVisible();
+});
+
+it('says so when a gain could be chance or was not confirmed', async () => {
+  const gain = { gain: 0.01, low: -0.05, high: 0.07, significant: false, blocks: 4, confidence: 0.95 };
+  await renderInApp(
+    <OutcomePanel
+      run={run({ outcome: outcome({ gain, confirmed: false, ranking: [] }) })}
+      standard={undefined}
+      best={undefined}
+    />,
+  );
+  expect(screen.getByText(/could be chance/)).toBeVisible();
+  expect(screen.getByText('not confirmed')).toBeVisible();
+});
+
+it('says that the gain in score cannot be told where the default has none', async () => {
+  await renderInApp(
+    <OutcomePanel run={run({ outcome: outcome({ gain: null }) })} standard={trial(1)} best={best} />,
+  );
+  const gain = screen.getByText('Gain in score', { selector: 'dt' }).parentElement;
+  expect(gain).toHaveTextContent('cannot be told');
+});
+
+it('tells two compared files by path, the verdict on the new one, and each in a row', async () => {
+  const ended = outcome({ sentence: 'The new file loses more than 2 % of it.' });
+  const gain = { gain: -0.3, low: -0.35, high: -0.25, significant: true, blocks: 6, confidence: 0.95 };
+  const files = {
+    old: '/etc/nginx/nginx.conf',
+    new: '/srv/new.conf',
+    loss: { verdict: 'lost', most_loss: 0.02, gain, follows_nothing: false },
+  } as const;
+  const compared = run({ preset: 'compare', outcome: { ...ended, files } });
+  await renderInApp(<OutcomePanel run={compared} standard={trial(1)} best={best} />);
+  const told = (label: string) => screen.getByText(label, { selector: 'dt' }).parentElement;
+  expect(told('Loss of capacity')).toHaveTextContent('more than allowed2 % allowed');
+  expect(told('New over old')).toHaveTextContent('−30.0 %95 % interval −35.0 % to −25.0 %');
+  expect(told('Old file')).toHaveTextContent('/etc/nginx/nginx.conf');
+  const [head, first, second] = within(
+    screen.getByRole('table', { name: 'What the finalists do' }),
+  ).getAllByRole('row');
+  expect(head).toHaveTextContent('More load than the old file');
+  expect(first).toHaveTextContent(/^old file/);
+  expect(second).toHaveTextContent(/^new file/);
+  expect(screen.queryByText(/recommended/)).toBeNull();
+});
+
+it('tells what server and kernel gain alone and together', async () => {
+  const cell = (gain: number, at_least = false) => {
+    const told = {
+      gain,
+      low: gain - 0.02,
+      high: gain + 0.02,
+      significant: true,
+      blocks: 4,
+      confidence: 0.95,
+    };
+    return { configuration_hash: 'x', gain: told, capacity_gain: told, at_least };
+  };
+  const factorial = {
+    server: cell(0.2),
+    kernel: cell(0.05),
+    both: cell(0.26, true),
+    interaction: null,
+    sentence: 'Told.',
+  };
+  await renderInApp(
+    <OutcomePanel run={run({ outcome: outcome({ factorial }) })} standard={trial(1)} best={best} />,
+  );
+  const rows = within(screen.getByRole('table', { name: 'Gains of server and kernel' })).getAllByRole('row');
+  expect(rows[1]).toHaveTextContent(/^Server alone\+20\.0 %/);
+  expect(rows[2]).toHaveTextContent(/^Kernel alone\+5\.0 %/);
+  expect(rows[3]).toHaveTextContent(/^Bothat least \+26\.0 %/);
+});

@@ -1,0 +1,126 @@
+// The answer: the outcome once there is one, until then the best so far.
+
+import type { ComparedFiles, Outcome, RunDetail, TrialSummary } from '../../api/generated';
+import { Figure, FigureList } from '../../components/Figure';
+import { GainText } from '../../components/GainText';
+import { KnobChips } from '../../components/KnobChips';
+import { Panel } from '../../components/Panel';
+import { formatGain, formatMbps } from '../../maths/format';
+import { sameConfiguration } from '../../maths/knobDiff';
+import { freePart } from '../../maths/space';
+import { Changes } from './Changes';
+import { ConfidenceNote } from './ConfidenceNote';
+import { FactorialTable } from './FactorialTable';
+import { FinalistsTable } from './FinalistsTable';
+import { finalists } from './finalists';
+import { Headline } from './Headline';
+import { gainOver } from './keyTrials';
+import classes from './Run.module.css';
+
+interface OutcomePanelProps {
+  run: RunDetail;
+  standard: TrialSummary | undefined;
+  best: TrialSummary | undefined;
+}
+
+export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
+  if (run.outcome?.files) return <TwoFiles outcome={run.outcome} files={run.outcome.files} />;
+  if (run.outcome) return <Found run={run} outcome={run.outcome} />;
+  return (
+    <Panel
+      title="Best so far"
+      description="By one trial each; the confirmation at the end says how sure the gain is."
+    >
+      <FigureList>
+        <Figure
+          label="Default"
+          value={formatMbps(standard?.score)}
+          detail={standard ? undefined : 'not measured yet'}
+        />
+        <Figure
+          label="Best"
+          value={formatMbps(best?.score ?? standard?.score)}
+          detail={best ? undefined : standard && 'the default, so far'}
+        />
+        <Figure
+          label="Gain over the default"
+          value={formatGain(gainOver(best?.score, standard?.score))}
+          detail="no interval yet"
+        />
+        {best && (
+          <Figure label="Configuration" value={<KnobChips of={freePart(best.configuration, run.space)} />} />
+        )}
+      </FigureList>
+    </Panel>
+  );
+}
+
+const VERDICTS: Record<ComparedFiles['loss']['verdict'], string> = {
+  kept: 'no more than allowed',
+  lost: 'more than allowed',
+  undecided: 'not decided',
+};
+
+/** What the new file of a server loses against the old one. */
+function TwoFiles({ outcome, files }: { outcome: Outcome; files: ComparedFiles }) {
+  const { loss } = files;
+  const people = finalists(outcome);
+  return (
+    <Panel title="Old and new file">
+      <FigureList>
+        <Figure
+          label="Loss of capacity"
+          value={outcome.confirmed ? VERDICTS[loss.verdict] : 'not confirmed'}
+          detail={`${100 * loss.most_loss} % allowed`}
+        />
+        <Figure label="New over old" value={<GainText gain={loss.gain} />} />
+        <Figure label="Old file" value={<code>{files.old}</code>} />
+        <Figure label="New file" value={<code>{files.new}</code>} />
+      </FigureList>
+      <p className={classes.inWords}>{outcome.sentence}</p>
+      {people.length > 0 && <FinalistsTable of={people} than="old file" />}
+    </Panel>
+  );
+}
+
+function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
+  const { confirmed, best, gain, sentence } = outcome;
+  const isDefault = best !== null && sameConfiguration(best, outcome.default);
+  const people = finalists(outcome);
+  const own = people.find(({ isBest }) => isBest);
+  const untold = confirmed && gain === null;
+  const standard = isDefault ? undefined : people.find(({ ranked }) => ranked.is_default);
+  return (
+    <Panel title="Outcome">
+      <div className={classes.recommended}>
+        <FigureList>
+          {best && (
+            <Figure
+              label={confirmed || isDefault ? 'Configuration to use' : 'Best of the search'}
+              value={<KnobChips of={freePart(best, run.space)} />}
+            />
+          )}
+          <Figure
+            label={own ? 'Gain in score' : 'Gain over the default'}
+            value={isDefault ? 'none shown' : untold ? 'cannot be told' : <GainText gain={gain} />}
+            detail={
+              isDefault
+                ? 'the default is kept'
+                : untold
+                  ? 'the sentence below says why'
+                  : confirmed
+                    ? undefined
+                    : 'not confirmed'
+            }
+          />
+          {own && !standard && <Headline own={own.performance} />}
+        </FigureList>
+      </div>
+      {own && standard && <Changes own={own.performance} standard={standard.performance} />}
+      <p className={classes.inWords}>{sentence}</p>
+      {!isDefault && <ConfidenceNote of={[gain]} />}
+      {outcome.factorial && <FactorialTable of={outcome.factorial} />}
+      {people.length > 0 && <FinalistsTable of={people} />}
+    </Panel>
+  );
+}

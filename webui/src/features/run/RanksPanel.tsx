@@ -1,0 +1,65 @@
+// How sure the outcome is: the finalists in ranks, with the gains that the repeats have shown.
+
+import { Table } from '@mantine/core';
+import type { Outcome, RunDetail } from '../../api/generated';
+import { GainText } from '../../components/GainText';
+import { Panel } from '../../components/Panel';
+import { ScrollTable } from '../../components/ScrollTable';
+import { formatMbps } from '../../maths/format';
+import { describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
+import { freePart } from '../../maths/space';
+import { ConfidenceNote } from './ConfidenceNote';
+import classes from './Run.module.css';
+
+interface RanksPanelProps {
+  run: RunDetail;
+  outcome: Outcome;
+}
+
+export function RanksPanel({ run, outcome: { ranking, best, remark_on_ranks } }: RanksPanelProps) {
+  const recommended = (row: (typeof ranking)[number]) => sameConfiguration(row.configuration, best);
+  const rows = ranking.toSorted((a, b) => Number(recommended(b)) - Number(recommended(a)));
+  return (
+    <Panel
+      title="How sure"
+      description="Each finalist was measured several times, interleaved with the others. Those that share a rank cannot be told apart."
+    >
+      <ScrollTable label="Ranks of the finalists">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Rank</Table.Th>
+            <Table.Th>Configuration</Table.Th>
+            <Table.Th ta="right">Mean score</Table.Th>
+            <Table.Th ta="right">Gain over default</Table.Th>
+            <Table.Th ta="right">Repeats verified</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row) => (
+            <Table.Tr
+              key={row.configuration_hash}
+              className={classes.finalist}
+              data-best={recommended(row) || undefined}
+            >
+              <Table.Td>{row.rank ?? '–'}</Table.Td>
+              <Table.Td>
+                <code>{describeConfiguration(freePart(row.configuration, run.space))}</code>
+                {row.is_default && ' (default)'}
+                {recommended(row) && <strong> recommended</strong>}
+              </Table.Td>
+              <Table.Td ta="right">{formatMbps(row.mean_score_mbps)}</Table.Td>
+              <Table.Td ta="right">
+                <GainText gain={row.gain} />
+              </Table.Td>
+              <Table.Td ta="right">
+                {row.scores_mbps.filter((score) => score !== null).length} of {row.scores_mbps.length}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </ScrollTable>
+      <ConfidenceNote of={ranking.map(({ gain }) => gain)} />
+      {remark_on_ranks && <p className={classes.dimmed}>{remark_on_ranks}</p>}
+    </Panel>
+  );
+}

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { outcome, space, defaultConfiguration as standard, trial } from '../../test/records';
+import { gainOver, keyTrials, verdictCounts } from './keyTrials';
+
+describe('keyTrials', () => {
+  const four = { ...standard, workers: 4 };
+  const trials = [
+    trial(1),
+    trial(2, { configuration: four, score: 800 }),
+    trial(3, { configuration: { ...standard, workers: 8 }, score: null, verdict: 'crashed' }),
+    trial(4, { configuration: { ...standard, workers: 2 }, score: 900, purpose: 'confirmation' }),
+  ];
+
+  it('finds the default and the best verified trial of the search', () => {
+    const { standard: first, best } = keyTrials(trials, space, null);
+    expect(first?.number).toBe(1);
+    expect(best?.number).toBe(2);
+  });
+
+  it('follows the outcome once there is one', () => {
+    expect(keyTrials(trials, space, outcome({ best: { ...standard, workers: 4 } })).best?.number).toBe(2);
+    expect(keyTrials(trials, space, outcome({ best: standard })).best).toBeUndefined();
+    expect(keyTrials(trials, space, outcome({ best: null })).best).toBeUndefined();
+  });
+
+  it('is empty without trials', () => {
+    expect(keyTrials([], space, null)).toEqual({ standard: undefined, best: undefined });
+  });
+});
+
+it('a gain over nothing cannot be said', () => {
+  expect(gainOver(600, 500)).toBeCloseTo(0.2);
+  expect(gainOver(600, 0)).toBeNull();
+  expect(gainOver(null, 500)).toBeNull();
+});
+
+it('verdicts are counted, the most frequent first', () => {
+  expect(verdictCounts([trial(1, { verdict: 'crashed' }), trial(2), trial(3)])).toEqual([
+    ['verified', 2],
+    ['crashed', 1],
+  ]);
+});

@@ -1,0 +1,36 @@
+// The trials that the Run page compares the others with, and how they compare.
+
+import type { Outcome, Space, TrialSummary, Verdict } from '../../api/generated';
+import type { Configuration } from '../../maths/heatMapGrid';
+import { sameConfiguration } from '../../maths/knobDiff';
+import { defaultConfiguration } from '../../maths/space';
+
+export interface KeyTrials {
+  /** The search's trial of the default configuration. */
+  standard: TrialSummary | undefined;
+  /** The search's trial of the configuration to use, or of the best so far; not the default's. */
+  best: TrialSummary | undefined;
+}
+
+export function keyTrials(trials: readonly TrialSummary[], space: Space, outcome: Outcome | null): KeyTrials {
+  const search = trials.filter(({ purpose }) => purpose === 'search');
+  const of = (configuration: Configuration) =>
+    search.find((trial) => sameConfiguration(trial.configuration, configuration));
+  const standard = of(outcome?.default ?? defaultConfiguration(space));
+  const verified = search.filter(({ score }) => score !== null);
+  const highest = verified.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0))[0];
+  const best = outcome ? outcome.best && of(outcome.best) : highest;
+  return { standard, best: !best || best === standard ? undefined : best };
+}
+
+/** How much better one score is than another, as a share; null when it cannot be said. */
+export function gainOver(score: number | null | undefined, base: number | null | undefined): number | null {
+  return score == null || !base ? null : score / base - 1;
+}
+
+/** How many trials got each verdict, the most frequent first. */
+export function verdictCounts(trials: readonly TrialSummary[]): [Verdict, number][] {
+  const counts = new Map<Verdict, number>();
+  for (const { verdict } of trials) counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a);
+}
