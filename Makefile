@@ -18,23 +18,24 @@ CORE_THREAD := server-core/build-thread
 
 # Each prints one Markdown section; the first one the heading and the machine.
 BENCHMARKS := server-core/bench/report.py server-core/bench/peers.py server-core/bench/idle_memory.py \
-              server-core/bench/many_connections.py server-core/bench/stats_cost.py server-core/bench/accept_limits.py server-core/bench/generator_rate.py \
+              server-core/bench/many_connections.py server-core/bench/stats_cost.py server-core/bench/access_log_cost.py server-core/bench/accept_limits.py server-core/bench/generator_rate.py \
               tuner/bench/replay.py tuner/bench/families.py agent/bench/workloads.py agent/bench/sampling_cost.py agent/bench/server_start.py agent/bench/mask_cost.py agent/bench/affinity_plans.py webui/bench/report.py
 
 # Black-box tests that run once more under the thread sanitizer (an expression of pytest -k).
-THREADED := (test_every_mode and (mt- or pipeline- or knot- or nm-)) or test_user_threads or test_pipeline.py or (test_thread_per_connection and mt)
+THREADED := (test_every_mode and (mt- or pipeline- or knot- or nm-)) or test_user_threads or test_pipeline.py or test_stage_controllers or (test_thread_per_connection and mt)
 
-# Debian packages, by what they are for.
-PACKAGES_RUN := gcc iproute2 libc6-dev libjansson-dev liburing-dev nginx-light pkg-config python3-venv
+# Debian packages, by what they are for. A machine that has an nginx keeps it as it is: nginx-light beside another
+# package of it would load one more module into it.
+PACKAGES_RUN := gcc iproute2 libc6-dev libjansson-dev libnghttp2-dev libssl-dev liburing-dev openssl pkg-config python3-venv $(if $(wildcard /usr/sbin/nginx),,nginx-light)
 # The other servers that can be tuned; who tunes only one of them needs only that one.
-PACKAGES_TARGETS := apache2-bin h2o lighttpd nginx-light
-PACKAGES_TEST := linux-perf irqbalance libcmocka-dev wrk httperf chromium fonts-dejavu-core php-fpm $(PACKAGES_TARGETS)
+PACKAGES_TARGETS := apache2-bin h2o lighttpd lighttpd-mod-openssl mariadb-server nginx-light
+PACKAGES_TEST := linux-perf irqbalance libcmocka-dev wrk httperf chromium fonts-dejavu-core gunicorn php-fpm postgresql uvicorn $(PACKAGES_TARGETS)
 PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_DEB := dpkg-dev
-PACKAGES_BENCH := wrk httperf $(PACKAGES_TARGETS)
+PACKAGES_BENCH := wrk httperf nghttp2-client sysbench $(PACKAGES_TARGETS)
 
-.PHONY: help setup build up tune docs test check deb test-deb bench bench-live bench-live-tuning behaviours fuzz clean lock packages-test packages-bench \
-        packages sanitized test-core test-python test-kill test-live test-webui test-browser
+.PHONY: help setup build up tune docs test check deb test-deb bench bench-live bench-live-tuning bench-mariadb bench-tls behaviours fuzz clean lock packages-test packages-bench \
+        packages sanitized test-core test-python test-kill test-kernel-kill test-live test-webui test-browser
 
 help: ## list the goals
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-17s %s\n", $$1, $$2}'
@@ -87,8 +88,16 @@ endef
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e trials -e tuner -e db -e agent
 	@touch $@
 
+# Sets up the build directory $(1) with the options $(2) and the environment $(3). meson looks for ninja in the
+# path, where it need not be, and says on standard output what it lacks.
+, := ,
+define configure
+	@[ -f $(1)/build.ninja ] || NINJA=$(CURDIR)/$(BIN)/ninja $(3) $(BIN)/meson setup $(1) server-core $(2) >.build/meson.log \
+	  || { cat .build/meson.log >&2; exit 1; }
+endef
+
 build: .build/packages-run .build/venv ## compile the server and the load generator
-	@[ -f $(CORE)/build.ninja ] || $(BIN)/meson setup $(CORE) server-core >/dev/null
+	$(call configure,$(CORE))
 	@$(BIN)/ninja -C $(CORE) --quiet
 
 .build/npm: webui/package.json webui/package-lock.json
@@ -117,10 +126,7 @@ up: setup .build/webui ## build the web UI, start the daemon with it on http://1
 	@touch $@
 
 docs: .build/docs-tools ## build the documentation as a site, which the daemon serves at /docs; fails at a broken link
-	@$(BIN)/python package/reference.py docs/reference
-	@rm -rf .build/docs-site
-	@$(BIN)/zensical build --strict --clean
-	@$(BIN)/python package/self_contained.py .build/docs-site
+	@package/site $(BIN)/python
 
 # --- look and test --------------------------------------------------------------------------
 
@@ -141,7 +147,7 @@ check: .build/venv .build/npm ## formatting, linters, types, import rules
 # time or a server that is not ours is `live` (docs/internals/contributing.md).
 GATE = -q -n 2 -m "not live and not kernel" --junitxml=.build/junit/$(1).xml
 KERNEL = -q -m "kernel and not live" --junitxml=.build/junit/$(1).xml
-SANITIZED := TRIMTAB_HTTPD=$(CURDIR)/$(CORE_SANITIZED)/httpd/trimtab-httpd TRIMTAB_LOAD=$(CURDIR)/$(CORE_SANITIZED)/loadgen/trimtab-load
+SANITIZED := TRIMTAB_HTTPD=$(CURDIR)/$(CORE_SANITIZED)/httpd/trimtab-httpd TRIMTAB_LOAD=$(CURDIR)/$(CORE_SANITIZED)/loadgen/trimtab-load TRIMTAB_UPSTREAM=$(CURDIR)/$(CORE_SANITIZED)/upstream/trimtab-upstream
 THREAD_CHECKED := TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd
 
 packages: setup .build/packages-test .build/packages-deb .build/npm .build/docs-tools # what has to be downloaded before the tests
@@ -149,9 +155,9 @@ packages: setup .build/packages-test .build/packages-deb .build/npm .build/docs-
 test: setup check test-core test-python test-webui test-browser ## the gate: linters, C under sanitizers, Python, web, browser; a quarter of an hour
 
 sanitized: .build/packages-test setup
-	@[ -f $(CORE_SANITIZED)/build.ninja ] || $(BIN)/meson setup $(CORE_SANITIZED) server-core -Dbuildtype=debug -Db_sanitize=address,undefined >/dev/null
+	$(call configure,$(CORE_SANITIZED),-Dbuildtype=debug -Db_sanitize=address$(,)undefined)
 	@$(BIN)/ninja -C $(CORE_SANITIZED) --quiet
-	@[ -f $(CORE_THREAD)/build.ninja ] || $(BIN)/meson setup $(CORE_THREAD) server-core -Dbuildtype=debug -Db_sanitize=thread >/dev/null
+	$(call configure,$(CORE_THREAD),-Dbuildtype=debug -Db_sanitize=thread)
 	@$(BIN)/ninja -C $(CORE_THREAD) --quiet
 
 test-core: sanitized
@@ -165,6 +171,9 @@ test-python: .build/packages-test setup
 
 test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
 	@TRIMTAB_KILLS=50 $(BIN)/pytest -q agent/tests/study/test_kill.py
+
+test-kernel-kill: setup ## kill -9 a run with kernel knobs 200 times; what it has set is put back each time; 20 minutes
+	@TRIMTAB_KILLS=200 $(BIN)/pytest -q -s agent/tests/kernel/test_kills.py
 
 test-webui: .build/npm
 	@cd webui && npm run --silent test
@@ -182,15 +191,15 @@ test-live: sanitized .build/webui ## what measures or takes real time, one after
 
 SECONDS := 60
 fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up inputs for SECONDS per target; what breaks one is left in .build/fuzz
-	@[ -f $(CORE_FUZZ)/build.ninja ] || CC=clang $(BIN)/meson setup $(CORE_FUZZ) server-core -Dfuzz=true -Dtests=disabled -Dwerror=false -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+	$(call configure,$(CORE_FUZZ),-Dfuzz=true -Dtests=disabled -Dwerror=false -Dbuildtype=debugoptimized -Db_sanitize=address$(,)undefined -Db_lundef=false,CC=clang)
 	@$(BIN)/ninja -C $(CORE_FUZZ) --quiet
-	@for target in protocol values config control sessions reply results trace; do \
+	@for target in protocol values config control http2 sessions reply results sql_reply trace; do \
 	  mkdir -p .build/fuzz/$$target; echo "$$target, $(SECONDS) s"; \
 	  $(CORE_FUZZ)/tests/fuzz/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=.build/fuzz/$$target- .build/fuzz/$$target server-core/tests/fuzz/corpus/$$target; done
 
 bench: setup .build/webui .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; writes docs/lab/benchmarks.md
-	@$(BIN)/ninja -C $(CORE) --quiet bench/do-nothing
+	@$(BIN)/ninja -C $(CORE) --quiet bench/do-nothing bench/do-nothing-client
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
 	@mv .build/benchmarks.md docs/lab/benchmarks.md
 
@@ -199,11 +208,23 @@ bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick agai
 	@sed -n '/^## Announced/,$$p' docs/lab/whole-runs.md >> .build/whole-runs.md # climbed by hand, and kept
 	@mv .build/whole-runs.md docs/lab/whole-runs.md
 
-bench-live-tuning: .build/venv ## simulated episodes of live tuning: false and true alarms; a quarter of an hour
+bench-live-tuning: setup ## live tuning: episodes, simulated and with real servers, what clients see of changes, what observing costs; four hours
 	@$(BIN)/python tuner/bench/live_episodes.py
+	@$(BIN)/python agent/bench/live_same.py
+	@$(BIN)/python agent/bench/live_harm.py
+	@$(BIN)/python agent/bench/live_changes.py
+	@$(BIN)/python agent/bench/observing_cost.py
 
-behaviours: setup ## measure the testable statements of the literature; writes docs/lab/behaviours.md
-	@$(BIN)/python server-core/bench/behaviours.py > .build/behaviours.md
+bench-mariadb: .build/packages-bench setup ## trimtab-load beside sysbench, MariaDB's threads beside a pool of them; a quarter of an hour; writes docs/lab/mariadb.md
+	@$(BIN)/python server-core/bench/mariadb.py > .build/mariadb.md
+	@mv .build/mariadb.md docs/lab/mariadb.md
+
+bench-tls: .build/packages-bench setup ## trimtab-load beside h2load and wrk over TLS and HTTP/2, interleaved, on nginx; six minutes; prints a page
+	@$(BIN)/python server-core/bench/tls_generators.py
+
+behaviours: setup ## measure the testable statements of the literature, where rounds are missing; writes docs/lab/behaviours.md
+	@$(BIN)/python server-core/bench/behaviours.py
+	@$(BIN)/python server-core/bench/behaviours.py --page > .build/behaviours.md
 	@mv .build/behaviours.md docs/lab/behaviours.md
 
 # --- hand over ------------------------------------------------------------------------------

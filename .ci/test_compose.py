@@ -141,11 +141,41 @@ def test_web_ui_is_served(stack: httpx.Client) -> None:
 
 
 @pytest.mark.timeout(300)
+def test_documentation_is_served(stack: httpx.Client) -> None:
+    """The documentation is in the image, without what built it."""
+    page = stack.get("/docs/install/")
+    assert page.status_code == 200
+    assert "<title>Installing" in page.text
+    without = "import importlib.util as u, sys; sys.exit(u.find_spec('zensical') is not None)"
+    compose("exec", "-T", "trimtab", "/usr/lib/trimtab/venv/bin/python3", "-c", without)
+
+
+@pytest.mark.timeout(300)
 def test_daemon_is_unprivileged_and_its_root_is_read_only(stack: httpx.Client) -> None:
     """Inside the container the daemon is no root and can write nowhere but in its volume and /tmp."""
     assert compose("exec", "-T", "trimtab", "id", "-u").strip() == "10001"
     write = "touch /usr/lib/trimtab/x 2>/dev/null && echo writable || echo read-only"
     assert compose("exec", "-T", "trimtab", "sh", "-c", write).strip() == "read-only"
+
+
+@pytest.mark.timeout(300)
+def test_kernel_is_tuned_through_the_helper_in_the_daemons_network_namespace(stack: httpx.Client) -> None:
+    """A knob of the network changes where the measured server runs, and not on the host; it is put back."""
+    lowat, swappiness = Path("/proc/sys/net/ipv4/tcp_notsent_lowat"), Path("/proc/sys/vm/swappiness")
+    before = lowat.read_text(), swappiness.read_text()
+    inside = compose("exec", "-T", "trimtab", "cat", str(lowat)).strip()
+    here = stack.get("/api/v1/host/kernel").raise_for_status().json()["here"]
+    assert {"tcp_notsent_lowat", "swappiness"} <= {each["knob"]["name"] for each in here}
+    knobs = {"tcp_notsent_lowat": {"fixed": 16_384}, "swappiness": {"fixed": 7}}
+    started = stack.post("/api/v1/runs", json={**RUN, "knobs": knobs}).raise_for_status().json()
+    deadline_s = time.monotonic() + 240
+    look = ("exec", "-T", "trimtab", "cat", str(lowat), str(swappiness))
+    while (now := compose(*look).split()) != ["16384", "7"]:
+        assert time.monotonic() < deadline_s, f"the knobs were never set: {now}"
+    assert lowat.read_text() == before[0]
+    _await_end(stack, started["id"])
+    assert compose("exec", "-T", "trimtab", "cat", str(lowat)).strip() == inside
+    assert (lowat.read_text(), swappiness.read_text()) == before
 
 
 @pytest.mark.timeout(300)

@@ -19,6 +19,7 @@ import typer
 from man_pages import commands
 from trimtab_agent.api.openapi import document
 from trimtab_agent.terminal.main import app
+from trimtab_tuner.markdown import markdown_table
 
 Schema = Mapping[str, Any]
 SCHEMAS = "#/components/schemas/"
@@ -30,6 +31,8 @@ GROUPS = {
     "trials": "Trials",
     "exports": "Exported files",
     "live": "The live stream",
+    "live tuning": "Live tuning",
+    "fleet": "Several hosts",
 }
 """The headings of the REST page, by the tags of the OpenAPI document."""
 REST_INTRODUCTION = (
@@ -183,8 +186,7 @@ def table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[st
     """A table with a blank line after it; nothing without rows."""
     if not rows:
         return []
-    lines = [headings, ("---",) * len(headings), *rows]
-    return [*(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in lines), ""]
+    return [markdown_table(headings, rows), ""]
 
 
 def code(text: str) -> str:

@@ -3,7 +3,7 @@ _trimtab_load() {
     local program=$1 current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     case $previous in
         --arrivals) COMPREPLY=($(compgen -W "deterministic poisson trace" -- "$current")) ;;
-        --http) COMPREPLY=($(compgen -W "1.1 1.0" -- "$current")) ;;
+        --http) COMPREPLY=($(compgen -W "1.1 1.0 2" -- "$current")) ;;
         --connection) COMPREPLY=($(compgen -W "keep-alive close" -- "$current")) ;;
         --close) COMPREPLY=($(compgen -W "fin reset" -- "$current")) ;;
         --verify) COMPREPLY=($(compgen -W "none sample all" -- "$current")) ;;

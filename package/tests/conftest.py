@@ -10,9 +10,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def programs() -> dict[str, Path]:
-    """Where `trimtab-httpd` and `trimtab-load` are; fails if they have not been built."""
+    """Where the programs of the server core are, by name; fails if they have not been built."""
     settings = AgentSettings()
-    found = {"trimtab-httpd": settings.httpd_path, "trimtab-load": settings.load_path}
+    paths = (settings.httpd_path, settings.load_path, settings.upstream_path)
+    found = {path.name: path for path in paths}
     for program in found.values():
         if not program.is_file():
             pytest.fail(f"{program} is not built; run `make build` first")

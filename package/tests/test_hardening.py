@@ -12,7 +12,7 @@ def said_of(program, *options):
     ).stdout
 
 
-@pytest.mark.parametrize("name", ["trimtab-httpd", "trimtab-load"])
+@pytest.mark.parametrize("name", ["trimtab-httpd", "trimtab-load", "trimtab-upstream"])
 def test_program_is_hardened(name, programs):
     """Position-independent, bound at the start, stack protected, copies checked, no executable stack."""
     program = programs[name]
