@@ -1,11 +1,9 @@
 /*
  * See event_loop.h.
  *
- * LISTENERS AND LOST WAKE-UPS. The listening sockets are in the event set only while the worker can accept.
- * One that is full, or that backs off, takes them out: with EPOLLEXCLUSIVE an arrival wakes one worker that
- * sleeps, and a full one that swallowed the wake-up would leave the client waiting while another worker is
- * free. Putting a listener back reports a queue that is not empty, so nothing is missed in between. For the
- * same reason listeners are watched by level: what accept_limit left in the queue is reported again.
+ * LISTENERS. The listening sockets are in the event set only while the worker can accept; one that is full,
+ * or that backs off, takes them out, and calls others when it leaves a client waiting (listening.h). They are
+ * watched by level: what accept_limit left in the queue is reported again.
  *
  * A full worker listens all the same while all others are full too and it has a connection that may give way
  * (recycle.h).
@@ -16,6 +14,7 @@
 #include "httpd/arch/event_loop.h"
 
 #include "common/clock.h"
+#include "httpd/arch/listening.h"
 #include "httpd/connection/accept_policy.h"
 #include "httpd/connection/connection.h"
 #include "httpd/connection/recycle.h"
@@ -24,7 +23,9 @@
 #include "httpd/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -44,7 +45,7 @@
 
 struct event_loop {
     struct worker *worker;
-    bool listening; /* the listeners are in the event set */
+    struct listening listening;
     bool any_ready; /* the last wait reported a listener */
     uint32_t work;  /* connections that it reported */
     struct event events[EVENTS_MAX];
@@ -81,30 +82,89 @@ static void back_off(struct event_loop *loop, const char *what)
     loop->back_off_until_ns = now_ns + BACK_OFF_NS;
 }
 
-static void set_listening(struct event_loop *loop, bool listening)
+static void remove_listeners(struct event_loop *loop, size_t count)
 {
-    struct worker *worker = loop->worker;
+    const struct worker *worker = loop->worker;
 
-    for (size_t i = 0; i < worker->listener_count; i++) {
-        if (!listening)
-            worker->mechanism->remove_listener(worker->events, worker->listeners[i]);
-        else if (worker->mechanism->add_listener(worker->events, worker->listeners[i], TAG_LISTENER(i)) != 0)
-            back_off(loop, "cannot watch a listener");
-    }
-    loop->listening = listening;
+    for (size_t i = 0; i < count; i++)
+        worker->mechanism->remove_listener(worker->events, worker->listeners[i]);
+}
+
+/* All of them or none. Returns which. */
+static bool add_listeners(struct event_loop *loop)
+{
+    const struct worker *worker = loop->worker;
+
     loop->accepts = 0;
+    for (size_t i = 0; i < worker->listener_count; i++) {
+        if (worker->mechanism->add_listener(worker->events, worker->listeners[i], TAG_LISTENER(i)) != 0) {
+            back_off(loop, "cannot watch a listener");
+            remove_listeners(loop, i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool clients_wait(const struct worker *worker)
+{
+    struct pollfd polled[KNOB_ELEMENTS_MAX];
+
+    for (size_t i = 0; i < worker->listener_count; i++)
+        polled[i] = (struct pollfd){.fd = worker->listeners[i], .events = POLLIN};
+    return poll(polled, worker->listener_count, 0) > 0;
+}
+
+static void announce(const struct worker *worker, bool listens)
+{
+    *scoreboard_listens(worker->scoreboard, worker_shared_row(worker, worker->row)) = listens;
+}
+
+/* Calls the workers that listen where this one does. EAGAIN means that a wake-up is pending already. */
+static void call_others(const struct worker *worker)
+{
+    const unsigned sets = worker->layout.listener_sets;
+
+    for (unsigned row = sets > 1 ? worker->row % sets : 0; row < worker->layout.serving;
+         row += sets > 1 ? sets : 1) {
+        if (row != worker->row && *scoreboard_listens(worker->scoreboard, worker_shared_row(worker, row)) &&
+            eventfd_write(worker->wake_fds[row], 1) != 0 && errno != EAGAIN)
+            log_errno("cannot call another worker");
+    }
+}
+
+static bool take_step(struct event_loop *loop, enum listening_step step)
+{
+    switch (step) {
+    case LISTENING_ANNOUNCE:
+    case LISTENING_RETRACT:
+        announce(loop->worker, step == LISTENING_ANNOUNCE);
+        return true;
+    case LISTENING_ADD:
+        return add_listeners(loop);
+    case LISTENING_REMOVE:
+        remove_listeners(loop, loop->worker->listener_count);
+        return true;
+    case LISTENING_LOOK:
+        return clients_wait(loop->worker);
+    case LISTENING_PASS_ON:
+        call_others(loop->worker);
+        return true;
+    case LISTENING_STAYS:
+        break;
+    }
+    return false;
 }
 
 /* Has the listeners in the set if, and only if, the worker can accept. */
 static void update_listening(struct event_loop *loop)
 {
-    const bool wanted = can_accept(loop);
-    const bool to_the_end_of_the_line = loop->worker->layout.serving > 1 && loop->accepts >= ACCEPTS_PER_TURN;
+    enum listening_step step;
 
-    if (loop->listening && (!wanted || to_the_end_of_the_line))
-        set_listening(loop, false);
-    if (!loop->listening && wanted)
-        set_listening(loop, true);
+    if (loop->worker->layout.serving > 1 && loop->accepts >= ACCEPTS_PER_TURN)
+        loop->listening.anew = true; /* to the end of the line */
+    while ((step = listening_next(&loop->listening, can_accept(loop))) != LISTENING_STAYS)
+        listening_done(&loop->listening, step, take_step(loop, step));
 }
 
 static void retire(void *user, struct timer *timer);
@@ -202,15 +262,15 @@ static void accept_phase(struct event_loop *loop)
 }
 
 /* For good. Somebody else goes on to listen, unless all is to end: then what is in the queues is accepted,
- * for its arrival may have woken this worker instead of that one. */
+ * for its arrival may have woken this worker instead of that one. That is so of one client at each listener
+ * at most, who is taken even if there is no place. */
 static void stop_listening(struct event_loop *loop)
 {
     struct worker *worker = loop->worker;
 
-    set_listening(loop, false);
+    update_listening(loop); /* who is shutting down cannot accept */
     for (size_t i = 0; i < worker->listener_count && !worker->closing_idle; i++) {
-        while ((int64_t)worker->counters->connections_open < worker->max_connections &&
-               accept_one(loop, worker->listeners[i])) {
+        while (accept_one(loop, worker->listeners[i]) && !is_full(worker)) {
         }
     }
 }
@@ -234,7 +294,7 @@ static void work(struct worker *worker, struct connection *connection, uint32_t 
         run(worker, connection, flags);
 }
 
-static void work_phase(const struct event_loop *loop)
+static void work_phase(struct event_loop *loop)
 {
     const struct event *events = loop->events;
     struct worker *worker = loop->worker;
@@ -246,6 +306,7 @@ static void work_phase(const struct event_loop *loop)
         if (events[i].tag == TAG_WAKE) {
             if (read(worker->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
                 log_errno("cannot read the wake-up");
+            loop->listening.anew = true; /* a client may wait whom somebody else did not take */
             continue;
         }
         if (IS_SOURCE(events[i].tag)) {
@@ -304,7 +365,7 @@ static int wait_ms(const struct event_loop *loop)
     if (worker->turns.first)
         return 0;
     timeout_ms = earlier_ms(worker, timeout_ms, loop->back_off_until_ns);
-    if (worker->listener_count > 0 && !loop->listening && is_full(worker))
+    if (worker->listener_count > 0 && !loop->listening.in_set && is_full(worker))
         timeout_ms = earlier_ms(worker, timeout_ms, loop->recycling.again_ns);
     return timeout_ms;
 }
@@ -365,8 +426,7 @@ int event_loop_run(struct worker *worker)
             accept_phase(&loop);
         if (worker->shutting_down && !leaving) {
             leaving = true;
-            if (loop.listening)
-                stop_listening(&loop);
+            stop_listening(&loop);
             if (worker->driver->leave)
                 worker->driver->leave(worker);
         }

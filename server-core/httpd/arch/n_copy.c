@@ -139,9 +139,20 @@ static void bury(struct master *master, unsigned process)
         shared_symped_bury(master, process);
 }
 
+/* Returns the wake-ups of the processes of the worker's copy, or NULL when there is no memory. */
+static const int *wake_fds_of_copy(const struct worker *worker, unsigned processes)
+{
+    int *fds = calloc(processes, sizeof(*fds));
+
+    for (unsigned i = 0; fds && i < processes; i++)
+        fds[i] = worker->wake_fds[worker_shared_row(worker, i)];
+    return fds;
+}
+
 static int run(struct worker *worker)
 {
     static struct config own;
+    static const int *wake_fds; /* to the end of the process */
     const unsigned copies = copies_count(worker->config), copy = worker->process % copies;
 
     if (shares_descriptors(worker->config))
@@ -155,6 +166,12 @@ static int run(struct worker *worker)
     worker->process /= copies;
     worker->copies = copies;
     worker->copy = copy;
+    wake_fds = wake_fds_of_copy(worker, worker->layout.processes);
+    if (!wake_fds) {
+        log_errno("no memory for the list of processes");
+        return EXIT_RUNTIME;
+    }
+    worker->wake_fds = wake_fds;
     worker_take_row(worker, worker->process);
     return worker->architecture->run(worker);
 }

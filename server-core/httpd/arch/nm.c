@@ -112,9 +112,16 @@ static bool prepare_processor(struct processor *processor, const struct worker *
 
 static bool start_all(struct processors *processors, struct worker *process)
 {
+    static int *wake_fds; /* to the end of the process */
+
+    wake_fds = calloc(processors->count, sizeof(*wake_fds));
+    if (!wake_fds)
+        return false;
+    process->wake_fds = wake_fds;
     for (unsigned i = 0; i < processors->count; i++) {
         if (!prepare_processor(&processors->all[i], process, i))
             return false;
+        wake_fds[i] = processors->all[i].scheduler.worker->wake_fd;
     }
     for (unsigned i = 0; i < processors->count; i++) {
         if (!processor_start(&processors->all[i]))

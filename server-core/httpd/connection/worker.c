@@ -77,6 +77,7 @@ struct worker *worker_new(const struct worker *like, unsigned row)
     worker->listeners = like->listeners;
     worker->listener_count = like->listener_count;
     worker->wake_fd = like->wake_fd;
+    worker->wake_fds = like->wake_fds;
     worker->table = like->table;
     worker->copies = like->copies;
     worker->copy = like->copy;

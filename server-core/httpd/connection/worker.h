@@ -48,7 +48,8 @@ struct worker {
     struct log_ring *access_log; /* of the row; NULL: there is none */
     const int *listeners;        /* listening sockets, shared with other processes */
     size_t listener_count;
-    int wake_fd; /* eventfd: the settings have changed */
+    int wake_fd;         /* eventfd: the settings have changed, or a client waits that nobody has taken */
+    const int *wake_fds; /* those of the workers that accept, by row; NULL: there is no other */
 
     const struct driver *driver; /* the architecture's: how connections wait, and replies get out */
     void *own;                   /* what the architecture has for this worker alone */

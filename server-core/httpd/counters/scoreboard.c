@@ -9,7 +9,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A row is the counters, the histogram and a line for who has one connection. Behind the rows is room for as
+/* What the workers that accept tell each other. */
+struct presence {
+    _Alignas(CACHE_LINE_BYTES) _Atomic uint64_t idle_since_ns;
+    _Atomic bool listens;
+};
+
+/* A row is the counters, the histogram and the presence of a worker. Behind the rows is room for as
  * many more: what they were when they were last cleared. */
 struct shared {
     struct live_settings settings;
@@ -29,7 +35,7 @@ struct scoreboard {
 struct scoreboard *scoreboard_create(const struct config *config, unsigned rows)
 {
     const size_t stride = whole_lines(sizeof(struct counters)) +
-                          whole_lines(histogram_bytes(SERVICE_TIME_PRECISION_BITS)) + CACHE_LINE_BYTES;
+                          whole_lines(histogram_bytes(SERVICE_TIME_PRECISION_BITS)) + sizeof(struct presence);
     const size_t bytes = sizeof(struct shared) + 2 * rows * stride;
     struct scoreboard *scoreboard = malloc(sizeof(*scoreboard));
     struct shared *shared =
@@ -85,9 +91,19 @@ struct histogram *scoreboard_service_time(struct scoreboard *scoreboard, unsigne
                                 whole_lines(sizeof(struct counters)));
 }
 
+static struct presence *presence(const struct scoreboard *scoreboard, unsigned row)
+{
+    return (struct presence *)(scoreboard->shared->rows + (row + 1) * scoreboard->stride) - 1;
+}
+
 _Atomic uint64_t *scoreboard_idle_since_ns(struct scoreboard *scoreboard, unsigned row)
 {
-    return (_Atomic uint64_t *)(scoreboard->shared->rows + (row + 1) * scoreboard->stride - CACHE_LINE_BYTES);
+    return &presence(scoreboard, row)->idle_since_ns;
+}
+
+_Atomic bool *scoreboard_listens(struct scoreboard *scoreboard, unsigned row)
+{
+    return &presence(scoreboard, row)->listens;
 }
 
 void scoreboard_clear(struct scoreboard *scoreboard)

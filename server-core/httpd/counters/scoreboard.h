@@ -65,6 +65,9 @@ struct histogram *scoreboard_service_time(struct scoreboard *scoreboard, unsigne
 /* Since when the one connection of row `row` has been idle; 0: it is not, or the row has more than one. */
 _Atomic uint64_t *scoreboard_idle_since_ns(struct scoreboard *scoreboard, unsigned row);
 
+/* Whether the worker of row `row` says that it listens (arch/listening.h). */
+_Atomic bool *scoreboard_listens(struct scoreboard *scoreboard, unsigned row);
+
 /* --- reading, in the master --- */
 
 /* Has the counters start from zero in what the next two say. */

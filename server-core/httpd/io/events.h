@@ -48,6 +48,7 @@ struct event_mechanism {
     /* Adds a descriptor that other processes may watch too: of them one is woken by an arrival, not all,
      * where the kernel has a way to say so. Reported as readable for as long as it is. */
     int (*add_listener)(struct event_set *set, int fd, uint64_t tag);
+    /* No arrival is told to this set from then on. */
     int (*remove_listener)(struct event_set *set, int fd);
 
     /* Adds a connection, watched for reading. What has arrived before is reported too. */

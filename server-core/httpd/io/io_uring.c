@@ -195,13 +195,20 @@ static int add_connection(struct event_set *set, int fd, uint64_t tag)
     return add(set, fd, tag, false);
 }
 
+/* At once: who looks at the queue afterwards must not be told of what comes later. */
 static int remove_listener(struct event_set *set, int fd)
 {
     struct place *place = &set->places[fd];
     const uint32_t generation = place->generation;
+    int result;
 
     place->generation = 0;
-    return submit_removal(set, user_data(fd, generation));
+    if (submit_removal(set, user_data(fd, generation)) != 0)
+        return -1;
+    result = io_uring_submit(&set->ring);
+    if (result < 0)
+        errno = -result;
+    return result < 0 ? -1 : 0;
 }
 
 static void remove_connection(struct event_set *set, int fd)

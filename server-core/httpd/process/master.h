@@ -14,8 +14,7 @@
 #include <sys/types.h>
 
 struct worker_process {
-    pid_t pid; /* 0: dead, to be replaced at restart_ns */
-    int wake_fd;
+    pid_t pid;                /* 0: dead, to be replaced at restart_ns */
     struct event_set *events; /* of a process that shares our descriptors */
     uint64_t started_ns, restart_ns;
     uint64_t delay_ns; /* before the next restart, should it die soon again */
@@ -33,6 +32,7 @@ struct master {
     int *listeners;              /* one set behind the other (listeners.h); -1: its successor has it */
     size_t listener_count;       /* of all sets */
     struct worker_process *workers;
+    int *wake_fds;         /* of the workers */
     unsigned worker_count; /* processes; their first rows of counters have the same numbers */
     int signals;           /* signalfd */
     uint64_t worker_restarts;

@@ -29,12 +29,15 @@
 bool worker_processes_open(struct master *master)
 {
     master->workers = calloc(master->layout.processes, sizeof(*master->workers));
+    master->wake_fds = calloc(master->layout.processes, sizeof(*master->wake_fds));
+    if (!master->wake_fds)
+        return false;
     for (; master->workers && master->worker_count < master->layout.processes; master->worker_count++) {
         const int wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
         if (wake_fd < 0)
             return false;
-        master->workers[master->worker_count].wake_fd = wake_fd;
+        master->wake_fds[master->worker_count] = wake_fd;
     }
     return master->workers != NULL;
 }
@@ -42,7 +45,8 @@ bool worker_processes_open(struct master *master)
 void worker_processes_release(struct master *master)
 {
     for (unsigned i = 0; i < master->worker_count; i++)
-        close(master->workers[i].wake_fd);
+        close(master->wake_fds[i]);
+    free(master->wake_fds);
     free(master->workers);
 }
 
@@ -76,7 +80,8 @@ static void become_worker(const struct master *master, unsigned index, pid_t mas
     worker->master = master_pid;
     worker->process = index;
     worker_take_row(worker, index);
-    worker->wake_fd = master->workers[index].wake_fd;
+    worker->wake_fd = master->wake_fds[index];
+    worker->wake_fds = master->wake_fds;
     worker->events = master->workers[index].events;
     choose_listeners(master, worker);
     exit(worker_run(worker));
@@ -147,6 +152,17 @@ void worker_processes_start(struct master *master)
         start_worker(master, i);
 }
 
+void worker_processes_wake(struct master *master)
+{
+    const uint64_t one = 1;
+
+    for (unsigned i = 0; i < master->worker_count; i++) {
+        /* EAGAIN means that a wake-up is pending already. */
+        if (write(master->wake_fds[i], &one, sizeof(one)) < 0 && errno != EAGAIN)
+            log_errno("cannot wake worker %u", i);
+    }
+}
+
 /* Notes the death of a worker and when it is to be replaced. */
 static void worker_died(struct master *master, unsigned index, int status)
 {
@@ -159,6 +175,7 @@ static void worker_died(struct master *master, unsigned index, int status)
         return;
     if (master->architecture->bury)
         master->architecture->bury(master, index);
+    worker_processes_wake(master); /* a client may wait of whom only this one had been told */
     if (now_ns - process->started_ns >= SETTLED_NS)
         process->delay_ns = 0;
     process->restart_ns = now_ns + process->delay_ns;
@@ -178,17 +195,6 @@ void worker_processes_reap(struct master *master, pid_t pid, int status)
     for (unsigned i = 0; i < master->worker_count; i++) {
         if (master->workers[i].pid == pid)
             worker_died(master, i, status);
-    }
-}
-
-void worker_processes_wake(struct master *master)
-{
-    const uint64_t one = 1;
-
-    for (unsigned i = 0; i < master->worker_count; i++) {
-        /* EAGAIN means that a wake-up is pending already. */
-        if (write(master->workers[i].wake_fd, &one, sizeof(one)) < 0 && errno != EAGAIN)
-            log_errno("cannot wake worker %u", i);
     }
 }
 

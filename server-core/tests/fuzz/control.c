@@ -15,21 +15,23 @@ static struct master *make_master(void)
     static struct config config;
     static struct worker_process worker;
     static struct master master;
+    static int wake_fd;
 
     if (master.config)
         return &master;
     config_init(&config);
     REQUIRE(config_set(&config, "root", "/", "") && config_set(&config, "listen", "127.0.0.1:0", ""));
-    worker.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     master = (struct master){
         .config = &config,
         .architecture = architecture_of(&config),
         .layout = architecture_layout(&config),
         .workers = &worker,
+        .wake_fds = &wake_fd,
         .worker_count = 1,
     };
     master.scoreboard = scoreboard_create(&config, master.layout.rows);
-    REQUIRE(master.scoreboard && worker.wake_fd >= 0);
+    REQUIRE(master.scoreboard && wake_fd >= 0);
     return &master;
 }
 

@@ -51,6 +51,33 @@ def test_all_clients_of_four_full_workers_are_served_eventually(
     server.await_total(connections_open=0, connections_accepted=connections, requests=1200)
 
 
+@pytest.mark.parametrize(
+    "knobs",
+    [{"architecture": name} for name in ("shared-symped", "nm", "co-amped", "smped")]
+    + [{"architecture": "symped", "events": events} for events in ("epoll", "epoll-et", "io_uring", "poll")],
+    ids=lambda knobs: "-".join(knobs.values()),
+)
+def test_place_that_becomes_free_is_taken_by_the_next_client(
+    start: Callable[..., Any], await_state: Callable[..., Any], knobs: dict[str, str]
+) -> None:
+    """Whichever worker it is free in, and whichever the kernel tells: who has no place passes the client on.
+
+    By the time that a connection is closed all workers are full and listen for who might have them recycle.
+    """
+    server = start(**knobs, workers=2, max_connections=8, keepalive_timeout=3600)
+    server.write("file", b"contents")
+    clients = [server.connect() for _ in range(8)]
+    for client in clients:
+        assert client.get("/file").body == b"contents"
+    for number in range(10):
+        uptime_s = server.command("show info")["uptime_s"]
+        await_state(lambda uptime_s=uptime_s: server.command("show info")["uptime_s"] > uptime_s + 0.75)
+        clients.pop(number % len(clients)).close()
+        server.await_total(connections_open=7)
+        clients.append(server.connect())
+        assert clients[-1].get("/file").body == b"contents"
+
+
 def test_accept_limit_divides_a_burst_into_phases(start: Callable[..., Any], mode: dict[str, str]) -> None:
     """With a limit of one, each accept phase takes one connection and none is forgotten."""
     server = start(**mode, accept_limit=1)
