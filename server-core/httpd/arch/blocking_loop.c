@@ -192,6 +192,8 @@ static void serve_connection(struct worker *worker, int fd, bool blocking)
         uint32_t flags;
 
         *idle_since_ns = connection_is_idle(connection) ? connection->started_ns : 0;
+        turns_remove(&worker->turns,
+                     &connection->turn); /* it is always its turn: only the client is waited for */
         flags = await_progress(worker, connection);
         if (flags)
             serving_run(worker, connection, flags);

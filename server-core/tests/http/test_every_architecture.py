@@ -52,6 +52,36 @@ def test_client_that_takes_nothing_is_dropped(
     assert server.connect().get("/file").body == b"contents"
 
 
+@pytest.mark.parametrize("sndbuf", ["16384", "4194304"])
+def test_readers_that_stall_or_drip_leave_their_places_to_others(
+    start: Callable[..., Any], await_state: Callable[..., Any], architecture: dict[str, str], sndbuf: str
+) -> None:
+    """Also where the kernel holds more of the reply than a turn sends; who is next is served as they go.
+
+    A blocking sendfile cannot tell who takes little from who takes enough, so there all of them stall.
+    """
+    name, drips = architecture["architecture"], architecture.get("sendfile") != "blocking"
+    workers = {"workers": 4} if name in {"mp", "mt"} else {}
+    limits = {"request_timeout": 0.5, "min_bytes_per_s": 1 << 30, "max_connections": 4, "sndbuf": sndbuf}
+    server = start(**{**architecture, **workers, **limits})
+    server.write("big", bytes(16 << 20))
+    server.write("file", b"contents")
+    slow = [server.connect(receive_buffer=4096) for _ in range(4)]
+    for reader in slow:
+        reader.ask("/big")
+    fifth = server.connect()
+    fifth.ask("/file")
+
+    def all_are_gone() -> bool:
+        for reader in slow[:2] if drips else []:
+            with contextlib.suppress(OSError):
+                reader.socket.recv(100)
+        return server.total()["connections_timed_out"] == 4
+
+    await_state(all_are_gone, "all four are cut off")
+    assert fifth.reply().body == b"contents"
+
+
 def test_clients_beyond_max_connections_wait_and_are_served(
     start: Callable[..., Any], architecture: dict[str, str]
 ) -> None:
