@@ -3,6 +3,7 @@
  */
 #include "httpd/connection/access_log.h"
 
+#include "httpd/counters/scoreboard.h"
 #include "httpd/log.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ struct log_ring {
 struct log_rings {
     struct log_rings *next;
     unsigned count;
+    struct scoreboard *scoreboard;
     struct log_ring *all;
 };
 
@@ -79,12 +81,12 @@ bool access_log_is_open(void)
     return log_fd >= 0;
 }
 
-struct log_rings *access_log_add_rings(unsigned rows)
+struct log_rings *access_log_add_rings(unsigned rows, struct scoreboard *scoreboard)
 {
     struct log_rings *rings = malloc(sizeof(*rings));
 
     if (rings) {
-        *rings = (struct log_rings){.next = first_rings, .count = rows};
+        *rings = (struct log_rings){.next = first_rings, .count = rows, .scoreboard = scoreboard};
         rings->all = mmap(NULL, rows * sizeof(*rings->all), PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     }
@@ -142,8 +144,18 @@ void access_log_close_in_child(void)
     log_fd = -1;
 }
 
-/* Writes the bytes of a ring from `from` to `to`, which may stand at its end and at its beginning. */
-static void write_out(struct log_ring *ring, uint64_t from, uint64_t to)
+static uint64_t lines(const char *bytes, size_t length)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < length; i++)
+        count += bytes[i] == '\n';
+    return count;
+}
+
+/* Writes the bytes of a ring from `from` to `to`, which may stand at its end and at its beginning. Returns
+ * how many lines are lost. */
+static uint64_t write_out(struct log_ring *ring, uint64_t from, uint64_t to)
 {
     static bool failing;
 
@@ -163,11 +175,17 @@ static void write_out(struct log_ring *ring, uint64_t from, uint64_t to)
             if (!failing)
                 log_errno("cannot write the access log %s: lines are lost", log_path);
             failing = true;
-            return;
+            return lines(parts[0].iov_base, parts[0].iov_len) + lines(parts[1].iov_base, parts[1].iov_len);
         }
         failing = false;
         from += (uint64_t)written;
     }
+    return 0;
+}
+
+void access_log_count_dropped(struct counters *counters, uint64_t count)
+{
+    __atomic_fetch_add(&counters->access_log_dropped, count, __ATOMIC_RELAXED);
 }
 
 void access_log_collect(void)
@@ -179,13 +197,15 @@ void access_log_collect(void)
         for (unsigned i = 0; i < rings->count; i++) {
             struct log_ring *ring = &rings->all[i];
             const uint64_t from = atomic_load_explicit(&ring->collected, memory_order_relaxed);
-            uint64_t to = atomic_load_explicit(&ring->written, memory_order_acquire);
+            uint64_t to = atomic_load_explicit(&ring->written, memory_order_acquire), lost;
 
             if (to - from > RING_BYTES) /* a worker has invented it; we read no further than the ring */
                 to = from + RING_BYTES;
             if (from == to)
                 continue;
-            write_out(ring, from, to);
+            lost = write_out(ring, from, to);
+            if (lost > 0)
+                access_log_count_dropped(scoreboard_counters(rings->scoreboard, i), lost);
             atomic_store_explicit(&ring->collected, to, memory_order_release);
             atomic_store(&ring->told, false);
         }

@@ -4,8 +4,8 @@
  * DESIGN. Whoever serves must not wait for a disk. A worker puts the finished line into a ring of its own in
  * shared memory; the master, which serves nobody, writes what the rings hold some twenty times a second, and
  * at once when one is half full (access_log_wake_fd()). When a ring is full because the disk does not keep
- * up, lines are dropped and counted (access_log_dropped), and nobody waits. A worker that dies loses no line
- * that was complete.
+ * up, or the disk takes no more, lines are dropped and counted (access_log_dropped), and nobody waits. A
+ * worker that dies loses no line that was complete.
  *
  * A line is begun (access_log_line.c) when its reply begins, because what the client sent is there then.
  * Until the reply has come to its end it waits in memory of the connection, which keeps the text of the
@@ -19,13 +19,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #define ACCESS_LOG_INTERVAL_MS 50 /* between two collections */
 
+struct counters;
 struct log_entry;
 struct log_ring;
 struct log_rings;
+struct scoreboard;
 
 /* --- in the master --- */
 
@@ -35,8 +38,9 @@ bool access_log_open(const char *path);
 
 bool access_log_is_open(void);
 
-/* Makes a ring for each of `rows` rows of counters. Returns NULL with the reason logged on failure. */
-struct log_rings *access_log_add_rings(unsigned rows);
+/* Makes a ring for each of `rows` rows of counters, which also count the lines that cannot be written.
+ * Returns NULL with the reason logged on failure. */
+struct log_rings *access_log_add_rings(unsigned rows, struct scoreboard *scoreboard);
 
 /* Writes what they hold, and frees them; nobody writes to them any more. With the last ones the file is
  * closed. NULL: nothing happens. */
@@ -54,6 +58,9 @@ void access_log_reopen(void);
 /* Lets go of the file in a child that has descriptors of its own: who serves has no right to write it, and
  * would keep the space of one that has been rotated away. */
 void access_log_close_in_child(void);
+
+/* Counts lines that were dropped. The only counter that the master writes too, so this is the only way. */
+void access_log_count_dropped(struct counters *counters, uint64_t count);
 
 /* --- in a worker --- */
 

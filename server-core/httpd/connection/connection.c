@@ -68,13 +68,13 @@ void connection_log_request(struct worker *worker, struct connection *connection
                             const struct request *request, const char *data)
 {
     if (!access_log_begin(&connection->log_entry, connection->fd, request, data, worker->date.second))
-        worker->counters->access_log_dropped++;
+        access_log_count_dropped(worker->counters, 1);
 }
 
 void connection_log_reply(struct worker *worker, struct connection *connection)
 {
     if (!access_log_end(worker->access_log, connection->log_entry, &connection->protocol.reply))
-        worker->counters->access_log_dropped++;
+        access_log_count_dropped(worker->counters, 1);
 }
 
 void connection_drop_reply(struct connection *connection)

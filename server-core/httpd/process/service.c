@@ -47,7 +47,8 @@ static bool open_access_log(struct master *master)
 
     if (!path)
         return true;
-    master->log_rings = access_log_open(path) ? access_log_add_rings(master->layout.rows) : NULL;
+    master->log_rings =
+        access_log_open(path) ? access_log_add_rings(master->layout.rows, master->scoreboard) : NULL;
     return master->log_rings != NULL;
 }
 

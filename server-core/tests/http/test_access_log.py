@@ -80,6 +80,16 @@ def test_thousands_of_lines_are_complete_and_the_last_is_written_at_the_end(
     assert len(lines_of(log)) + dropped == 8000
 
 
+def test_lines_that_a_full_disk_does_not_take_are_counted(start: Callable[..., Any]) -> None:
+    """Each of them, whichever worker it came from; and the log says once that lines are lost."""
+    server = start(workers=2, access_log="/dev/full")
+    server.write("file", b"contents")
+    for _ in range(20):
+        assert server.connect().get("/file").body == b"contents"
+    server.await_total(access_log_dropped=20)
+    assert server.log().count("cannot write the access log /dev/full: lines are lost") == 1
+
+
 def test_what_a_client_sends_cannot_forge_a_line(
     start: Callable[..., Any], log: Path, await_state: Callable[..., Any]
 ) -> None:
