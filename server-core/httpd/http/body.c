@@ -47,7 +47,7 @@ static enum body_outcome take_size(struct body *body, char byte)
     if (digit >= 0) {
         body->state = SIZE;
         body->left = body->left * 16 + (unsigned)digit;
-        return body->left > BODY_BYTES_MAX ? BODY_TOO_LARGE : BODY_INCOMPLETE;
+        return body->left > BODY_BYTES_MAX - body->bytes ? BODY_TOO_LARGE : BODY_INCOMPLETE;
     }
     if (body->state == SIZE_FIRST)
         return BODY_BROKEN;
@@ -114,6 +114,7 @@ static size_t skip(struct body *body, size_t length)
     const size_t count = length < body->left ? length : (size_t)body->left;
 
     body->left -= count;
+    body->bytes += (uint32_t)count;
     if (body->left == 0 && body->state == CHUNK)
         body->state = CHUNK_CR;
     return count;
@@ -135,7 +136,7 @@ enum body_outcome body_skip(struct body *body, const char *data, size_t length, 
             outcome = take(body, data[(*used)++]);
         }
         body->taken += (uint32_t)(*used - before);
-        if (body->taken > BODY_BYTES_MAX && outcome == BODY_INCOMPLETE)
+        if (body->taken - body->bytes > BODY_BYTES_MAX && outcome == BODY_INCOMPLETE)
             outcome = BODY_TOO_LARGE;
     }
     return outcome;

@@ -11,12 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a body with its framing: what others read with their defaults. */
+/* Of a body, and of its framing: what others read with their defaults. */
 #define BODY_BYTES_MAX (1 << 20)
 
 struct body {
     uint64_t left;  /* bytes still to come: of the body, or of its present chunk */
-    uint32_t taken; /* in all, framing included */
+    uint32_t taken; /* in all, framing included, */
+    uint32_t bytes; /* without it */
     uint8_t state;
 };
 

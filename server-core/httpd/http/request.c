@@ -6,6 +6,7 @@
 #include "httpd/http/characters.h"
 #include "httpd/http/text.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
 
@@ -25,20 +26,49 @@ static bool fail(struct request *request, enum http_status status)
     return true;
 }
 
+/* What stands in brackets: an address of IPv6, or of a version to come (RFC 3986 §3.2.2). */
+static bool is_ip_literal(const char *text, size_t length)
+{
+    char address[INET6_ADDRSTRLEN];
+    struct in6_addr parsed;
+    size_t digits = 0;
+
+    if (length > 0 && (*text == 'v' || *text == 'V')) {
+        while (1 + digits < length && text_hex_value(text[1 + digits]) >= 0)
+            digits++;
+        return digits > 0 && digits + 2 < length && text[1 + digits] == '.' && !memchr(text, '[', length);
+    }
+    if (length >= sizeof(address))
+        return false;
+    memcpy(address, text, length);
+    address[length] = '\0';
+    return inet_pton(AF_INET6, address, &parsed) == 1;
+}
+
 /* A host with an optional port, as in Host and in absolute targets (9110:7.2). */
 static bool is_authority(const char *text, size_t length)
 {
-    const char *bracket = memrchr(text, ']', length);
-    const char *from = bracket ? bracket : text;
-    const char *colon = memchr(from, ':', length - (size_t)(from - text));
+    const char *end = text + length, *host_end = memchr(text, ':', length);
+    size_t port_length;
 
     if (characters_span(text, length, CHARACTER_HOST) != length)
         return false;
-    if (!colon)
-        return true;
-    colon++;
-    return characters_span(colon, length - (size_t)(colon - text), CHARACTER_DIGIT) ==
-           length - (size_t)(colon - text);
+    if (length > 0 && *text == '[') {
+        host_end = memchr(text, ']', length);
+        if (!host_end || !is_ip_literal(text + 1, (size_t)(host_end - text - 1)))
+            return false;
+        if (++host_end == end)
+            return true;
+    } else {
+        if (!host_end)
+            host_end = end;
+        if (memchr(text, '[', (size_t)(host_end - text)) || memchr(text, ']', (size_t)(host_end - text)))
+            return false;
+        if (host_end == end)
+            return true;
+    }
+    port_length = (size_t)(end - host_end - 1);
+    return *host_end == ':' && characters_span(host_end + 1, port_length, CHARACTER_DIGIT) == port_length;
 }
 
 /*
