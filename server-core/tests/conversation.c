@@ -53,6 +53,7 @@ static enum http_status look_up(const char *path, char head[HEAD_AND_CONTENTS_MA
                                                        .type = mime_type(presentation.types, path),
                                                        .length = files[i].size,
                                                        .validators = &validators,
+                                                       .now = validators.modified,
                                                        .more = ""},
                                &representation->date_offset);
         if (files[i].kept) {

@@ -193,6 +193,7 @@ static struct cached_file *insert(struct file_cache *cache, const char *path, in
                                                    .type = mime_type(cache->presentation->types, path),
                                                    .length = file.size,
                                                    .validators = &validators,
+                                                   .now = now,
                                                    .more = lines},
                            &file.date_offset);
     if (file.expires_s >= 0) /* it is the last line */

@@ -113,6 +113,7 @@ static void make_with_head(struct reply *reply, const struct asking *asking,
     snprintf(more, sizeof(more), "%s%s%s", response->more, description->lines, connection_header(asking));
     response->date = asking->date->text;
     response->validators = &description->validators;
+    response->now = asking->date->second;
     response->more = more;
     length = response_file_head(asking->text, response, &date_offset);
     make(reply, asking, response->status, length);

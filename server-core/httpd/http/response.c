@@ -15,7 +15,9 @@ size_t response_file_head(char head[RESPONSE_HEAD_MAX], const struct file_respon
     struct http_date modified = {0};
     size_t length;
 
-    http_date_update(&modified, response->validators->modified);
+    http_date_update(&modified, response->validators->modified < response->now
+                                    ? response->validators->modified
+                                    : response->now);
     length = (size_t)snprintf(head, RESPONSE_HEAD_MAX,
                               "HTTP/1.1 %d %s\r\n" SERVER_LINE "Date: ", (int)response->status,
                               response_reason(response->status));

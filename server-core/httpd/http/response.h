@@ -29,6 +29,7 @@ struct file_response {
     const char *type; /* media type of what is sent; NULL: nothing is, by the nature of the status */
     uint64_t length;  /* of what is sent, or would be if this were no HEAD */
     const struct validators *validators;
+    time_t now;       /* a file from the future was modified now (RFC 9110 §8.8.2.1) */
     const char *more; /* further lines with their CR LF, or "" */
 };
 

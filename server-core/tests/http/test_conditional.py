@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from email.utils import formatdate
+from email.utils import formatdate, parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,6 +38,20 @@ def test_reply_has_validators(ask: Callable[..., Any]) -> None:
     assert re.fullmatch(r'"[0-9a-f]+-[0-9a-f]+"', headers["etag"])
     assert headers["last-modified"] == "Sun, 06 Nov 1994 08:49:37 GMT"
     assert headers["accept-ranges"] == "bytes"
+
+
+def test_file_from_the_future_was_not_modified_after_the_reply(server: Any) -> None:
+    """RFC 9110 §8.8.2.1: in a whole reply, in a part of it, and when nothing has changed."""
+    path = server.write("future", b"contents")
+    os.utime(path, (4_000_000_000, 4_000_000_000))
+    connection = server.connect()
+    whole = connection.get("/future")
+    part = connection.get("/future", "Range: bytes=0-1")
+    same = connection.get("/future", f"If-None-Match: {whole.headers['etag']}")
+    assert [reply.status for reply in (whole, part, same)] == [200, 206, 304]
+    for reply in (whole, part, same):
+        modified, date = (parsedate_to_datetime(reply.headers[name]) for name in ("last-modified", "date"))
+        assert modified <= date
 
 
 BEFORE = "Sun, 06 Nov 1994 08:49:36 GMT"
