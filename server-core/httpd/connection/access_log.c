@@ -102,7 +102,8 @@ struct log_rings *access_log_add_rings(unsigned rows, struct scoreboard *scorebo
 static void close_all(void)
 {
     change_file(-1);
-    close(wake_fd);
+    if (wake_fd >= 0)
+        close(wake_fd);
     wake_fd = -1;
     free(log_path);
     log_path = NULL;

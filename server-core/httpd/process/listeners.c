@@ -51,6 +51,7 @@ static int adjust(const struct config *config, int fd)
 {
     const int send_buffer = (int)config_integer(config, KNOB_SNDBUF);
 
+    listeners_set_send_timeout(&fd, 1, config_seconds(config, KNOB_REQUEST_TIMEOUT));
     return (send_buffer > 0 && set_send_buffer(fd, send_buffer) != 0) ||
                    listen(fd, (int)config_integer(config, KNOB_BACKLOG)) != 0
                ? -1
@@ -141,11 +142,10 @@ static int get_listener(const struct config *config, const struct layout *layout
         return !shares_port || set > 0 || port_is_free(config, layout, address)
                    ? open_listener(config, layout, address, shares_port)
                    : -1;
-    if (adjust(config, socket) == 0)
+    if (is_kept(before, socket) || adjust(config, socket) == 0)
         return socket;
     error = errno;
-    if (!is_kept(before, socket))
-        close(socket);
+    close(socket);
     errno = error;
     return -1;
 }
@@ -176,8 +176,16 @@ int listeners_open(struct config *config, const struct layout *layout, const str
         }
     }
     warn_of_capped_backlog((int)config_integer(config, KNOB_BACKLOG));
-    listeners_set_send_timeout(sockets, total, config_seconds(config, KNOB_REQUEST_TIMEOUT));
     return 0;
+}
+
+void listeners_adjust_kept(const struct config *config, const int *sockets, size_t count, const int *before,
+                           size_t before_count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (listener_is_among(before, before_count, sockets[i]) && adjust(config, sockets[i]) != 0)
+            log_errno("cannot adjust a listener");
+    }
 }
 
 void listener_end(int socket)

@@ -26,10 +26,15 @@ struct open_listeners {
  * where only one is wanted. Several sets share the ports (SO_REUSEPORT), and the
  * kernel divides the connections among them. A port 0 in the configuration is replaced by the one that the
  * kernel chose. Sockets of `before` (NULL: there are none), which has as many sets, are taken over where the
- * address is the same. Logs what is wrong and returns -1, with none open that was not before; or 0.
+ * address is the same, and are left as they are: others serve by them still (listeners_adjust_kept()). Logs
+ * what is wrong and returns -1, with none open that was not before; or 0.
  */
 int listeners_open(struct config *config, const struct layout *layout, const struct open_listeners *before,
                    int *sockets);
+
+/* Has those of `count` sockets that are among the `before_count` of before follow the configuration too. */
+void listeners_adjust_kept(const struct config *config, const int *sockets, size_t count, const int *before,
+                           size_t before_count);
 
 /* Says whether a socket is one of `count`. */
 bool listener_is_among(const int *sockets, size_t count, int socket);

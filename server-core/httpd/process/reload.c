@@ -116,6 +116,7 @@ void reload(struct master *master)
     next.log_rings = NULL;
     next.common = NULL;
     next.workers = NULL;
+    next.wake_fds = NULL;
     next.listener_count = next.worker_count = 0;
     if (!service_open(&next, master)) {
         say_that_nothing_changes();
@@ -123,6 +124,8 @@ void reload(struct master *master)
         free(older);
         return;
     }
+    listeners_adjust_kept(config, next.listeners, next.listener_count, master->listeners,
+                          master->listener_count);
     replace(master, &next, older);
     service_log_start(master);
 }

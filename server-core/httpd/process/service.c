@@ -47,9 +47,9 @@ static bool open_access_log(struct master *master)
 
     if (!path)
         return true;
-    master->log_rings =
-        access_log_open(path) ? access_log_add_rings(master->layout.rows, master->scoreboard) : NULL;
-    return master->log_rings != NULL;
+    /* In this order: until nothing can go wrong any more, an earlier file stays. */
+    master->log_rings = access_log_add_rings(master->layout.rows, master->scoreboard);
+    return master->log_rings && access_log_open(path);
 }
 
 bool service_open(struct master *master, const struct master *before)

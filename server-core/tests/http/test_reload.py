@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import threading
 from pathlib import Path
@@ -68,6 +70,59 @@ def ask_once(address: tuple[str, int]) -> bytes:
         while more := client.recv(65536):
             received += more
     return received.partition(b"\r\n\r\n")[2]
+
+
+SYS_PIDFD_GETFD = 438
+
+
+def listener_options(server: Any) -> tuple[int, bytes, int]:
+    """Return what is set of the server's listener: send buffer, send timeout, backlog."""
+    process = os.pidfd_open(server.process.pid)
+    try:
+        for link in Path(f"/proc/{server.process.pid}/fd").iterdir():
+            if not str(link.readlink()).startswith("socket:"):
+                continue
+            fd = ctypes.CDLL(None, use_errno=True).syscall(SYS_PIDFD_GETFD, process, int(link.name), 0)
+            if fd < 0:
+                pytest.skip(f"this kernel does not let us look: {os.strerror(ctypes.get_errno())}")
+            with socket.socket(fileno=fd) as found:
+                if found.family != socket.AF_INET or not found.getsockopt(
+                    socket.SOL_SOCKET, socket.SO_ACCEPTCONN
+                ):
+                    continue
+                info = found.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+                return (
+                    found.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF),
+                    found.getsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, 16),
+                    struct.unpack_from("=I", info, 28)[0],  # tcpi_sacked: of a listener its backlog
+                )
+    finally:
+        os.close(process)
+    pytest.fail("it does not listen")
+
+
+def test_refused_reload_leaves_the_listeners_as_they_are(
+    start: Callable[..., Any], await_state: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Who goes on serving by them has the backlog, the buffer and the timeout of the old configuration."""
+    server = start(sndbuf=65536, backlog=100, request_timeout=20)
+    before = listener_options(server)
+    assert before[2] == 100
+    log = tmp_path / "access"
+    changes = {"sndbuf": 131072, "backlog": 50, "request_timeout": 3, "access_log": log}
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        own, other = (f"127.0.0.1:{port}" for port in (server.address[1], taken.getsockname()[1]))
+        rewrite(server, listen=f"{own}, {other}", **changes)
+        hang_up(server)
+        await_state(lambda: NOT_TAKEN_UP in server.log())
+    assert listener_options(server) == before
+    assert not log.exists()
+    rewrite(server, listen=own)
+    hang_up(server)
+    await_reloads(server, 1, await_state)
+    buffer, timeout, backlog = listener_options(server)
+    assert (buffer, backlog) == (2 * before[0], 50)
+    assert timeout != before[1]
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
