@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define OWNER_SLOTS 65536 /* URLs are told apart by so many values of their hash */
 
@@ -47,7 +48,7 @@ static const enum knob_id CO_AMPED_UNDERSTOOD[] = {
 /* What an event loop has with its helpers and the other event loops. */
 struct loop_channels {
     struct helper_channels helpers;
-    int handover[2];
+    struct handover handover;
 };
 
 struct common {
@@ -122,11 +123,19 @@ static bool prepare(struct master *master)
     for (unsigned i = 0; ok && i < loops; i++) {
         common->loops[i].helpers.requests = pairs + i * count;
         ok = helper_channels_open(&common->loops[i].helpers, count) &&
-             handover_open(common->loops[i].handover) == 0;
+             handover_open(&common->loops[i].handover) == 0;
     }
     if (!ok)
         log_errno("cannot make the channels of the helpers");
     return ok;
+}
+
+static void close_pair(const int pair[2])
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (pair[i] > 0)
+            close(pair[i]);
+    }
 }
 
 static void release(struct master *master)
@@ -136,10 +145,10 @@ static void release(struct master *master)
     for (unsigned i = 0; common && i < loop_count(master->config); i++) {
         const struct loop_channels *loop = &common->loops[i];
 
-        handover_close(loop->handover);
-        handover_close(loop->helpers.completions);
+        handover_close(&loop->handover);
+        close_pair(loop->helpers.completions);
         for (unsigned k = 0; k < loop->helpers.count; k++)
-            handover_close(loop->helpers.requests[k]);
+            close_pair(loop->helpers.requests[k]);
     }
     if (common && common->owners && common->owners != MAP_FAILED)
         munmap(common->owners, OWNER_SLOTS * sizeof(*common->owners));
@@ -198,7 +207,7 @@ static bool forward(struct worker *worker, struct amped_connection *own, const s
     owner = atomic_load_explicit(slot, memory_order_relaxed);
     is_ours = owner == 0 || owner == worker->process + 1;
     if (!is_ours && !own->forwarded && !worker->shutting_down && may_forward(worker, owner - 1) &&
-        handover_send(common->loops[owner - 1].handover[0], connection->fd, connection->delivery.blocking,
+        handover_send(&common->loops[owner - 1].handover, connection->fd, connection->delivery.blocking,
                       input, length)) {
         connection_give_away(worker, connection);
         return true;
@@ -238,13 +247,6 @@ static void adopted(struct connection *connection)
     ((struct amped_connection *)connection)->forwarded = true;
 }
 
-static void take_over(struct worker *worker)
-{
-    const struct common *common = worker->common;
-
-    handover_receive(worker, common->loops[worker->process].handover[1], adopted);
-}
-
 /* Tells the other event loops that they get no more connections from this one. */
 static void leave(struct worker *worker)
 {
@@ -252,7 +254,7 @@ static void leave(struct worker *worker)
 
     for (unsigned i = 0; i < worker->layout.serving; i++) {
         if (i != worker->process)
-            handover_end(common->loops[i].handover[0]);
+            handover_end(&common->loops[i].handover);
     }
 }
 
@@ -280,11 +282,9 @@ static int run(struct worker *worker)
     helpers = helpers_create(worker, &own->helpers, fetched);
     if (!helpers)
         return EXIT_RUNTIME;
-    handover_expect(loops - 1);
+    handover_expect(worker, &own->handover, loops - 1, adopted);
     worker->sources[worker->source_count++] =
         (struct worker_source){.fd = own->helpers.completions[0], .ready = read_completions};
-    worker->sources[worker->source_count++] =
-        (struct worker_source){.fd = own->handover[1], .ready = take_over};
     exit_code = event_loop_run(worker);
     helpers_destroy(helpers);
     return exit_code;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -18,41 +19,45 @@
 #define INPUT_MAX (REQUEST_BYTES_MAX + INPUT_BYTES)
 
 /* The first byte of a message. */
-enum { OF_NONBLOCKING, OF_BLOCKING, OF_END, OF_WANT };
+enum { OF_NONBLOCKING, OF_BLOCKING, OF_WANT };
 
 union control {
     char bytes[CMSG_SPACE(sizeof(int))];
     struct cmsghdr alignment;
 };
 
-/* Of this process: who has not said yet that it sends no more. */
+/* Of this process: what it receives from; who has not said yet that it sends no more. */
+static const struct handover *incoming;
 static unsigned senders;
-
-void handover_expect(unsigned count)
-{
-    senders = count;
-}
+static void (*tell_adopted)(struct connection *connection);
 
 bool handover_expects_more(const struct worker *worker)
 {
+    char byte;
+
     (void)worker;
-    return senders > 0;
+    return senders > 0 || (incoming && recv(incoming->pair[1], &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0);
 }
 
-int handover_open(int pair[2])
+int handover_open(struct handover *handover)
 {
-    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair);
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, handover->pair) != 0)
+        return -1;
+    handover->ends = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    return handover->ends >= 0 ? 0 : -1;
 }
 
-void handover_close(const int pair[2])
+void handover_close(const struct handover *handover)
 {
-    for (size_t i = 0; i < 2; i++) {
-        if (pair[i] > 0)
-            close(pair[i]);
+    const int fds[] = {handover->pair[0], handover->pair[1], handover->ends};
+
+    for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+        if (fds[i] > 0)
+            close(fds[i]);
     }
 }
 
-bool handover_send(int channel, int fd, bool blocking, const char *input, size_t length)
+bool handover_send(const struct handover *handover, int fd, bool blocking, const char *input, size_t length)
 {
     char mode = blocking ? OF_BLOCKING : OF_NONBLOCKING;
     union control control = {.bytes = {0}};
@@ -69,23 +74,21 @@ bool handover_send(int channel, int fd, bool blocking, const char *input, size_t
     rights->cmsg_type = SCM_RIGHTS;
     rights->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
-    return sendmsg(channel, &message, MSG_NOSIGNAL) == (ssize_t)(1 + length);
+    return sendmsg(handover->pair[0], &message, MSG_NOSIGNAL) == (ssize_t)(1 + length);
 }
 
-void handover_end(int channel)
+void handover_end(const struct handover *handover)
 {
-    const char mode = OF_END;
-
-    if (send(channel, &mode, 1, MSG_NOSIGNAL) != 1)
+    if (eventfd_write(handover->ends, 1) != 0)
         log_errno("cannot end a channel");
 }
 
-void handover_ask_for_place(int channel)
+void handover_ask_for_place(const struct handover *handover)
 {
     const char message = OF_WANT;
 
     /* A receiver whose queue is full has enough to do. */
-    (void)!send(channel, &message, sizeof(message), MSG_NOSIGNAL);
+    (void)!send(handover->pair[0], &message, sizeof(message), MSG_NOSIGNAL);
 }
 
 static void make_place(struct worker *worker)
@@ -97,7 +100,7 @@ static void make_place(struct worker *worker)
 }
 
 /* Takes one connection over. Returns false when none waits. */
-static bool receive_one(struct worker *worker, int channel, void (*adopted)(struct connection *connection))
+static bool receive_one(struct worker *worker)
 {
     static _Thread_local char input[INPUT_MAX];
     char mode = 0;
@@ -107,7 +110,7 @@ static bool receive_one(struct worker *worker, int channel, void (*adopted)(stru
                              .msg_iovlen = 2,
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof(control.bytes)};
-    const ssize_t received = recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
+    const ssize_t received = recvmsg(incoming->pair[1], &message, MSG_CMSG_CLOEXEC);
     const struct cmsghdr *rights = received > 0 ? CMSG_FIRSTHDR(&message) : NULL;
     struct connection *connection;
     int fd;
@@ -116,10 +119,6 @@ static bool receive_one(struct worker *worker, int channel, void (*adopted)(stru
         log_errno("cannot receive a connection");
     if (received <= 0)
         return false;
-    if (mode == OF_END) {
-        senders--;
-        return true;
-    }
     if (mode == OF_WANT) {
         make_place(worker);
         return true;
@@ -132,15 +131,37 @@ static bool receive_one(struct worker *worker, int channel, void (*adopted)(stru
     }
     memcpy(&fd, CMSG_DATA(rights), sizeof(fd));
     connection = serving_adopt(worker, fd, mode == OF_BLOCKING, input, (size_t)received - 1);
-    if (connection && adopted)
-        adopted(connection);
+    if (connection && tell_adopted)
+        tell_adopted(connection);
     if (connection)
         serving_begin_adopted(worker, connection);
     return true;
 }
 
-void handover_receive(struct worker *worker, int channel, void (*adopted)(struct connection *connection))
+/* Takes all connections that wait over into the worker and serves their input. */
+static void receive(struct worker *worker)
 {
-    while (receive_one(worker, channel, adopted)) {
+    while (receive_one(worker)) {
     }
+}
+
+static void count_ends(struct worker *worker)
+{
+    eventfd_t ended = 0;
+
+    (void)worker;
+    if (eventfd_read(incoming->ends, &ended) == 0)
+        senders -= ended < senders ? (unsigned)ended : senders;
+}
+
+void handover_expect(struct worker *worker, const struct handover *handover, unsigned count,
+                     void (*adopted)(struct connection *connection))
+{
+    incoming = handover;
+    senders = count;
+    tell_adopted = adopted;
+    worker->sources[worker->source_count++] =
+        (struct worker_source){.fd = handover->pair[1], .ready = receive};
+    worker->sources[worker->source_count++] =
+        (struct worker_source){.fd = handover->ends, .ready = count_ends};
 }

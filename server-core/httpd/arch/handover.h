@@ -11,31 +11,36 @@
 struct connection;
 struct worker;
 
-/* Makes a pair of connected sockets, [0] to send and [1] to receive; neither blocks. Returns 0, or -1. */
-int handover_open(int pair[2]);
+/* To one receiver, from any number of senders. Nothing here blocks. */
+struct handover {
+    int pair[2]; /* connected sockets, [0] to send and [1] to receive */
+    int ends;    /* eventfd: who sends no more; an end needs no room in the channel, which may be full */
+};
 
-/* Closes a pair that was made, and does nothing with a zeroed one. */
-void handover_close(const int pair[2]);
+/* Returns 0, or -1. */
+int handover_open(struct handover *handover);
+
+/* Does nothing with a zeroed one. */
+void handover_close(const struct handover *handover);
 
 /* Sends a connection with `length` bytes of unserved input; the caller closes its own descriptor. Returns
  * false when the receiver's queue is full or it cannot be done; then nothing has happened. */
-bool handover_send(int channel, int fd, bool blocking, const char *input, size_t length);
+bool handover_send(const struct handover *handover, int fd, bool blocking, const char *input, size_t length);
 
-/* Says that the caller sends no more connections into the channel. The receiver counts on it before it ends;
- * if it holds up the channel at that time it does not hear of it, and is ended by the master. */
-void handover_end(int channel);
+/* Says that the caller sends no more connections into the channel. The receiver counts on it before it ends.
+ */
+void handover_end(const struct handover *handover);
 
 /* Asks the receiver to close an idle connection, if it has one, to make room for another (recycle.h). */
-void handover_ask_for_place(int channel);
+void handover_ask_for_place(const struct handover *handover);
 
-/* Notes how many others send connections to this process. */
-void handover_expect(unsigned count);
+/* Has this process, in whose event loop the worker is, receive from `count` others. What is taken over is
+ * told to `adopted`, if that is not NULL, before its input is served. */
+void handover_expect(struct worker *worker, const struct handover *handover, unsigned count,
+                     void (*adopted)(struct connection *connection));
 
-/* For a driver (driver.h): says whether some of them have not said yet that they send no more. */
+/* For a driver (driver.h): says whether some of them have not said yet that they send no more, or what they
+ * have sent waits. */
 bool handover_expects_more(const struct worker *worker);
-
-/* Takes all connections that wait in the channel over into the worker and serves their input. `adopted`, if
- * it is not NULL, is called with each before that. */
-void handover_receive(struct worker *worker, int channel, void (*adopted)(struct connection *connection));
 
 #endif

@@ -39,7 +39,7 @@ static const enum knob_id UNDERSTOOD[] = {
 };
 
 struct common {
-    int channels[1024][2]; /* to each SPED */
+    struct handover channels[1024]; /* to each SPED */
 };
 
 struct scheduler {
@@ -82,7 +82,7 @@ static bool prepare(struct master *master)
 
     master->common = common;
     for (unsigned i = 0; common && i < master->layout.serving; i++) {
-        if (handover_open(common->channels[i]) != 0) {
+        if (handover_open(&common->channels[i]) != 0) {
             log_errno("cannot make a channel to worker %u", i);
             return false;
         }
@@ -95,7 +95,7 @@ static void release(struct master *master)
     const struct common *common = master->common;
 
     for (unsigned i = 0; common && i < master->layout.serving; i++)
-        handover_close(common->channels[i]);
+        handover_close(&common->channels[i]);
 }
 
 /* Returns a counter of SPED `sped` in total over its lives. */
@@ -173,7 +173,7 @@ static void ask_for_places(struct scheduler *scheduler)
         waiting += accept_policy_waiting(worker->listeners[i]);
     for (unsigned i = 0; i < scheduler->size && waiting > 0; i++, waiting--) {
         scheduler->asked = (scheduler->asked + 1) % scheduler->size;
-        handover_ask_for_place(scheduler->common->channels[scheduler->asked][0]);
+        handover_ask_for_place(&scheduler->common->channels[scheduler->asked]);
     }
 }
 
@@ -239,7 +239,7 @@ static void accept_phase(struct scheduler *scheduler, int listener)
             return;
         }
         worker->counters->connections_accepted++;
-        if (handover_send(scheduler->common->channels[sped][0], fd, blocking, NULL, 0)) {
+        if (handover_send(&scheduler->common->channels[sped], fd, blocking, NULL, 0)) {
             worker->counters->connections_forwarded++;
             scheduler->handed[sped]++;
         } else {
@@ -311,16 +311,9 @@ static int run_scheduler(struct worker *worker)
         resize(&scheduler);
     }
     for (unsigned i = 0; i < scheduler.size; i++)
-        handover_end(scheduler.common->channels[i][0]);
+        handover_end(&scheduler.common->channels[i]);
     close(scheduler.epoll);
     return EXIT_SUCCESS;
-}
-
-static void receive(struct worker *worker)
-{
-    const struct common *common = worker->common;
-
-    handover_receive(worker, common->channels[worker->process][1], NULL);
 }
 
 static const struct driver driver = {
@@ -336,9 +329,7 @@ static int run(struct worker *worker)
     if (worker->process == worker->layout.serving)
         return run_scheduler(worker);
     worker->listener_count = 0;
-    handover_expect(1);
-    worker->sources[worker->source_count++] =
-        (struct worker_source){.fd = common->channels[worker->process][1], .ready = receive};
+    handover_expect(worker, &common->channels[worker->process], 1, NULL);
     return event_loop_run(worker);
 }
 

@@ -24,7 +24,7 @@
  * than any usual batch of pipelined requests. */
 #define INPUT_BYTES 16384
 
-#define WORKER_SOURCES_MAX 2
+#define WORKER_SOURCES_MAX 3
 
 struct connection;
 struct log_ring;
