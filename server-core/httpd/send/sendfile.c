@@ -13,9 +13,7 @@ void sendfile_set_blocking(int socket, bool blocking)
     fcntl(socket, F_SETFL, blocking ? 0 : O_NONBLOCK);
 }
 
-/* Says whether a socket takes more. If not, the kernel has noted that somebody waits for room, and reports
- * it; otherwise it would not (SOCK_NOSPACE, which tcp_poll() in net/ipv4/tcp.c sets). */
-static bool has_room(int socket)
+bool socket_has_room(int socket)
 {
     struct pollfd polled = {.fd = socket, .events = POLLOUT};
 
@@ -35,7 +33,7 @@ enum send_outcome sendfile_range(int socket, bool blocking, int file, off_t *off
         if (sent > 0) {
             counters->bytes_sent += (uint64_t)sent;
             counters->sendfile_partial += sent < asked;
-            if (sent < asked && !blocking && !has_room(socket))
+            if (sent < asked && !blocking && !socket_has_room(socket))
                 return SEND_BLOCKED;
             continue;
         }

@@ -1,9 +1,9 @@
 /*
  * The one place where file data goes to sockets.
  *
- * `nonblocking`: the socket does not block, so one call sends what fits the socket's buffer; when it is full,
- * which a short count says, the worker goes on with other connections and calls again once the socket is
- * writable.
+ * `nonblocking`: the socket does not block, so a call sends what fits the socket's buffer, or less if
+ * something cuts it short; when the socket is full, the worker goes on with other connections and calls again
+ * once it is writable.
  *
  * `blocking`: the socket blocks, so one call returns when the last byte is in the socket's buffer; the
  * process is held until then, and its attention is proportional to the size of the file. The listener's
@@ -37,5 +37,10 @@ enum send_outcome sendfile_range(int socket, bool blocking, int file, off_t *off
 
 /* Puts a socket into blocking or non-blocking mode. */
 void sendfile_set_blocking(int socket, bool blocking);
+
+/* Says whether a socket that does not block takes more. If not, the kernel has noted that somebody waits for
+ * room, and reports it; otherwise it would not (SOCK_NOSPACE, which tcp_poll() in net/ipv4/tcp.c sets). So a
+ * call that has sent less than it was asked to is a reason to ask, not to wait. */
+bool socket_has_room(int socket);
 
 #endif

@@ -29,7 +29,7 @@ enum send_outcome write_range(int socket, bool blocking, const char *bytes, off_
         count(counters, sent, asked);
         if (sent >= 0) {
             *offset += sent;
-            if (sent < (ssize_t)asked && !blocking)
+            if (sent < (ssize_t)asked && !blocking && !socket_has_room(socket))
                 return SEND_BLOCKED;
         } else if (errno == EAGAIN) {
             return blocking ? SEND_STALLED : SEND_BLOCKED;
