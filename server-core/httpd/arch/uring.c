@@ -156,6 +156,8 @@ static void collect(struct queues *queues)
     for (unsigned i = 0; i < count; i++) {
         if (operation_of(completions[i].user_data) == OP_ACCEPT)
             accept_queue_completed(&queues->accept_queue, &completions[i]);
+        else if (operation_of(completions[i].user_data) == OP_ARRIVAL)
+            accept_queue_arrived(&queues->accept_queue, &completions[i]);
         else if (operation_of(completions[i].user_data) != OP_IGNORED)
             queues->work[queues->work_count++] = completions[i];
     }
@@ -184,6 +186,7 @@ static void work_through_queue(struct queues *queues)
             woken(queues, completion);
             break;
         case OP_ACCEPT:
+        case OP_ARRIVAL:
         case OP_IGNORED:
             break;
         }

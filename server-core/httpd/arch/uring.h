@@ -22,7 +22,7 @@
 #define URING_BUFFER_BYTES 2048 /* most requests are shorter; a longer one takes several */
 
 /* What a completion is about; in the lowest bits of user_data. */
-enum operation { OP_IGNORED, OP_ACCEPT, OP_RECEIVE, OP_SEND, OP_WAKE, OP_OPEN };
+enum operation { OP_IGNORED, OP_ACCEPT, OP_RECEIVE, OP_SEND, OP_WAKE, OP_OPEN, OP_ARRIVAL };
 
 struct opening;
 struct sending;
@@ -74,7 +74,8 @@ struct uring {
 /* What the kernel has been asked to accept at a listener. */
 struct accepting {
     bool multishot, cancelled;
-    int64_t single; /* requests for one connection each */
+    int64_t single;        /* requests for one connection each */
+    bool watched, arrived; /* it is to say when a client waits; one does, or did */
 };
 
 /* Sockets that have been accepted and await their accept phase: a ring that grows. */
@@ -99,6 +100,9 @@ void accept_queue_update(struct accept_queue *queue);
 
 /* Takes note of the completion of an accept request. */
 void accept_queue_completed(struct accept_queue *queue, const struct completion *completion);
+
+/* Takes note of the completion of a request to say when a client waits. */
+void accept_queue_arrived(struct accept_queue *queue, const struct completion *completion);
 
 /* The accept phase: opens up to accept_limit of the connections that wait, while `work_count` items are in
  * the work queue. */
@@ -141,6 +145,7 @@ bool uring_cancel(struct uring *uring, uint64_t user_data, unsigned flags);
  * when the kernel takes no more. */
 bool uring_accept(struct uring *uring, int listener, unsigned index, bool multishot);
 bool uring_cancel_accepts(struct uring *uring, unsigned index);
+bool uring_watch_listener(struct uring *uring, int listener, unsigned index);
 bool uring_receive(struct uring *uring, struct uring_connection *own);
 bool uring_cancel_receive(struct uring *uring, const struct uring_connection *own);
 bool uring_watch_wake(struct uring *uring, int fd);

@@ -42,6 +42,26 @@ static int64_t room(const struct accept_queue *queue)
 }
 
 /*
+ * Of a full worker, one of whose idle connections may give way: has it told who comes, and takes who has come
+ * and waits still. A request to accept would take a client from a worker with a place. Being told takes it
+ * from nobody: the kernel wakes one of those that accept, and all that are told. The request is cancelled
+ * with the next submission, so it accepts who waits at that moment, or nobody.
+ */
+static void accept_who_waits(struct accept_queue *queue, size_t index)
+{
+    struct accepting *accepting = &queue->accepting[index];
+    const int listener = queue->worker->listeners[index];
+
+    if (!accepting->arrived) {
+        accepting->watched =
+            accepting->watched || uring_watch_listener(queue->uring, listener, (unsigned)index);
+    } else if (uring_accept(queue->uring, listener, (unsigned)index, false)) {
+        accepting->single++;
+        accepting->cancelled = uring_cancel_accepts(queue->uring, (unsigned)index);
+    }
+}
+
+/*
  * Asks for connections as far as there is room for them. A multishot request may bring more than there is
  * room for, which then wait in the accept queue; so with little room it is cancelled, and as many connections
  * are asked for as there are places.
@@ -50,10 +70,10 @@ void accept_queue_update(struct accept_queue *queue)
 {
     struct worker *worker = queue->worker;
     const bool wanted = !worker->shutting_down && worker->now_ns >= queue->back_off_until_ns;
-    int64_t places = wanted ? room(queue) : 0;
+    const int64_t places = wanted ? room(queue) : 0;
+    const bool recycles =
+        wanted && places <= 0 && queue->length == 0 && recycling_is_possible(&queue->recycling, worker);
 
-    if (wanted && places <= 0 && queue->length == 0 && recycling_is_possible(&queue->recycling, worker))
-        places = 1; /* for who comes, an idle connection gives way */
     for (size_t i = 0; i < worker->listener_count; i++) {
         struct accepting *accepting = &queue->accepting[i];
 
@@ -70,7 +90,18 @@ void accept_queue_update(struct accept_queue *queue)
         while (accepting->single < places &&
                uring_accept(queue->uring, worker->listeners[i], (unsigned)i, false))
             accepting->single++;
+        if (recycles)
+            accept_who_waits(queue, i);
+        accepting->arrived = false;
     }
+}
+
+void accept_queue_arrived(struct accept_queue *queue, const struct completion *completion)
+{
+    struct accepting *accepting = &queue->accepting[listener_of(completion->user_data)];
+
+    accepting->watched = false;
+    accepting->arrived = completion->result > 0;
 }
 
 void accept_queue_completed(struct accept_queue *queue, const struct completion *completion)

@@ -238,6 +238,15 @@ bool uring_cancel_accepts(struct uring *uring, unsigned index)
     return uring_cancel(uring, (uint64_t)index << 3 | OP_ACCEPT, IORING_ASYNC_CANCEL_ALL);
 }
 
+bool uring_watch_listener(struct uring *uring, int listener, unsigned index)
+{
+    struct io_uring_sqe *submission = uring_submission(uring, (uint64_t)index << 3 | OP_ARRIVAL);
+
+    if (submission)
+        io_uring_prep_poll_add(submission, listener, POLLIN);
+    return submission != NULL;
+}
+
 static uint64_t receive_data(const struct uring_connection *own)
 {
     return (uint64_t)own->generation << 48 | (uint64_t)(uintptr_t)own | OP_RECEIVE;
