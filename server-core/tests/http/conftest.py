@@ -111,6 +111,12 @@ EVERY_ARCHITECTURE = [
     if mode["events"] == DEFAULT_EVENTS
 ]
 
+# The same, of which each architecture is in the gate once: for what waits for a while.
+EVERY_ARCHITECTURE_ONCE = [
+    pytest.param(*each.values, id=each.id, marks=gate(each.id.endswith("-nonblocking")))
+    for each in EVERY_ARCHITECTURE
+]
+
 # The same, of which one is in the gate: for time limits, which have to be waited for.
 TIMED_ARCHITECTURE = [
     pytest.param(*each.values, id=each.id, marks=gate(each.id == "symped-nonblocking"))
@@ -387,6 +393,13 @@ def mode(request: pytest.FixtureRequest) -> dict[str, str]:
 @pytest.fixture(params=EVERY_ARCHITECTURE)
 def architecture(request: pytest.FixtureRequest) -> dict[str, str]:
     """Each architecture with each way of sending files."""
+    knobs: dict[str, str] = request.param
+    return knobs
+
+
+@pytest.fixture(params=EVERY_ARCHITECTURE_ONCE)
+def architecture_once(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Each architecture with each way of sending files, for tests that wait for something each time."""
     knobs: dict[str, str] = request.param
     return knobs
 

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,14 +53,18 @@ def test_client_that_takes_nothing_is_dropped(
     assert server.connect().get("/file").body == b"contents"
 
 
-@pytest.mark.parametrize("sndbuf", ["16384", "4194304"])
+@pytest.mark.parametrize("sndbuf", [pytest.param("16384", marks=pytest.mark.live), "4194304"])
 def test_readers_that_stall_or_drip_leave_their_places_to_others(
-    start: Callable[..., Any], await_state: Callable[..., Any], architecture: dict[str, str], sndbuf: str
+    start: Callable[..., Any],
+    await_state: Callable[..., Any],
+    architecture_once: dict[str, str],
+    sndbuf: str,
 ) -> None:
     """Also where the kernel holds more of the reply than a turn sends; who is next is served as they go.
 
     A blocking sendfile cannot tell who takes little from who takes enough, so there all of them stall.
     """
+    architecture = architecture_once
     name, drips = architecture["architecture"], architecture.get("sendfile") != "blocking"
     workers = {"workers": 4} if name in {"mp", "mt"} else {}
     limits = {"request_timeout": 0.5, "min_bytes_per_s": 1 << 30, "max_connections": 4, "sndbuf": sndbuf}
@@ -288,6 +293,31 @@ def test_who_has_asked_while_the_server_was_held_up_does_not_give_way(
     os.kill(pid, signal.SIGCONT)
     assert client.reply().body == b"contents"
     assert waiting.reply().body == b"contents"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["smped", "knot", "nm"]
+    + [pytest.param(name, marks=pytest.mark.live) for name in ("symped", "pipeline", "uring")],
+)
+def test_download_gets_through_though_the_server_is_stopped_again_and_again(
+    start: Callable[..., Any], await_state: Callable[..., Any], name: str
+) -> None:
+    """A call that is cut short by a stop has not filled the socket: who waited then would wait for ever."""
+    server = start(architecture=name, workers=2, sndbuf=65536)
+    body = os.urandom(32 << 20)
+    server.write("large", body)
+    pids = server.worker_pids()
+    client = server.connect()
+    with ThreadPoolExecutor(1) as pool:
+        reply = pool.submit(client.get, "/large")
+        while not reply.done():
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            await_state(lambda: all("\nState:\tT" in task.read_text() for pid in pids for task in tasks(pid)))
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+        assert reply.result().body == body
 
 
 def page_faults(stat: Path) -> int:
