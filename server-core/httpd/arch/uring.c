@@ -110,14 +110,20 @@ static void receive_completed(struct queues *queues, const struct completion *co
 
 static void send_completed(struct queues *queues, const struct completion *completion)
 {
-    struct uring_connection *own = uring_sent(&queues->uring, sending_of(completion->user_data));
+    struct sending *sending = sending_of(completion->user_data);
+    const bool has_waited = sending->waits;
+    struct uring_connection *own = sending->own;
     struct connection *connection;
 
+    if (own && completion->result == -EAGAIN && uring_await_room(&queues->uring, sending))
+        return;
+    uring_sent(&queues->uring, sending);
     if (!own)
         return;
     connection = &own->connection;
     serving_sent(queues->worker, connection,
-                 uring_send_outcome(queues->worker, connection, completion->result));
+                 has_waited ? SEND_PAUSED
+                            : uring_send_outcome(queues->worker, connection, completion->result));
     if (connection->peer_closed && connection->state == READING)
         connection_close(queues->worker, connection, CLOSED_BY_CLIENT);
     dispose(queues, own);

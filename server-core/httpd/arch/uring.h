@@ -42,6 +42,7 @@ struct sending {
     struct uring_connection *own; /* NULL: it has ended */
     struct cached_file *file;
     const char *text;
+    bool waits; /* for room in the socket; nothing is being sent */
     struct msghdr message;
     struct iovec pieces[2];
     struct sending *next_free;
@@ -157,11 +158,14 @@ bool uring_close_socket(struct uring *uring, int fd);
 /* Has the ring send what is to be sent next of the reply, up to a pass (send/delivery.h). For the driver. */
 enum send_outcome uring_send(struct uring *uring, struct worker *worker, struct connection *connection);
 
+/* Has a sending that found the socket full told of room there. Returns false when the kernel takes no more.
+ */
+bool uring_await_room(struct uring *uring, struct sending *sending);
+
 /* Cancels what the kernel is sending for a connection that has ended. */
 bool uring_cancel_send(struct uring *uring, struct uring_connection *own);
 
-/* Says what the result of an operation that has sent means. What is left is sent when it is its turn: the
- * ring waits for the socket. */
+/* Says what the result of an operation that has sent means. What is left is sent when it is its turn. */
 enum send_outcome uring_send_outcome(struct worker *worker, struct connection *connection, int result);
 
 /* Ends a sending: gives text and file back to its connection, if that has not ended, and returns it. */

@@ -3,19 +3,23 @@
  * together, from the page cache, into which the file is mapped; there is no copy of it in the server. Of a
  * file that is not in the page cache the operation is done by a thread of the kernel (IOSQE_ASYNC), which
  * waits for the disk instead of the server.
+ *
+ * An operation with bytes of a file does not wait for room in the socket: the file might shrink meanwhile,
+ * and where it ends then, the rest of its last page is zeros, which the kernel would send. It fails, the
+ * socket is watched, and the file is looked at before the next one.
  */
 #include "httpd/arch/uring.h"
 #include "httpd/cache/residency.h"
 #include "httpd/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #define WARM_BYTES (4 << 20) /* larger files are looked at pass by pass */
 
-/* Says whether the file still has what is to be sent of it. Where one that was shrunk ends, the rest of its
- * last page is zeros, which the kernel would send. */
+/* Says whether the file still has what is to be sent of it. */
 static bool is_long_enough(const struct connection *connection)
 {
     struct stat status;
@@ -59,6 +63,7 @@ static bool ask(struct uring *uring, struct uring_connection *own, const char *c
     struct connection *connection = &own->connection;
     struct reply *reply = &connection->protocol.reply;
     struct sending *sending = allocate_sending(uring);
+    const int flags = MSG_NOSIGNAL | (reply->offset < reply->end ? MSG_DONTWAIT : 0);
     struct io_uring_sqe *submission;
     size_t pieces = 0;
 
@@ -71,6 +76,7 @@ static bool ask(struct uring *uring, struct uring_connection *own, const char *c
         return false;
     }
     sending->own = own;
+    sending->waits = false;
     sending->file = connection->delivery.file;
     sending->text = reply->text;
     if (reply->text_sent < reply->text_length)
@@ -89,11 +95,11 @@ static bool ask(struct uring *uring, struct uring_connection *own, const char *c
     connection->delivery.begun = true;
     if (pieces == 1) { /* which needs no message to be copied and checked */
         io_uring_prep_send(submission, connection->fd, sending->pieces->iov_base, sending->pieces->iov_len,
-                           MSG_NOSIGNAL);
+                           flags);
     } else {
         sending->message.msg_iov = sending->pieces;
         sending->message.msg_iovlen = pieces;
-        io_uring_prep_sendmsg(submission, connection->fd, &sending->message, MSG_NOSIGNAL);
+        io_uring_prep_sendmsg(submission, connection->fd, &sending->message, (unsigned)flags);
     }
     if (cold)
         submission->flags |= IOSQE_ASYNC;
@@ -125,6 +131,17 @@ enum send_outcome uring_send(struct uring *uring, struct worker *worker, struct 
         connection_pace(worker, connection);
     }
     return SEND_ELSEWHERE;
+}
+
+bool uring_await_room(struct uring *uring, struct sending *sending)
+{
+    struct io_uring_sqe *submission = uring_submission(uring, (uint64_t)(uintptr_t)sending | OP_SEND);
+
+    if (!submission)
+        return false;
+    io_uring_prep_poll_add(submission, sending->own->connection.fd, POLLOUT);
+    sending->waits = true;
+    return true;
 }
 
 bool uring_cancel_send(struct uring *uring, struct uring_connection *own)

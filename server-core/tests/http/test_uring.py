@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
+import os
 import socket
 import struct
 import subprocess
@@ -108,6 +110,32 @@ def test_a_client_that_leaves_while_its_file_is_looked_up_is_forgotten(start: Ca
         connection.close()  # by a reset
     server.await_total(connections_open=0)
     assert server.connect().get(f"/{uuid4()}").status == 404
+
+
+def test_a_file_that_shrinks_while_its_bytes_wait_sends_no_nuls(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """Behind the end that it has then its last page is zeros; nobody gets them."""
+    server = start(architecture="uring", workers=1, sndbuf=16384)
+    large = server.write("large", b"x" * len(LARGE))
+    connection = server.connect(receive_buffer=4096)
+    connection.ask("/large")
+    seen = []
+
+    def waits() -> bool:
+        """The peer takes no more, and the server has nothing to do but to say so."""
+        seen.append(server.total()["bytes_sent"])
+        return len(seen) > 100 and 0 < seen[-100] == seen[-1]
+
+    await_state(waits)
+    os.truncate(large, seen[-1] + 100)  # which is in the page that comes next, or else nothing is zeros
+    received = b""
+    with contextlib.suppress(ConnectionError):
+        while piece := connection.socket.recv(65536):
+            received += piece
+    body = received.partition(b"\r\n\r\n")[2]
+    assert body == b"x" * len(body)
+    await_state(lambda: "/large became shorter while it was being sent" in server.log())
 
 
 @pytest.mark.parametrize("max_connections", [3, 150])
