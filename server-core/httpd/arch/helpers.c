@@ -216,6 +216,19 @@ static void do_job(const struct hosts *hosts, int root, const struct request_mes
     close(fd);
 }
 
+/* Awaits a request. A job that the helper has done before is not one: it was given while the helper started,
+ * and again when the event loop heard of the start. Returns what recv(2) does. */
+static ssize_t await_request(int channel, struct request_message *request, uint64_t done)
+{
+    ssize_t received;
+
+    do
+        received = recv(channel, request, sizeof(*request), 0);
+    while ((received < 0 && errno == EINTR) ||
+           (received > 0 && request->job != JOB_END && request->job == done));
+    return received;
+}
+
 int helper_run(struct worker *worker, const struct helper_channels *channels, unsigned number)
 {
     const char *path = config_text(worker->config, KNOB_ROOT);
@@ -228,16 +241,11 @@ int helper_run(struct worker *worker, const struct helper_channels *channels, un
         return EXIT_RUNTIME;
     }
     for (;;) {
-        ssize_t received;
-
         if (send(channels->completions[1], &completion, sizeof(completion), MSG_NOSIGNAL) < 0) {
             log_errno("cannot report a completion");
             return EXIT_RUNTIME;
         }
-        do
-            received = recv(channels->requests[number][1], &request, sizeof(request), 0);
-        while (received < 0 && errno == EINTR);
-        if (received <= 0) {
+        if (await_request(channels->requests[number][1], &request, completion.job) <= 0) {
             log_errno("cannot receive a request");
             return EXIT_RUNTIME;
         }

@@ -1,10 +1,11 @@
 /*
- * Helper processes, seen from the event loop: a job that could not be sent.
+ * Helper processes, seen from the event loop: a job that could not be sent; and one: a job that comes twice.
  */
 #include "httpd/arch/helpers.h"
 #include "httpd/connection/worker.h"
 #include "tests/unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -61,10 +62,48 @@ static void test_helper_is_asked_again_after_a_send_has_failed(void **state)
     helpers_destroy(helpers);
 }
 
+static void test_job_that_is_given_again_while_the_helper_starts_is_done_once(void **state)
+{
+    static struct worker worker;
+    static struct counters counters;
+    static struct config config;
+    static const uint64_t jobs[] = {7, 7, 8, 0}; /* 0: the end */
+    static const uint64_t answers[] = {0, 7, 8}; /* 0: it has started */
+    int requests[1][2];
+    struct helper_channels channels = {.requests = requests};
+
+    (void)state;
+    config_init(&config);
+    assert_true(config_set(&config, "root", ".", "test"));
+    worker.config = &config;
+    worker.counters = &counters;
+    assert_true(helper_channels_open(&channels, 1));
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
+        struct {
+            uint64_t job;
+            off_t from, to;
+            char path[8];
+        } request = {.job = jobs[i], .path = "none"};
+
+        assert_int_equal(send(requests[0][0], &request, sizeof(request), 0), sizeof(request));
+    }
+    assert_int_equal(helper_run(&worker, &channels, 0), EXIT_SUCCESS);
+    assert_int_equal(counters.queue_items, 2);
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++) {
+        uint64_t answer[2];
+
+        assert_int_equal(recv(channels.completions[0], answer, sizeof(answer), MSG_DONTWAIT), sizeof(answer));
+        assert_int_equal(answer[0], answers[i]);
+    }
+    assert_true(recv(channels.completions[0], (uint64_t[2]){0}, sizeof(uint64_t[2]), MSG_DONTWAIT) < 0);
+    config_release(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_helper_is_asked_again_after_a_send_has_failed),
+        cmocka_unit_test(test_job_that_is_given_again_while_the_helper_starts_is_done_once),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
