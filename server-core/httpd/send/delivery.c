@@ -74,11 +74,14 @@ static off_t end_of_pass(const struct pass *pass)
                                     : end_of(pass->reply, delivery_pass_bytes(pass->delivery));
 }
 
-/* Returns the contents if the reply is to be sent from memory and they are there; reads them if need be. */
+/* Returns the contents if the reply is to be sent from memory and they are there; reads them if need be,
+ * unless nobody may wait for that. */
 static const char *contents_of(const struct pass *pass)
 {
     const struct delivery *delivery = pass->delivery;
 
+    if (pass->resident && delivery->contents && !contents_are_loaded(delivery->contents))
+        return NULL;
     return delivery->contents ? contents_load(delivery->contents, delivery->file->fd, pass->counters) : NULL;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -244,6 +245,35 @@ def test_stacks_of_connections_that_were_slow_are_given_back(
     server.await_total(connections_open=0)
     assert server.connect().get("/large").body == LARGE
     assert mappings(pid) < before + 300  # two for each stack
+
+
+@pytest.mark.parametrize("sendfile", ["nonblocking", "off"])
+def test_clients_that_are_half_closed_get_their_replies_and_keep_nobody_busy(
+    start: Callable[..., Any], await_state: Callable[..., Any], architecture: str, sendfile: str
+) -> None:
+    """They send no more and read later: meanwhile there is nothing to do for them, and others are served."""
+    server = start(architecture=architecture, sendfile=sendfile, workers=1, sndbuf=16384)
+    server.write("large", LARGE)
+    server.write("small", b"contents")
+    clients = [server.connect(receive_buffer=4096) for _ in range(10)]
+    for client in clients:
+        client.ask("/large")
+        client.socket.shutdown(socket.SHUT_WR)
+    server.await_total(requests=10, connections_open=10)
+    work = ("event_calls", "user_switches", "sendfile_calls", "write_calls", "helper_requests", "bytes_sent")
+    seen = []
+
+    def is_at_rest() -> bool:
+        """Nothing has been done for them for a while in which the server was asked again and again."""
+        total = server.total()
+        seen.append([total[name] for name in work])
+        return len(seen) > 20 and seen[-20] == seen[-1]
+
+    await_state(is_at_rest)
+    assert server.connect().get("/small").body == b"contents"
+    for client in clients:
+        assert client.reply().body == LARGE
+        assert client.is_closed_by_server()
 
 
 def mappings(pid: int) -> int:

@@ -2,11 +2,12 @@
 
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from .conftest import patiently
+from .conftest import PROGRAM, patiently
 
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "internals" / "load-generator.md"
 URL = "http://127.0.0.1:1/"
@@ -85,6 +86,22 @@ def test_bad_option_is_refused_by_name(load, arguments, complaint):
     assert outcome.stderr.startswith(f"trimtab-load: {complaint}")
     assert outcome.stderr.count("\n") == 1
     assert outcome.stdout == ""
+
+
+@pytest.mark.parametrize("character", ["9", "x", "1,"])
+def test_long_values_are_refused_with_a_short_sentence(character):
+    """Whatever the option: no more than the beginning of the value is repeated."""
+    usage = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True, timeout=60).stdout
+    options = sorted(set(re.findall(r"^  (--[a-z-]+) [A-Z]", usage, re.MULTILINE)))
+    assert len(options) > 30
+    for option in options:
+        command = [PROGRAM, "open", "--url", URL, "--rate", "1", "--duration", "1", option, character * 5000]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 2, option
+        assert done.stderr.startswith("trimtab-load: "), option
+        assert done.stderr.count("\n") == 1, option
+        assert len(done.stderr) < 600, option
+        assert done.stdout == "", option
 
 
 @pytest.mark.parametrize(
