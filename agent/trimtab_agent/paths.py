@@ -56,6 +56,16 @@ class VarPaths:
         return self.var / "fleet"
 
     @property
+    def demo_mark(self) -> Path:
+        """There if everything here is simulated."""
+        return self.var / "demo"
+
+    @property
+    def scenario(self) -> Path:
+        """What a simulated station is like, and what is to happen at it."""
+        return self.var / "scenario.json"
+
+    @property
     def unwritten(self) -> Path:
         """Trials, and ends of runs, that the database has refused."""
         return self.var / "unwritten"

@@ -8,12 +8,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from trimtab_db import Repository, open_database, sqlite_url
+from trimtab_trials.host import Host
 
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.errors import HostError, RunConflict
 from trimtab_agent.fleet.run_stations import RunStations
+from trimtab_agent.fleet.trial_stations import MakeLoad, OwnStation, TrialStation
 from trimtab_agent.helper.client import HelperAccess
 from trimtab_agent.host.cpu_layout import CpuLayout, pin_this_process, process_layout
 from trimtab_agent.host.identity import describe_host
@@ -26,6 +28,8 @@ from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.simulated.demo import NO_CHANGES, as_demo
+from trimtab_agent.simulated.station import SimulatedStation
 from trimtab_agent.station.clearing import clear_leftovers
 from trimtab_agent.station.station import Station
 from trimtab_agent.study.runs import RunService, interrupt_dead_runs
@@ -49,6 +53,12 @@ class Runtime:
     layout: CpuLayout
 
 
+def this_host(settings: AgentSettings) -> Host:
+    """This machine as it is recorded. Raises HostError."""
+    host = describe_host(settings.var)
+    return as_demo(host) if settings.demo else host
+
+
 @contextmanager
 def open_repository(settings: AgentSettings) -> Iterator[Repository]:
     """The database, made or brought up to date if need be, and with no run in it that only seems to go on.
@@ -60,6 +70,8 @@ def open_repository(settings: AgentSettings) -> Iterator[Repository]:
     except OSError as error:
         raise HostError(f"the directory {settings.var} cannot be made: {error.strerror}") from error
     given = settings.database_url
+    if given and settings.demo:
+        raise HostError(f"{settings.var} is a demo, which keeps its own database: unset TRIMTAB_DATABASE_URL")
     own = VarPaths(settings.var.resolve()).database
     repository = open_database(given.get_secret_value() if given else sqlite_url(own))
     try:
@@ -77,7 +89,7 @@ def machine_lock(settings: AgentSettings) -> MachineLock:
 
 def interrupt_if_dead(repository: Repository, settings: AgentSettings) -> None:
     """Marks runs whose process has died as `interrupted`: they are `running`, but nobody holds the lock."""
-    host_id = repository.register_host(describe_host(settings.var))
+    host_id = repository.register_host(this_host(settings))
     for over_hosts in (False, True):
         if not repository.is_running_here(host_id, over_hosts=over_hosts):
             continue  # it is another host's
@@ -100,11 +112,18 @@ def kernel_of(settings: AgentSettings) -> Kernel:
     return read_kernel(setting_access(settings))
 
 
+def alone_on(settings: AgentSettings) -> MachineLock:
+    """The machine's lock, for whoever changes its settings or its servers; raises RunConflict, HostError."""
+    if settings.demo:
+        raise HostError(NO_CHANGES)
+    return machine_lock(settings)
+
+
 def affinity_service(settings: AgentSettings, repository: Repository, host_id: int) -> AffinityService:
     """Affinity plans on this machine."""
     journal = SettingsJournal(repository.os_changes(host_id), setting_access(settings))
     server_cpus = process_layout().server
-    return AffinityService(journal, server_cpus, lambda: machine_lock(settings), settings.sysfs)
+    return AffinityService(journal, server_cpus, lambda: alone_on(settings), settings.sysfs)
 
 
 @contextmanager
@@ -117,7 +136,7 @@ def open_runtime(settings: AgentSettings) -> Iterator[Runtime]:
     layout = process_layout()
     with ExitStack() as opened:
         repository = opened.enter_context(open_repository(settings))
-        host_id = repository.register_host(describe_host(settings.var))
+        host_id = repository.register_host(this_host(settings))
         repository.prune_counter_samples(host_id)
         affinity = affinity_service(settings, repository, host_id)
         _put_in_order(settings, affinity)
@@ -167,7 +186,7 @@ def open_live(settings: AgentSettings) -> Iterator[tuple[Repository, LiveService
     Raises HostError, DatabaseError.
     """
     with open_repository(settings) as repository:
-        service = live_service(settings, repository, repository.register_host(describe_host(settings.var)))
+        service = live_service(settings, repository, repository.register_host(this_host(settings)))
         try:
             yield repository, service
         finally:
@@ -177,9 +196,7 @@ def open_live(settings: AgentSettings) -> Iterator[tuple[Repository, LiveService
 def live_service(settings: AgentSettings, repository: Repository, host_id: int) -> LiveService:
     """Live tuning on this machine; what killed episodes have left is put back."""
     paths = VarPaths(settings.var.resolve())
-    service = LiveService(
-        repository, host_id, paths.live_notes, paths.workloads, lambda: machine_lock(settings)
-    )
+    service = LiveService(repository, host_id, paths.live_notes, paths.workloads, lambda: alone_on(settings))
     for complaint in service.complaints:
         log.warning("%s", complaint)
     return service
@@ -191,7 +208,7 @@ def open_station(settings: AgentSettings) -> Iterator[Station]:
 
     This process runs on the generator's CPUs meanwhile. Raises RunConflict, HostError, DatabaseError.
     """
-    layout, host = process_layout(), describe_host(settings.var)
+    layout, host = process_layout(), this_host(settings)
     paths = VarPaths(settings.var.resolve())
     with ExitStack() as opened:
         repository = opened.enter_context(open_repository(settings))
@@ -218,16 +235,16 @@ def station_maker(
     host_id: int,
     layout: CpuLayout,
     counters: WatchedCounters,
-) -> Callable[[int], Station]:
+) -> Callable[[int, MakeLoad | None], TrialStation]:
     """Makes the station of this machine for a run, once what a kill has left behind is taken away.
 
     Settings that the run's trials change are journalled as its own.
     """
     paths = VarPaths(settings.var.resolve())
 
-    def make(run_id: int) -> Station:
+    def make(run_id: int, make_load: MakeLoad | None) -> TrialStation:
         clear_leftovers(paths.leftovers)
-        return Station(
+        station = Station(
             settings,
             host=repository.host(host_id),
             layout=layout,
@@ -235,8 +252,12 @@ def station_maker(
             journal=SettingsJournal(repository.os_changes(host_id, run_id), setting_access(settings)),
             logs=paths.log(run_id),
         )
+        return OwnStation(station, make_load)
 
-    return make
+    def simulate(_run_id: int, _make_load: MakeLoad | None) -> TrialStation:
+        return SimulatedStation(repository.host(host_id), layout, paths.scenario, paths.workloads)
+
+    return simulate if settings.demo else make
 
 
 def _put_in_order(settings: AgentSettings, affinity: AffinityService) -> None:

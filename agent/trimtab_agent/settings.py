@@ -16,6 +16,7 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from trimtab_agent.errors import HostError
+from trimtab_agent.paths import VarPaths
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LOCKS = Path("/run/lock")
@@ -111,8 +112,15 @@ class AgentSettings(BaseSettings):
         return tuple(name.lower() for name in value)
 
     @property
+    def demo(self) -> bool:
+        """Whether what `var` holds is simulated: a mark in the folder says so, for as long as it is there."""
+        return VarPaths(self.var).demo_mark.exists()
+
+    @property
     def machine_lock(self) -> Path:
-        """The file that is locked while something measures on this machine."""
+        """The file that is locked while something measures on this machine; a demo is in nobody's way."""
+        if self.demo:
+            return self.var / "demo.lock"
         if self.lock is not None:
             return self.lock
         # The same for every user, whatever this one may write to.

@@ -15,6 +15,7 @@ from trimtab_agent.api.serve import listen, serve
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.runtime import open_runtime
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.simulated.demo import SAID
 
 
 def run_daemon(settings: AgentSettings) -> None:
@@ -51,5 +52,6 @@ def run_daemon(settings: AgentSettings) -> None:
             ),
         )
         with listen_locally(settings.var) as local:
-            print(f"Trimtab is at {url}, Ctrl-C ends it.", flush=True)
+            said = f" {SAID}, in {settings.var}." if settings.demo else ""
+            print(f"Trimtab is at {url}, Ctrl-C ends it.{said}", flush=True)
             serve(app, [listener, local])

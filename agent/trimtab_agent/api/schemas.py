@@ -46,13 +46,15 @@ class ErrorBody(Reply):
 class Health(Reply):
     """Whether the daemon can do its work. `token_required`: requests must show a token.
 
-    `documentation`: it has been built, and the daemon serves it at `/docs`.
+    `documentation`: it has been built, and the daemon serves it at `/docs`. `demo`: all measurements are
+    simulated.
     """
 
     status: Literal["ok"]
     version: str
     token_required: bool
     documentation: bool
+    demo: bool
 
 
 class SessionRequest(BaseModel):

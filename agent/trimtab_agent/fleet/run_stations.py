@@ -17,11 +17,10 @@ from trimtab_tuner.fleet.classes import HostClass, held_back, strata_of
 from trimtab_tuner.wording import counted
 
 from trimtab_agent.errors import FleetError, SpecError
-from trimtab_agent.fleet.trial_stations import OwnStation, TrialStation
+from trimtab_agent.fleet.trial_stations import MakeLoad, TrialStation
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.load_source import LoadSource
-from trimtab_agent.station.station import Station
 
 if TYPE_CHECKING:
     from distributed.security import Security
@@ -62,14 +61,17 @@ class Chosen:
 
 
 class RunStations:
-    """Chooses stations for runs, and makes them; `make_own` makes that of this machine for a run."""
+    """Chooses stations for runs, and makes them.
+
+    `make_own` makes that of this machine for a run, with where its loads come from if not from it.
+    """
 
     def __init__(
         self,
         settings: AgentSettings,
         repository: Repository,
         own: CpuLayout,
-        make_own: Callable[[int], Station],
+        make_own: Callable[[int, MakeLoad | None], TrialStation],
     ) -> None:
         self._settings = settings
         self._repository = repository
@@ -159,7 +161,7 @@ class RunStations:
         fleet = run.fleet or {"hosts": {}, "generators": []}
         names = tuple(fleet["generators"])
         if not fleet["hosts"]:
-            yield [OwnStation(self._make_own(run_id), self._load_of(run, names) if names else None)]
+            yield [self._make_own(run_id, self._load_of(run, names) if names else None)]
             return
         from trimtab_agent.fleet.controller import Fleet
         from trimtab_agent.fleet.remote_station import RemoteStation

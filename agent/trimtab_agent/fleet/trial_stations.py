@@ -13,6 +13,9 @@ from trimtab_agent.station.file_set import OnProgress
 from trimtab_agent.station.load_source import LoadSource
 from trimtab_agent.station.station import Station
 
+MakeLoad = Callable[[], AbstractContextManager[LoadSource]]
+"""Makes what drives the load of one trial."""
+
 
 class TrialStation(Protocol):
     """One station. All calls but `stop` come from one thread; `name` tells it from others of the run."""
@@ -51,9 +54,7 @@ class OwnStation:
 
     name = "this machine"
 
-    def __init__(
-        self, station: Station, make_load: Callable[[], AbstractContextManager[LoadSource]] | None = None
-    ) -> None:
+    def __init__(self, station: Station, make_load: MakeLoad | None = None) -> None:
         self._station = station
         self._make_load = make_load
         self.host = station.host

@@ -4,22 +4,20 @@ render → the server's own check → start → wait until it answers → warm �
 → stop
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from typing import Any
 
 from trimtab_trials.measurement import Measurement
 from trimtab_tuner.affinity import cpus_of_replicas, steers_queues
-from trimtab_tuner.climbing import Climbing
 from trimtab_tuner.job import TrialJob
+from trimtab_tuner.job_rates import rates_of
 from trimtab_tuner.judgement import Judgement, gave_way, holds, judge, judge_early
-from trimtab_tuner.ladder import Calibration, CalibrationError
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import plan_of
 from trimtab_tuner.targets.placement import placement_of, replicas_of
 from trimtab_tuner.wording import counted as in_words
-from trimtab_tuner.workloads.clients import follows
 
 from trimtab_agent.errors import GeneratorsLost
 from trimtab_agent.host.cpu_layout import CpuLayout
@@ -98,7 +96,7 @@ class Climb:
         wait_for_quiet(self._layout.server, stop)
         with ExitStack() as running:
             server: Replicas | None = None
-            for rate_rps in self._rates():
+            for rate_rps in rates_of(job, self.measurements):
                 if server is None or job.restart_between_rates:
                     running.close()
                     server = self._started(running)
@@ -121,28 +119,6 @@ class Climb:
                 if job.gap_s > 0 and stop.wait(job.gap_s):
                     raise Stopped
         return judge(job, self.measurements)
-
-    def _rates(self) -> Iterator[float]:
-        """The ladder and what lies beyond and between; each rate follows from what was measured before."""
-        job = self._job
-        if job.calibrate_from_rps is not None:
-            yield from self._calibration(job.calibrate_from_rps)
-            return
-        climbing = Climbing(job.ladder, rise=job.rise, refinements=job.refinements)
-        while (rate_rps := climbing.next_rate()) is not None:
-            yield rate_rps
-            last = self.measurements[-1]
-            good = follows(last, job.clients.loop) and last.held
-            climbing.tell(rate_rps, good=good, limited=last.generator_limited)
-
-    def _calibration(self, start_rps: float) -> Iterator[float]:
-        calibration = Calibration(start_rps, refinements=self._job.refinements, capacity=self._job.capacity)
-        while (rate_rps := calibration.next_rate()) is not None:
-            yield rate_rps
-            try:
-                calibration.tell(self.measurements[-1])
-            except CalibrationError:
-                return  # whoever asked for the calibration comes to the same end with what was measured
 
     def _started(self, running: ExitStack) -> Replicas:
         """A server that answers, with warm caches, kernel and queues as they are wanted, for `running`."""

@@ -30,12 +30,18 @@ from trimtab_agent.station.server.certificates import openssl_program
 from trimtab_agent.station.server.running_backend import backend_program
 from trimtab_agent.station.site import require_conditions
 
+SIMULATED = "simulated"
+"""The version of a server that is only simulated."""
+
 
 def require(agent: AgentSettings, target: Target, workload: Definition) -> str:
     """The version of the target's server, if jobs with it and the workload can be carried out here.
 
-    Raises BinaryMissing for a program that is not there, HostError for conditions that cannot be made.
+    Raises BinaryMissing for a program that is not there, HostError for conditions that cannot be made. What
+    is simulated needs nothing.
     """
+    if agent.demo:
+        return SIMULATED
     require_conditions(workload.conditions)
     version = version_of_target(target, agent.httpd_path)
     if workload.backend is not None:

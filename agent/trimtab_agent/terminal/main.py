@@ -26,6 +26,7 @@ from trimtab_tuner.wording import counted
 from trimtab_agent import __version__
 from trimtab_agent.errors import TrimtabError
 from trimtab_agent.runtime import open_repository
+from trimtab_agent.simulated.demo import demo_folder, mark
 from trimtab_agent.terminal.commands.affinity import app as affinity_app
 from trimtab_agent.terminal.commands.capacity import capacity
 from trimtab_agent.terminal.commands.compare import compare
@@ -115,6 +116,10 @@ def up(
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
     var: Var = None,
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="On simulated measurements, in a folder of their own: to look round."),
+    ] = False,
 ) -> None:
     """Start the daemon with its API and web UI."""
     # The web framework takes half a second to load, which the other commands need not pay.
@@ -122,7 +127,11 @@ def up(
 
     for handler in logging.getLogger().handlers:
         handler.setFormatter(DAEMON_LOG)
-    run_daemon(settings_of(var=var, host=host, port=port))
+    settings = settings_of(var=var, host=host, port=port)
+    if demo:
+        settings = settings.model_copy(update={"var": var or demo_folder(settings.var)})
+        mark(settings.var)
+    run_daemon(settings)
 
 
 @database_app.command()

@@ -11,6 +11,7 @@ import { TextLink } from '../components/links';
 import { formatPercent } from '../maths/format';
 import { useLive } from '../stream/LiveProvider';
 import { ConnectionMark, DisconnectedBanner } from './Connection';
+import { DemoBanner } from './DemoBanner';
 import { EndNoticeButton } from './EndNoticeButton';
 import { PAGES, useFrameActions } from './frameActions';
 import { Logo } from './Logo';
@@ -77,6 +78,7 @@ export function Shell() {
           </div>
         </div>
       </header>
+      <DemoBanner />
       <DisconnectedBanner state={state} />
       <Content />
       <Palette open={palette} onClose={() => setPalette(false)} />

@@ -12,7 +12,13 @@ const Titles = () =>
 it.each([true, false])('leads to the documentation where the daemon serves it: %s', async (documentation) => {
   api.use(
     http.get(url('/health'), () =>
-      HttpResponse.json({ status: 'ok', version: '0.1.0', token_required: false, documentation }),
+      HttpResponse.json({
+        status: 'ok',
+        version: '0.1.0',
+        token_required: false,
+        documentation,
+        demo: false,
+      }),
     ),
   );
   const { client } = await renderInApp(<Titles />);

@@ -32,6 +32,7 @@ def get_health(context: ContextDep, request: Request) -> Health:
         version=__version__,
         token_required=context.access.token_required,
         documentation=request.app.state.documentation,
+        demo=context.settings.demo,
     )
 
 

@@ -17,9 +17,8 @@ from trimtab_tuner.affinity import PlanName
 from trimtab_agent.affinity.balancers import ban_interrupts, irqbalance_socket, unban_interrupts
 from trimtab_agent.affinity.service import AffinityService
 from trimtab_agent.errors import HostError, SpecError
-from trimtab_agent.host.identity import describe_host
 from trimtab_agent.os_settings.journal import Applied
-from trimtab_agent.runtime import affinity_service, open_repository
+from trimtab_agent.runtime import affinity_service, open_repository, this_host
 from trimtab_agent.terminal.commands.options import EXIT_FAILED, Commands, Json, Var, settings_of
 from trimtab_agent.terminal.documents import print_json
 
@@ -42,7 +41,7 @@ def _service(var: Var) -> Iterator[AffinityService]:
     """The service on the database."""
     settings = settings_of(var=var)
     with open_repository(settings) as repository:
-        host_id = repository.register_host(describe_host(settings.var))
+        host_id = repository.register_host(this_host(settings))
         yield affinity_service(settings, repository, host_id)
 
 
