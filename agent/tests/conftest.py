@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import traces
 from live_support import WAIT_S, Listener, Tune, specweb99
+from simulation import Simulation
 from trimtab_agent.errors import HostError
 from trimtab_agent.os_settings.access import DirectAccess
 from trimtab_agent.runtime import Runtime, open_runtime
@@ -128,6 +129,12 @@ def settings(programs: AgentSettings) -> Iterator[AgentSettings]:
     directory = Path(tempfile.mkdtemp(prefix="var-"))
     yield AgentSettings(var=directory / "var", httpd_path=programs.httpd_path, load_path=programs.load_path)
     shutil.rmtree(directory, ignore_errors=True)
+
+
+@pytest.fixture
+def simulated(settings: AgentSettings) -> Simulation:
+    """Makes the test's `var` a demo: its runs measure nothing, and the test decides what happens to them."""
+    return Simulation(settings.var)
 
 
 @pytest.fixture

@@ -223,7 +223,7 @@ def cramped(tmp_path):
     return path
 
 
-@pytest.mark.live
+@pytest.mark.usefixtures("simulated")
 def test_run_from_a_cramped_default_says_how_much_more_load_its_best_takes(runtime, cramped):
     """The ladder is made from what three connections can do, and follows what more of them can."""
     spec = tiny_spec(
@@ -243,7 +243,7 @@ def test_run_from_a_cramped_default_says_how_much_more_load_its_best_takes(runti
     assert " times as much" in outcome.sentence or " more" in outcome.sentence
 
 
-@pytest.mark.live
+@pytest.mark.usefixtures("simulated")
 def test_ladder_that_was_asked_for_stays_as_it_is(runtime):
     """So that runs of different days compare on it: every trial is driven at its rates and at no others."""
     run_id = start_calibrated(runtime)

@@ -1,4 +1,4 @@
-"""Real runs under other objectives than the usual one, and under two at once."""
+"""Runs under other objectives than the usual one, and under two at once."""
 
 import json
 
@@ -8,7 +8,9 @@ from trimtab_agent.study.specification import KnobSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.usefixtures("simulated")
+
+PLENTY_RPS = 400_000.0  # so that one connection is enough for a reply of every size
 
 
 def tuned(command, *options, **changes):
@@ -69,8 +71,9 @@ def test_constraint_that_nothing_satisfies_is_named_with_what_to_loosen(command)
     assert document["exports"] == []
 
 
-def test_trial_that_cannot_matter_is_stopped_with_its_reason(runtime):
+def test_trial_that_cannot_matter_is_stopped_with_its_reason(simulated, runtime):
     """One connection at a time cannot keep up: the rates left are not driven; the reason has the bound."""
+    simulated.change(capacity_rps=PLENTY_RPS)
     narrowed = {
         "max_connections": KnobSpec(low=1, high=64),
         "workers": KnobSpec(fixed=1),

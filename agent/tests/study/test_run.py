@@ -1,4 +1,4 @@
-"""A real run from beginning to end: real server, real load, real database."""
+"""A run from beginning to end, with a real database: on simulated measurements, and with a real server."""
 
 import subprocess
 from dataclasses import replace
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from live_support import Listener, tiny_spec
+from simulation import Simulation
 from trimtab_agent.errors import RunNotResumable
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.results.exporting import verdict, was_refused
@@ -19,20 +20,31 @@ from trimtab_trials.trial import TrialPurpose
 from trimtab_tuner.wording import in_mbps
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
-pytestmark = pytest.mark.live
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory, programs: AgentSettings):
+@pytest.fixture(
+    scope="module", params=["simulated", pytest.param("measured", marks=pytest.mark.live)], name="finished"
+)
+def finished_run(
+    tmp_path_factory: pytest.TempPathFactory, programs: AgentSettings, request: pytest.FixtureRequest
+):
     """A finished tiny run: its settings, its repository, its number, the events it published."""
     settings = AgentSettings(
         var=tmp_path_factory.mktemp("run") / "var",
         httpd_path=programs.httpd_path,
         load_path=programs.load_path,
     )
+    simulation = Simulation(settings.var) if request.param == "simulated" else None
+    if simulation is not None:
+        simulation.hold(trial=2)
     with open_runtime(settings) as runtime:
         listener = Listener(runtime.broadcaster)
         run_id = runtime.service.start(tiny_spec())
+        if simulation is not None:  # until there is a sample of the trial
+            listener.wait_for("progress", lambda data: data["trial"] == 2)
+            for _ in range(2):
+                listener.wait_for("sample")
+            simulation.release()
         runtime.service.wait()
         listener.wait_for("run", lambda data: data["state"] != "running")
     with open_repository(settings) as repository:
@@ -207,6 +219,8 @@ def test_resuming_a_finished_run_is_refused(finished):
         runtime.service.resume(run_id)
 
 
+@pytest.mark.live
+@pytest.mark.parametrize("finished", ["measured"], indirect=True)
 def test_file_set_is_on_disk_in_full(finished):
     """What the server served is what the workload describes."""
     settings, repository, run_id, _ = finished

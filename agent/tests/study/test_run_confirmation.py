@@ -1,6 +1,5 @@
 """Confirmations that are spoilt, cut short or killed: what is measured again, and what is said of them."""
 
-import pytest
 from live_support import start_calibrated
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import open_repository
@@ -8,21 +7,15 @@ from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
 
-pytestmark = pytest.mark.live
+LAST_OF_SEARCH = 3
 
 
 def with_verdicts(monkeypatch, judge):
-    """Dispatcher are carried out for real, again where this machine has spoilt them; then `judge(order)` may
-    say that something has.
-    """
-
+    """Orders are carried out as ever; then `judge(order)` may say that something has spoilt it."""
     at_station = Dispatcher._at_station
 
     def spoilt(dispatcher, station, order, on_measured):
-        for _ in range(5):
-            report = at_station(dispatcher, station, order, on_measured)
-            if not report.verdict.spoilt:
-                break
+        report = at_station(dispatcher, station, order, on_measured)
         verdict = judge(order)
         return report if verdict is None else report.model_copy(update={"verdict": verdict, "reason": "test"})
 
@@ -35,7 +28,7 @@ def confirmed_slots(runtime, run_id):
     return [(t.block, t.configuration_hash, t.verdict) for t in trials if t.block > 0]
 
 
-def test_block_that_was_spoilt_is_made_up_for(runtime, monkeypatch):
+def test_block_that_was_spoilt_is_made_up_for(simulated, runtime, monkeypatch):
     """A further block takes its place, and only whole blocks are ranked."""
     spoilt = []
 
@@ -53,16 +46,15 @@ def test_block_that_was_spoilt_is_made_up_for(runtime, monkeypatch):
     ranking = Outcome.model_validate(run.outcome).ranking
     slots = confirmed_slots(runtime, run_id)
     assert len(spoilt) == 2
-    assert {block for block, _, _ in slots} >= {1, 2, 3}
-    whole = len({block for block, _, _ in slots}) - 1
-    assert [len(ranked.scores_mbps) for ranked in ranking] == [whole] * len(ranking)
+    assert {block for block, _, _ in slots} == {1, 2, 3}
+    assert [len(ranked.scores_mbps) for ranked in ranking] == [2, 2]
 
 
-def test_run_stopped_in_its_confirmation_tells_what_its_blocks_say_so_far(runtime, listener, monkeypatch):
+def test_run_stopped_in_its_confirmation_tells_what_its_blocks_say_so_far(simulated, runtime, listener):
     """With two blocks there is an interval, and still no confirmation; going on repeats no slot."""
-    with_verdicts(monkeypatch, lambda order: None)
+    simulated.hold(trial=LAST_OF_SEARCH + 6)  # the second of the two in block 3
     run_id = start_calibrated(runtime, confirmation_repeats=3, runners_up=1)
-    listener.wait_for("trial", lambda data: data["block"] == 3)
+    listener.wait_for("progress", lambda data: data["trial"] == LAST_OF_SEARCH + 6)
     runtime.service.stop(run_id)
     runtime.service.wait()
     outcome = Outcome.model_validate(runtime.repository.run(run_id).outcome)
@@ -70,6 +62,7 @@ def test_run_stopped_in_its_confirmation_tells_what_its_blocks_say_so_far(runtim
     assert outcome.sentence.startswith("The run ended after 2 of the 3 blocks of its confirmation")
     assert outcome.gain is not None
     assert outcome.gain.blocks == 2
+    simulated.release()
     runtime.service.resume(run_id)
     runtime.service.wait()
     assert Outcome.model_validate(runtime.repository.run(run_id).outcome).confirmed
@@ -77,10 +70,11 @@ def test_run_stopped_in_its_confirmation_tells_what_its_blocks_say_so_far(runtim
     assert len(done) == len(set(done)) == 3 * len(outcome.ranking)
 
 
-def test_dead_run_has_the_outcome_of_what_it_had_found(runtime, listener):
+def test_dead_run_has_the_outcome_of_what_it_had_found(simulated, runtime, listener):
     """A kill -9 loses nothing that can be told."""
+    simulated.hold(trial=2)
     run_id = start_calibrated(runtime)
-    listener.wait_for("trial", lambda data: data["purpose"] == "search" and data["verdict"] == "verified")
+    listener.wait_for("progress", lambda data: data["trial"] == 2)
     runtime.service.stop(run_id)
     runtime.service.wait()
     said = runtime.repository.run(run_id).outcome
@@ -91,8 +85,9 @@ def test_dead_run_has_the_outcome_of_what_it_had_found(runtime, listener):
     assert (run.state, run.outcome) == (RunState.INTERRUPTED, said)
 
 
-def test_run_stopped_after_its_conclusion_keeps_it(runtime, listener):
+def test_run_stopped_after_its_conclusion_keeps_it(simulated, runtime, listener):
     """What was confirmed stays confirmed when only the exported file is still to be measured."""
+    simulated.hold(trial=LAST_OF_SEARCH + 5)
     run_id = start_calibrated(runtime, confirmation_repeats=2, runners_up=1)
     listener.wait_for("progress", lambda data: data["phase"] == "exporting" and data["trial"] is not None)
     runtime.service.stop(run_id)

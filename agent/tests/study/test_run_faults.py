@@ -52,21 +52,44 @@ def test_killed_worker_makes_the_trial_crashed(runtime, listener):
     assert (first.verdict, "worker" in first.reason) == ("crashed", True)
 
 
+def test_trial_whose_server_dies_costs_one_trial_and_the_run_goes_on(simulated, runtime):
+    """It is a result like others: crashed, with why, and nothing is measured in its place."""
+    simulated.happens("crashes", trials=(1,))
+    run_id = start_calibrated(runtime, budget_trials=2, confirmation_repeats=0)
+    runtime.service.wait()
+    assert runtime.repository.run(run_id).state is RunState.FINISHED
+    first, other = searched(runtime, run_id)
+    assert (first.verdict, first.score) == ("crashed", None)
+    assert first.reason.startswith("The server died")
+    assert other.verdict == "verified"
+
+
 @pytest.mark.live
-def test_stopped_run_keeps_its_trials_and_goes_on_where_it_was(runtime, listener):
-    """Stop ends the children, keeps finished trials; resume repeats none of them."""
-    # A strategy that never measures a configuration twice on purpose.
-    run_id = start_calibrated(runtime, strategy="coarse-to-fine")
-    listener.wait_for("trial", lambda data: data["purpose"] == "search")
-    listener.wait_for_rate(trial=2)
+def test_stop_ends_the_server_and_its_generator(runtime, listener):
+    """Whatever a trial has started is gone before the run is called stopped."""
+    run_id = start_calibrated(runtime)
+    listener.wait_for_rate(trial=1)
     children = [child.pid for child in psutil.Process().children(recursive=True)]
     assert children
     runtime.service.stop(run_id)
     runtime.service.wait()
     wait_until_gone(children)
     assert runtime.repository.run(run_id).state is RunState.STOPPED
+
+
+def test_stopped_run_keeps_its_trials_and_goes_on_where_it_was(simulated, runtime, listener):
+    """Stop cuts the trial short and keeps finished ones; resume repeats none of them."""
+    simulated.hold(trial=2, rate=2)
+    # A strategy that never measures a configuration twice on purpose.
+    run_id = start_calibrated(runtime, strategy="coarse-to-fine")
+    listener.wait_for_rate(trial=2)
+    runtime.service.stop(run_id)
+    runtime.service.wait()
+    assert runtime.repository.run(run_id).state is RunState.STOPPED
     before = runtime.repository.whole_trials(run_id)
-    assert [t.verdict for t in before if t.number == 2] == ["aborted"]
+    assert [t.verdict for t in before] == ["verified", "aborted"]
+    assert [len(t.measurements) for t in before] == [2, 1]
+    simulated.release()
     runtime.service.resume(run_id)
     runtime.service.wait()
     after = runtime.repository.whole_trials(run_id)
@@ -77,11 +100,11 @@ def test_stopped_run_keeps_its_trials_and_goes_on_where_it_was(runtime, listener
     assert len(done) == len(set(done)) == 3
 
 
-@pytest.mark.live
-def test_run_stopped_early_says_that_its_best_is_not_confirmed(runtime, listener):
+def test_run_stopped_early_says_that_its_best_is_not_confirmed(simulated, runtime, listener):
     """What a stopped run has found so far is told honestly."""
+    simulated.hold(trial=3)
     run_id = start_calibrated(runtime)
-    listener.wait_for("trial", lambda data: data["purpose"] == "search" and data["verdict"] == "verified")
+    listener.wait_for("progress", lambda data: data["trial"] == 3)
     runtime.service.stop(run_id)
     runtime.service.wait()
     outcome = Outcome.model_validate(runtime.repository.run(run_id).outcome)
@@ -90,9 +113,9 @@ def test_run_stopped_early_says_that_its_best_is_not_confirmed(runtime, listener
     assert "That is not confirmed: " in outcome.sentence
 
 
-@pytest.mark.live
-def test_run_stopped_in_its_calibration_says_that_nothing_was_measured(runtime, listener):
+def test_run_stopped_in_its_calibration_says_that_nothing_was_measured(simulated, runtime, listener):
     """There is no best yet."""
+    simulated.hold(trial=1, rate=2)
     run_id = runtime.service.start(tiny_spec())
     listener.wait_for_rate(trial=1)
     runtime.service.stop(run_id)
@@ -131,19 +154,21 @@ def test_failed_run_writes_its_files_anew_when_resumed(runtime, listener):
     assert runtime.repository.run(run_id).state is RunState.FINISHED
 
 
-@pytest.mark.live
-def test_full_database_fails_the_run_and_keeps_what_was_recorded(runtime, listener):
+def test_full_database_fails_the_run_and_keeps_what_was_recorded(simulated, runtime, listener):
     """The sentence names the database and the reason."""
     engine = runtime.repository.database.engine
+    simulated.hold(trial=2)
     run_id = start_calibrated(runtime)
-    listener.wait_for("trial", lambda data: data["purpose"] == "search")
+    listener.wait_for("progress", lambda data: data["trial"] == 2)
     before = runtime.repository.whole_trials(run_id)
+    assert len(before) == 1
 
     @event.listens_for(engine, "connect")
     def limit(connection, _record):
         connection.execute("PRAGMA max_page_count = 1")  # SQLite takes the present size for it
 
     engine.dispose()
+    simulated.release()
     runtime.service.wait()
     assert runtime.service.last_end is not None
     assert runtime.service.last_end.state is RunState.FAILED
@@ -151,9 +176,9 @@ def test_full_database_fails_the_run_and_keeps_what_was_recorded(runtime, listen
     assert runtime.repository.whole_trials(run_id)[: len(before)] == before
 
 
-@pytest.mark.live
-def test_second_run_is_refused_while_one_goes_on(runtime, listener):
+def test_second_run_is_refused_while_one_goes_on(simulated, runtime):
     """The conflict names the run; starting and resuming alike."""
+    simulated.hold(trial=1)
     run_id = runtime.service.start(tiny_spec())
     with pytest.raises(RunConflict, match=f"run {run_id} is running on this machine"):
         runtime.service.start(tiny_spec())
@@ -164,11 +189,11 @@ def test_second_run_is_refused_while_one_goes_on(runtime, listener):
     assert len(runtime.repository.runs()) == 1
 
 
-@pytest.mark.live
-def test_stopping_what_does_not_run_is_refused(runtime):
+def test_stopping_what_does_not_run_is_refused(simulated, runtime):
     """Unknown runs and idle ones are different mistakes."""
     with pytest.raises(RecordNotFoundError, match="There is no run 7"):
         runtime.service.stop(7)
+    simulated.hold(trial=1)
     run_id = runtime.service.start(tiny_spec())
     runtime.service.stop(run_id)
     runtime.service.wait()
@@ -193,9 +218,9 @@ def test_missing_server_program_names_what_builds_it(runtime, tmp_path):
         runtime.service.start(tiny_spec())
 
 
-@pytest.mark.live
-def test_run_that_cannot_be_resumed_does_not_count_as_running(runtime, monkeypatch):
+def test_run_that_cannot_be_resumed_does_not_count_as_running(simulated, runtime, monkeypatch):
     """It stays what it was, and can be resumed when the reason is gone."""
+    simulated.hold(trial=1)
     run_id = runtime.service.start(tiny_spec())
     runtime.service.stop(run_id)
     runtime.service.wait()

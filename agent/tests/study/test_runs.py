@@ -8,16 +8,24 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from live_support import start_calibrated, tiny_spec
+from live_support import WAIT_S, start_calibrated, tiny_spec
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.errors import HostError, RunChanged, RunNotResumable, RunNotRunning
 from trimtab_agent.host.lock import MachineLock
+from trimtab_agent.simulated.station import SimulatedStation
 from trimtab_agent.stopping import PauseSwitch
 from trimtab_agent.study import progress as progress_module
 from trimtab_agent.study.progress import RunProgress
 from trimtab_agent.study.specification import RunSpec, check
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
+
+
+@pytest.fixture(autouse=True)
+def held(simulated):
+    """Every run here is a simulated one that waits in its first trial: whoever stops it finds it there."""
+    simulated.hold(trial=1, rate=2)
+    return simulated
 
 
 def open_descriptors():
@@ -33,7 +41,6 @@ def stopped_run(runtime):
     return run_id
 
 
-@pytest.mark.live
 def test_run_has_its_tags_from_its_beginning(runtime):
     """Also a run that is cut short is found again by them."""
     run_id = runtime.service.start(tiny_spec().model_copy(update={"tags": ("mine", "of two words")}))
@@ -42,20 +49,21 @@ def test_run_has_its_tags_from_its_beginning(runtime):
     runtime.service.wait()
 
 
-@pytest.mark.live
-def test_run_that_is_about_to_stop_cannot_be_paused(runtime, listener):
+def test_run_that_is_about_to_stop_cannot_be_paused(runtime, listener, monkeypatch):
     """A pause would only make it wait for a second stop."""
+    refused, close = threading.Event(), SimulatedStation.close
+    monkeypatch.setattr(SimulatedStation, "close", lambda station: (refused.wait(WAIT_S), close(station)))
     run_id = start_calibrated(runtime)
     listener.wait_for_rate(trial=1)
     runtime.service.stop(run_id)
     with pytest.raises(RunNotRunning, match=f"run {run_id} is about to stop, so it cannot be paused"):
         runtime.service.pause(run_id)
+    refused.set()
     runtime.service.wait()
     assert runtime.repository.run(run_id).state is RunState.STOPPED
 
 
-@pytest.mark.live
-def test_pause_is_told_before_the_run_can_begin_it(runtime, listener, monkeypatch):
+def test_pause_is_told_before_the_run_can_begin_it(held, runtime, listener, monkeypatch):
     """Told afterwards, `requested` could take the place of the study's `yes`, and stay."""
     told = []
     request = PauseSwitch.request
@@ -68,12 +76,12 @@ def test_pause_is_told_before_the_run_can_begin_it(runtime, listener, monkeypatc
     listener.wait_for_rate(trial=1)
     runtime.service.pause(run_id)
     assert told == ["requested"]
+    held.release()
     listener.wait_for("progress", lambda data: data["pause"] == "yes")
     runtime.service.stop(run_id)
     runtime.service.wait()
 
 
-@pytest.mark.live
 def test_run_that_finishes_while_its_resume_is_asked_for_stays_finished(runtime, monkeypatch):
     """What counts is what it is once nobody else can change it."""
     run_id = stopped_run(runtime)
@@ -89,7 +97,6 @@ def test_run_that_finishes_while_its_resume_is_asked_for_stays_finished(runtime,
     assert runtime.repository.run(run_id).state is RunState.FINISHED
 
 
-@pytest.mark.live
 def test_run_that_cannot_be_started_has_failed_and_says_why(runtime, monkeypatch):
     """It neither seems to run nor keeps anybody from running, nor leaves a descriptor open."""
     with monkeypatch.context() as broken:
@@ -105,7 +112,6 @@ def test_run_that_cannot_be_started_has_failed_and_says_why(runtime, monkeypatch
     stopped_run(runtime)
 
 
-@pytest.mark.live
 def test_run_without_a_thread_has_failed_and_leaves_the_service_free(runtime, monkeypatch):
     """The kernel's limit of threads is a sentence; the next run starts."""
     run_id = stopped_run(runtime)
@@ -118,7 +124,6 @@ def test_run_without_a_thread_has_failed_and_leaves_the_service_free(runtime, mo
     stopped_run(runtime)
 
 
-@pytest.mark.live
 def test_dead_run_does_not_seem_to_run_beside_the_next_one(runtime):
     """Whoever holds the lock is alone: what the database calls running is dead."""
     run_id = stopped_run(runtime)
@@ -149,17 +154,18 @@ def test_pause_that_two_threads_end_at_once_is_taken_off_once(monkeypatch):
     assert progress._started - started == pytest.approx(100.0, abs=50.0)  # twice would be 200
 
 
-@pytest.mark.live
-def test_calibration_that_was_recorded_is_not_carried_out_again(runtime, listener):
+def test_calibration_that_was_recorded_is_not_carried_out_again(held, runtime, listener):
     """A kill between the calibration and its ladder costs nothing that was measured."""
+    held.hold(trial=2)
     run_id = runtime.service.start(tiny_spec())
-    listener.wait_for("trial", lambda data: data["purpose"] == "calibration")
+    listener.wait_for("progress", lambda data: data["trial"] == 2)
     runtime.service.stop(run_id)
     runtime.service.wait()
     ladder = runtime.repository.run(run_id).ladder
     runtime.repository.set_run_ladder(run_id, ())
+    held.hold(trial=4)
     runtime.service.resume(run_id)
-    listener.wait_for("trial", lambda data: data["purpose"] == "search")
+    listener.wait_for("progress", lambda data: data["trial"] == 4)
     runtime.service.stop(run_id)
     runtime.service.wait()
     assert runtime.repository.run(run_id).ladder == ladder
@@ -167,7 +173,6 @@ def test_calibration_that_was_recorded_is_not_carried_out_again(runtime, listene
     assert [t.purpose for t in trials].count(TrialPurpose.CALIBRATION) == 1
 
 
-@pytest.mark.live
 def test_end_that_cannot_be_summed_up_is_a_failure_with_a_sentence(runtime, listener, monkeypatch):
     """Whatever goes wrong at the end, whoever waits for the run hears of it."""
     monkeypatch.setattr(
@@ -182,10 +187,9 @@ def test_end_that_cannot_be_summed_up_is_a_failure_with_a_sentence(runtime, list
     assert end.error == "internal error: ValueError: no such thing"
 
 
-@pytest.mark.live
 def test_run_whose_file_was_taken_to_another_machine_goes_on_there(runtime, listener):
     """It seems to go on where it came from, and belongs to the machine that goes on with it."""
-    elsewhere = replace(runtime.repository.host(runtime.host_id), machine_id="0" * 32)
+    elsewhere = replace(runtime.repository.host(runtime.host_id), machine_id="f" * 32)
     run_id = runtime.service.start(tiny_spec())
     runtime.service.stop(run_id)
     runtime.service.wait()
@@ -198,13 +202,12 @@ def test_run_whose_file_was_taken_to_another_machine_goes_on_there(runtime, list
     assert runtime.repository.run(run_id).state is RunState.STOPPED
 
 
-@pytest.mark.live
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
         (
-            {"machine_id": "0" * 32},
-            "it began on the host {name} (00000000), this is {name} ({machine_id:.8})",
+            {"machine_id": "f" * 32},
+            "it began on the host {name} (ffffffff), this is {name} ({machine_id:.8})",
         ),
         ({"kernel": "2.6.32"}, "the kernel: was 2.6.32, is {kernel}"),
         ({"cpus": 99}, "the CPUs: was 99 x {cpu_model}, is {cpus} x {cpu_model}"),
@@ -231,7 +234,6 @@ def test_resume_under_other_conditions_is_refused_unless_asked_for(runtime, chan
     assert f"Resumed all the same: {said.format(**vars(here))}." in told
 
 
-@pytest.mark.live
 def test_resume_with_another_version_of_the_server_is_refused(runtime, monkeypatch):
     """An upgrade between two stretches of a run changes what is measured."""
     run_id = stopped_run(runtime)

@@ -12,7 +12,7 @@ from trimtab_agent.study.study import Study
 from trimtab_db.errors import DatabaseLockedError
 from trimtab_db.records import RunState
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.usefixtures("simulated")
 
 
 class Listener(HTTPServer):

@@ -41,5 +41,8 @@ def mark(var: Path) -> None:
 
 
 def as_demo(host: Host) -> Host:
-    """The machine as a demo records it: no result can be taken for one of the machine."""
-    return replace(host, machine_id=f"{0:032x}", name=SAID)
+    """The machine as a demo records it: no result can be taken for one of the machine.
+
+    Reports and files name the host or its CPU, and so say it.
+    """
+    return replace(host, machine_id=f"{0:032x}", name=SAID, cpu_model=SAID)

@@ -43,9 +43,12 @@ class Incident(Frozen):
 
 
 class Hold(Frozen):
-    """Where a trial waits until the scenario says otherwise: before its `rate`, which counts from 1."""
+    """Where a trial waits until the scenario says otherwise: before its `rate`, which counts from 1.
 
-    trial: int
+    None as `trial`: every one that comes there.
+    """
+
+    trial: int | None = None
     rate: Annotated[int, Field(ge=1)] = 1
 
 

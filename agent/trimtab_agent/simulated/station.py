@@ -18,6 +18,7 @@ from trimtab_tuner.job_rates import rates_of
 from trimtab_tuner.judgement import Judgement, holds, judge, judge_early
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError
+from trimtab_tuner.targets.editing import changed_knobs
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
 from trimtab_agent.errors import StationLost
@@ -154,7 +155,7 @@ class SimulatedStation:
                 raise Stopped
             scenario = read_scenario(self._scenario)
             hold = scenario.hold
-            if hold is None or (hold.trial, hold.rate) != (number, count):
+            if hold is None or hold.trial not in (None, number) or hold.rate != count:
                 return scenario
             if self._stop.wait(LOOK_S):
                 raise Stopped
@@ -180,8 +181,12 @@ def _progress_line(measurement: Measurement) -> dict[str, Any]:
 def _text_of(job: TrialJob, layout: CpuLayout) -> str:
     """The file that a real server would have run with; empty where it cannot be written."""
     context = RenderContext(root="/srv/www", listen=("127.0.0.1:8000",), server_cpus=layout.server)
-    target = TARGETS[job.target]
+    target, cpus = TARGETS[job.target], len(layout.server)
     try:
-        return target.render(job.configuration, context)
+        if job.base is None:
+            return target.render(job.configuration, context)
+        changed = changed_knobs(target, job.base, job.configuration, cpus)
+        named = {*changed, *target.parse(job.base, cpus)}
+        return target.private(job.base, job.configuration, named, context)
     except RenderError:
         return ""
