@@ -21,7 +21,6 @@ from trimtab_tuner.wording import in_mbps
 from trimtab_tuner.workloads.parameters import recorded_parameters
 
 
-
 @pytest.fixture(
     scope="module", params=["simulated", pytest.param("measured", marks=pytest.mark.live)], name="finished"
 )
