@@ -34,7 +34,7 @@ PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_DEB := dpkg-dev
 PACKAGES_BENCH := wrk httperf nghttp2-client sysbench $(PACKAGES_TARGETS)
 
-.PHONY: help setup build up tune docs test check deb test-deb bench bench-live bench-live-tuning bench-mariadb bench-tls behaviours fuzz clean lock packages-test packages-bench \
+.PHONY: help setup build up tune demo docs test check deb test-deb bench bench-live bench-live-tuning bench-mariadb bench-tls behaviours fuzz clean lock packages-test packages-bench \
         packages sanitized test-core test-python test-kill test-kernel-kill test-live test-webui test-browser
 
 help: ## list the goals
@@ -119,6 +119,9 @@ tune: setup ## the main job in the terminal: tune the server on the quick preset
 
 up: setup .build/webui ## build the web UI, start the daemon with it on http://127.0.0.1:8080
 	@$(BIN)/trimtab up
+
+demo: .build/venv .build/webui ## look round: the daemon with its web UI on simulated measurements, in var-demo/
+	@$(BIN)/trimtab up --demo
 
 # The generator of the site, which nothing else needs.
 .build/docs-tools: requirements-docs.lock .build/venv
