@@ -12,7 +12,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from trimtab_agent import runtime
+from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import open_repository
+from trimtab_agent.simulated.station import SimulatedStation
 from trimtab_db.records import RunState
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
@@ -72,15 +75,24 @@ def test_killed_runs_are_told_from_finished_ones(earlier):
     }
 
 
-@pytest.mark.live
+def simulated_stations(settings, repository, host_id, layout, _counters):
+    """Makes stations that measure nothing for runs that are not a demo's."""
+    paths = VarPaths(settings.var)
+    host = repository.host(host_id)
+    return lambda _run_id, _make_load: SimulatedStation(host, layout, paths.scenario, paths.workloads)
+
+
 @pytest.mark.skipif(os.cpu_count() == 1, reason="the runs had a CPU for the server and one for the generator")
+@pytest.mark.parametrize("how", ["simulated", pytest.param("measured", marks=pytest.mark.live)])
 @pytest.mark.parametrize("run_id", [IN_SEARCH, IN_CONFIRMATION])
-def test_a_killed_run_goes_on_where_it_was(earlier, command, run_id):
+def test_a_killed_run_goes_on_where_it_was(earlier, command, run_id, how, monkeypatch):
     """It reaches its end, with what it had measured and without measuring any of that again."""
+    if how == "simulated":  # the station alone: a demo begins with an empty folder
+        monkeypatch.setattr(runtime, "station_maker", simulated_stations)
     with open_repository(earlier) as repository:
         before = {t.number: (t.configuration_hash, t.score) for t in repository.trials(run_id)}
-    code, output, _ = command("tune", "--resume", str(run_id), "--even-if-changed")
-    assert code == 0, output
+    code, output, errors = command("tune", "--resume", str(run_id), "--even-if-changed")
+    assert code == 0, output + errors
     with open_repository(earlier) as repository:
         assert repository.run(run_id).state is RunState.FINISHED
         after = repository.trials(run_id)

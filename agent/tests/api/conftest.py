@@ -21,13 +21,12 @@ from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.watched import WatchedCounters
 from trimtab_agent.fleet.run_stations import RunStations
 from trimtab_agent.host.cpu_layout import CpuLayout
-from trimtab_agent.host.identity import describe_host
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.analysis import Analyses
 from trimtab_agent.results.outcome import Outcome, RankedConfiguration
-from trimtab_agent.runtime import affinity_service, kernel_of, live_service, station_maker
+from trimtab_agent.runtime import affinity_service, kernel_of, live_service, station_maker, this_host
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.runs import RunService
 from trimtab_db import Repository, open_database, records, sqlite_url
@@ -73,7 +72,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
     settings = AgentSettings(**{"port": 0, "var": var, **built, **changes})
     repository = open_database(sqlite_url(var / "trimtab.db"))
     broadcaster = Broadcaster()
-    host_id = repository.register_host(describe_host(var))
+    host_id = repository.register_host(this_host(settings))
     layout = CpuLayout(server=(0,), generator=(1,), reason="because")
     recorder = Recorder(repository, host_id, broadcaster)
     counters = WatchedCounters()

@@ -1,25 +1,28 @@
-"""A real, tiny tuning run through the API: started, watched on the live stream, stopped, resumed, exported.
+"""A tiny tuning run through the API: started, watched on the live stream, stopped, resumed, exported.
 
-The server and the load generator of the checkout run; `make build` makes them.
+On simulated measurements; the first also with the server and the load generator of the checkout, which
+`make build` makes.
 """
 
 import io
 import json
+import tempfile
 import threading
 import zipfile
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import httpx
 import pytest
 from live_support import tiny_spec
+from simulation import Simulation
 from trimtab_agent.api.counter_schemas import CounterValues
 from trimtab_agent.api.live_schemas import LogLine, MeasurementLine, RunChange
 from trimtab_agent.api.schemas import Progress
 from trimtab_agent.api.trial_schemas import TrialLine
 from trimtab_agent.station import disturbance
 
-pytestmark = pytest.mark.live
 # At so short a time anything may time out; what is tested here is not the verdict.
 LENIENT = {"all_files_limit": 1.0, "size_limit": 1.0, "size_over_mean_limit": 1.0, "failures_limit": 1.0}
 RUN = tiny_spec(thresholds=LENIENT).model_dump(mode="json", exclude_defaults=True)
@@ -37,6 +40,25 @@ PAYLOADS = {
 def undisturbed(monkeypatch):
     """Whoever else uses the machine disturbs no trial here: a disturbed one ends at that rate."""
     monkeypatch.setattr(disturbance, "MARGIN_PERCENT", 101.0)
+
+
+@pytest.fixture
+def tmp_path():
+    """A directory with a short path, as sockets in it are named by exported files."""
+    with tempfile.TemporaryDirectory(prefix="api-") as directory:
+        yield Path(directory)
+
+
+@pytest.fixture
+def simulated(tmp_path):
+    """Makes the daemon's `var` a demo; to be asked for before the daemon."""
+    return Simulation(tmp_path / "var")
+
+
+@pytest.fixture(params=["simulated", pytest.param("measured", marks=pytest.mark.live)])
+def simulation(request):
+    """The same; None where the daemon measures."""
+    return request.getfixturevalue("simulated") if request.param == "simulated" else None
 
 
 def await_state(client: httpx.Client, run_id: int) -> dict[str, object]:
@@ -59,10 +81,12 @@ def events_of(response: httpx.Response) -> Iterator[tuple[str, dict[str, object]
 
 
 @pytest.mark.timeout(240)
-def test_run_is_started_watched_and_exported_through_the_api(daemon):
+def test_run_is_started_watched_and_exported_through_the_api(simulation, daemon):
     """Everything the stream tells fits the documented schemas and is in the database afterwards."""
     client = daemon.client
     daemon.sampler.start()
+    if simulation is not None:
+        simulation.hold(trial=2)
     seen: list[tuple[str, dict[str, object]]] = []
     with (
         httpx.Client(base_url=client.base_url, timeout=60) as listener,
@@ -79,6 +103,12 @@ def test_run_is_started_watched_and_exported_through_the_api(daemon):
             assert next(events_of(known_to_no_daemon))[0] == "progress"
         for name, data in events_of(stream):
             seen.append((name, data))
+            if (
+                simulation is not None
+                and name == "sample"
+                and any(n == "progress" and d["trial"] == 2 for n, d in seen)
+            ):
+                simulation.release()  # trial 2 has lasted for a sample
             if name == "run" and data["state"] != "running":
                 break
 
@@ -133,17 +163,21 @@ def test_run_is_started_watched_and_exported_through_the_api(daemon):
     ]
     assert [sample["values"] for sample in samples][: len(told)] == told
     watched = [sample["values"] for sample in samples if sample["run_id"] == run_id]
-    assert any("server_processes" in values and "server" in values for values in watched)
+    assert watched
     own = client.get(f"/api/v1/runs/{run_id}/trials/{searched['number']}/counters").json()
     assert {sample["trial_number"] for sample in own} <= {searched["number"]}
+    if simulation is not None:  # there is no server to be watched
+        return
+    assert any("server_processes" in values and "server" in values for values in watched)
     workers = measurement["counters"]["server_workers"]["workers"]
     assert [worker["worker"] for worker in workers] == list(range(searched["configuration"]["workers"]))
 
 
 @pytest.mark.timeout(240)
-def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(daemon, monkeypatch):
+def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(simulated, daemon, monkeypatch):
     """Stop is answered at once; nothing that was recorded is measured again. Another server is told first."""
     client = daemon.client
+    simulated.hold(trial=2)
     run_id = client.post("/api/v1/runs", json=RUN).json()["id"]
     pause = threading.Event()
     while not client.get(f"/api/v1/runs/{run_id}/trials").json():
@@ -151,13 +185,14 @@ def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(daemon, monkeypat
     assert client.post(f"/api/v1/runs/{run_id}/stop").status_code == 202
     stopped = await_state(client, run_id)
     assert stopped["state"] == "stopped"
+    simulated.release()
     kept = client.get(f"/api/v1/runs/{run_id}/trials").json()
     assert daemon.context.service.wait(timeout_s=20)
 
     monkeypatch.setattr("trimtab_agent.study.runs.require", lambda *_: "9.9.9")
     refused = client.post(f"/api/v1/runs/{run_id}/resume")
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "run-changed")
-    assert "the version of core: was 0.1.0, is 9.9.9" in refused.json()["error"]["message"]
+    assert "the version of core: was simulated, is 9.9.9" in refused.json()["error"]["message"]
     resumed = client.post(f"/api/v1/runs/{run_id}/resume", params={"even_if_changed": True})
     assert (resumed.status_code, resumed.json()["state"]) == (202, "running")
     run = await_state(client, run_id)
@@ -169,13 +204,15 @@ def test_stopped_run_keeps_its_trials_and_goes_on_when_resumed(daemon, monkeypat
 
 
 @pytest.mark.timeout(240)
-def test_paused_run_measures_nothing_until_it_goes_on_and_trials_can_be_repeated(daemon):
+def test_paused_run_measures_nothing_until_it_goes_on_and_trials_can_be_repeated(simulated, daemon):
     """A pause falls between two trials; a repeat adds a trial to a finished run and nothing else."""
     client = daemon.client
+    simulated.hold(trial=1)
     run_id = client.post("/api/v1/runs", json=RUN).json()["id"]
     path = f"/api/v1/runs/{run_id}"
     assert client.post(f"{path}/trials/1/repeat").status_code in (404, 409)
     assert client.post(f"{path}/pause").status_code == 202
+    simulated.release()
     wait = threading.Event()
     while (progress := client.get(path).json()["progress"])["pause"] != "yes":
         assert progress["pause"] == "requested"

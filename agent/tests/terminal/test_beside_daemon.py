@@ -15,9 +15,6 @@ from trimtab_agent.runtime import open_repository
 from trimtab_agent.settings import AgentSettings
 from trimtab_db.records import RunState
 
-# Slow enough to be met in the middle, and no longer than needed to get there.
-SLOW = {"rate_duration_s": 5.0, "calibration_step_s": 5.0}
-
 
 @pytest.fixture
 def daemon(trimtab: Callable[..., Tune]) -> Tune:
@@ -35,15 +32,14 @@ def browser(daemon: Tune, settings: AgentSettings) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.live
-def test_run_shows_and_ends_as_without_a_daemon(trimtab, daemon, settings):
-    """The same lines and exit code 0; server and generator are the daemon's children, never the
-    terminal's.
-    """
+def test_run_shows_and_ends_as_without_a_daemon(simulated, trimtab, daemon, settings):
+    """The same lines and exit code 0; the run is the daemon's, and the terminal has no children."""
+    simulated.hold(trial=2)
     command: Tune = trimtab("tune", *tiny_options(budget_trials=1))
     command.wait_for_line(f"(process {daemon.process.pid}) carries the run out")
     command.wait_for_line("searching, ETA")
     children = command.descendants()
+    simulated.release()
     code, output = command.finish()
     assert (code, children) == (0, [])
     for part in (
@@ -57,8 +53,7 @@ def test_run_shows_and_ends_as_without_a_daemon(trimtab, daemon, settings):
         assert repository.run(1).state is RunState.FINISHED
 
 
-@pytest.mark.live
-def test_json_is_the_document_that_show_prints(trimtab, daemon):
+def test_json_is_the_document_that_show_prints(simulated, trimtab, daemon):
     """Progress goes to standard error, as ever."""
     command: Tune = trimtab("tune", "--json", *tiny_options(budget_trials=1))
     code, output = command.finish()
@@ -67,10 +62,9 @@ def test_json_is_the_document_that_show_prints(trimtab, daemon):
     assert json.loads(output[output.index("\n{\n") :]) == shown
 
 
-@pytest.mark.live
-def test_ctrl_c_stops_the_run_in_the_daemon_which_stays(trimtab, daemon, browser, settings):
+def test_ctrl_c_stops_the_run_in_the_daemon_which_stays(going_on, trimtab, daemon, browser, settings):
     """Exit code 130; the run can be resumed, also beside the daemon."""
-    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command: Tune = trimtab("tune", *going_on)
     command.wait_for_line("calibrating, ETA")
     assert browser.get("/runs/1").json()["progress"]["phase"] == "calibrating"
     command.process.send_signal(signal.SIGINT)
@@ -85,33 +79,32 @@ def test_ctrl_c_stops_the_run_in_the_daemon_which_stays(trimtab, daemon, browser
     assert resumed.finish()[0] == 130
 
 
-@pytest.mark.live
-def test_run_stopped_in_the_browser_ends_the_command(trimtab, daemon, browser):
+def test_run_stopped_in_the_browser_ends_the_command(going_on, trimtab, daemon, browser):
     """It was stopped all the same: exit code 130."""
-    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command: Tune = trimtab("tune", *going_on)
     command.wait_for_line("calibrating, ETA")
     assert browser.post("/runs/1/stop").status_code == 202
     code, output = command.finish()
     assert (code, "Resume with: trimtab tune --resume 1" in output) == (130, True)
 
 
-@pytest.mark.live
-def test_terminal_that_is_closed_leaves_the_run_to_the_daemon(trimtab, daemon, browser):
+def test_terminal_that_is_closed_leaves_the_run_to_the_daemon(going_on, trimtab, daemon, browser):
     """What the terminal only watches does not die with it."""
-    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command: Tune = trimtab("tune", *going_on)
     command.wait_for_line("calibrating, ETA")
     command.process.kill()
     command.process.wait()
     assert browser.get("/runs/1").json()["state"] == "running"
 
 
-@pytest.mark.live
 @pytest.mark.parametrize(
     ("number", "state"), [(signal.SIGTERM, "stopped"), (signal.SIGKILL, "interrupted")], ids=["ends", "dies"]
 )
-def test_run_of_a_daemon_that_goes_away_is_told_as_it_was_left(trimtab, daemon, settings, number, state):
+def test_run_of_a_daemon_that_goes_away_is_told_as_it_was_left(
+    going_on, trimtab, daemon, settings, number, state
+):
     """Exit code 130 and how to go on; afterwards, without a daemon, the terminal itself goes on."""
-    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command: Tune = trimtab("tune", *going_on)
     command.wait_for_line("calibrating, ETA")
     children = daemon.descendants()
     daemon.process.send_signal(number)
@@ -152,25 +145,25 @@ def test_refusal_with_json_is_the_error_body(command, daemon):
     assert (code, error["code"], error["field"]) == (2, "bad-specification", "budget_trials")
 
 
-@pytest.mark.live
-def test_second_run_is_a_conflict_that_names_the_first(trimtab, daemon):
+def test_second_run_is_a_conflict_that_names_the_first(going_on, trimtab, daemon):
     """Exit code 3."""
-    first: Tune = trimtab("tune", *tiny_options(**SLOW))
+    first: Tune = trimtab("tune", *going_on)
     first.wait_for_line("calibrating, ETA")
     code, output = trimtab("tune", *tiny_options()).finish()
     assert code == 3
     assert f"run 1 is running on this machine (process {daemon.process.pid}, " in output
 
 
-@pytest.mark.live
-def test_own_file_goes_through_the_socket_and_never_through_the_port(trimtab, browser, settings, tmp_path):
+def test_own_file_goes_through_the_socket_and_never_through_the_port(
+    going_on, trimtab, browser, settings, tmp_path
+):
     """A browser shall not have a file of the host read; the user's own command may, by a path of its own."""
     own = tmp_path / "own.ini"
     own.write_text("workers = 2\n")
     refused = browser.post("/runs", json={"base": str(own)})
     assert (refused.status_code, refused.json()["error"]["field"]) == (422, "base")
     relative = os.path.relpath(own)
-    command: Tune = trimtab("tune", f"--base={relative}", *tiny_options(**SLOW)[:-2])
+    command: Tune = trimtab("tune", f"--base={relative}", *going_on[:-2])
     command.wait_for_line("calibrating, ETA")
     with open_repository(settings) as repository:
         assert repository.run(1).base["path"] == str(own)
@@ -201,10 +194,9 @@ def test_second_daemon_of_a_directory_is_refused(trimtab, daemon):
     assert "carries the run out" in command.finish()[1]
 
 
-@pytest.mark.live
-def test_daemon_beside_a_terminals_run_takes_no_samples_until_it_has_ended(trimtab, settings):
+def test_daemon_beside_a_terminals_run_takes_no_samples_until_it_has_ended(going_on, trimtab, settings):
     """It says once whom it waits for; a second sampler would write every second twice."""
-    first: Tune = trimtab("tune", *tiny_options(**SLOW))
+    first: Tune = trimtab("tune", *going_on)
     first.wait_for_line("calibrating, ETA")
     daemon: Tune = trimtab("up", "--port=0")
     said = daemon.wait_for_line("samples the counters")

@@ -1,4 +1,4 @@
-"""`trimtab capacity`: the load that a configuration follows, with a real nginx."""
+"""`trimtab capacity`: the load that a configuration follows."""
 
 import json
 import signal
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from live_support import Tune
+from simulation import Simulation
 from trimtab_agent.terminal.climb import climb_lines
 from trimtab_trials.measurement import Measurement
 from trimtab_tuner.climbing import capacity_of
@@ -37,8 +38,7 @@ def own_file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.live
-def test_own_nginx_is_climbed_and_its_capacity_drawn(command, own_file):
+def test_own_nginx_is_climbed_and_its_capacity_drawn(simulated, command, own_file):
     """The sentence, a bar for each rate with the capacity marked, and no search: exit code 0."""
     code, output, errors = command("capacity", "--target", "nginx", "--base", str(own_file), *CLIMB)
     assert code == 0, errors
@@ -52,8 +52,7 @@ def test_own_nginx_is_climbed_and_its_capacity_drawn(command, own_file):
     assert shown["exports"] == []
 
 
-@pytest.mark.live
-def test_fully_given_configuration_is_climbed_and_told_as_a_document_with_what_limits(command):
+def test_fully_given_configuration_is_climbed_and_told_as_a_document_with_what_limits(simulated, command):
     """No knob is free. Standard output has one JSON document; what is shown on the way goes to the other."""
     given = ("--knob=max_connections=16", "--knob=workers=1", "--knob=sendfile=blocking")
     code, output, errors = command("capacity", "--json", *given, *CLIMB)
@@ -64,11 +63,10 @@ def test_fully_given_configuration_is_climbed_and_told_as_a_document_with_what_l
     assert isinstance(document["findings"], list)
 
 
-@pytest.mark.live
-def test_climb_that_is_stopped_can_be_resumed(trimtab: Callable[..., Tune]):
+def test_climb_that_is_stopped_can_be_resumed(simulated: Simulation, trimtab: Callable[..., Tune]):
     """Exit code 130, as of `trimtab tune`."""
-    slow = [option.replace("step_s=0.5", "step_s=20") for option in CLIMB]
-    running: Tune = trimtab("capacity", *slow)
+    simulated.hold(trial=1, rate=2)
+    running: Tune = trimtab("capacity", *CLIMB)
     running.wait_for_line("calibrating, ETA")
     running.process.send_signal(signal.SIGINT)
     code, output = running.finish()

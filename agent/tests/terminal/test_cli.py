@@ -15,9 +15,6 @@ from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.main import main
 from trimtab_db.records import RunState
 
-# Slow enough to be met in the middle, and no longer than needed to get there.
-SLOW = {"rate_duration_s": 5.0, "calibration_step_s": 5.0}
-
 
 def state_of(settings, run_id):
     """The recorded state of a run."""
@@ -25,11 +22,10 @@ def state_of(settings, run_id):
         return repository.run(run_id).state
 
 
-@pytest.mark.live
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_stops_the_run_and_leaves_no_children(trimtab, settings, number):
+def test_signal_stops_the_run_and_leaves_no_children(going_on, trimtab, settings, number):
     """Ctrl-C and SIGTERM: exit code 130, children gone, the run stopped and resumable."""
-    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command: Tune = trimtab("tune", *going_on)
     command.wait_for_line("calibrating, ETA")
     children = command.descendants()
     command.process.send_signal(number)
@@ -41,10 +37,9 @@ def test_signal_stops_the_run_and_leaves_no_children(trimtab, settings, number):
     assert state_of(settings, 1) is RunState.STOPPED
 
 
-@pytest.mark.live
-def test_second_ctrl_c_ends_at_once(trimtab, settings):
+def test_second_ctrl_c_ends_at_once(going_on, trimtab, settings):
     """Whoever cannot wait is not made to; the kernel ends the children."""
-    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command: Tune = trimtab("tune", *going_on)
     command.wait_for_line("calibrating, ETA")
     children = command.descendants()
     os.kill(command.process.pid, signal.SIGSTOP)  # so that both arrive before the first has had its effect
@@ -57,10 +52,9 @@ def test_second_ctrl_c_ends_at_once(trimtab, settings):
     assert state_of(settings, 1) is RunState.INTERRUPTED
 
 
-@pytest.mark.live
-def test_killed_tune_leaves_no_children_and_an_interrupted_run_that_resumes(trimtab, settings):
+def test_killed_tune_leaves_no_children_and_an_interrupted_run_that_resumes(going_on, trimtab, settings):
     """kill -9 of the agent: its children die with it, its run is found `interrupted` and goes on."""
-    command: Tune = trimtab("tune", *tiny_options(**SLOW))
+    command: Tune = trimtab("tune", *going_on)
     command.wait_for_line("calibrating, ETA")
     children = command.descendants()
     command.process.kill()
@@ -76,10 +70,9 @@ def test_killed_tune_leaves_no_children_and_an_interrupted_run_that_resumes(trim
     assert resumed.finish()[0] == 130
 
 
-@pytest.mark.live
-def test_second_tune_is_a_conflict_that_names_the_run(trimtab):
+def test_second_tune_is_a_conflict_that_names_the_run(going_on, trimtab):
     """Exit code 3, from another process as well."""
-    first: Tune = trimtab("tune", *tiny_options(**SLOW))
+    first: Tune = trimtab("tune", *going_on)
     first.wait_for_line("calibrating, ETA")
     code, output = trimtab("tune", *tiny_options()).finish()
     assert code == 3
@@ -261,8 +254,7 @@ def test_host_describes_cpus_and_layout(trimtab_here):
     assert document["layout"]["server"]
 
 
-@pytest.mark.live
-def test_run_is_shown_exported_and_deleted(trimtab_here, tmp_path, monkeypatch):
+def test_run_is_shown_exported_and_deleted(simulated, trimtab_here, tmp_path, monkeypatch):
     """One tiny run through `tune --json`, `show`, `export` and `delete`."""
     code, output, errors = trimtab_here("tune", "--json", *tiny_options(budget_trials=1))
     assert code == 0, errors
@@ -283,7 +275,6 @@ def test_run_is_shown_exported_and_deleted(trimtab_here, tmp_path, monkeypatch):
     } <= set(started_by.split())
     assert "| workers | 1 | 1 to 4 |" in document_lines
     assert document["run"]["outcome"]["sentence"] in document_lines
-    # Without a verified trial, as on a busy machine, there is no "## Stability".
     titles = {"## Space", "## Outcome", "## Configurations, best first", "## Diagnosis"}
     assert titles <= set(document_lines)
     assert {"## Configuration to use", "## Best so far, not confirmed"} & set(document_lines)

@@ -1,4 +1,4 @@
-"""`trimtab compare --base OLD --base NEW`: two files of a real nginx against each other."""
+"""`trimtab compare --base OLD --base NEW`: two files of an nginx against each other."""
 
 import json
 from pathlib import Path
@@ -40,8 +40,7 @@ def written(path: Path, connections: int) -> Path:
     return path
 
 
-@pytest.mark.live
-def test_file_that_admits_hardly_anybody_loses_and_the_run_is_shown(command, old_file, tmp_path):
+def test_file_that_admits_hardly_anybody_loses_and_the_run_is_shown(simulated, command, old_file, tmp_path):
     """Exit code 4; the table has both files, and the recorded run shows the same."""
     new_file = written(tmp_path / "new.conf", 8)
     both = ("--base", str(old_file), "--base", str(new_file))
@@ -71,8 +70,7 @@ def test_file_that_admits_hardly_anybody_loses_and_the_run_is_shown(command, old
     assert "The new file loses" in output
 
 
-@pytest.mark.live
-def test_same_file_twice_loses_nothing(command, old_file):
+def test_same_file_twice_loses_nothing(simulated, command, old_file):
     """Exit code 0, and one JSON document; half of the capacity is no noise."""
     both = ("--base", str(old_file), "--base", str(old_file))
     code, output, errors = command("compare", "--json", *both, "--most-loss", "50", *SHORT)

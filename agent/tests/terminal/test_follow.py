@@ -5,18 +5,16 @@ import os
 import signal
 import threading
 
-import pytest
 from live_support import tiny_spec
 from rich.console import Console
 from trimtab_agent.errors import HostError
 from trimtab_agent.terminal.follow import Follower, RunsHere
 from trimtab_db.records import RunState
 
-pytestmark = pytest.mark.live
 
-
-def test_stop_that_does_not_arrive_is_told_and_tried_again(runtime):
+def test_stop_that_does_not_arrive_is_told_and_tried_again(simulated, runtime):
     """A daemon that hangs, say: nothing pretends that the run is stopping, and the next Ctrl-C asks anew."""
+    simulated.hold(trial=1, rate=2)
     shown = io.StringIO()
     runs = RunsHere(runtime.service, runtime.broadcaster)
     stop, failures = runs.stop, [HostError("the daemon does not answer")]
@@ -37,7 +35,7 @@ def test_stop_that_does_not_arrive_is_told_and_tried_again(runtime):
     asking = threading.Thread(target=ask_again)
     asking.start()
     with Follower(Console(file=shown, width=200), runs) as follower:
-        run_id = runs.start(tiny_spec(rate_duration_s=5.0, calibration_step_s=5.0))
+        run_id = runs.start(tiny_spec())
         signal.raise_signal(signal.SIGINT)
         end = follower.follow(runtime.repository.run(run_id))
     asking.join()

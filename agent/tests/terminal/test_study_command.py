@@ -1,4 +1,4 @@
-"""`trimtab study thesis`, in a form of seconds with the real server."""
+"""`trimtab study thesis`, in a form of seconds: on simulated measurements, and with the real server."""
 
 import dataclasses
 import json
@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from live_support import TINY
 from rich.console import Console
+from simulation import Simulation
 from trimtab_agent.results.thesis_page import StudyResult, figures, thesis_markdown
 from trimtab_agent.runtime import open_runtime
 from trimtab_agent.settings import AgentSettings
@@ -49,10 +50,12 @@ class Done:
     shown: str
 
 
-@pytest.fixture(scope="module")
-def done(tmp_path_factory, programs):
+@pytest.fixture(scope="module", params=["simulated", pytest.param("measured", marks=pytest.mark.live)])
+def done(tmp_path_factory, programs, request):
     """Carried out once for all that look at it."""
     var = tmp_path_factory.mktemp("study")
+    if request.param == "simulated":
+        Simulation(var)
     settings = AgentSettings(var=var, httpd_path=programs.httpd_path, load_path=programs.load_path)
     console = Console(record=True, width=400)
     result, code = carry_out(SECONDS, settings, console)
@@ -66,7 +69,6 @@ def recorded_in(settings, plan=SECONDS):
         return Recorded(runtime.repository, plan, runtime.host_id)
 
 
-@pytest.mark.live
 def test_study_tunes_each_server_and_repeats_the_best_in_rounds(done):
     """One climb, a run for each server on its ladder, two rounds; all found by their tags."""
     recorded = done.recorded
@@ -79,7 +81,6 @@ def test_study_tunes_each_server_and_repeats_the_best_in_rounds(done):
     assert "[7/7]" in done.shown
 
 
-@pytest.mark.live
 def test_nothing_that_is_recorded_is_measured_again(done):
     """The second time there is nothing to do, and nothing to show."""
     console = Console(record=True, width=400)
@@ -89,7 +90,6 @@ def test_nothing_that_is_recorded_is_measured_again(done):
     assert (result, code, console.export_text()) == (done.result, 0, "")
 
 
-@pytest.mark.live
 def test_page_lays_what_was_measured_beside_the_published_order(done, tmp_path):
     """A table and a figure for each size; the figure is well-formed, and named beside the page."""
     page = tmp_path / "study.md"
@@ -115,9 +115,9 @@ def test_page_of_a_study_with_nothing_measured_says_so(settings):
     assert "Of 1 pair: 0 agreed, 0 differs, 1 cannot be told." in text
 
 
-@pytest.mark.live
-def test_study_that_was_stopped_goes_on_with_the_run_it_was_in(trimtab, settings):
+def test_study_that_was_stopped_goes_on_with_the_run_it_was_in(simulated, trimtab, settings):
     """Exit code 130; the run is resumed, not begun anew."""
+    simulated.hold(trial=1, rate=2)
     study = trimtab("study", "thesis", "--short")
     study.wait_for_line("in-memory: capacity; ETA")
     study.process.send_signal(signal.SIGINT)
@@ -131,7 +131,6 @@ def test_study_that_was_stopped_goes_on_with_the_run_it_was_in(trimtab, settings
     assert (first.kind, first.run_id) == ("capacity", climb.run.id)
 
 
-@pytest.mark.live
 def test_runs_of_another_ladder_do_not_count(done):
     """Scores compare on one ladder only."""
     other = dataclasses.replace(SECONDS, shares=(0.1, 0.3))
