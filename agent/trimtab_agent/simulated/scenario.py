@@ -86,6 +86,8 @@ def read_scenario(path: Path) -> Scenario:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "the file"
         raise HostError(f"the scenario {path}: {field}: {first['msg']}") from error
+    except OSError as error:
+        raise HostError(f"the scenario {path} cannot be read: {error.strerror}") from error
 
 
 def write_scenario(path: Path, scenario: Scenario) -> None:

@@ -29,7 +29,6 @@ from trimtab_agent.simulated.scenario import Scenario
 WORKER_COST = 0.01  # of the capacity, for each worker beyond the CPUs
 OVERLOAD_LOSS = 0.05  # of the capacity, at twice the capacity offered
 BASE_BYTES, WORKER_BYTES, CONNECTION_BYTES = 6 << 20, 3 << 20, 2 << 10
-STARVED_REPLIES = 0.6
 FAILED_REPLIES = 0.9
 USED_BY_OTHERS = 0.6
 REQUESTS_PER_SESSION = 5
@@ -182,15 +181,15 @@ class SimulatedServer:
     def _classes(
         self, asked: float, answered: float, incidents: frozenset[str]
     ) -> tuple[SizeClassCounts, ...]:
-        """What became of each size; each is asked for as often as its bytes balance those of the others."""
-        weights = np.array([1 / size for size in self.sizes])
+        """What became of each size; large ones are asked for less often, though often enough to be judged."""
+        weights = np.array([1 / math.sqrt(size) for size in self.sizes])
         counts = np.maximum(1, np.round(asked * weights / weights.sum())).astype(int)
         short = self.capacity_rps < self._cpu_rps(self.job.configuration)
         found = []
         for size, count in zip(self.sizes, counts.tolist(), strict=True):
             share = answered
             if "starves" in incidents and size == max(self.sizes):
-                share *= STARVED_REPLIES
+                share = 0.0
             replied = round(count * share)
             failed = round(replied * (1 - FAILED_REPLIES)) if "fails" in incidents else 0
             late = count - replied

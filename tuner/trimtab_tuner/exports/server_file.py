@@ -64,7 +64,7 @@ def changes(order: ExportOrder) -> ExportFile:
         say.comment(
             f"What Trimtab changed against {default} in run {order.evidence.run}; the README says why.",
             "Put each line where such settings stand in your file, in place of the one that is there.",
-            say.sessions(order.evidence),
+            say.measured_on(order.evidence),
         )
     ]
     of_server = [name for name in order.to_write if name not in NAMES]

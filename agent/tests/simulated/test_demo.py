@@ -1,0 +1,99 @@
+"""A demo: simulated through and through, and said to be on everything that leaves it."""
+
+import json
+from typing import get_args
+
+import pytest
+from live_support import LADDER_RPS, tiny_options
+from pydantic import SecretStr
+from trimtab_agent.errors import HostError
+from trimtab_agent.paths import VarPaths
+from trimtab_agent.runtime import open_repository, open_runtime, this_host
+from trimtab_agent.simulated.demo import SAID, demo_folder, mark
+from trimtab_agent.simulated.scenario import read_scenario
+from trimtab_agent.terminal.commands import affinity
+from trimtab_tuner.affinity import PlanName
+
+PLANS = get_args(PlanName)
+
+
+def test_demo_lies_beside_the_folder_of_real_measurements(settings):
+    """Under a name of its own."""
+    assert demo_folder(settings.var) == settings.var.parent / "var-demo"
+
+
+def test_folder_that_holds_real_measurements_never_becomes_a_demo(settings):
+    """Nothing is written into it."""
+    with open_repository(settings):
+        pass
+    before = sorted(settings.var.iterdir())
+    with pytest.raises(HostError, match="holds real measurements: a demo wants a folder of its own"):
+        mark(settings.var)
+    assert sorted(settings.var.iterdir()) == before
+    assert not settings.demo
+
+
+def test_folder_stays_a_demo_with_the_scenario_that_it_has(simulated, settings):
+    """Whoever starts it again finds it as it was."""
+    simulated.change(seed=42)
+    with open_repository(settings):
+        pass
+    mark(settings.var)
+    assert settings.demo
+    assert read_scenario(simulated.file).seed == 42
+
+
+def test_demo_refuses_a_database_that_is_not_its_own(simulated, settings):
+    """Simulated runs beside measured ones would be taken for such."""
+    elsewhere = settings.model_copy(update={"database_url": SecretStr("postgresql://user@host/name")})
+    with pytest.raises(HostError, match="unset TRIMTAB_DATABASE_URL"), open_repository(elsewhere):
+        pass
+
+
+def test_demo_is_no_machine_and_keeps_none_from_measuring(simulated, settings):
+    """Its host has a number and a name of its own, and its lock is in its folder."""
+    host = this_host(settings)
+    assert (host.machine_id, host.name, host.cpu_model) == ("0" * 32, SAID, SAID)
+    assert settings.machine_lock.parent == settings.var
+
+
+def test_demo_changes_no_setting_of_the_machine(simulated, command):
+    """A plan that is to be applied is refused with what to do instead."""
+    code, _, errors = command("affinity", "apply", PLANS[0])
+    assert code == 1
+    assert "a demo changes nothing on this machine; start Trimtab without --demo for that" in errors
+
+
+def test_interrupts_of_the_machine_are_left_alone_by_a_demo(simulated, command, monkeypatch):
+    """`--ban` comes after the plan, which is refused."""
+    asked = []
+    monkeypatch.setattr(affinity, "ban_interrupts", asked.append)
+    code, _, _ = command("affinity", "apply", PLANS[0], "--ban")
+    assert (code, asked) == (1, [])
+
+
+@pytest.fixture
+def finished(simulated, settings, command):
+    """The number of a finished run."""
+    code, output, errors = command("tune", "--json", *tiny_options(budget_trials=2, ladder=LADDER_RPS))
+    assert code == 0, errors
+    return json.loads(output)["run"]["id"]
+
+
+@pytest.mark.parametrize("form", ["--json", "--markdown", "--html", None])
+def test_run_of_a_demo_is_shown_as_simulated(finished, command, form):
+    """In every form; nobody takes its figures for a machine's."""
+    code, output, _ = command("show", str(finished), *([form] if form else []))
+    assert code == 0
+    assert SAID in " ".join(output.split())
+
+
+def test_files_of_a_demo_say_that_they_are_simulated(finished, settings):
+    """All that are written for a server: someone will find one of them without the rest."""
+    with open_runtime(settings) as runtime:
+        exports = runtime.repository.exports(finished)
+    assert exports
+    said = {export.file_name: SAID in " ".join(export.text.replace("\n#", " ").split()) for export in exports}
+    assert {name for name, there in said.items() if not there} == set()
+    for path in VarPaths(settings.var).exports(finished).iterdir():
+        assert SAID in " ".join(path.read_text().replace("\n#", " ").split()), path.name
