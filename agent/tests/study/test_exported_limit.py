@@ -5,20 +5,13 @@ from live_support import LADDER_RPS, tiny_spec
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.results.exporting import text_digest, verdict
 from trimtab_agent.results.outcome import Outcome
-from trimtab_agent.station import disturbance
 from trimtab_agent.study.specification import KnobSpec
 from trimtab_db.records import RunState
 from trimtab_tuner.targets import TARGETS
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.usefixtures("simulated")
 
 DEFAULT = TARGETS["core"].space().default()["max_connections"]
-
-
-@pytest.fixture(autouse=True)
-def undisturbed(monkeypatch):
-    """Whoever else uses the machine disturbs no trial here."""
-    monkeypatch.setattr(disturbance, "MARGIN_PERCENT", 101.0)
 
 
 def test_exported_limit_is_for_unscaled_pauses_and_the_measured_one_is_driven(runtime, command):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from live_support import start_calibrated
+from live_support import Listener, start_calibrated
 from pydantic import SecretStr
 from trimtab_agent.errors import HostError
 from trimtab_agent.paths import VarPaths
@@ -218,18 +218,17 @@ def test_file_that_holds_no_trial_is_named(tmp_path):
     repository.close()
 
 
-@pytest.mark.live
-def test_locked_database_costs_a_run_no_trial_and_its_end_is_told(settings):
+def test_locked_database_costs_a_run_no_trial_and_its_end_is_told(simulated, settings):
     """A run that gives up leaves its trial and its end on disk; a later start takes both in."""
     paths = VarPaths(settings.var)
+    simulated.hold(trial=2)
     with open_runtime(settings) as runtime:
-        subscription = runtime.broadcaster.subscribe(lambda: None)
+        listener = Listener(runtime.broadcaster)
         run_id = start_calibrated(runtime, strategy="coarse-to-fine")
-        listener = threading.Event()
         with closing(sqlite3.connect(paths.database, isolation_level=None)) as other:
-            while not any(e.name == "progress" and e.data["trial"] for e in subscription.drain()):
-                listener.wait(0.02)
+            listener.wait_for("progress", lambda data: data["trial"] == 2)
             other.execute("BEGIN EXCLUSIVE")
+            simulated.release()
             runtime.service.wait()
             end = runtime.service.last_end
             assert end is not None
@@ -238,14 +237,14 @@ def test_locked_database_costs_a_run_no_trial_and_its_end_is_told(settings):
             assert f"kept in {paths.unwritten.resolve()}" in end.error
             left = {path.name for path in paths.unwritten.iterdir()}
             before = runtime.repository.trials(run_id)
-            number = max((t.number for t in before), default=0) + 1
-            assert left == {f"run-{run_id}-trial-{number}.json", f"run-{run_id}-end.json"}
+            assert left == {f"run-{run_id}-trial-2.json", f"run-{run_id}-end.json"}
             other.execute("ROLLBACK")
     with open_repository(settings) as repository:
         run = repository.run(run_id)
         assert (run.state, run.error) == (RunState.FAILED, end.error)
         trials = repository.trials(run_id)
-        assert [t.number for t in trials] == [*(t.number for t in before), number]
+        assert [t.number for t in before] == [1]
+        assert [t.number for t in trials] == [1, 2]
         assert trials[-1].purpose is TrialPurpose.SEARCH
     assert list(paths.unwritten.iterdir()) == []
     with open_runtime(settings) as runtime:
@@ -257,18 +256,18 @@ def test_locked_database_costs_a_run_no_trial_and_its_end_is_told(settings):
     assert list(paths.unwritten.iterdir()) == []
 
 
-@pytest.mark.live
-def test_daemon_records_the_end_of_a_run_as_soon_as_the_database_takes_it(settings, monkeypatch):
+def test_daemon_records_the_end_of_a_run_as_soon_as_the_database_takes_it(simulated, settings, monkeypatch):
     """A run that has ended does not seem to go on until somebody starts another."""
     monkeypatch.setattr(recorder, "WRITE_EVERY_S", 0.1)
+    simulated.hold(trial=1)
     with open_runtime(settings) as runtime:
-        subscription = runtime.broadcaster.subscribe(lambda: None)
+        listener = Listener(runtime.broadcaster)
         run_id = start_calibrated(runtime)
         pause = threading.Event()
         with closing(sqlite3.connect(VarPaths(settings.var).database, isolation_level=None)) as other:
-            while not any(e.name == "progress" and e.data["trial"] for e in subscription.drain()):
-                pause.wait(0.02)
+            listener.wait_for("progress", lambda data: data["trial"] == 1)
             other.execute("BEGIN EXCLUSIVE")
+            simulated.release()
             runtime.service.wait()
             assert runtime.repository.run(run_id).state is RunState.RUNNING
             other.execute("ROLLBACK")

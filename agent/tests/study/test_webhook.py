@@ -12,7 +12,11 @@ from trimtab_agent.study.study import Study
 from trimtab_db.errors import DatabaseLockedError
 from trimtab_db.records import RunState
 
-pytestmark = pytest.mark.usefixtures("simulated")
+
+@pytest.fixture(autouse=True)
+def held(simulated):
+    """The runs here are simulated ones that wait in their first trial: whoever stops them finds it there."""
+    simulated.hold(trial=1)
 
 
 class Listener(HTTPServer):
