@@ -7,7 +7,7 @@ from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.blocks import Blocks
+from trimtab_tuner.blocks import FEWEST_BLOCKS, Blocks
 from trimtab_tuner.climbing import capacity_of
 from trimtab_tuner.confirmation import Capacities, conclude, describe
 from trimtab_tuner.cost import cost_of
@@ -59,6 +59,8 @@ def confirmed_outcome(
     `best` is what the search recommends, `expert` the target's documented advice.
     """
     space, trials = Space.model_validate(run.space), history.trials
+    if blocks.spoilt and blocks.next_slot is None and len(blocks.whole) < FEWEST_BLOCKS:
+        return _without_answer(run, best, history, blocks)
     slots = blocks.slots(trials)
     recommended = None if best is None else best.configuration
     by_hash: dict[str, list[Trial]] = {}
@@ -105,7 +107,7 @@ def confirmed_outcome(
     crossed = _factorial(space, recommended, ranking)
     sentence = f"{told} {concluded.sentence} {crossed.sentence if crossed else ''}".strip()
     if concluded.recommended is None:
-        sentence = f"{sentence} {explain_no_verified(run, history)}"
+        sentence = f"{_before_nothing_verified(history)}{sentence} {explain_no_verified(run, history)}"
     elif best is not None and best.score == 0:
         sentence = _limit_never_held(run, history)
     if blocks.next_slot is None and len(blocks.whole) < blocks.wanted:
@@ -169,6 +171,32 @@ def _ranked(
         scores_mbps=tuple(score for _, score in row),
         mean_score_mbps=sum(verified) / len(verified) if verified else None,
         gain=gain,
+    )
+
+
+def _without_answer(
+    run: records.Run, best: Trial | None, history: History, blocks: Blocks | HostBlocks
+) -> Outcome:
+    """The outcome of a confirmation that something else spoilt: nothing is recommended.
+
+    What the search found is not, as the best of a noisy search is also its luckiest.
+    """
+    outcome = unfinished_outcome(run, None, history)
+    told = (
+        f"{disturbed_sentence(history.trials)} Of its confirmation {len(blocks.whole)} of the "
+        f"{counted(blocks.wanted, 'block')} wanted could be measured."
+    )
+    if best is not None and best.configuration != outcome.default:
+        told += f" Not confirmed, and so not recommended: {describe(best.configuration, outcome.default)}."
+    return outcome.model_copy(update={"sentence": told})
+
+
+def disturbed_sentence(trials: Sequence[Trial]) -> str:
+    """What to say first of a run that other programs have left without an answer."""
+    counts = verdict_counts(trials)
+    return (
+        f"No answer: other programs disturbed {counts.get(Verdict.DISTURBED, 0)} of "
+        f"{counted(sum(counts.values()), 'trial')}. Stop them, or measure longer."
     )
 
 
@@ -251,6 +279,14 @@ def _unfinished_sentence(run: records.Run, best: Trial | None, history: History,
         f"{sentence}. That is not confirmed: single trials differ by {in_percent(noise.share, 1)} "
         f"(standard deviation, {known}), and the best of several is also the luckiest."
     )
+
+
+def _before_nothing_verified(history: History) -> str:
+    """What goes before that nothing was verified: whose fault it was, if not the configurations'."""
+    judged = history.finished(TrialPurpose.SEARCH)
+    if 2 * sum(trial.verdict.spoilt for trial in judged) <= len(judged):
+        return ""
+    return f"{disturbed_sentence(history.trials)} "
 
 
 def explain_no_verified(run: records.Run, history: History) -> str:
