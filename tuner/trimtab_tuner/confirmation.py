@@ -272,7 +272,7 @@ def _announced(
             f"in {default_blocks}: too few to compare their scores."
         )
     elif chosen.gain:
-        sentence = f"{name} is {'at least ' * chosen.at_least}{_in_words(chosen.gain)}."
+        sentence = f"{name} scores {'at least ' * chosen.at_least}{_in_words(chosen.gain)}."
     else:
         sentence = (
             f"{name} passed verification in {passed} of {counted(blocks, 'block')} "
@@ -369,11 +369,11 @@ def _keep_default(
 
 
 def _in_words(gain: Gain) -> str:
-    """For instance `23.4 % better than the default (95 % interval 20.1 to 26.8 %)`."""
+    """For instance `23.4 % more than the default (95 % interval 20.1 to 26.8 %)`."""
     if gain.low is None or gain.high is None:
-        return f"{gain.gain * 100:.1f} % better than the default (too few repeats for an interval)"
+        return f"{gain.gain * 100:.1f} % more than the default (too few repeats for an interval)"
     return (
-        f"{gain.gain * 100:.1f} % better than the default "
+        f"{gain.gain * 100:.1f} % more than the default "
         f"({gain.confidence * 100:.3g} % interval {gain.low * 100:.1f} to {gain.high * 100:.1f} %)"
     )
 
@@ -388,7 +388,7 @@ def _why_default(best: Challenger, default: Configuration, default_blocks: int, 
         )
     if best.gain is None:
         return (
-            f"No gain over the default can be stated: {name} passed verification in {best.verified_blocks} "
+            f"No score to compare with the default's: {name} passed verification in {best.verified_blocks} "
             f"of {counted(blocks, 'block')} and the default in {default_blocks}, but never both in the same."
         )
     return (

@@ -25,6 +25,7 @@ def test_health_says_ok_and_version(daemon):
         "version": "0.1.0",
         "token_required": False,
         "documentation": False,
+        "demo": False,
     }
 
 

@@ -212,6 +212,8 @@ def _evidence(
         score_mbps=scores.get(configuration_hash(best)),
         default_score_mbps=scores.get(configuration_hash(outcome.default)),
         gain=None if is_default else outcome.gain,
+        capacity_gain=outcome.capacity_gain,
+        capacity_at_least=outcome.capacity_at_least,
         tail=None if is_default else tail_gain(outcome.default, best, compared, tail_rate_rps),
         tail_at=clients_of(run.workload_parameters).level(*run.ladder[:1]),
         knob_gains={}

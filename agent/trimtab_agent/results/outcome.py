@@ -194,6 +194,32 @@ class Outcome(Found):
     over_hosts: OverHosts | None = None
 
     @property
+    def recommended(self) -> RankedConfiguration | None:
+        """The finalist that is to be used; None where that is no finalist."""
+        return next((one for one in self.ranking if one.configuration == self.best), None)
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated properties
+    @property
+    def capacity_gain(self) -> Gain | None:
+        """How much more load `best` takes than the default: the gain, wherever one is told.
+
+        `gain` is that in score, which the search climbs. None where the default is kept, or it is not known.
+        """
+        own = self.recommended
+        return (
+            None
+            if own is None or own.is_default or own.performance is None
+            else own.performance.capacity_gain
+        )
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def capacity_at_least(self) -> bool:
+        """Whether that gain may be more, as the load generator could offer no more."""
+        own = self.recommended
+        return own is not None and own.performance is not None and own.performance.at_least
+
+    @property
     def default_called(self) -> str:
         """What the default is called, as gains are over it."""
         return DEFAULT if self.files is None else OLD_FILE
@@ -202,7 +228,7 @@ class Outcome(Found):
     @property
     def remark_on_ranks(self) -> str:
         """Why something with a better rank than `best` is not recommended; empty where nothing has one."""
-        own = next((one.rank for one in self.ranking if one.configuration == self.best), None)
+        own = None if self.recommended is None else self.recommended.rank
         first = min((one.rank for one in self.ranking if one.rank is not None), default=None)
         return PASSED_OVER if own is not None and first is not None and first < own else ""
 

@@ -41,6 +41,8 @@ class ComparedRun(BaseModel):
 
     `scores_mbps` are those of the winner that the outcome was judged by; where nothing was confirmed, all its
     verified ones. The score by which the search chose it is the luckiest of many, and would flatter it.
+    `capacity_gain` is the gain over the default, with `capacity_at_least` it may be more; `gain` is that in
+    score.
     `rank` is shared by runs whose winners' ratios to the default cannot be told apart, None where there is
     nothing to tell by.
     Where `loop` is `closed`, numbers of connections take the place of rates.
@@ -65,6 +67,8 @@ class ComparedRun(BaseModel):
     confirmed: bool
     best: Configuration | None
     gain: Gain | None
+    capacity_gain: Gain | None
+    capacity_at_least: bool
     scores_mbps: tuple[float, ...]
     curve: tuple[GoodputPoint, ...]
     rank: int | None
@@ -135,6 +139,8 @@ def _compared(repository: Repository, summary: records.RunSummary, trials: Seque
         confirmed=outcome is not None and outcome.confirmed,
         best=best,
         gain=None if outcome is None else outcome.gain,
+        capacity_gain=None if outcome is None else outcome.capacity_gain,
+        capacity_at_least=outcome is not None and outcome.capacity_at_least,
         scores_mbps=tuple(trial.score for trial in judged if trial.score is not None),
         curve=_curve(repository, run.id, judged),
         rank=None,

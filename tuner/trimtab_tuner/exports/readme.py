@@ -54,6 +54,9 @@ def _summary(order: ExportOrder) -> str:
         lines.append(f"{evidence.headline}\n")
     if evidence.trade_off:
         lines.append(f"{evidence.trade_off}\n")
+    if evidence.capacity_gain is not None:
+        blocks = counted(evidence.capacity_gain.blocks, "block")
+        lines.append(f"Gain over the default: {evidence.gain_told}, {blocks}.\n")
     if evidence.score_mbps is not None and not order.changed:
         lines.append(
             f"Score: {in_mbps(evidence.score_mbps)}; nothing was shown to be better than the default.\n"
@@ -66,8 +69,6 @@ def _summary(order: ExportOrder) -> str:
         )
     if evidence.gain is not None:
         lines.append(f"Gain in score: {evidence.gain}, {counted(evidence.gain.blocks, 'block')}.\n")
-    else:
-        lines.append("No gain over the default is claimed.\n")
     if evidence.factorial:
         lines.append(f"{evidence.factorial}\n")
     if evidence.tail is not None:

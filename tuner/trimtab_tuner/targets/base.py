@@ -64,8 +64,9 @@ class RenderContext:
 class ExportEvidence:
     """What was measured for an exported configuration; every number comes from the run.
 
-    `gain` compares it with the default configuration by the interleaved confirmation (None if there was no
-    confirmation, or the default itself is exported). `tail` is the change of the 99th percentile of the reply
+    `capacity_gain` compares it with the default configuration by the interleaved confirmation (with
+    `capacity_at_least` it may be more), and `gain` their scores; None if there was no confirmation, or the
+    default itself is exported. `tail` is the change of the 99th percentile of the reply
     time at a rung of the ladder (`tail_at`, in words), less than 0 being better. `knob_gains` holds gains
     of single knobs, by name, with intervals: where the confirmation held a finalist that differs in that knob
     alone. `trade_off` is a sentence on which one of the front it is, where the run had two objectives.
@@ -85,6 +86,8 @@ class ExportEvidence:
     score_mbps: float | None = None
     default_score_mbps: float | None = None
     gain: Gain | None = None
+    capacity_gain: Gain | None = None
+    capacity_at_least: bool = False
     trade_off: str = ""
     tail: Gain | None = None
     tail_at: str = ""
@@ -95,6 +98,13 @@ class ExportEvidence:
     room: Room | None = None
     headline: str = ""
     compared: tuple[Compared, ...] = ()
+
+    @property
+    def gain_told(self) -> str:
+        """The gain in words: in capacity, or in score where that is all that is known; empty without one."""
+        if self.capacity_gain is not None:
+            return f"{'at least ' * self.capacity_at_least}{self.capacity_gain} in capacity"
+        return "" if self.gain is None else f"{self.gain} in score"
 
 
 def cpus_for_workers(plan: object, context: RenderContext) -> tuple[int, ...]:

@@ -56,6 +56,11 @@ def header(target: Target, file_name: str, evidence: ExportEvidence) -> str:
         sentences.append(evidence.trade_off)
     if evidence.headline:
         sentences.append(evidence.headline)
+    if evidence.capacity_gain is not None:
+        sentences.append(
+            f"Gain over the default configuration: {evidence.gain_told}, "
+            f"{counted(evidence.capacity_gain.blocks, 'block')}."
+        )
     if evidence.score_mbps is not None and evidence.default_score_mbps is not None:
         sentences.append(
             f"Score {in_mbps(evidence.score_mbps)}, the default's {in_mbps(evidence.default_score_mbps)} "
@@ -66,8 +71,6 @@ def header(target: Target, file_name: str, evidence: ExportEvidence) -> str:
             f"Gain in score over the default configuration: {evidence.gain}, "
             f"{counted(evidence.gain.blocks, 'block')}."
         )
-    else:
-        sentences.append("No gain over the default configuration is claimed.")
     return comment(*sentences)
 
 
@@ -113,12 +116,12 @@ def effect(knob: Knob, configuration: Configuration, evidence: ExportEvidence) -
         return (
             f"Measured effect under {evidence.workload}: {evidence.knob_gains[knob.name]} against {default}."
         )
-    if evidence.gain is None:
+    if not evidence.gain_told:
         return "Measured effect: not confirmed against the default."
     changed = [name for name, value in configuration.items() if evidence.default.get(name) != value]
     of = "" if changed == [knob.name] else f" of {_together(configuration, evidence.default, changed)}"
     tail = "" if evidence.tail is None else f"; 99th percentile of the reply time {evidence.tail}"
-    return f"Measured effect{of} under {evidence.workload}: {evidence.gain}{tail}."
+    return f"Measured effect{of} under {evidence.workload}: {evidence.gain_told}{tail}."
 
 
 def _together(configuration: Configuration, default: Configuration, changed: list[str]) -> str:

@@ -13,14 +13,15 @@ it('a run is called by its name, and one from the archive is marked', async () =
   expect(second).toHaveTextContent(/^Run 7core/);
 });
 
-it('a gain has its interval and how sure that is; a run that ended without one says what it gained in capacity, or that it cannot be told', async () => {
+it('the gain is that in capacity, with its interval and how sure that is; a run without one says what it gained in score, or that it cannot be told', async () => {
   await renderInApp(
     <RunTable
       runs={[
         run({ id: 5, state: 'finished', preset: 'capacity' }),
-        run({ id: 4, state: 'finished', gain }),
+        run({ id: 4, state: 'finished', gain: { ...gain, gain: 0.5 }, capacity_gain: gain }),
         run({ id: 3, state: 'finished', keeps_default: true }),
         run({ id: 6, state: 'finished', capacity_gain: gain, capacity_at_least: true }),
+        run({ id: 8, state: 'finished', gain }),
         run({ id: 2, state: 'finished' }),
         run({ id: 1, state: 'interrupted' }),
       ]}
@@ -31,7 +32,8 @@ it('a gain has its interval and how sure that is; a run that ended without one s
     'no search',
     expect.stringMatching(/^\+5\.7\s%98\.3\s% interval \+5\.5\s% to \+5\.9\s%$/),
     'default kept',
-    expect.stringMatching(/^at least \+5\.7\s%98\.3\s% interval .*in capacity$/),
+    expect.stringMatching(/^at least \+5\.7\s%98\.3\s% interval /),
+    expect.stringMatching(/^\+5\.7\s%98\.3\s% interval .*in score$/),
     'cannot be told',
     '–',
   ]);

@@ -18,12 +18,13 @@ function GainCell({ run }: { run: RunSummary }) {
   const { keeps_default, gain, capacity_gain, capacity_at_least, state } = run;
   if (!searches(run.preset)) return 'no search';
   if (keeps_default) return 'default kept';
-  if (gain !== null || state !== 'finished') return <GainText gain={gain} />;
-  if (capacity_gain === null) return 'cannot be told';
+  if (capacity_gain !== null) return <GainText gain={capacity_gain} atLeast={capacity_at_least} />;
+  if (state !== 'finished') return '–';
+  if (gain === null) return 'cannot be told';
   return (
     <>
-      <GainText gain={capacity_gain} atLeast={capacity_at_least} />
-      <span className={classes.aside}>in capacity</span>
+      <GainText gain={gain} />
+      <span className={classes.aside}>in score</span>
     </>
   );
 }

@@ -398,6 +398,8 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
     default: defaultConfiguration,
     best,
     gain,
+    capacity_gain: gain,
+    capacity_at_least: false,
     ranking: [
       {
         rank: 1,

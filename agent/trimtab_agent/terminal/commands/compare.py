@@ -102,7 +102,7 @@ def _print(console: Console, comparison: RunComparison, defaults: Mapping[int, C
             f"{run.objective}{second}",
             in_digits(sum(scores) / len(scores)) if scores else "",
             in_digits(max((point.goodput_mbps for point in run.curve), default=None)),
-            "" if run.gain is None else str(run.gain),
+            _gain(run),
             _winner(run, defaults[run.id]),
         )
     console.print(table)
@@ -119,6 +119,13 @@ def _print(console: Console, comparison: RunComparison, defaults: Mapping[int, C
             cells = (best.architecture, str(best.run_id), str(best.trial))
             best_of.add_row(*cells, in_digits(best.score_mbps), in_digits(best.peak_mbps))
         console.print(best_of)
+
+
+def _gain(run: ComparedRun) -> str:
+    """The gain in capacity; that in score where there is no other, and then it says so."""
+    if run.capacity_gain is not None:
+        return f"{'at least ' * run.capacity_at_least}{run.capacity_gain}"
+    return "" if run.gain is None else f"{run.gain} in score"
 
 
 def _winner(run: ComparedRun, default: Configuration) -> str:

@@ -63,13 +63,27 @@ export function ScoresPanel({ runs, comparable }: ScoresPanelProps) {
                 </Table.Td>
               )}
               <Table.Td ta="right">{formatMbps(peakOf(run))}</Table.Td>
-              <Table.Td ta="right">{run.confirmed ? <GainText gain={run.gain} /> : 'not confirmed'}</Table.Td>
+              <Table.Td ta="right">
+                <WinnersGain run={run} />
+              </Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
       </ScrollTable>
     </Panel>
   );
+}
+
+/** The gain in capacity; in score where that is all that is known. */
+function WinnersGain({ run }: { run: ComparedRun }) {
+  if (!run.confirmed) return 'not confirmed';
+  if (run.capacity_gain === null && run.gain !== null)
+    return (
+      <>
+        <GainText gain={run.gain} /> in score
+      </>
+    );
+  return <GainText gain={run.capacity_gain} atLeast={run.capacity_at_least} />;
 }
 
 const WIDTH = 200;

@@ -20,6 +20,8 @@ const compared = (change: Partial<ComparedRun>): ComparedRun => ({
   confirmed: true,
   best: { workers: 4, sendfile: 'off' },
   gain: null,
+  capacity_gain: null,
+  capacity_at_least: false,
   scores_mbps: [],
   curve: [],
   rank: null,

@@ -27,9 +27,16 @@ export function EvidencePanel({ run, outcome }: { run: RunDetail; outcome: Outco
       <FigureList>
         <Figure
           label="Gain over the default"
-          value={keepsDefault ? 'none shown' : <GainText gain={outcome.gain} />}
-          detail={keepsDefault ? 'the default is kept' : confirmed ? undefined : 'not confirmed'}
+          value={
+            keepsDefault ? (
+              'none shown'
+            ) : (
+              <GainText gain={outcome.capacity_gain} atLeast={outcome.capacity_at_least} />
+            )
+          }
+          detail={keepsDefault ? 'the default is kept' : confirmed ? 'in capacity' : 'not confirmed'}
         />
+        {!keepsDefault && <Figure label="Gain in score" value={<GainText gain={outcome.gain} />} />}
         <Figure
           label="Exported configuration"
           value={formatMbps(chosen?.mean_score_mbps)}
