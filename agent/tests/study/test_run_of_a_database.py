@@ -10,10 +10,15 @@ from trimtab_db.records import RunState
 from trimtab_trials.trial import Verdict
 from trimtab_tuner.targets import TARGETS
 
-pytestmark = pytest.mark.live
+
+@pytest.fixture(params=["simulated", pytest.param("measured", marks=pytest.mark.live)])
+def either(request):
+    """Both ways; to be asked for before the runtime."""
+    if request.param == "simulated":
+        request.getfixturevalue("simulated")
 
 
-def test_run_of_a_database_hands_back_a_fragment_that_was_driven(runtime):
+def test_run_of_a_database_hands_back_a_fragment_that_was_driven(either, runtime):
     """Both ways of handling connections are tried, one is confirmed, and its file is measured once more."""
     if find_installed("mariadbd") is None:
         pytest.skip("mariadbd is not installed")

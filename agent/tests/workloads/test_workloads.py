@@ -154,9 +154,9 @@ def test_file_that_is_not_there_is_refused_before_a_run_begins(command, own):
     assert "missing.toml cannot be read" in text
 
 
-@pytest.mark.live
-def test_run_records_its_whole_definition(runtime, own):
-    """And writes its file set under its name."""
+def test_run_records_its_whole_definition(simulated, runtime, own):
+    """So that it is known when the file has changed."""
+    simulated.hold(trial=1)
     spec = tiny_spec().model_copy(update={"definition": find_definition("mine", own)})
     run_id = runtime.service.start(spec)
     runtime.service.stop(run_id)
@@ -166,9 +166,9 @@ def test_run_records_its_whole_definition(runtime, own):
     assert run.workload_parameters["definition"]["sessions"] == {"kind": "plain", "requests": 5}
 
 
-@pytest.mark.live
-def test_closed_loop_is_measured_by_connections(runtime, own, listener, monkeypatch):
+def test_closed_loop_is_measured_by_connections(simulated, runtime, own, listener, monkeypatch):
     """No calibration: the ladder is the numbers of connections, as progress says, and nothing times out."""
+    simulated.hold(trial=2)
     monkeypatch.setattr(follow, "PLAIN_INTERVAL_S", 0.0)
     console = Console(file=io.StringIO(), width=200)
     follower = follow.Follower(console, follow.RunsHere(runtime.service, runtime.broadcaster))
