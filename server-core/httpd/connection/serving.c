@@ -92,12 +92,14 @@ static void receive(struct worker *worker, struct connection *connection)
     }
 }
 
-/* Sets the timeout of a connection that waits for the peer to send. */
+/* Sets the timeout of a connection that waits for the peer to send. Who has never asked keeps the one that it
+ * came with. */
 static void await_request(struct worker *worker, struct connection *connection)
 {
     if (!connection->protocol.input) {
         connection->reading_head = false;
-        timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->keepalive_timeout_ns);
+        if (connection->has_asked)
+            timers_set(&worker->timers, &connection->timer, worker->now_ns + worker->keepalive_timeout_ns);
     } else if (!connection->reading_head) {
         /* Once per request: a peer that sends it byte by byte gains no time. */
         connection->reading_head = true;
