@@ -145,6 +145,7 @@ static void woken(struct queues *queues, const struct completion *completion)
 
     if (read(queues->worker->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
         log_errno("cannot read the wake-up");
+    accept_queue_look(&queues->accept_queue);
     if (!(completion->flags & IORING_CQE_F_MORE) &&
         !uring_watch_wake(&queues->uring, queues->worker->wake_fd))
         log_errno("cannot watch the wake-up");

@@ -88,6 +88,7 @@ struct accept_queue {
     size_t first, length, capacity;
     uint64_t back_off_until_ns;
     struct recycling recycling;
+    uint64_t look_until_ns; /* whether clients wait who are overlooked */
 };
 
 /* Returns false with errno set when there is no memory. */
@@ -101,6 +102,9 @@ void accept_queue_update(struct accept_queue *queue);
 
 /* Takes note of the completion of an accept request. */
 void accept_queue_completed(struct accept_queue *queue, const struct completion *completion);
+
+/* To be called when another worker may have died: clients are looked for who are overlooked. */
+void accept_queue_look(struct accept_queue *queue);
 
 /* Takes note of the completion of a request to say when a client waits. */
 void accept_queue_arrived(struct accept_queue *queue, const struct completion *completion);

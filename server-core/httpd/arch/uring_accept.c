@@ -14,6 +14,8 @@
 #define MULTISHOT_ROOM 64                /* with less room connections are accepted one by one */
 #define BACK_OFF_NS    (100 * NS_PER_MS) /* when descriptors or memory have run out */
 #define SHED_FILES     16                /* cached files closed to make room for connections */
+#define LOOK_NS        NS_PER_S          /* after another worker has died, */
+#define LOOK_EVERY_MS  20                /* so often */
 
 static bool append(struct accept_queue *queue, int fd)
 {
@@ -62,6 +64,24 @@ static void accept_who_waits(struct accept_queue *queue, size_t index)
 }
 
 /*
+ * The kernel wakes one of the requests that wait for a client. One of a process that was killed waits until
+ * the kernel has taken its ring apart, which it does in its own time: an arrival that it was told of
+ * meanwhile nobody else hears of. So a worker that has just started, or been called, looks for a while
+ * whether somebody waits although it has asked for clients.
+ */
+void accept_queue_look(struct accept_queue *queue)
+{
+    queue->look_until_ns = clock_now_ns() + LOOK_NS;
+}
+
+/* Says whether clients wait for whom the request to accept has not been woken. Asking anew takes them. */
+static bool is_overlooked(const struct accept_queue *queue, size_t index)
+{
+    return queue->worker->now_ns < queue->look_until_ns &&
+           accept_policy_waiting(queue->worker->listeners[index]) > 0;
+}
+
+/*
  * Asks for connections as far as there is room for them. A multishot request may bring more than there is
  * room for, which then wait in the accept queue; so with little room it is cancelled, and as many connections
  * are asked for as there are places.
@@ -78,7 +98,8 @@ void accept_queue_update(struct accept_queue *queue)
         struct accepting *accepting = &queue->accepting[i];
 
         if ((accepting->multishot || accepting->single > 0) && !accepting->cancelled &&
-            (accepting->multishot ? places < MULTISHOT_ROOM : accepting->single > places)) {
+            ((accepting->multishot ? places < MULTISHOT_ROOM : accepting->single > places) ||
+             is_overlooked(queue, i))) {
             accepting->cancelled = uring_cancel_accepts(queue->uring, (unsigned)i);
         }
         if (accepting->cancelled || accepting->multishot)
@@ -212,15 +233,19 @@ int accept_queue_wait_ms(const struct accept_queue *queue)
         return 0; /* others may give way */
     if (is_full(worker) && until_ns <= worker->now_ns)
         until_ns = queue->recycling.again_ns;
-    if (until_ns > worker->now_ns)
-        return (int)((until_ns - worker->now_ns) / NS_PER_MS) + 1;
-    return -1;
+    if (until_ns > worker->now_ns) {
+        const int until_ms = (int)((until_ns - worker->now_ns) / NS_PER_MS) + 1;
+
+        return worker->now_ns < queue->look_until_ns && until_ms > LOOK_EVERY_MS ? LOOK_EVERY_MS : until_ms;
+    }
+    return worker->now_ns < queue->look_until_ns ? LOOK_EVERY_MS : -1;
 }
 
 bool accept_queue_open(struct accept_queue *queue, struct worker *worker, struct uring *uring)
 {
     *queue = (struct accept_queue){.worker = worker, .uring = uring};
     queue->accepting = calloc(worker->listener_count, sizeof(*queue->accepting));
+    accept_queue_look(queue);
     return queue->accepting != NULL;
 }
 
