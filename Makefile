@@ -155,7 +155,11 @@ THREAD_CHECKED := TRIMTAB_HTTPD=$(CURDIR)/$(CORE_THREAD)/httpd/trimtab-httpd
 
 packages: setup .build/packages-test .build/packages-deb .build/npm .build/docs-tools # what has to be downloaded before the tests
 
-test: setup check test-core test-python test-webui test-browser ## the gate: linters, C under sanitizers, Python, web, browser; a quarter of an hour
+# What waits more than it works goes beside what works; nothing goes beside the tests that change the machine.
+test: setup ## the gate: linters, C under sanitizers, Python, web, browser; a quarter of an hour
+	@$(MAKE) -j2 --output-sync check test-core
+	@$(MAKE) -j2 --output-sync test-python test-webui
+	@$(MAKE) test-browser
 
 sanitized: .build/packages-test setup
 	$(call configure,$(CORE_SANITIZED),-Dbuildtype=debug -Db_sanitize=address$(,)undefined)
@@ -169,7 +173,8 @@ test-core: sanitized
 	@$(THREAD_CHECKED) $(BIN)/pytest $(call GATE,core-threads) server-core/tests/http -k "$(THREADED)"
 
 test-python: .build/packages-test setup
-	@$(BIN)/pytest $(call GATE,python) trials/tests tuner/tests db/tests package/tests agent/tests
+	@$(BIN)/pytest $(call GATE,python) trials/tests tuner/tests db/tests package/tests
+	@$(BIN)/pytest $(call GATE,agent) agent/tests # apart: its tests count the processes of theirs, and db's have a PostgreSQL
 	@$(BIN)/pytest $(call KERNEL,kernel) agent/tests
 
 test-kill: setup ## kill -9 a run at 50 random instants; ten minutes
