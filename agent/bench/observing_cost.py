@@ -23,7 +23,7 @@ from trimtab_agent.live.listening import inode_of
 from trimtab_agent.live.observation import Observer
 from trimtab_agent.live.production import production_observer
 from trimtab_agent.live.running import RunningServer, running_servers
-from trimtab_tuner.live.reply_lines import FORMATS
+from trimtab_tuner.targets.log_formats import FORMATS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "server-core" / "bench"))
 import report

@@ -35,12 +35,12 @@ from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial
 from trimtab_tuner.diagnosis import diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
-from trimtab_tuner.job import TrialJob
-from trimtab_tuner.judgement import scores
-from trimtab_tuner.score import Objective
+from trimtab_tuner.judging.job import TrialJob
+from trimtab_tuner.judging.judgement import scores
+from trimtab_tuner.judging.score import Objective
+from trimtab_tuner.judging.verification import Thresholds
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import space_of
-from trimtab_tuner.verification import Thresholds
 from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.parameters import WorkloadParameters, parameters
 

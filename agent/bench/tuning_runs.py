@@ -27,7 +27,7 @@ from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.specification import KnobSpec, RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose
-from trimtab_tuner.statistics import Gain, paired_gain
+from trimtab_tuner.certainty.statistics import Gain, paired_gain
 
 AA_RUNS = int(os.environ.get("TRIMTAB_AA", "40"))
 AB_RUNS = int(os.environ.get("TRIMTAB_AB", "10"))

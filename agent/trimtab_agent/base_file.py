@@ -9,7 +9,7 @@ from typing import Any
 
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets.base import RenderError, Target
-from trimtab_tuner.two_files import FILE
+from trimtab_tuner.telling.two_files import FILE
 
 from trimtab_agent.errors import SpecError
 

@@ -23,7 +23,7 @@ from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.memory_group import MemoryGroup, memory_group
 from trimtab_agent.station.server.stats_socket import StatsSocket
 from trimtab_trials.measurement import Measurement, SizeClassCounts
-from trimtab_tuner.verification import Thresholds, Verification, verify
+from trimtab_tuner.judging.verification import Thresholds, Verification, verify
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.content import file_content
 from trimtab_tuner.workloads.drawn import DrawnWorkload

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, Verdict
-from trimtab_tuner.noise import judge_noise
+from trimtab_tuner.certainty.noise import judge_noise
 from trimtab_tuner.space import Knob, ListedSpace, OnlyWith, Space
 
 DEVELOPMENT = range(40)

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from trimtab_tuner.judging.verification import Thresholds
 from trimtab_tuner.presets import PRESETS, RunSettings, SettingsError, estimate, override
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.verification import Thresholds
 
 QUICK = PRESETS["quick"].settings
 SPACE = TARGETS["core"].space()

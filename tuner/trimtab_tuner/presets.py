@@ -9,15 +9,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from trimtab_tuner.climbing import whole
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.ladder import REFINEMENTS
-from trimtab_tuner.limits import parse_limit
+from trimtab_tuner.judging.climbing import whole
+from trimtab_tuner.judging.ladder import REFINEMENTS
+from trimtab_tuner.judging.limits import parse_limit
+from trimtab_tuner.judging.verification import Thresholds
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import DEFAULT_STRATEGY
 from trimtab_tuner.targets.kernel import tunes_kernel
-from trimtab_tuner.verification import Thresholds
 from trimtab_tuner.workloads.file_sets import FILE_SIZES
 
 PROCESS_START_S = 0.5  # render, check, start and stop a server: measured well under this on two cores

@@ -97,6 +97,11 @@ class Knob(Frozen):
         return value
 
     @property
+    def of_kernel(self) -> bool:
+        """Whether it is the kernel's: it counts for more than the server."""
+        return self.scope in ("namespace", "host")
+
+    @property
     def count(self) -> int:
         """How many values the knob may take."""
         return self._high - self._low + 1 if self.kind == "integer" else len(self.choices)

@@ -33,7 +33,7 @@ from trimtab_db import Repository, open_database, records, sqlite_url
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.measurement import Latency, Measurement, RequestCounts, SessionCounts, SizeClassCounts
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.statistics import Gain
+from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.targets import TARGETS
 from uvicorn import Config
 

@@ -13,8 +13,8 @@ from trimtab_agent.results import analysis as analysing
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_db.records import CounterSample, RunState
 from trimtab_trials.trial import TrialPurpose
-from trimtab_tuner.performance import Figure, Performance
-from trimtab_tuner.statistics import Gain
+from trimtab_tuner.certainty.statistics import Gain
+from trimtab_tuner.telling.performance import Figure, Performance
 
 
 def test_list_of_runs_shows_score_and_gain(daemon, recorded_run):

@@ -10,7 +10,7 @@ from trimtab_agent.errors import HostError
 from trimtab_agent.fleet.controller import Fleet
 from trimtab_agent.station.link import require_links
 from trimtab_db import Repository, open_database, records
-from trimtab_tuner.job import TrialJob, read_job
+from trimtab_tuner.judging.job import TrialJob, read_job
 
 RATES = (300, 600)
 RATE_S = 1.0

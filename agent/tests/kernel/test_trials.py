@@ -10,7 +10,7 @@ from trimtab_agent.station.equipment import JobListener
 from trimtab_agent.study.specification import KnobSpec, RunSpec
 from trimtab_db.records import RunState
 from trimtab_trials.trial import TrialPurpose, Verdict
-from trimtab_tuner.job import TrialJob
+from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.parameters import parameters

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from trimtab_agent.live.access_log import BLOCK_BYTES, AccessLog
 from trimtab_agent.live.observation import ObservationLost
-from trimtab_tuner.live.reply_lines import FORMATS
+from trimtab_tuner.targets.log_formats import FORMATS
 
 LINE = b"200 1000 0.003 1 +\n"
 

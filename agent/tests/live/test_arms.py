@@ -14,7 +14,7 @@ from trimtab_agent.live.access_log import AccessLog
 from trimtab_agent.live.arms import baseline_and_canary
 from trimtab_agent.live.listening import listeners_of, take
 from trimtab_agent.live.restoring import Note, put_back_left_behind
-from trimtab_tuner.live.reply_lines import FORMATS
+from trimtab_tuner.targets.log_formats import FORMATS
 from waiting import until
 
 pytestmark = [pytest.mark.live, pytest.mark.kernel]

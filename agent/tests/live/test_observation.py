@@ -13,7 +13,7 @@ from trimtab_agent.live.core_stats import CoreStats
 from trimtab_agent.live.listening import inode_of, listeners_of
 from trimtab_agent.live.observation import ObservationLost, Observer
 from trimtab_tuner.live.observed import Replies, Statuses
-from trimtab_tuner.live.reply_lines import FORMATS
+from trimtab_tuner.targets.log_formats import FORMATS
 from waiting import until
 
 SLOW_S = 10.0

@@ -9,7 +9,7 @@ from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.simulated.station import SimulatedStation
 from trimtab_trials.configuration import Value
 from trimtab_trials.host import Host
-from trimtab_tuner.job import TrialJob
+from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.parameters import parameters

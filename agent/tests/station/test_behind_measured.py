@@ -2,14 +2,14 @@
 
 import pytest
 from trimtab_trials.trial import Trial, Verdict
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.diagnosis import diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
-from trimtab_tuner.job import TrialJob
+from trimtab_tuner.judging.job import TrialJob
+from trimtab_tuner.judging.verification import Thresholds
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.common_knobs import with_proxying
-from trimtab_tuner.verification import Thresholds
 from trimtab_tuner.workloads import WORKLOADS
-from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.parameters import parameters
 from trimtab_tuner.workloads.session_shapes import PlainSessions
 from trimtab_tuner.workloads.upstream import Upstream

@@ -20,11 +20,11 @@ from trimtab_agent.station.server.target_server import ADDRESS, TargetServer
 from trimtab_agent.stopping import Stopped, StopSignal
 from trimtab_agent.study.specification import RunSpec, check
 from trimtab_trials.trial import Verdict
-from trimtab_tuner.job import TrialJob
+from trimtab_tuner.judging.job import TrialJob
+from trimtab_tuner.judging.verification import Thresholds
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.editing import own_values
-from trimtab_tuner.verification import Thresholds
 from trimtab_tuner.workloads import WORKLOADS, shop
 from trimtab_tuner.workloads.parameters import parameters
 

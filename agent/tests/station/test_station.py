@@ -19,10 +19,10 @@ from trimtab_agent.station.equipment import JobListener
 from trimtab_agent.station.requirements import completed
 from trimtab_trials.measurement import Latency
 from trimtab_trials.trial import Verdict
-from trimtab_tuner.early_stop import Leader
-from trimtab_tuner.job import EarlyEnd, Placement, TrialJob, TrialReport, read_job
+from trimtab_tuner.judging.early_stop import Leader
+from trimtab_tuner.judging.job import EarlyEnd, Placement, TrialJob, TrialReport, read_job
+from trimtab_tuner.judging.verification import Thresholds
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.verification import Thresholds
 from trimtab_tuner.workloads import WORKLOADS
 from trimtab_tuner.workloads.parameters import parameters
 

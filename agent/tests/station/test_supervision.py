@@ -17,11 +17,11 @@ from trimtab_agent.station.server.stats_socket import StatsSocket, StatsSocketEr
 from trimtab_agent.station.server.target_server import ADDRESS, TargetServer
 from trimtab_agent.station.warming import WarmingFailed, warm
 from trimtab_agent.stopping import Stopped, StopSignal
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.placement import REPLICA_KNOBS
 from trimtab_tuner.targets.servers.core import OF_THE_ADMINISTRATOR
-from trimtab_tuner.workloads.clients import Clients
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 

@@ -15,7 +15,7 @@ from trimtab_db.records import RunState
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.judgement import scores
+from trimtab_tuner.judging.judgement import scores
 from trimtab_tuner.strategies.base import Proposal
 
 PLAN = check(tiny_spec(strategy="random", confirmation_repeats=0))

@@ -26,9 +26,9 @@ from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.measurement import Latency, Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.blocks import Blocks
+from trimtab_tuner.certainty.blocks import Blocks
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.exports import Check
-from trimtab_tuner.workloads.clients import Clients
 
 PLAN = check(RunSpec())
 SPACE = PLAN.space

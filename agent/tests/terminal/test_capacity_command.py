@@ -11,7 +11,7 @@ from live_support import Tune
 from simulation import Simulation
 from trimtab_agent.terminal.climb import climb_lines
 from trimtab_trials.measurement import Measurement
-from trimtab_tuner.climbing import capacity_of
+from trimtab_tuner.telling.capacity import capacity_of
 
 # A climb of seconds, whatever else the machine is doing; 16 connections saturate on the clients' pauses.
 CLIMB = (

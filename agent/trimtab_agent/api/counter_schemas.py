@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
-from trimtab_tuner.workloads.clients import Loop
+from trimtab_tuner.clients import Loop
 
 from trimtab_agent.api.schemas import LoadProgress, Reply
 

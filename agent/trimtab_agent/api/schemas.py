@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.configuration import Configuration
+from trimtab_tuner.certainty.statistics import Gain
+from trimtab_tuner.clients import Loop
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.space import Space
-from trimtab_tuner.statistics import Gain
-from trimtab_tuner.workloads.clients import Loop
 from trimtab_tuner.workloads.definition import Definition
 
 from trimtab_agent.results.naming import RunName

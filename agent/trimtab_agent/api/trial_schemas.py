@@ -12,7 +12,7 @@ from fastapi import Response
 from pydantic import TypeAdapter
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.verification import Thresholds, Violation
+from trimtab_tuner.judging.verification import Thresholds, Violation
 
 from trimtab_agent.api.schemas import Reply
 

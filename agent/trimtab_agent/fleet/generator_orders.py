@@ -19,8 +19,8 @@ load whose station has gone is ended at once.
 from typing import Annotated, Final
 
 from pydantic import Field
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.http2 import Http2
 from trimtab_tuner.workloads.tls import Tls
 

@@ -19,7 +19,7 @@ from trimtab_db.errors import DatabaseError
 from trimtab_db.records import BookingState, StationState
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
-from trimtab_tuner.job import TrialJob, TrialReport
+from trimtab_tuner.judging.job import TrialJob, TrialReport
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
 from trimtab_agent.errors import FleetError, StationLost

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from pydantic import TypeAdapter
 from trimtab_trials.measurement import Measurement
-from trimtab_tuner.job import Placement, TrialJob
+from trimtab_tuner.judging.job import Placement, TrialJob
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from trimtab_trials.host import Host
-from trimtab_tuner.job import TrialJob, TrialReport
+from trimtab_tuner.judging.job import TrialJob, TrialReport
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
 from trimtab_agent.station.equipment import JobListener

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import Field
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.job import TrialJob
+from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
 

@@ -12,7 +12,8 @@ import os
 from pathlib import Path
 
 from trimtab_tuner.live.observed import Replies
-from trimtab_tuner.live.reply_lines import LineFormat, replies_of
+from trimtab_tuner.live.reply_lines import replies_of
+from trimtab_tuner.targets.log_formats import LineFormat
 
 from trimtab_agent.live.observation import ObservationLost
 

@@ -12,7 +12,7 @@ from pathlib import Path
 PROC = Path("/proc")
 NS_PER_S = 1_000_000_000
 SCHEDULED = 2  # the kernel's CPUCLOCK_SCHED (include/linux/posix-timers.h)
-# What writes the log of lighttpd for us (FORMATS in trimtab_tuner.live.reply_lines) serves nobody.
+# What writes the log of lighttpd for us (trimtab_tuner.targets.log_formats) serves nobody.
 NOT_SERVING = frozenset({"cat"})
 
 

@@ -15,8 +15,8 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.live.episode import Action, Decision, Episode, Rules
 from trimtab_tuner.live.guards import Guard, Shown, breached
 from trimtab_tuner.live.observed import Observed, observed_together
-from trimtab_tuner.live.reply_lines import FORMATS
 from trimtab_tuner.live.service_times import CLASS_WIDTH
+from trimtab_tuner.targets.log_formats import FORMATS
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import HostError

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from trimtab_tuner.workloads.clients import Loop
+from trimtab_tuner.clients import Loop
 
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.source import Snapshot, Values

@@ -9,13 +9,13 @@ from dataclasses import replace
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.climbing import capacity_of
 from trimtab_tuner.diagnosis import diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.telling.capacity import capacity_of
 from trimtab_tuner.understanding.analysis import Analysis, analyse
 from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.parameters import clients_of, conditions_of

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 
 from trimtab_db import Repository, records
 from trimtab_trials.trial import Trial
-from trimtab_tuner.noise import Noise
-from trimtab_tuner.people import table
+from trimtab_tuner.certainty.noise import Noise
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.presets import PRESETS
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import space_of
+from trimtab_tuner.telling.people import table
 from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_tuner.understanding.importance import Importance
 from trimtab_tuner.wording import counted, in_digits, in_percent, in_unit
-from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.parameters import clients_of, conditions_of, workload_label
 
 from trimtab_agent.results.naming import title_of

@@ -15,10 +15,10 @@ from pathlib import Path
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.certainty.statistics import Gain, paired_gain
 from trimtab_tuner.exports import ExportFile, ExportOrder, export_files
 from trimtab_tuner.exports.replicas import contexts, format_of_first
 from trimtab_tuner.space import Space
-from trimtab_tuner.statistics import Gain, paired_gain
 from trimtab_tuner.targets import TARGETS, tls
 from trimtab_tuner.targets.backends import php_fpm
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext

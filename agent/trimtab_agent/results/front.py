@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.pareto import front, front_points, places, worth_confirming
-from trimtab_tuner.second_objective import axis
+from trimtab_tuner.certainty.pareto import front, front_points, places, worth_confirming
+from trimtab_tuner.certainty.standing import standings
+from trimtab_tuner.judging.second_objective import axis
 from trimtab_tuner.space import Space
-from trimtab_tuner.standing import standings
 
 from trimtab_agent.results.outcome import Front, FrontMember
 

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import configuration_hash
 from trimtab_tuner.affinity import PLANS, PlanName
+from trimtab_tuner.certainty.statistics import Gain, paired_gain
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
-from trimtab_tuner.statistics import Gain, paired_gain
 
 # A server or a kernel of long ago says little about today's.
 MOST_RUNS = 200

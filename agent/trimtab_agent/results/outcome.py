@@ -5,16 +5,16 @@ from collections.abc import Iterable
 from pydantic import BaseModel, ConfigDict, computed_field
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.confirmation import describe
-from trimtab_tuner.factorial import Factorial
+from trimtab_tuner.certainty.confirmation import describe
+from trimtab_tuner.certainty.factorial import Factorial
+from trimtab_tuner.certainty.pareto import Place
+from trimtab_tuner.certainty.stability import Kind
+from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.fleet.across_hosts import AcrossHosts
-from trimtab_tuner.pareto import Place
-from trimtab_tuner.people import DEFAULT, Compared, in_words
-from trimtab_tuner.performance import Performance
-from trimtab_tuner.second_objective import Axis
-from trimtab_tuner.statistics import Gain
-from trimtab_tuner.two_files import Loss
-from trimtab_tuner.understanding.stability import Kind
+from trimtab_tuner.judging.second_objective import Axis
+from trimtab_tuner.telling.people import DEFAULT, Compared, in_words
+from trimtab_tuner.telling.performance import Performance
+from trimtab_tuner.telling.two_files import Loss
 from trimtab_tuner.wording import counted, in_unit
 
 OLD_FILE = "the old file"

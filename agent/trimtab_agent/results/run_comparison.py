@@ -17,11 +17,11 @@ from pydantic import BaseModel, ConfigDict
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.ranking import rank_samples
+from trimtab_tuner.certainty.ranking import rank_samples
+from trimtab_tuner.certainty.statistics import Gain
+from trimtab_tuner.clients import Loop
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
-from trimtab_tuner.statistics import Gain
-from trimtab_tuner.workloads.clients import Loop
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.results.outcome import Outcome, best_known

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 from trimtab_trials.configuration import Value
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.job import TrialJob
+from trimtab_tuner.judging.job import TrialJob
 
 from trimtab_agent.errors import HostError
 

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from trimtab_trials.configuration import Configuration, Value
 from trimtab_trials.measurement import Latency, Measurement, RequestCounts, SessionCounts, SizeClassCounts
-from trimtab_tuner.job import TrialJob
+from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import TARGETS

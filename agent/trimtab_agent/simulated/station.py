@@ -13,9 +13,9 @@ from typing import Any
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Verdict
-from trimtab_tuner.job import TrialJob, TrialReport
-from trimtab_tuner.job_rates import rates_of
-from trimtab_tuner.judgement import Judgement, holds, judge, judge_early
+from trimtab_tuner.judging.job import TrialJob, TrialReport
+from trimtab_tuner.judging.job_rates import rates_of
+from trimtab_tuner.judging.judgement import Judgement, holds, judge, judge_early
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.editing import changed_knobs

@@ -11,9 +11,9 @@ from typing import Any
 
 from trimtab_trials.measurement import Measurement
 from trimtab_tuner.affinity import cpus_of_replicas, steers_queues
-from trimtab_tuner.job import TrialJob
-from trimtab_tuner.job_rates import rates_of
-from trimtab_tuner.judgement import Judgement, gave_way, holds, judge, judge_early
+from trimtab_tuner.judging.job import TrialJob
+from trimtab_tuner.judging.job_rates import rates_of
+from trimtab_tuner.judging.judgement import Judgement, gave_way, holds, judge, judge_early
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import plan_of
 from trimtab_tuner.targets.placement import placement_of, replicas_of

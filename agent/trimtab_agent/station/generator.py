@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 from trimtab_trials.measurement import RequestCounts, SessionCounts, SizeClassCounts
-from trimtab_tuner.workloads.clients import Clients
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.workloads.http2 import Http2
 from trimtab_tuner.workloads.tls import Tls
 

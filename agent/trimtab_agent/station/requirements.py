@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from trimtab_tuner.job import TrialJob
-from trimtab_tuner.limits import parse_limit
+from trimtab_tuner.judging.job import TrialJob
+from trimtab_tuner.judging.limits import parse_limit
+from trimtab_tuner.judging.score import parse_objective
+from trimtab_tuner.judging.second_objective import needs_limit
 from trimtab_tuner.protocols import DEFAULT_WORKLOADS
-from trimtab_tuner.score import parse_objective
-from trimtab_tuner.second_objective import needs_limit
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import with_backend

@@ -14,8 +14,8 @@ from typing import Self
 
 from trimtab_trials.host import Host
 from trimtab_trials.trial import Verdict
-from trimtab_tuner.job import Placement, TrialJob, TrialReport
-from trimtab_tuner.judgement import Judgement
+from trimtab_tuner.judging.job import Placement, TrialJob, TrialReport
+from trimtab_tuner.judging.judgement import Judgement
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 

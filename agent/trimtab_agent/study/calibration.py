@@ -9,11 +9,11 @@ from contextlib import suppress
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Verdict
-from trimtab_tuner.ladder import Calibration, CalibrationError
-from trimtab_tuner.limits import Limit
+from trimtab_tuner.clients import Clients
+from trimtab_tuner.judging.ladder import Calibration, CalibrationError
+from trimtab_tuner.judging.limits import Limit
+from trimtab_tuner.judging.score import LOW_LOAD_FACTOR
 from trimtab_tuner.presets import RunSettings
-from trimtab_tuner.score import LOW_LOAD_FACTOR
-from trimtab_tuner.workloads.clients import Clients
 
 from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.history import History

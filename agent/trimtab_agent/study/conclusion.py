@@ -7,21 +7,21 @@ from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.blocks import FEWEST_BLOCKS, Blocks
-from trimtab_tuner.climbing import capacity_of
-from trimtab_tuner.confirmation import Capacities, conclude, describe
-from trimtab_tuner.cost import cost_of
-from trimtab_tuner.factorial import Cell, Factorial, factorial
+from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS, Blocks
+from trimtab_tuner.certainty.confirmation import Capacities, conclude, describe
+from trimtab_tuner.certainty.cost import cost_of
+from trimtab_tuner.certainty.factorial import Cell, Factorial, factorial
+from trimtab_tuner.certainty.noise import Noise
+from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.fleet.host_blocks import HostBlocks
-from trimtab_tuner.ladder import Calibration
-from trimtab_tuner.limits import broken_limit, nearest_miss, parse_limit
-from trimtab_tuner.noise import Noise
-from trimtab_tuner.people import in_words
-from trimtab_tuner.performance import OfBlocks, capacities_of, performances
+from trimtab_tuner.judging.ladder import Calibration
+from trimtab_tuner.judging.limits import broken_limit, nearest_miss, parse_limit
+from trimtab_tuner.judging.score import parse_objective
 from trimtab_tuner.roles import Role
-from trimtab_tuner.score import parse_objective
 from trimtab_tuner.space import Knob, Space
-from trimtab_tuner.statistics import Gain
+from trimtab_tuner.telling.capacity import capacity_of
+from trimtab_tuner.telling.people import in_words
+from trimtab_tuner.telling.performance import OfBlocks, capacities_of, performances
 from trimtab_tuner.wording import counted, in_mbps, in_percent
 from trimtab_tuner.workloads.parameters import clients_of
 

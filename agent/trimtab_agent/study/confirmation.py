@@ -1,7 +1,8 @@
 """Finalists measured in interleaved blocks, as far as that is not done: the confirmation of a run.
 
-Which slots are left is asked of the recorded trials before each one (trimtab_tuner.blocks), so a resumed run
-goes on where it was. One trial follows the other at one station: blocks compare only within one machine.
+Which slots are left is asked of the recorded trials before each one (trimtab_tuner.certainty.blocks), so a
+resumed run goes on where it was. One trial follows the other at one station: blocks compare only within one
+machine.
 """
 
 from abc import ABC, abstractmethod
@@ -12,11 +13,11 @@ from trimtab_db import records
 from trimtab_db.records import RunPhase
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.blocks import FEWEST_BLOCKS, Blocks
-from trimtab_tuner.confirmation import choose_finalists
-from trimtab_tuner.factorial import halves
-from trimtab_tuner.luck import expected_score
-from trimtab_tuner.noise import planned_repeats
+from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS, Blocks
+from trimtab_tuner.certainty.confirmation import choose_finalists
+from trimtab_tuner.certainty.factorial import halves
+from trimtab_tuner.certainty.luck import expected_score
+from trimtab_tuner.certainty.noise import planned_repeats
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS

@@ -19,13 +19,13 @@ from trimtab_trials.configuration import Configuration
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.blocks import seed_of_block
-from trimtab_tuner.job import EarlyEnd, Placement, TrialJob, TrialReport
-from trimtab_tuner.judgement import Scores, scores
-from trimtab_tuner.ladder import RUNG_RISE
-from trimtab_tuner.limits import Limit
+from trimtab_tuner.certainty.blocks import seed_of_block
+from trimtab_tuner.judging.job import EarlyEnd, Placement, TrialJob, TrialReport
+from trimtab_tuner.judging.judgement import Scores, scores
+from trimtab_tuner.judging.ladder import RUNG_RISE
+from trimtab_tuner.judging.limits import Limit
 from trimtab_tuner.presets import RunSettings
-from trimtab_tuner.two_files import without_file
+from trimtab_tuner.telling.two_files import without_file
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
 from trimtab_agent.base_file import text_of

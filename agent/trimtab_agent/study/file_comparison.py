@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, Verdict
-from trimtab_tuner.blocks import Blocks
-from trimtab_tuner.people import in_words
+from trimtab_tuner.certainty.blocks import Blocks
+from trimtab_tuner.certainty.standing import standings
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.space import Space
-from trimtab_tuner.standing import standings
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.editing import own_values
-from trimtab_tuner.two_files import judged, with_file
+from trimtab_tuner.telling.people import in_words
+from trimtab_tuner.telling.two_files import judged, with_file
 
 from trimtab_agent.errors import HostError
 from trimtab_agent.results.outcome import OLD_FILE, ComparedFiles, Outcome

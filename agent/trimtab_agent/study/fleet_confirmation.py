@@ -11,8 +11,8 @@ from trimtab_db import records
 from trimtab_db.records import RunPhase
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.blocks import FEWEST_BLOCKS
-from trimtab_tuner.confirmation import choose_finalists
+from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS
+from trimtab_tuner.certainty.confirmation import choose_finalists
 from trimtab_tuner.fleet.across_hosts import AcrossHosts, across_hosts
 from trimtab_tuner.fleet.classes import HostClass
 from trimtab_tuner.fleet.host_blocks import HostBlocks, rounds_for

@@ -12,9 +12,9 @@ from typing import Any
 from trimtab_db import Repository
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.early_stop import Leader
+from trimtab_tuner.certainty.noise import Noise
 from trimtab_tuner.fleet.allocation import Allocation, Tried
-from trimtab_tuner.noise import Noise
+from trimtab_tuner.judging.early_stop import Leader
 from trimtab_tuner.space import Space
 
 from trimtab_agent.study.history import History

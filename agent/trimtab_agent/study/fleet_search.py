@@ -13,8 +13,8 @@ from trimtab_db.records import RunPhase
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.fleet.allocation import Task
-from trimtab_tuner.job import EarlyEnd
-from trimtab_tuner.ladder import RUNG_RISE, rungs_to_search
+from trimtab_tuner.judging.job import EarlyEnd
+from trimtab_tuner.judging.ladder import RUNG_RISE, rungs_to_search
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import make_strategy

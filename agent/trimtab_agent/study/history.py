@@ -10,12 +10,12 @@ from trimtab_db import Repository
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.early_stop import Leader, find_leader
-from trimtab_tuner.judgement import SCORED, Scores
-from trimtab_tuner.ladder import grown
-from trimtab_tuner.limits import Limit
-from trimtab_tuner.noise import Noise, noise_of, planned_references, reference_due, without_drift
-from trimtab_tuner.score import derived_limit, goodput_by_rung
+from trimtab_tuner.certainty.noise import Noise, noise_of, planned_references, reference_due, without_drift
+from trimtab_tuner.judging.early_stop import Leader, find_leader
+from trimtab_tuner.judging.judgement import SCORED, Scores
+from trimtab_tuner.judging.ladder import grown
+from trimtab_tuner.judging.limits import Limit
+from trimtab_tuner.judging.score import derived_limit, goodput_by_rung
 from trimtab_tuner.strategies.base import Proposal
 
 # A configuration whose trials were disturbed so often is not measured again.

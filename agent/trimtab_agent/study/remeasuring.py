@@ -16,7 +16,7 @@ from pathlib import Path
 from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.statistics import prediction_interval
+from trimtab_tuner.certainty.statistics import prediction_interval
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.wording import in_mbps, in_percent
 

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from trimtab_db import Repository, records
 from trimtab_db.records import RunPhase
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.job import EarlyEnd
-from trimtab_tuner.ladder import RUNG_RISE, rungs_to_search
-from trimtab_tuner.noise import smallest_gain
-from trimtab_tuner.pareto import steered
+from trimtab_tuner.certainty.noise import smallest_gain
+from trimtab_tuner.certainty.pareto import steered
+from trimtab_tuner.judging.job import EarlyEnd
+from trimtab_tuner.judging.ladder import RUNG_RISE, rungs_to_search
+from trimtab_tuner.judging.second_objective import axis
 from trimtab_tuner.presets import RunSettings
-from trimtab_tuner.second_objective import axis
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import make_strategy
 from trimtab_tuner.strategies.base import Proposal, Strategy

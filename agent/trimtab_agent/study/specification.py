@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from trimtab_trials.configuration import Configuration
-from trimtab_tuner.blocks import FEWEST_BLOCKS
+from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS
+from trimtab_tuner.judging.score import Objective, parse_objective
+from trimtab_tuner.judging.second_objective import check_pair, needs_limit
 from trimtab_tuner.presets import PRESETS, Estimate, RunSettings, SettingsError, estimate, override
 from trimtab_tuner.protocols import DEFAULT_WORKLOADS
-from trimtab_tuner.score import Objective, parse_objective
-from trimtab_tuner.second_objective import check_pair, needs_limit
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
@@ -23,7 +23,7 @@ from trimtab_tuner.targets.base import RenderContext, RenderError, Target, space
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.kernel import NAMES, with_kernel, with_siblings, worth_freeing
 from trimtab_tuner.targets.tls import KEY
-from trimtab_tuner.two_files import space_of_two
+from trimtab_tuner.telling.two_files import space_of_two
 from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.conditions import Conditions, Memory, Start, memory_limit_bytes
 from trimtab_tuner.workloads.definition import Definition

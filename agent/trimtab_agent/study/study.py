@@ -19,10 +19,10 @@ from trimtab_db import Repository, records
 from trimtab_db.errors import DatabaseError
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.job import Placement
-from trimtab_tuner.ladder import Calibration, CalibrationError
+from trimtab_tuner.judging.job import Placement
+from trimtab_tuner.judging.ladder import Calibration, CalibrationError
+from trimtab_tuner.judging.second_objective import needs_limit
 from trimtab_tuner.presets import RunSettings, estimate
-from trimtab_tuner.second_objective import needs_limit
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import RenderError
 from trimtab_tuner.wording import counted

@@ -6,8 +6,8 @@ from typing import Any
 from trimtab_db import Repository, records
 from trimtab_db.records import BookingState
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.job import TrialJob, TrialReport
-from trimtab_tuner.judgement import scores
+from trimtab_tuner.judging.job import TrialJob, TrialReport
+from trimtab_tuner.judging.judgement import scores
 from trimtab_tuner.space import Space
 
 from trimtab_agent.study.study import history_of

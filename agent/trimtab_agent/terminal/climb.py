@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from trimtab_trials.measurement import Measurement
-from trimtab_tuner.climbing import Capacity
+from trimtab_tuner.telling.capacity import Capacity
 
 WIDTH = 48  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"

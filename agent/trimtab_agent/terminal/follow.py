@@ -14,9 +14,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from trimtab_db import records
 from trimtab_db.records import RunState
 from trimtab_trials.trial import Verdict
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.space import Space
 from trimtab_tuner.wording import in_mbps
-from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.broadcast import Broadcaster, Event

@@ -11,9 +11,9 @@ from trimtab_db import Repository, records
 from trimtab_db.records import RunState
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial
-from trimtab_tuner.factorial import Factorial
-from trimtab_tuner.people import table
+from trimtab_tuner.certainty.factorial import Factorial
 from trimtab_tuner.space import Space
+from trimtab_tuner.telling.people import table
 from trimtab_tuner.wording import counted, in_digits
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 from trimtab_trials.measurement import Measurement, RequestCounts, SessionCounts, SizeClassCounts
 from trimtab_trials.trial import Trial, Verdict
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.diagnosis import RULES, diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import BACKENDS, with_backend
 from trimtab_tuner.targets.tls import with_tls
-from trimtab_tuner.workloads.clients import Clients
 
 SPACE = TARGETS["core"].space()
 BASE = {**SPACE.default(), "workers": 2, "max_connections": 4096}

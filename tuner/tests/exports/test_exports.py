@@ -5,18 +5,18 @@ import re
 from dataclasses import replace
 
 import pytest
+from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.exports import ExportOrder, export_files, format_help, place_of
 from trimtab_tuner.exports.translation import translate
-from trimtab_tuner.people import Compared
-from trimtab_tuner.performance import Figure, Performance
 from trimtab_tuner.roles import Role
-from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.backends import BACKENDS, with_backend
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.kernel import kernel_knob, with_kernel
 from trimtab_tuner.targets.placement import REPLICA_KNOBS
+from trimtab_tuner.telling.people import Compared
+from trimtab_tuner.telling.performance import Figure, Performance
 
 GAIN = Gain(gain=0.234, low=0.201, high=0.268, significant=True, blocks=4)
 TAIL = Gain(gain=-0.31, low=-0.4, high=-0.2, significant=True, blocks=4)

@@ -2,7 +2,8 @@
 
 import pytest
 from trimtab_tuner.live.observed import SIZE_CLASSES, Replies, Served, Statuses
-from trimtab_tuner.live.reply_lines import FORMATS, replies_of, replies_of_entries
+from trimtab_tuner.live.reply_lines import replies_of, replies_of_entries
+from trimtab_tuner.targets.log_formats import FORMATS
 from trimtab_tuner.workloads.access_log import LineParser
 
 NGINX, APACHE, H2O = FORMATS["nginx"], FORMATS["apache"], FORMATS["h2o"]

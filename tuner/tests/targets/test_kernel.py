@@ -11,7 +11,6 @@ from trimtab_tuner.targets.kernel import (
     kernel_part,
     tunes_kernel,
     with_kernel,
-    with_server_of,
     with_siblings,
     worth_freeing,
 )
@@ -88,9 +87,3 @@ def test_every_knob_reads_what_its_file_holds(knob):
         knob.value_in(text)
         == {None: 7 if knob.knob.kind == "integer" else "word", 0: 1, 1: 22, 2: 333}[knob.part]
     )
-
-
-def test_halves_of_two_configurations_are_put_together_by_family():
-    """The server's knobs of the one, the kernel's of the other."""
-    one, other = {"workers": 2, "swappiness": 10}, {"workers": 4, "swappiness": 60}
-    assert with_server_of(one, other) == {"workers": 2, "swappiness": 60}

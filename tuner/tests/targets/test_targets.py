@@ -4,9 +4,9 @@ import configparser
 import re
 
 import pytest
+from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import SpaceError
-from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext, RenderError
 from trimtab_tuner.targets.placement import REPLICA_KNOBS

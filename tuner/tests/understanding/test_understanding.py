@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.noise import USUAL_NOISE
+from trimtab_tuner.certainty.noise import USUAL_NOISE
+from trimtab_tuner.certainty.stability import MOST_LISTED, stability
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.understanding.analysis import analyse
 from trimtab_tuner.understanding.importance import MOST_TRIALS, importance
-from trimtab_tuner.understanding.stability import MOST_LISTED, stability
 
 
 def knob(name, high=64):

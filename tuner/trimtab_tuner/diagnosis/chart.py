@@ -6,8 +6,8 @@ from typing import Literal
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial
 
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.workloads.clients import Clients
 
 Reading = Callable[[Measurement], float | None]
 """What a rule looks at in one rate; None where it was not counted."""

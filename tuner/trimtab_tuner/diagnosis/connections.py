@@ -5,10 +5,10 @@ import math
 from trimtab_trials.measurement import Measurement, SizeClassCounts
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 
+from trimtab_tuner.certainty.noise import noise_of
 from trimtab_tuner.diagnosis.chart import ChartPoint, ChartSeries, EvidenceChart, over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
-from trimtab_tuner.noise import noise_of
 from trimtab_tuner.roles import BLOCKING, Role
 from trimtab_tuner.space import Knob
 from trimtab_tuner.wording import in_percent

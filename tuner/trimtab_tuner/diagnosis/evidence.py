@@ -14,11 +14,11 @@ from trimtab_trials.configuration import Value
 from trimtab_trials.measurement import FOLLOWS, Measurement
 from trimtab_trials.trial import Trial
 
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets.equivalents import Equivalent
-from trimtab_tuner.workloads.clients import Clients
 
 OPEN_LOOP = Clients()
 

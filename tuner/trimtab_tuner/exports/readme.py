@@ -1,6 +1,5 @@
 """The README that goes with the files: what was measured, what every setting does, how to see it live."""
 
-from trimtab_tuner import people
 from trimtab_tuner.exports import kernel, replicas
 from trimtab_tuner.exports.lifting import Lifted
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
@@ -9,6 +8,7 @@ from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets.backends import backend_of
 from trimtab_tuner.targets.placement import replicas_of
+from trimtab_tuner.telling import people
 from trimtab_tuner.wording import counted, in_mbps
 
 _SETTINGS = (

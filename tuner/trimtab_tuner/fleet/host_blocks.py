@@ -11,7 +11,7 @@ from dataclasses import replace
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, Verdict
 
-from trimtab_tuner.blocks import Blocks
+from trimtab_tuner.certainty.blocks import Blocks
 
 BLOCKS_PER_HOST = 1000
 """Blocks of the n-th host, from 0, have the numbers n x 1000 + 1 and so on."""

@@ -17,7 +17,7 @@ from pydantic import Field
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.limits import LATENCIES, TIMES_US, parse_bound
+from trimtab_tuner.judging.limits import LATENCIES, TIMES_US, parse_bound
 from trimtab_tuner.live.budget import DAY_S, Spent
 from trimtab_tuner.live.steps import changes, is_within
 from trimtab_tuner.space import Space, SpaceError

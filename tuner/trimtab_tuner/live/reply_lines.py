@@ -6,7 +6,7 @@ it was, how the reply ended, and the query if there was one.
     200 14240 0.003 1 +?page=2
 
 Almost only numbers: 50,000 lines a second cost a few per cent of a CPU to read. What makes each server write
-such lines is in FORMATS, as tried with those of Debian 12.
+such lines is in targets/log_formats.py.
 """
 
 import re
@@ -18,69 +18,16 @@ from numpy.typing import NDArray
 
 from trimtab_tuner.live.observed import CLASSES, SIZE_CLASSES, Replies, Served, Statuses, size_classes
 from trimtab_tuner.live.service_times import service_times_of
+from trimtab_tuner.targets.log_formats import ENDED, LineFormat
 from trimtab_tuner.workloads.access_log import Entry, has_query
 
 COLUMNS = 5
-TIME, ENDED = 2, 4  # columns
 SPACE, LINE_FEED, QUERY = 32, 10, ord("?")
 _LINE = re.compile(rb"[1-5]\d\d \d{1,18} (?:\d{1,18}(?:\.\d{1,9})?|-) \d{1,18} [-+X](?:\?\S*)?")
 # Nobody asked for anything: the server gave up waiting for a request.
 REQUEST_TIMEOUT = 408
 # nginx: the client went away before it got a reply.
 CLIENT_CLOSED_REQUEST = 499
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineFormat:
-    """How a server is told to write such lines, and how they are to be read.
-
-    `settings` is what stands in its configuration file, with PATH for the log. A line whose column
-    `aborted_at` begins with the byte `aborted` is of a reply that the client did not wait for. `time_unit_s`
-    is that of the service time, `resolution_s` the shortest time that the server can tell from 0. The first
-    request on a connection is number `first`; None where the server does not number them.
-    """
-
-    settings: str
-    aborted: bytes = b"X"
-    aborted_at: int = ENDED
-    time_unit_s: float = 1.0
-    resolution_s: float = 1e-6
-    first: int | None = 0
-
-
-FORMATS = {
-    # In the block http. Bytes are those of the body, as in the formats that production logs in.
-    # $request_completion is OK, or empty where the reply did not get out as a whole.
-    "nginx": LineFormat(
-        settings=(
-            "map $request_completion $trimtab_ended { OK +; default X; }\n"
-            "log_format trimtab '$status $body_bytes_sent $request_time $connection_requests "
-            "$trimtab_ended$is_args';\n"
-            "access_log PATH trimtab;\n"
-        ),
-        resolution_s=1e-3,
-        first=1,
-    ),
-    # Wants mod_accesslog. Lines for a file are kept for up to 4 seconds; a program gets each at once.
-    "lighttpd": LineFormat(
-        settings='accesslog.filename = "|exec cat >>PATH"\naccesslog.format = "%s %O %D %k %X%q"\n',
-        time_unit_s=1e-6,
-    ),
-    # Wants mod_log_config and mod_logio, which Debian's has built in.
-    "apache": LineFormat(
-        settings='LogFormat "%>s %O %D %k %X%q" trimtab\nCustomLog PATH trimtab\n',
-        time_unit_s=1e-6,
-    ),
-    # Bytes are those of the body. An aborted reply has no duration. The clock stands still while h2o goes
-    # round its loop once, so that a reply that is sent at once takes no time.
-    "h2o": LineFormat(
-        settings='access-log:\n  path: PATH\n  format: "%s %b %{duration}x 1 +%q"\n',
-        aborted=b"-",
-        aborted_at=TIME,
-        resolution_s=1e-3,
-        first=None,
-    ),
-}
 
 
 def replies_of(lines: bytes, form: LineFormat) -> Replies:

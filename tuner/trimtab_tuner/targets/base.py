@@ -10,17 +10,17 @@ from typing import Protocol
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner import affinity
-from trimtab_tuner.people import Compared
+from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
-from trimtab_tuner.statistics import Gain
 from trimtab_tuner.targets.assignments import Assignment
 from trimtab_tuner.targets.beside import Beside
 from trimtab_tuner.targets.equivalents import Equivalent
 from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.pauses import Pauses, Room
 from trimtab_tuner.targets.placement import Workers
+from trimtab_tuner.telling.people import Compared
 
 PROXIED = "/dynamic/"
 """The paths that are handed on to an upstream."""

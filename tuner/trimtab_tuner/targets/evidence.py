@@ -9,7 +9,7 @@ import textwrap
 
 from trimtab_trials.configuration import Configuration, Value
 
-from trimtab_tuner.confirmation import describe
+from trimtab_tuner.certainty.confirmation import describe
 from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.base import Demands, ExportEvidence, Target
 from trimtab_tuner.wording import counted, in_mbps

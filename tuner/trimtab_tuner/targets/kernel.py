@@ -322,11 +322,6 @@ def tunes_kernel(space: Space) -> bool:
     return any(knob.name in NAMES for knob in space.free)
 
 
-def with_server_of(configuration: Configuration, kernel: Configuration) -> Configuration:
-    """The server's knobs of the one configuration with the kernel's of the other."""
-    return {**configuration, **kernel_part(kernel)}
-
-
 def with_kernel(space: Space, knobs: Sequence[Knob], free: Collection[str]) -> Space:
     """The space with these knobs of the kernel, of which those named are free and the others stay as they
     are now.

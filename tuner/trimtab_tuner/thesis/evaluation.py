@@ -8,9 +8,9 @@ from statistics import fmean
 
 from trimtab_trials.configuration import Configuration
 
+from trimtab_tuner.certainty.ranking import rank_blocks, told_apart
+from trimtab_tuner.certainty.statistics import Gain, paired_gain
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.ranking import rank_blocks, told_apart
-from trimtab_tuner.statistics import Gain, paired_gain
 from trimtab_tuner.thesis.documents import Published
 from trimtab_tuner.workloads.conditions import Memory
 

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial
 
+from trimtab_tuner.certainty.noise import Noise, noise_of, without_drift
+from trimtab_tuner.certainty.stability import Stability, stability
 from trimtab_tuner.diagnosis import diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding
 from trimtab_tuner.frozen import Frozen
-from trimtab_tuner.noise import Noise, noise_of, without_drift
 from trimtab_tuner.space import Space
 from trimtab_tuner.understanding.importance import FEWEST_TRIALS, Importance, importance
-from trimtab_tuner.understanding.stability import Stability, stability
 
 
 class Analysis(Frozen):

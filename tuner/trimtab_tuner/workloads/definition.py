@@ -40,11 +40,11 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError, model_validator
 
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.targets.backends import BACKENDS
 from trimtab_tuner.targets.backends.base import Backend
-from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.conditions import Conditions
 from trimtab_tuner.workloads.dynamic import Dynamic
 from trimtab_tuner.workloads.file_sets import BandedFiles, ListedFiles, Specweb99Files

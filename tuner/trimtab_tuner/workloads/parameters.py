@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.workloads import WORKLOADS
-from trimtab_tuner.workloads.clients import Clients
 from trimtab_tuner.workloads.conditions import Conditions
 from trimtab_tuner.workloads.definition import Definition
 from trimtab_tuner.workloads.drawn import DEFAULT_SEED

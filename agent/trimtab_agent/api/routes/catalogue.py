@@ -5,10 +5,10 @@ from typing import Literal
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
+from trimtab_tuner.judging.score import Objective
+from trimtab_tuner.judging.second_objective import P999, RSS
 from trimtab_tuner.presets import PRESETS, Preset
 from trimtab_tuner.protocols import DEFAULT_WORKLOADS
-from trimtab_tuner.score import Objective
-from trimtab_tuner.second_objective import P999, RSS
 from trimtab_tuner.space import Space
 from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS

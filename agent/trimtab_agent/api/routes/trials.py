@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
-from trimtab_tuner.verification import Thresholds, verify
+from trimtab_tuner.judging.verification import Thresholds, verify
 
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.counter_schemas import CounterSampleReply

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.markup import escape
 from trimtab_db import Repository
 from trimtab_trials.trial import Trial, TrialPurpose
-from trimtab_tuner.climbing import capacity_of
+from trimtab_tuner.telling.capacity import capacity_of
 
 from trimtab_agent.results.analysis import analyse_run, ascending
 from trimtab_agent.terminal.climb import climb_lines

@@ -8,7 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 from trimtab_trials.configuration import Configuration
-from trimtab_tuner.confirmation import describe
+from trimtab_tuner.certainty.confirmation import describe
 from trimtab_tuner.space import Space
 from trimtab_tuner.wording import in_digits
 

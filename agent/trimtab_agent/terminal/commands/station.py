@@ -15,7 +15,7 @@ from trimtab_db.errors import DatabaseError
 from trimtab_db.records import StationRole
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Verdict
-from trimtab_tuner.job import JobError, TrialJob, read_job
+from trimtab_tuner.judging.job import JobError, TrialJob, read_job
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.wording import in_mbps
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 from trimtab_db import Repository
-from trimtab_tuner.score import Objective
+from trimtab_tuner.judging.score import Objective
 from trimtab_tuner.strategies import STRATEGIES
 
 from trimtab_agent.errors import SpecError

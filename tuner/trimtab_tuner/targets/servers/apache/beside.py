@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from signal import Signals
 
-from trimtab_tuner.live.reply_lines import FORMATS
 from trimtab_tuner.targets.assignments import last_values
 from trimtab_tuner.targets.base import RenderError
 from trimtab_tuner.targets.beside import Beside, Inherited, Place, StatusPage
+from trimtab_tuner.targets.log_formats import FORMATS
 from trimtab_tuner.targets.servers.apache.rendering import LEAST_THREAD_LIMIT, assignments, quoted
 
 ONE_BUCKET = 1 << 20

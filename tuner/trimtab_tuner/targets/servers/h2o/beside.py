@@ -7,10 +7,10 @@ descriptor for each (h2o's src/main.c). That starter is what reloads: a HUP woul
 from collections.abc import Mapping, Sequence
 from signal import Signals
 
-from trimtab_tuner.live.reply_lines import FORMATS
 from trimtab_tuner.targets.base import RenderError
 from trimtab_tuner.targets.beside import Beside, Inherited, Place
 from trimtab_tuner.targets.editing import apply
+from trimtab_tuner.targets.log_formats import FORMATS
 from trimtab_tuner.targets.servers.h2o import private
 from trimtab_tuner.targets.servers.h2o.syntax import commands, quoted, spans
 

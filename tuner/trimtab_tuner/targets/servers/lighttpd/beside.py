@@ -7,8 +7,8 @@ write to production's.
 import re
 from signal import Signals
 
-from trimtab_tuner.live.reply_lines import FORMATS
 from trimtab_tuner.targets.beside import Beside, Place, activated
+from trimtab_tuner.targets.log_formats import FORMATS
 from trimtab_tuner.targets.servers.lighttpd.syntax import quoted
 
 _OWN = re.compile(

@@ -8,10 +8,10 @@ ngx_add_inherited_sockets()).
 from collections.abc import Iterator, Mapping, Sequence
 from signal import Signals
 
-from trimtab_tuner.live.reply_lines import FORMATS
 from trimtab_tuner.targets.base import RenderError
 from trimtab_tuner.targets.beside import Beside, Inherited, Place, StatusPage
 from trimtab_tuner.targets.editing import Edit, apply
+from trimtab_tuner.targets.log_formats import FORMATS
 from trimtab_tuner.targets.servers.nginx import private, rendering, syntax
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 

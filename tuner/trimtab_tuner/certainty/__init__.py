@@ -1,0 +1,1 @@
+"""How sure a result is: noise, luck, repeated blocks, ranks, and what may be announced of them."""

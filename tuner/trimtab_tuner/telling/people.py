@@ -1,0 +1,126 @@
+"""What configurations do, for people: a sentence, and a table of those that were compared."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from trimtab_tuner.certainty.statistics import Gain
+from trimtab_tuner.telling.performance import Figure, Performance
+from trimtab_tuner.wording import in_digits, in_unit
+
+MANY_TIMES = 9  # a gain beyond that reads better as a factor
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A configuration that was compared with others: what it is called, what it does, and its mean score."""
+
+    name: str
+    performance: Performance
+    score_mbps: float | None
+
+
+DEFAULT = "the default"
+
+
+def in_words(
+    name: str, own: Performance, default: Performance | None = None, *, called: str = DEFAULT
+) -> str:
+    """What a configuration does, beside the default where that is another one; empty if nothing is known.
+
+    `called` is what the default is in what is compared.
+    """
+    if own.capacity_rps is None:
+        return ""
+    least = "at least " if own.at_least else ""
+    sentence = f"{name} follows {least}{_rates(own.capacity_rps)}"
+    if default is not None:
+        sentence += f", {called} " + (
+            "none of the rates that it was driven at"
+            if default.capacity_rps is None
+            else ("at least " if default.at_least else "") + _rates(default.capacity_rps)
+        )
+        if own.capacity_gain is not None:
+            sentence += f": {_gain(own.capacity_gain, at_least=own.at_least)}"
+    sentence += "."
+    costs = [text for text in (_cost(*each, called) for each in _costs(own, default)) if text]
+    if costs and own.load_rps is not None:
+        sentence += f" At {own.load_rps:,.0f} requests/s: {', '.join(costs)}."
+    memory = None if default is None else default.memory_bytes
+    most = _cost("memory at its peak (PSS)", 1e-6, "MB", own.memory_bytes, memory, called)
+    return f"{sentence} {most[:1].upper()}{most[1:]}." if most else sentence
+
+
+def _rates(rate: Figure) -> str:
+    if rate.low is None or rate.high is None:
+        return f"{rate.mean:,.0f} requests/s"
+    return f"{rate.mean:,.0f} requests/s ({rate.low:,.0f} to {rate.high:,.0f})"
+
+
+def _gain(gain: Gain, *, at_least: bool) -> str:
+    """A gain in capacity; `at_least` where it may be more, and a loss therefore less."""
+    if gain.gain > MANY_TIMES:
+        return f"{'at least ' * at_least}{1 + gain.gain:,.0f} times as much"
+    bound, sign = ("at least ", "more") if gain.gain >= 0 else ("at most ", "less")
+    percent = f"{bound * at_least}{100 * abs(gain.gain):.0f} % {sign}"
+    if gain.low is None or gain.high is None:
+        return percent
+    interval = f"{100 * gain.low:+.0f} to {100 * gain.high:+.0f} %"
+    return f"{percent} ({100 * gain.confidence:.3g} % interval {interval})"
+
+
+_Cost = tuple[str, float, str, Figure | None, Figure | None]
+
+
+def _costs(own: Performance, default: Performance | None) -> Iterator[_Cost]:
+    """What is told beside the capacity: name, factor, unit, own figure, the default's."""
+    other = Performance() if default is None else default
+    yield "p99", 1e-3, "ms", own.p99_us, other.p99_us
+    yield "CPU per 1,000 requests", 1e3, "ms", own.cpu_s_per_1000_requests, other.cpu_s_per_1000_requests
+
+
+def _cost(name: str, factor: float, unit: str, own: Figure | None, other: Figure | None, called: str) -> str:
+    if own is None:
+        return ""
+    text = f"{name} {in_unit(own.mean * factor, unit)}"
+    return text if other is None else f"{text} ({called} {in_unit(other.mean * factor, unit)})"
+
+
+def table(compared: Sequence[Compared], called: str = DEFAULT) -> tuple[list[str], list[list[str]]]:
+    """Headings and a row for each, with 95 % intervals; `called` as in `in_words`."""
+    load = next((one.performance.load_rps for one in compared if one.performance.load_rps is not None), None)
+    at = "" if load is None else f" at {load:,.0f}/s"
+    heads = [
+        "configuration",
+        "capacity, requests/s",
+        "capacity, Mbps",
+        f"more than {called}",
+        *(f"{name}{at}, ms" for name in ("p50", "p99", "p99.9")),
+        f"CPU ms per 1,000 requests{at}",
+        "memory (PSS), MB",
+        "score, Mbps",
+    ]
+    return heads, [[one.name, *_cells(one.performance), in_digits(one.score_mbps)] for one in compared]
+
+
+def _cells(own: Performance) -> list[str]:
+    least = "at least " if own.at_least else ""
+    gain = own.capacity_gain
+    return [
+        "none" if own.capacity_rps is None else least + _figure(own.capacity_rps, 1, "{:,.0f}".format),
+        _figure(own.capacity_mbps),
+        "" if gain is None else f"{least}{100 * gain.gain:+.0f} %",
+        *(_figure(tail, 1e-3) for tail in (own.p50_us, own.p99_us, own.p999_us)),
+        _figure(own.cpu_s_per_1000_requests, 1e3),
+        _figure(own.memory_bytes, 1e-6),
+    ]
+
+
+def _figure(figure: Figure | None, factor: float = 1, text: Callable[[float], str] = in_digits) -> str:
+    """A mean with its interval."""
+    if figure is None:
+        return ""
+    mean = text(figure.mean * factor)
+    if figure.low is None or figure.high is None:
+        return mean
+    low, high = (text(bound * factor) for bound in (figure.low, figure.high))
+    return f"{mean} ({low} to {high})"

@@ -1,0 +1,175 @@
+"""What a configuration does in people's terms, from the blocks of a confirmation: how much it takes, how fast
+it answers, and what that costs.
+
+*Capacity* is the highest rate that it follows while all rules hold; each block has climbed to it anew.
+Latency and CPU per request depend on the load, so they are told at *one* load for all that are compared: the
+highest rung of the ladder that every one of them followed in every block. Memory is the most that the server
+took at any rate.
+
+Each figure is a mean over the blocks with its interval; the gains in capacity are paired within blocks, as
+those in score are. A climb finds a capacity between the last rate that was followed and the first that was
+not: its interval reaches from where the one may lie to where the other may.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean, stdev
+
+from pydantic import Field
+from scipy.special import stdtrit
+from trimtab_trials.measurement import Measurement
+
+from trimtab_tuner.certainty.statistics import Gain, paired_gain
+from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.telling.capacity import Capacity, capacity_of
+
+Block = int
+OfBlocks = Mapping[Block, Sequence[Measurement]]
+"""What was measured of one configuration in each block."""
+
+
+class Figure(Frozen):
+    """A mean over blocks with its 95 % interval; no interval with fewer than two blocks."""
+
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+class Performance(Frozen):
+    """What one configuration does; None where it was not measured.
+
+    `capacity_rps` and `capacity_mbps` are None where it followed no rate in any block. `at_least` says that
+    in some block nothing was met that it did not follow: then there is no upper bound. `load_rps` is the load
+    of the latencies and of `cpu_s_per_1000_requests`, None where there is none that all followed.
+    `capacity_gain` is over the default, None where the default is only bounded.
+    """
+
+    capacity_rps: Figure | None = None
+    capacity_mbps: Figure | None = None
+    at_least: bool = False
+    capacity_gain: Gain | None = None
+    load_rps: float | None = None
+    p50_us: Figure | None = None
+    p99_us: Figure | None = None
+    p999_us: Figure | None = None
+    cpu_s_per_1000_requests: Figure | None = None
+    memory_bytes: Figure | None = None
+    blocks: int = Field(default=0, ge=0)
+
+
+def performances(
+    measured: Mapping[str, OfBlocks], default: str, ladder: Sequence[float], *, confidence: float = 0.95
+) -> dict[str, Performance]:
+    """The performance of each configuration, by its hash; `default` is the hash that gains are over, and
+    `confidence` that of all gains' intervals together (Bonferroni, as of the gains in score).
+    """
+    each = 1 - (1 - confidence) / max(1, len(measured) - 1)
+    counting = {
+        digest: {block: _counting(rates) for block, rates in blocks.items()}
+        for digest, blocks in measured.items()
+    }
+    load_rps = common_load(counting, ladder)
+    capacities = {digest: capacities_of(blocks) for digest, blocks in counting.items()}
+    found = {}
+    for digest, blocks in counting.items():
+        own = list(capacities[digest].values())
+        known = [capacity for capacity in own if capacity is not None]
+        found[digest] = Performance(
+            capacity_rps=_between(known),
+            capacity_mbps=figure([capacity.goodput_mbps for capacity in known]),
+            at_least=any(capacity.lost_rps is None for capacity in known),
+            capacity_gain=None
+            if digest == default
+            else capacity_gain(capacities[default], capacities[digest], confidence=each),
+            load_rps=load_rps,
+            p50_us=_at(load_rps, blocks, lambda m: m.reply_latency.p50_us),
+            p99_us=_at(load_rps, blocks, lambda m: m.reply_latency.p99_us),
+            p999_us=_at(load_rps, blocks, lambda m: m.reply_latency.p999_us),
+            cpu_s_per_1000_requests=_at(load_rps, blocks, lambda m: m.cpu_s_per_1000_requests),
+            memory_bytes=figure(
+                [most for rates in measured[digest].values() if (most := _most_memory(rates))]
+            ),
+            blocks=len(blocks),
+        )
+    return found
+
+
+def capacities_of(blocks: OfBlocks) -> dict[Block, Capacity | None]:
+    """The capacity that each block shows; None where it followed no rate."""
+    return {block: capacity_of(_counting(rates)) for block, rates in blocks.items()}
+
+
+def common_load(measured: Mapping[str, OfBlocks], ladder: Sequence[float]) -> float | None:
+    """The highest rung that every configuration followed in every block, all rules holding."""
+    every = [rates for blocks in measured.values() for rates in blocks.values()]
+    followed = [{m.rate_rps for m in rates if m.followed and m.held} for rates in every]
+    return max((rung for rung in ladder if followed and all(rung in own for own in followed)), default=None)
+
+
+def figure(values: Sequence[float]) -> Figure | None:
+    """The mean of some values with its 95 % interval (Student's t); None of none."""
+    if not values:
+        return None
+    mean = fmean(values)
+    if len(values) < 2:
+        return Figure(mean=mean)
+    half = float(stdtrit(len(values) - 1, 0.975)) * stdev(values) / math.sqrt(len(values))
+    return Figure(mean=mean, low=max(0.0, mean - half), high=mean + half)
+
+
+def capacity_gain(
+    default: Mapping[Block, Capacity | None],
+    other: Mapping[Block, Capacity | None],
+    *,
+    confidence: float = 0.95,
+) -> Gain | None:
+    """How much more `other` takes than the default, paired by block; None where no block has both, or where
+    the default is only bounded in one of them: no gain over what may be more can be stated.
+
+    The lower bound compares what the other followed with what the default did not, the upper one the other
+    way round. Without an upper bound of the other there is none of the gain: it is at least what it says.
+    """
+    blocks = sorted(default.keys() & other.keys())
+    pairs = [(a, b) for block in blocks if (a := default[block]) and (b := other[block])]
+
+    def gain(default_rps: Sequence[float | None], other_rps: Sequence[float | None]) -> Gain | None:
+        return paired_gain(default_rps, other_rps, confidence=confidence)
+
+    followed, other_followed = [a.rate_rps for a, _ in pairs], [b.rate_rps for _, b in pairs]
+    lost, other_lost = [a.lost_rps for a, _ in pairs], [b.lost_rps for _, b in pairs]
+    middle = gain(followed, other_followed)
+    lowest, highest = gain(lost, other_followed), gain(followed, other_lost)
+    if middle is None or lowest is None or lowest.blocks < len(pairs):
+        return None
+    low = lowest.low
+    high = None if highest is None or highest.blocks < len(pairs) else highest.high
+    significant = (low is not None and low > 0) or (high is not None and high < 0)
+    return middle.model_copy(update={"low": low, "high": high, "significant": significant})
+
+
+def _counting(rates: Sequence[Measurement]) -> list[Measurement]:
+    """What was measured last at each rate, a calibration driving the one that it doubts twice; without what
+    the generator could not offer, which says nothing of the server.
+    """
+    return list({m.rate_rps: m for m in rates if not m.generator_limited}.values())
+
+
+def _between(capacities: Sequence[Capacity]) -> Figure | None:
+    """The mean capacity, from where its lower bound may lie to where its upper one may."""
+    followed = figure([capacity.rate_rps for capacity in capacities])
+    lost = [capacity.lost_rps for capacity in capacities if capacity.lost_rps is not None]
+    above = figure(lost) if len(lost) == len(capacities) else None
+    return followed and followed.model_copy(update={"high": None if above is None else above.high})
+
+
+def _at(
+    rate_rps: float | None, blocks: OfBlocks, value: Callable[[Measurement], float | None]
+) -> Figure | None:
+    """A figure at one load."""
+    there = (value(m) for rates in blocks.values() for m in rates if m.rate_rps == rate_rps)
+    return figure([one for one in there if one is not None])
+
+
+def _most_memory(rates: Sequence[Measurement]) -> float | None:
+    return max((m.memory_bytes for m in rates if m.memory_bytes is not None), default=None)
