@@ -14,7 +14,8 @@ from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, TargetServer
 from trimtab_agent.station.warming import warm
 from trimtab_agent.stopping import StopSignal
-from trimtab_agent.study.specification import KnobSpec, RunSpec, check
+from trimtab_agent.study.specification import NOWHERE, KnobSpec, RunSpec, check
+from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.editing import own_values
 
@@ -66,8 +67,8 @@ def test_values_of_the_file_are_the_defaults_of_the_run(nginx_files):
         ("http {", "unexpected end of file"),
         ("include none.conf;", "expected a file at .*none.conf, there is none"),
         ("include nginx.conf;", "it includes itself"),
-        ("http { include conf.d/b.conf; }", "sendfile is set in a file that it includes"),
-        ("\udcff", "not text in UTF-8"),
+        ("a\0;", "expected text in UTF-8 or Latin-1"),
+        ("\ufeffevents {}", "line 1: it begins with a byte-order mark, which nginx"),
     ],
 )
 def test_file_that_makes_no_sense_is_refused_with_a_sentence(nginx_files, text, sentence):
@@ -77,6 +78,66 @@ def test_file_that_makes_no_sense_is_refused_with_a_sentence(nginx_files, text, 
         check(RunSpec(target="nginx", base=str(nginx_files)))
     assert refusal.value.field == "base"
     assert str(nginx_files.parent) in refusal.value.sentence
+
+
+CRLF_AND_LATIN_1 = {
+    "nginx": b"# gr\xfc\xdfe \xb3\x5c\r\nworker_processes 3;\r\nevents {}\r\nhttp { }",
+    "apache": b"# gr\xfc\xdfe\r\nServerLimit 3\r\nKeepAliveTimeout 7",
+    "lighttpd": b'# gr\xfc\xdfe\r\nserver.max-worker = 3\r\nserver.document-root = "/srv"',
+    "h2o": "# grüße\r\nnum-threads: 3\r\nhosts:\r\n  a:\r\n    paths: {}".encode(),
+    "core": b"; gr\xfc\xdfe\r\n[server]\r\nworkers = 3\r\nroot = /srv",
+}
+
+
+@pytest.mark.parametrize(("name", "content"), CRLF_AND_LATIN_1.items())
+def test_a_file_keeps_every_byte_that_is_not_tuned(name, content, tmp_path):
+    """Line breaks, bytes that are not UTF-8, a last line without an end; what is added ends as the others."""
+    file, target = tmp_path / "own.conf", TARGETS[name]
+    file.write_bytes(content)
+    base = read_base(target, file)
+    assert base.text.encode(base.encoding) == content
+    own = own_values(target, base.expanded, 2)
+    workers = target.space(cpus=2).of_role(Role.WORKERS).name
+    tuned = ("workers",) if name == "core" else (workers,)
+    assert target.changed(base.text, own, (), NOWHERE).encode(base.encoding) == content
+    changed = target.changed(base.text, {**own, **dict.fromkeys(tuned, 5)}, tuned, NOWHERE)
+    new = changed.encode(base.encoding)
+    assert new.replace(b"\r\n", b"").count(b"\n") == 0
+    before, after = content.split(b"\r\n"), new.split(b"\r\n")
+    assert [line for line in before if b"3" not in line] == [line for line in after if line in before]
+    assert own_values(target, changed, 2)[tuned[0]] == 5
+
+
+def test_h2o_file_is_refused_for_bytes_that_h2o_refuses_and_takes_a_byte_order_mark(tmp_path):
+    """By the line they stand in."""
+    file = tmp_path / "h2o.conf"
+    file.write_bytes(b"num-threads: 3\n# gr\xfc\xdfe\n")
+    with pytest.raises(SpecError, match=r"h2o.conf: line 2: expected text in UTF-8"):
+        read_base(TARGETS["h2o"], file)
+    file.write_bytes(b"\xef\xbb\xbfnum-threads: 3\nhosts:\n  a:\n    paths: {}\n")
+    base = read_base(TARGETS["h2o"], file)
+    assert own_values(TARGETS["h2o"], base.expanded, 2)["num-threads"] == 3
+    assert base.text.encode() == file.read_bytes()
+
+
+def test_setting_in_an_included_file_is_tuned_there(nginx_files):
+    """Also the length of the queue, where the main file, as Debian's, has no listen of its own."""
+    site = nginx_files.parent / "conf.d" / "c.conf"
+    site.write_text("server { listen 8; }")
+    nginx_files.write_text("events {}\nhttp { include conf.d/*.conf; }\n")
+    knobs = {"sendfile": KnobSpec(choices=("off", "on")), "backlog": KnobSpec(low=64, high=512)}
+    plan = check(RunSpec(target="nginx", base=str(nginx_files), knobs=knobs))
+    assert plan.base.sources.files[0] == (str(nginx_files), nginx_files.read_text())
+    changed = TARGETS["nginx"].changed(
+        plan.base.sources.marked,
+        {**plan.space.default(), "sendfile": "off", "backlog": 99},
+        ["sendfile", "backlog"],
+        NOWHERE,
+    )
+    texts = plan.base.sources.apart(changed)
+    assert texts[str(nginx_files)] == nginx_files.read_text()
+    assert texts[str(site)] == "server { listen 8 backlog=99; }"
+    assert texts[str(site.with_name("b.conf"))] == "sendfile off;\n"
 
 
 def test_missing_file_is_refused(tmp_path):

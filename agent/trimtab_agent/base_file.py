@@ -1,5 +1,10 @@
-"""A user's own configuration file, read with everything it includes."""
+"""A user's own configuration file, read with everything it includes.
 
+Files are read as bytes and keep each of them: line breaks as they are, and where one of them is not text in
+UTF-8 (a comment in Latin-1 or Big5), all are taken as Latin-1, in which every byte is a character.
+"""
+
+import codecs
 import glob
 import os
 from collections.abc import Mapping
@@ -8,24 +13,28 @@ from pathlib import Path
 from typing import Any
 
 from trimtab_trials.configuration import Configuration
-from trimtab_tuner.targets.base import RenderError, Target
+from trimtab_tuner.targets.base import Include, RenderError, Target
+from trimtab_tuner.targets.sources import Filling, Sources, unmarked
 from trimtab_tuner.telling.two_files import FILE
 
 from trimtab_agent.errors import SpecError
 
 LARGEST_BYTES = 1 << 20
 DEEPEST = 16
+BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True)
 class BaseFile:
     """`text` is the file at `path`; `expanded` is the same to stand anywhere: includes filled in,
-    paths made absolute.
+    paths made absolute. `sources` tells the included files apart; all are in `encoding`.
     """
 
     path: str
     text: str
     expanded: str
+    sources: Sources
+    encoding: str = "utf-8"
 
     def as_json(self) -> dict[str, Any]:
         """What is recorded with a run."""
@@ -73,39 +82,78 @@ def usual_file(target: Target, cpus: int) -> UsualFile | None:
         return UsualFile(path=str(path), values={}, trouble=trouble)
 
 
+def encoding_of(content: bytes) -> str:
+    """In which a file's bytes are read and written: UTF-8 where they are that, else Latin-1."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
+
+
 def read_base(target: Target, path: Path) -> BaseFile:
     """Reads the file and what it includes; raises SpecError with the field `base`."""
     file = path.resolve()
-    text = _read(file)
-    return BaseFile(str(file), text, expanded(target, text, file))
-
-
-def expanded(target: Target, text: str, file: Path) -> str:
-    """The text of `file`, to stand anywhere: includes filled in, paths made absolute; raises SpecError."""
-    whole = _expanded(target, text, file, file.parent, (file,))
     try:
-        return target.rooted(whole, str(file.parent))
+        return _read_base(target, file, "utf-8")
+    except UnicodeDecodeError as error:
+        if target.only_utf8:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            raise SpecError(
+                "base", f"{error.reason}: line {line}: expected text in UTF-8, which {target.name} insists on"
+            ) from error
+        return _read_base(target, file, "latin-1")
+
+
+def _read_base(target: Target, file: Path, encoding: str) -> BaseFile:
+    text = _read(target, file, encoding)
+    filling = Filling(str(file), text)
+    sources = filling.sources(_filled(target, text, file, _Reading(encoding, file.parent, filling), (file,)))
+    return BaseFile(str(file), text, anywhere(target, sources.marked, file), sources, encoding)
+
+
+def anywhere(target: Target, marked: str, file: Path) -> str:
+    """The whole of `file` from its marked text, to stand anywhere; raises SpecError."""
+    try:
+        return target.rooted(unmarked(marked).removeprefix(BYTE_ORDER_MARK), str(file.parent))
     except RenderError as error:
         raise SpecError("base", f"{file}: {error}") from error
 
 
-def _expanded(target: Target, text: str, file: Path, directory: Path, above: tuple[Path, ...]) -> str:
+@dataclass(frozen=True)
+class _Reading:
+    """How includes are read, where their names begin, and what gathers them."""
+
+    encoding: str
+    directory: Path
+    filling: Filling
+
+
+def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tuple[Path, ...]) -> str:
+    """The text of `file` with its includes between marks."""
     try:
         includes = target.includes(text)
     except RenderError as error:
         raise SpecError("base", f"{file}: {error}") from error
-    for include in sorted(includes, key=lambda found: found.start, reverse=True):
+    pieces, position = [], 0
+    for include in sorted(includes, key=lambda found: found.start):
         inside = ""
-        for found in _matching(include.pattern, include.optional, file, directory):
+        for found in _matching(include, file, reading.directory):
             if found in above or len(above) >= DEEPEST:
                 raise SpecError("base", f"{file}: include {include.pattern}: it includes itself")
-            inside += _expanded(target, _read(found), found, directory, (*above, found)).rstrip("\n") + "\n"
-        text = text[: include.start] + inside + text[include.end :]
-    return text
+            own = _read(target, found, reading.encoding)
+            inside += reading.filling.file(
+                str(found), own, _filled(target, own, found, reading, (*above, found))
+            )
+        directive = text[include.start : include.end]
+        pieces += [text[position : include.start], reading.filling.include(directive, inside)]
+        position = include.end
+    return "".join((*pieces, text[position:]))
 
 
-def _matching(pattern: str, optional: bool, file: Path, directory: Path) -> list[Path]:
+def _matching(include: Include, file: Path, directory: Path) -> list[Path]:
     """The files that an include names, in the order of their names; a directory stands for all in it."""
+    pattern = include.pattern
     if "$" in pattern:
         raise SpecError("base", f"{file}: include {pattern}: expected a name without variables")
     whole = directory / pattern
@@ -114,18 +162,31 @@ def _matching(pattern: str, optional: bool, file: Path, directory: Path) -> list
         files = [f.resolve() for one in found for f in (sorted(one.iterdir()) if one.is_dir() else [one])]
     except OSError as error:
         raise SpecError("base", f"{file}: include {pattern}: {error.strerror}") from error
-    if not files and not optional:
+    if not files and not include.optional:
         raise SpecError("base", f"{file}: include {pattern}: expected a file at {whole}, there is none")
     return files
 
 
-def _read(file: Path) -> str:
+def _read(target: Target, file: Path, encoding: str) -> str:
+    """The file's text, every byte of it; raises SpecError, UnicodeDecodeError with the file as its reason."""
     try:
         if not file.is_file():
             raise SpecError("base", f"base = {file}: expected a configuration file, there is none")
         if file.stat().st_size > LARGEST_BYTES:
             raise SpecError("base", f"base = {file}: expected at most {LARGEST_BYTES >> 20} MiB")
-        return file.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
-        raise SpecError("base", f"base = {file}: it cannot be read: {reason}") from error
+        content = file.read_bytes()
+    except OSError as error:
+        raise SpecError("base", f"base = {file}: it cannot be read: {error.strerror}") from error
+    if b"\0" in content:
+        raise SpecError("base", f"{file}: expected text in UTF-8 or Latin-1, and it has bytes that are zero")
+    if content.startswith(codecs.BOM_UTF8) and not target.only_utf8:
+        raise SpecError(
+            "base",
+            f"{file}: line 1: it begins with a byte-order mark, which {target.name} takes for a part of the "
+            f"first word; expected it without: sed -i '1s/^\\xEF\\xBB\\xBF//' {file}",
+        )
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        error.reason = str(file)
+        raise

@@ -20,7 +20,7 @@ from trimtab_agent.study.calibration import calibration_sentence, new_calibratio
 from trimtab_agent.study.conclusion import confirmed_outcome, unfinished_outcome
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
-from trimtab_agent.study.remeasuring import judged, not_driven, text_to_run, with_remeasured
+from trimtab_agent.study.remeasuring import judged, not_driven, require_accepted, with_remeasured
 from trimtab_agent.study.specification import RunSpec, check
 from trimtab_db.records import RunPhase, RunState
 from trimtab_trials.configuration import configuration_hash
@@ -574,7 +574,7 @@ def test_file_that_its_server_refuses_is_not_driven():
     """And is not called the best."""
     refused = SimpleNamespace(text="x", check_ok=False, check_output="unknown key x")
     with pytest.raises(HostError, match="unknown key x"):
-        text_to_run(SimpleNamespace(base={}), refused)
+        require_accepted(refused)
     assert not_driven(refused, "because").agrees is False
 
 

@@ -1,4 +1,4 @@
-"""Production's own file: written as a whole or not at all, with owner, mode and line ends as it has them."""
+"""Production's own file: written as a whole or not at all, with owner, mode and line ends as they are."""
 
 import os
 import shutil
@@ -6,15 +6,17 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
+from trimtab_agent.base_file import encoding_of
 from trimtab_agent.errors import HostError
 
 
 def text_of(file: Path) -> str:
     """What is in it now; raises HostError."""
     try:
-        return file.read_text()
+        content = file.read_bytes()
     except OSError as error:
         raise HostError(f"{file} cannot be read: {error.strerror}") from error
+    return content.decode(encoding_of(content))
 
 
 def kept_beside(file: Path) -> Path:
@@ -28,12 +30,11 @@ def kept_beside(file: Path) -> Path:
 
 def write(file: Path, text: str) -> None:
     """The file has that text, at no moment a part of it; raises OSError."""
-    line_end = "\r\n" if b"\r\n" in file.read_bytes() else "\n"
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
     part = Path(name)
     try:
-        with os.fdopen(descriptor, "w", newline=line_end) as written:
-            written.write(text)
+        with os.fdopen(descriptor, "wb") as written:
+            written.write(text.encode(encoding_of(file.read_bytes())))
             written.flush()
             os.fsync(written.fileno())
         shutil.copymode(file, part)

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from trimtab_db import Repository, records
 from trimtab_trials.configuration import configuration_hash
+from trimtab_tuner.exports import server_file
 from trimtab_tuner.exports.translation import translate
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.private import named_in
+from trimtab_tuner.targets.sources import recorded_sources
 
 from trimtab_agent.results.outcome import Outcome
 
@@ -23,7 +25,7 @@ def diffs(run: records.Run, export: records.Export) -> tuple[str, str]:
     """
     target = next((target for target in TARGETS.values() if target.program == export.format), None)
     if target is None or run.outcome is None or (best := Outcome.model_validate(run.outcome).best) is None:
-        return "", ""
+        return "", _against_included(run, export)
     cpus = tuple(run.layout["server"])
     source = TARGETS[run.target]
     configuration = best if target is source else translate(source, best, target, len(cpus)).configuration
@@ -41,6 +43,15 @@ def diffs(run: records.Run, export: records.Export) -> tuple[str, str]:
     if not run.base or target is not source:
         return against_default, ""
     return against_default, _diff(run.base["text"], export.text, "before", Path(run.base["path"]).name)
+
+
+def _against_included(run: records.Run, export: records.Export) -> str:
+    """The difference of one of the user's own files in the tree; "" of any other export."""
+    path = export.file_name.removeprefix(server_file.TREE)
+    if not run.base or path == export.file_name:
+        return ""
+    before = dict(recorded_sources(run.base).files).get(path)
+    return "" if before is None else _diff(before, export.text, "before", path.lstrip("/"))
 
 
 def measured_differences(

@@ -18,13 +18,16 @@ from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.statistics import Gain, paired_gain
 from trimtab_tuner.exports import ExportFile, ExportOrder, export_files
 from trimtab_tuner.exports.replicas import contexts, format_of_first
+from trimtab_tuner.exports.server_file import changed_whole
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS, tls
 from trimtab_tuner.targets.backends import php_fpm
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext
+from trimtab_tuner.targets.sources import recorded_sources, unmarked
 from trimtab_tuner.workloads import Workload
 from trimtab_tuner.workloads.parameters import clients_of, recorded_parameters, workload_label
 
+from trimtab_agent.base_file import anywhere
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.outcome import Outcome, headline
 from trimtab_agent.results.outcome import compared as compared_finalists
@@ -70,9 +73,8 @@ def export_run(
         configuration=outcome.best,
         context=_context(run, root, directory),
         evidence=_evidence(repository, run, outcome, outcome.best, workload),
-        base=run.base.get("text"),
+        base=recorded_sources(run.base) if run.base else None,
         expanded=run.base.get("expanded", ""),
-        base_name=Path(run.base["path"]).name if run.base else "",
     )
     if order.context.tls_directory is not None:  # the servers' own checks read the certificates
         make_certificates(Path(order.context.tls_directory))
@@ -83,7 +85,8 @@ def export_run(
         try:
             for place in contexts(order):
                 Path(place.prefix).mkdir(parents=True, exist_ok=True)
-            file.write_text(exported.text)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content_of(run, exported.text))
         except OSError as error:
             raise HostError(f"the export {file} cannot be written: {error.strerror}") from error
         command, ok, output = check_file(exported.check, file, httpd)
@@ -101,8 +104,24 @@ def export_run(
                 created_at=datetime.now(UTC),
             )
         )
+    return _driven(run, order)
+
+
+def content_of(run: records.Run, text: str) -> bytes:
+    """The bytes of an exported file of the run: in the encoding of the user's own, where there is one."""
+    try:
+        return text.encode(run.base.get("encoding", "utf-8"))
+    except UnicodeEncodeError:  # one of ours beside theirs
+        return text.encode()
+
+
+def _driven(run: records.Run, order: ExportOrder) -> Driven:
+    """What is measured once more; of a user's own file the whole that it comes to."""
     note = order.lifted.note() if order.lifted is not None and order.written != order.configuration else ""
-    return Driven(next(export_files(replace(order, as_measured=True))).text, note)
+    order = replace(order, as_measured=True)
+    if order.base is None:
+        return Driven(next(export_files(order)).text, note)
+    return Driven(anywhere(order.target, changed_whole(order, order.base), Path(run.base["path"])), note)
 
 
 def _context(run: records.Run, root: Path, directory: Path) -> RenderContext:
@@ -171,7 +190,8 @@ def _reads_back_differently(order: ExportOrder, exported: ExportFile) -> str:
     target = order.target
     if format_of_first(exported.format) != target.program:
         return ""
-    read = {**order.evidence.default, **target.parse(exported.text, order.cpus)}
+    text = exported.text if order.base is None else unmarked(changed_whole(order, order.base))
+    read = {**order.evidence.default, **target.parse(text, order.cpus)}
     # Words such as `auto` come back as what they mean, so both are compared as the server reads them.
     confirmed = target.parse(target.render(order.written, order.context), order.cpus)
     again = target.parse(target.render(read, order.context), order.cpus)

@@ -11,7 +11,6 @@ tell the file from the machine.
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
@@ -20,7 +19,6 @@ from trimtab_tuner.certainty.statistics import prediction_interval
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.wording import in_mbps, in_percent
 
-from trimtab_agent.base_file import expanded
 from trimtab_agent.errors import HostError, TrimtabError
 from trimtab_agent.results.exporting import Driven, text_digest
 from trimtab_agent.results.outcome import Outcome, Remeasured
@@ -48,16 +46,16 @@ def remeasure(
     exported = next(export for export in exports if export.format == TARGETS[run.target].program)
     file = replace(exported, text=driven.text)
     try:
-        text = text_to_run(run, file)
+        require_accepted(file)
     except TrimtabError as error:
         again = not_driven(file, str(error))
     else:
-        trial = _measured(best, ladder, dispatcher, base=text)
+        trial = _measured(best, ladder, dispatcher, base=file.text)
         again = judged(outcome, best, file, trial)
         if again.agrees is False and trial.score is not None:
             again = judged(outcome, best, file, trial, _measured(best, ladder, dispatcher))
-    if driven.note:
-        sentence = f"{again.sentence} {driven.note}"
+    if driven.text != exported.text:
+        sentence = f"{again.sentence} {driven.note}".rstrip()
         update = {"sentence": sentence, "export_sha256": text_digest(exported.text)}
         again = again.model_copy(update=update)
     return with_remeasured(outcome, again), again.sentence
@@ -74,16 +72,10 @@ def _measured(
     return trial
 
 
-def text_to_run(run: records.Run, file: records.Export) -> str:
-    """The file's text with what it includes.
-
-    Raises HostError for a file that its server refuses, SpecError for an include that is not there any more.
-    """
+def require_accepted(file: records.Export) -> None:
+    """Raises HostError for a file that its server refuses."""
     if not file.check_ok:
         raise HostError(f"the server's own check does not accept it: {file.check_output}")
-    if not run.base:
-        return file.text
-    return expanded(TARGETS[run.target], file.text, Path(run.base["path"]))
 
 
 def not_driven(file: records.Export, reason: str) -> Remeasured:

@@ -195,7 +195,7 @@ def check(
     settings = _without_ranges_of(settings, space, spec)
     space = settings.apply_ranges(_narrowed(space, spec))
     if base is not None and new_base is None:
-        _refuse_included(space, target, base, cpus)
+        _refuse_unchangeable(space, target, base)
     if base is None:  # what the user's own server runs with is taken as it is
         try:
             space.check(space.default())
@@ -394,22 +394,11 @@ def _with_kernel(
     return with_kernel(space, knobs, free)
 
 
-def _refuse_included(space: Space, target: Target, base: BaseFile, cpus: int) -> None:
-    """Only the file itself is handed back, so what is tuned must not stand in one that it includes."""
-    inside, in_all = (
-        {**target.parse(text, cpus), **target.parse_tls(text), **target.parse_proxy(text)}
-        for text in (base.text, base.expanded)
-    )
+def _refuse_unchangeable(space: Space, target: Target, base: BaseFile) -> None:
+    """What is tuned must be settable where it stands, in the file or in one that it includes."""
     free = [knob.name for knob in space.free if knob.name not in NAMES]
-    for knob in space.free:
-        if knob.name in in_all and knob.name not in inside:
-            raise SpecError(
-                "base",
-                f"{base.path}: {knob.name} is set in a file that it includes; expected it in the file "
-                f"itself, or the knob fixed (--knob {knob.name}={in_all[knob.name]})",
-            )
     try:
-        target.changed(base.text, space.default(), free, NOWHERE)
+        base.sources.apart(target.changed(base.sources.marked, space.default(), free, NOWHERE))
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
 

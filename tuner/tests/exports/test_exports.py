@@ -15,6 +15,7 @@ from trimtab_tuner.targets.base import ExportEvidence, RenderContext
 from trimtab_tuner.targets.editing import own_values
 from trimtab_tuner.targets.kernel import kernel_knob, with_kernel
 from trimtab_tuner.targets.placement import REPLICA_KNOBS
+from trimtab_tuner.targets.sources import recorded_sources
 from trimtab_tuner.telling.people import Compared
 from trimtab_tuner.telling.performance import Figure, Performance
 
@@ -372,7 +373,13 @@ def test_users_own_file_comes_back_with_only_the_tuned_settings_changed():
     """No comment is added to it; it is checked as the private instance, and says what it is in the README."""
     text = "worker_processes 2; # mine\nevents {\n}\nhttp { server { listen 80; } }\n"
     default = own_values(TARGETS["nginx"], text, 2)
-    made = order("nginx", {"worker_processes": 3}, default=default, base=text, base_name="nginx.conf")
+    made = order(
+        "nginx",
+        {"worker_processes": 3},
+        default=default,
+        base=recorded_sources({"path": "/etc/nginx/nginx.conf", "text": text}),
+        expanded=text,
+    )
     file = exported(made)["nginx"]
     assert file.text == text.replace("worker_processes 2;", "worker_processes 3;")
     assert file.check.text is not None
@@ -387,7 +394,13 @@ def test_users_own_file_is_checked_with_what_it_includes():
     expanded = text.replace("include modules/*.conf;", "timer_resolution 9ms;")
     default = own_values(TARGETS["nginx"], expanded, 2)
     tuned = {"worker_processes": 3}
-    made = order("nginx", tuned, default=default, base=text, expanded=expanded, base_name="nginx.conf")
+    made = order(
+        "nginx",
+        tuned,
+        default=default,
+        base=recorded_sources({"path": "/etc/nginx/nginx.conf", "text": text}),
+        expanded=expanded,
+    )
     file = exported(made)["nginx"]
     assert "include modules/*.conf;" in file.text
     assert "timer_resolution 9ms;" in file.check.text

@@ -12,6 +12,7 @@ from trimtab_tuner.targets.backends import BACKENDS, with_backend
 from trimtab_tuner.targets.base import DESCRIPTOR_RESERVE, ExportEvidence, RenderContext
 from trimtab_tuner.targets.kernel import kernel_knob, with_kernel
 from trimtab_tuner.targets.pauses import Pauses, Room
+from trimtab_tuner.targets.sources import recorded_sources
 
 CPUS = (0, 1)
 # A session of 3 s of pauses took 0.3 s and 0.1 s of transfers; with the pauses as they are, 3.1 s.
@@ -206,7 +207,9 @@ def test_limit_that_its_user_has_set_stays():
 def test_own_file_keeps_a_limit_that_was_not_tuned():
     """Every other byte of it stays, so that one as well."""
     base = "events { worker_connections 400; }\nhttp { server { listen 80; } }\n"
-    made = order("nginx", base=base, expanded=base, base_name="nginx.conf")
+    made = order(
+        "nginx", base=recorded_sources({"path": "/etc/nginx/nginx.conf", "text": base}), expanded=base
+    )
     of_base = replace(made, evidence=replace(made.evidence, default=made.configuration))
     assert of_base.lifted is None
     assert next(export_files(of_base)).text == base

@@ -17,6 +17,7 @@ _HELP = {
     "tuned": "TuneD profile with the kernel settings.",
     "tmpfiles": "Kernel settings under /sys, for systemd-tmpfiles.",
     **{backend.package: f"What answered behind the server: {backend.help}" for backend in BACKENDS.values()},
+    "patch": "Your own files as they become: cd / && patch -p1 < trimtab.patch (it may name several files).",
     "readme": "The evidence: every setting, its measured effect, how to see it live.",
 }
 
@@ -48,12 +49,15 @@ def format_help(name: str, target: str) -> str:
             if server.name == target:
                 return f"The complete file of {server.name}, which was measured."
             return f"The same settings translated for {server.name}, which was not measured."
+    if name.startswith(server_file.TREE):
+        return "One of your own files with the tuned settings changed, at its place in a tree."
     return _HELP.get(name, "")
 
 
 def export_files(order: ExportOrder) -> Iterator[ExportFile]:
     """Every file, that of the measured server first. Raises RenderError for a path that cannot be written."""
     yield from replicas.each(order, server_file.complete)
+    yield from server_file.of_included(order)
     yield server_file.changes(order)
     yield system.sysctl(order)
     if replicas_of(order.configuration) > 1:

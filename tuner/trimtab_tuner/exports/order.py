@@ -9,13 +9,14 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.exports.lifting import Lifted, lift
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext, Target
+from trimtab_tuner.targets.sources import Sources
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOrder:
     """A configuration of a target, with what was measured for it.
 
-    `base` is the user's own file, `expanded` the same with its includes filled in, and `base_name` its name,
+    `base` is the user's own file with those that it includes, `expanded` the whole as it can stand anywhere,
     where the run began with one. With `as_measured` no limit is lifted: so the file is driven once more.
     """
 
@@ -24,10 +25,14 @@ class ExportOrder:
     configuration: Configuration
     context: RenderContext
     evidence: ExportEvidence
-    base: str | None = None
+    base: Sources | None = None
     expanded: str = ""
-    base_name: str = ""
     as_measured: bool = False
+
+    @property
+    def base_name(self) -> str:
+        """The name of the user's own file; "" without one."""
+        return "" if self.base is None else self.base.files[0][0].rpartition("/")[2]
 
     @property
     def changed(self) -> tuple[str, ...]:

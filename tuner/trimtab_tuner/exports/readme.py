@@ -144,6 +144,11 @@ def _files(order: ExportOrder) -> str:
             else "your file with the tuned settings changed and every other byte as it was",
             "systemd-trimtab.conf": "drop-in for the server's unit",
         }
+    if order.base is not None:
+        about["trimtab.patch"] = "all that changes in your files: `cd / && patch -p1 < trimtab.patch`"
+        about["tree/"] = (
+            "those of your files that change, at their places, where included ones are among them"
+        )
     about |= {
         "90-trimtab.conf": "for `/etc/sysctl.d/`",
         "tuned.conf": "TuneD profile",

@@ -1,4 +1,11 @@
-"""The file of the server that was measured: complete, and only what differs from the default."""
+"""The file of the server that was measured: complete, and only what differs from the default.
+
+Of a user's own file it is that one with the tuned settings changed where they stand. Where one stands in an
+included file, that is handed back too, at its place in a tree; a patch has all that is changed.
+"""
+
+import difflib
+from collections.abc import Iterator
 
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
 from trimtab_tuner.targets import evidence as say
@@ -7,6 +14,10 @@ from trimtab_tuner.targets.backends.base import BackendContext
 from trimtab_tuner.targets.base import About
 from trimtab_tuner.targets.editing import changed_knobs
 from trimtab_tuner.targets.kernel import NAMES
+from trimtab_tuner.targets.sources import Sources
+
+PATCH = "trimtab.patch"
+TREE = "tree"
 
 
 def complete(order: ExportOrder, added: str = "") -> ExportFile:
@@ -16,7 +27,7 @@ def complete(order: ExportOrder, added: str = "") -> ExportFile:
     """
     target = order.target
     if order.base is not None:
-        return _changed_base(order, order.base)
+        return _own_file(order, order.base)
     stem, _, ending = target.file_name.rpartition(".")
     head = say.header(target, f"{stem}{added}.{ending}", order.evidence)
     head += say.comment(*say.requirements(target.demands(order.written)), *say.places(target))
@@ -42,16 +53,55 @@ def commented(order: ExportOrder) -> About:
     return about
 
 
-def _changed_base(order: ExportOrder, base: str) -> ExportFile:
+def _own_file(order: ExportOrder, base: Sources) -> ExportFile:
     """The user's file as it was but for tuned settings; checked as the private instance that was measured."""
-    target = order.target
-    knobs = changed_knobs(target, base, order.written, order.cpus)
-    tuned = [name for name in knobs if name in order.changed]
-    text = target.changed(base, order.written, tuned, order.context)
+    target, (path, _) = order.target, base.files[0]
+    text = base.apart(changed_whole(order, base))[path]
     # The check needs what the file includes, and must not meet the instance in production.
-    private = target.private(order.expanded or text, order.written, tuned, order.context)
+    private = target.private(order.expanded, order.written, _tuned(order, base), order.context)
     return ExportFile(
         target.program, order.base_name, text, Check(target.program, target.check_command, private)
+    )
+
+
+def changed_whole(order: ExportOrder, base: Sources) -> str:
+    """The marked text of the user's files with the tuned settings."""
+    return order.target.changed(base.marked, order.written, _tuned(order, base), order.context)
+
+
+def _tuned(order: ExportOrder, base: Sources) -> list[str]:
+    knobs = changed_knobs(order.target, base.whole, order.written, order.cpus)
+    return [name for name in knobs if name in order.changed]
+
+
+def of_included(order: ExportOrder) -> Iterator[ExportFile]:
+    """What else there is of a user's own file: a patch of all that is changed, and the tree of those files
+    where an included one is among them.
+    """
+    base = order.base
+    if base is None:
+        return
+    texts = base.apart(changed_whole(order, base))
+    changed = {path: text for path, text in base.files if texts.get(path, text) != text}
+    if changed:
+        patch = "".join(_patch(path, text, texts[path]) for path, text in changed.items())
+        yield ExportFile("patch", PATCH, patch)
+    if any(path != base.files[0][0] for path in changed):
+        for number, path in enumerate(changed, start=1):
+            yield ExportFile(f"{TREE}-{number}", f"{TREE}{path}", texts[path])
+
+
+def _patch(path: str, before: str, after: str) -> str:
+    """What `patch -p1` from the root of the file system takes; lines end by LF alone, whatever they hold."""
+    lines = difflib.unified_diff(_lines(before), _lines(after), f"a{path}", f"b{path}")
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _lines(text: str) -> list[str]:
+    return [line + "\n" for line in text.split("\n")[:-1]] + [text.rpartition("\n")[2]] * (
+        not text.endswith("\n") and text != ""
     )
 
 

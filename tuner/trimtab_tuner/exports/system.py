@@ -3,6 +3,7 @@
 from trimtab_tuner.affinity import pins_workers, steers_queues
 from trimtab_tuner.exports import kernel
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
+from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets.base import plan_of
 from trimtab_tuner.targets.placement import Workers
@@ -30,7 +31,7 @@ def systemd(order: ExportOrder) -> ExportFile:
     if order.context.server_cpus:
         cpus = " ".join(map(str, order.context.server_cpus))
         plan = plan_of(order.target, order.configuration)
-        if pins_workers(plan):
+        if pins_workers(plan) and (order.base is None or _places_workers(order)):
             lines.append(say.comment(f"The CPUs among which the affinity plan {plan} deals out the workers."))
             lines.append(f"CPUAffinity={cpus}\n")
         else:
@@ -42,6 +43,11 @@ def systemd(order: ExportOrder) -> ExportFile:
             )
             lines.append(f"# CPUAffinity={cpus}\n")
     return ExportFile("systemd", "systemd-trimtab.conf", "".join(lines))
+
+
+def _places_workers(order: ExportOrder) -> bool:
+    """Whether a setting that places workers was tuned: what a user's own file says of that is not ours."""
+    return order.target.equivalents[Role.PLACEMENT].knob in order.changed
 
 
 def sysctl(order: ExportOrder) -> ExportFile:

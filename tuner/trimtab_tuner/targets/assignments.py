@@ -33,4 +33,9 @@ def with_values(
     for assignment in sorted(last.values(), key=lambda a: a.start, reverse=True):
         text = text[: assignment.start] + values[assignment.name] + text[assignment.end :]
     added = "".join(f"{name}{joint}{value}\n" for name, value in values.items() if name not in last)
-    return text + "\n" * (added != "" and not text.endswith("\n")) + added
+    return text + ending_as_in(text, "\n" * (added != "" and not text.endswith("\n")) + added)
+
+
+def ending_as_in(text: str, added: str) -> str:
+    """What is added to the text, its lines ending as the text's do: by CR and LF, where those are."""
+    return added.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else added

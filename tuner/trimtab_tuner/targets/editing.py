@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from trimtab_trials.configuration import Configuration
 
+from trimtab_tuner.targets.assignments import ending_as_in
 from trimtab_tuner.targets.base import Excerpt, Target
 from trimtab_tuner.targets.tls import KEY
 
@@ -15,9 +16,9 @@ Edit = tuple[int, int, str]
 
 
 def apply(text: str, edits: Collection[Edit]) -> str:
-    """The text with these edits, which do not overlap."""
+    """The text with these edits, which do not overlap; new lines end as those of the text do."""
     for start, end, replacement in sorted(edits, reverse=True):
-        text = text[:start] + replacement + text[end:]
+        text = text[:start] + ending_as_in(text, replacement) + text[end:]
     return text
 
 

@@ -14,7 +14,7 @@ from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.routes.runs import RunId
 from trimtab_agent.api.schemas import Export
 from trimtab_agent.results.export_diff import diffs, measured_differences
-from trimtab_agent.results.exporting import verdict
+from trimtab_agent.results.exporting import content_of, verdict
 
 router = APIRouter(prefix="/runs/{run_id}/exports", tags=["exports"])
 
@@ -48,7 +48,7 @@ def list_exports(run_id: RunId, context: ContextDep) -> list[Export]:
 @router.get("/zip", response_class=Response, responses={200: {"content": ZIP}})
 def download_all(run_id: RunId, context: ContextDep) -> Response:
     """Every file in one archive."""
-    exports = context.repository.exports(run_id)
+    run, exports = context.repository.run(run_id), context.repository.exports(run_id)
     if not exports:
         raise HTTPException(404)
     archive = io.BytesIO()
@@ -57,7 +57,7 @@ def download_all(run_id: RunId, context: ContextDep) -> Response:
             entry = zipfile.ZipInfo(f"trimtab-run-{run_id}/{export.file_name}", EARLIEST)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = (0o755 if export.file_name.endswith(".sh") else 0o644) << 16
-            writer.writestr(entry, export.text)
+            writer.writestr(entry, content_of(run, export.text))
     disposition = f'attachment; filename="trimtab-run-{run_id}.zip"'
     return Response(
         archive.getvalue(), media_type="application/zip", headers={"Content-Disposition": disposition}
@@ -71,6 +71,7 @@ def download_export(
     """The file itself, to be saved under its own name."""
     for export in context.repository.exports(run_id):
         if export.format == export_format:
-            disposition = f"attachment; filename*=UTF-8''{quote(export.file_name)}"
-            return PlainTextResponse(export.text, headers={"Content-Disposition": disposition})
+            disposition = f"attachment; filename*=UTF-8''{quote(export.file_name.rpartition('/')[2])}"
+            content = content_of(context.repository.run(run_id), export.text)
+            return PlainTextResponse(content, headers={"Content-Disposition": disposition})
     raise HTTPException(404)

@@ -12,7 +12,7 @@ from trimtab_agent.paths import VarPaths
 from trimtab_agent.results.analysis import analyse_run
 from trimtab_agent.results.csv_tables import Table, csv_lines
 from trimtab_agent.results.deleting import delete_run
-from trimtab_agent.results.exporting import export_run, verdict, was_refused
+from trimtab_agent.results.exporting import content_of, export_run, verdict, was_refused
 from trimtab_agent.results.html import run_html
 from trimtab_agent.results.naming import run_name
 from trimtab_agent.runtime import open_repository
@@ -128,7 +128,7 @@ def export(
     if not written:
         raise SpecError("format", f"format = {format_!r}: run {run_id} has no such export")
     if output is not None:
-        _write_copies(output, {e.file_name: e.text for e in written})
+        _write_copies(output, {e.file_name: content_of(run, e.text) for e in written})
     lines = [
         {
             "format": e.format,
@@ -164,10 +164,10 @@ def delete(
         delete_run(repository, run_id, VarPaths(settings.var), lock)
 
 
-def _write_copies(directory: Path, texts: dict[str, str]) -> None:
+def _write_copies(directory: Path, contents: dict[str, bytes]) -> None:
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (directory / name).write_text(text)
+        for name, content in contents.items():
+            (directory / name).parent.mkdir(parents=True, exist_ok=True)
+            (directory / name).write_bytes(content)
     except OSError as error:
         raise HostError(f"cannot write to {directory}: {error.strerror}") from error

@@ -43,6 +43,7 @@ class ApacheTarget:
     protocol: ProtocolName = "http"
     program = "apache2"
     file_name = "apache2.conf"
+    only_utf8 = False
     usual_files = (
         "/etc/apache2/apache2.conf",
         "/etc/httpd/conf/httpd.conf",

@@ -20,7 +20,7 @@ from trimtab_tuner.targets.servers.apache.knobs import (
 )
 
 _FLAGS = re.MULTILINE | re.IGNORECASE
-_INCLUDE = re.compile(r"^[ \t]*(Include|IncludeOptional)[ \t]+\"?([^\"\n]+?)\"?[ \t]*$", _FLAGS)
+_INCLUDE = re.compile(r"^[ \t]*(Include|IncludeOptional)[ \t]+\"?([^\"\r\n]+?)\"?[ \t]*(?=\r?$)", _FLAGS)
 _CACHE = re.compile(r'"?shmcb:[^"(]*\((\d+)\)"?', re.IGNORECASE)
 _READ = {
     "authdigestuserfile", "authgroupfile", "authuserfile", "sslcacertificatefile", "sslcarevocationfile",

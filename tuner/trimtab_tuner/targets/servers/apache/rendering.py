@@ -227,7 +227,7 @@ def quoted(path: str) -> str:
 _LINE = re.compile(
     r"""[ \t]*(?:(?P<open><\s*(?P<section>\w+)[^>\n]*>)
               |(?P<close></[^>\n]*>)
-              |(?P<name>\w+)[ \t]+(?P<value>[^\n]*?))?[ \t]*(?:\n|\Z)""",
+              |(?P<name>\w+)[ \t]+(?P<value>[^\n]*?))?[ \t]*\r?(?:\n|\Z)""",
     re.VERBOSE,
 )
 _OTHER_MPM = re.compile(r"mpm_?(worker|prefork)|(worker|prefork)\.c", re.IGNORECASE)

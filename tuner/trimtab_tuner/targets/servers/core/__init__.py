@@ -50,6 +50,7 @@ class CoreTarget:
     protocol: ProtocolName = "http"
     program = "trimtab-httpd"
     file_name = "trimtab-httpd.ini"
+    only_utf8 = False
     usual_files = ("/etc/trimtab/httpd.conf",)
     unit = "trimtab-httpd"
     package = None

@@ -7,7 +7,7 @@ from trimtab_tuner.targets.assignments import Assignment, with_values
 from trimtab_tuner.targets.editing import Edit
 
 _SETTING = re.compile(
-    r"^[ \t]*(?P<name>\w+)[ \t]*[=:][ \t]*(?P<value>[^\n]*?)[ \t]*(?:[ \t];[^\n]*)?$", re.MULTILINE
+    r"^[ \t]*(?P<name>\w+)[ \t]*[=:][ \t]*(?P<value>[^\n]*?)[ \t]*(?:[ \t];[^\n]*?)?\r?$", re.MULTILINE
 )
 
 

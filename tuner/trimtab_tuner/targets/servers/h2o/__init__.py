@@ -170,6 +170,7 @@ class H2oTarget:
     protocol: ProtocolName = "http"
     program = "h2o"
     file_name = "h2o.conf"
+    only_utf8 = True
     usual_files = ("/etc/h2o/h2o.conf", "/usr/local/etc/h2o.conf")
     unit = "h2o"
     package = "h2o"

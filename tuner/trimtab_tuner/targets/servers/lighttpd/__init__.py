@@ -29,6 +29,7 @@ class LighttpdTarget:
     protocol: ProtocolName = "http"
     program = "lighttpd"
     file_name = "lighttpd.conf"
+    only_utf8 = False
     usual_files = ("/etc/lighttpd/lighttpd.conf",)
     unit = "lighttpd"
     package = "lighttpd"

@@ -91,6 +91,7 @@ class MariadbTarget:
     protocol: ProtocolName = "mariadb"
     program = "mariadbd"
     file_name = "my.cnf"
+    only_utf8 = False
     usual_files = ("/etc/mysql/mariadb.conf.d/50-server.cnf", "/etc/mysql/my.cnf", "/etc/my.cnf")
     unit = "mariadb"
     package = "mariadb-server"

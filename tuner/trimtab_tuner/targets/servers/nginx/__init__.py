@@ -37,6 +37,7 @@ class NginxTarget:
     protocol: ProtocolName = "http"
     program = "nginx"
     file_name = "nginx.conf"
+    only_utf8 = False
     usual_files = ("/etc/nginx/nginx.conf", "/usr/local/nginx/conf/nginx.conf")
     unit = "nginx"
     package = "nginx-light"

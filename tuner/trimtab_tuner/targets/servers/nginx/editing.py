@@ -35,6 +35,8 @@ def changed(text: str, configuration: Configuration, knobs: Collection[str], con
     """Directives are replaced where they stand, or added at the beginning of their block."""
     tree = syntax.parse(text)
     lines = _lines(configuration, knobs, context)
+    if "worker_processes" in lines and _too_few_masks(tree, int(configuration["worker_processes"])):
+        lines["worker_cpu_affinity"] = "worker_cpu_affinity auto;"
     edits: list[Edit] = []
     added: dict[str, list[str]] = {}
     for name, line in lines.items():
@@ -76,15 +78,20 @@ def _lines(configuration: Configuration, knobs: Collection[str], context: Render
         written |= set(proxying.BUFFERS)  # all buffers of a reply have one size
     settings = rendering.settings(configuration, context)
     lines = {name: line for name, line in settings.items() if name in written}
-    if "worker_processes" in lines and affinity.pins_workers(configuration["worker_cpu_affinity"]):
-        # There is a mask for each worker.
-        lines["worker_cpu_affinity"] = settings["worker_cpu_affinity"]
-    if "worker_cpu_affinity" in knobs and not affinity.pins_workers(configuration["worker_cpu_affinity"]):
-        lines["worker_cpu_affinity"] = ""
+    if "worker_cpu_affinity" in knobs:
+        # Which CPUs there are is the business of the machine that the file is for.
+        pinned = affinity.pins_workers(configuration["worker_cpu_affinity"])
+        lines["worker_cpu_affinity"] = "worker_cpu_affinity auto;" if pinned else ""
     if "thread_pool_threads" in knobs:
         threads = configuration["thread_pool_threads"]
         lines["thread_pool"] = f"thread_pool default threads={threads} max_queue=65536;"
     return lines
+
+
+def _too_few_masks(tree: list[Directive], workers: int) -> bool:
+    """Whether the file has masks for some of so many workers: all others would share the last one's CPU."""
+    told = syntax.find(tree, "worker_cpu_affinity")
+    return bool(told) and "auto" not in told[-1].arguments and 1 < len(told[-1].arguments) < workers
 
 
 def _places(tree: list[Directive], block: str, name: str) -> list[Directive]:

@@ -60,6 +60,7 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
     secure = context.tls_directory is not None
     model = _model([each for each in servers if _speaks_tls(each)] if secure else servers) or _model(servers)
     changes = list(_changes(tree, tuned, Places(context)))
+    changes += _own_cpus(tree, tuned, configuration, context)
     changes += _own_certificates(tree, configuration, context)
     changes += [
         Change(0, 0, main, ""),
@@ -101,6 +102,19 @@ def _own_certificates(
             make = tls.key_file if directive.name.endswith("_key") else tls.certificate_file
             path = make(context.tls_directory, kind)
             yield Change(*directive.spans[1], rendering.quoted(path), f"{said} from {path}")
+
+
+def _own_cpus(
+    tree: list[Directive], text: str, configuration: Configuration, context: RenderContext
+) -> Iterator[Change]:
+    """The CPUs of the measurement in place of those of production."""
+    masks = rendering.settings(configuration, context).get("worker_cpu_affinity")
+    for directive in syntax.find(tree, "worker_cpu_affinity"):
+        said = text[directive.start : directive.end]
+        if masks is None:
+            yield Change(directive.start, directive.end, "", f"{said} is left out: no worker is pinned")
+        elif said != masks:
+            yield Change(directive.start, directive.end, masks, f"{said} as {masks}")
 
 
 def _speaks_tls(server: Directive) -> bool:

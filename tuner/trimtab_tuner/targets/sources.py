@@ -1,0 +1,139 @@
+"""A user's file and those that it includes, as one text in which each can be told apart again.
+
+A setting is changed in the file that it stands in, while where it stands is decided by the whole. So includes
+are filled in between comments that no server minds (`marked`), the whole is changed, and `apart` takes it to
+pieces: the text of each file, with its includes as they were.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from trimtab_tuner.targets.base import RenderError
+
+_MARK = re.compile(r"#trimtab (?P<what>include|included|file|end) (?P<number>\d+)\n")
+# The line break before the mark of an end is the mark's own.
+_UNMARKED = re.compile(r"(?<=\n)\n#trimtab end \d+\n|\n(?=#trimtab end )|#trimtab \w+ \d+\n")
+
+
+@dataclass(frozen=True)
+class Sources:
+    """`marked` is the whole text; `files` has the path and the text of each file, the user's own first, and
+    `directives` what stands for each include, both by the numbers in the marks.
+    """
+
+    marked: str
+    files: tuple[tuple[str, str], ...]
+    directives: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        """The text that the server reads, without the marks."""
+        return unmarked(self.marked)
+
+    def as_json(self) -> dict[str, Any]:
+        """What is recorded with a run."""
+        return asdict(self)
+
+    def apart(self, changed: str) -> dict[str, str]:
+        """The text of each file, by path, in the changed whole.
+
+        Raises RenderError for a file that is included more than once and has changed in one of its places.
+        """
+        texts: dict[str, str] = {}
+        for number, text in self._pieces(changed):
+            path = self.files[number][0]
+            if texts.setdefault(path, text) != text:
+                raise RenderError(
+                    f"{path} is included more than once, and what is tuned would differ in it from place to "
+                    "place; expected it once, or such settings in a file that is"
+                )
+        return texts
+
+    def place(self, line: int) -> tuple[str, int]:
+        """The file in which a line of the whole stands, and its number there; both count from 1."""
+        at = 1
+        lines = [(0, 1)]  # of the files around, the innermost last: number, and line that is next
+        for mark, said in _parts(self.marked):
+            own = said.removesuffix("\n") if mark is not None and mark["what"] == "end" else said
+            number, next_line = lines.pop()
+            breaks = own.count("\n")
+            if at <= line < at + breaks or (line == at + breaks and own.rpartition("\n")[2].strip()):
+                return self.files[number][0], next_line + line - at
+            lines.append((number, next_line + breaks))
+            at += breaks
+            if mark is not None and mark["what"] == "end":
+                at += own != "" and not own.endswith("\n")
+                lines.pop()
+            elif mark is not None and mark["what"] == "file":
+                lines.append((int(mark["number"]), 1))
+        return self.files[0][0], lines[0][1]
+
+    def _pieces(self, changed: str) -> Iterator[tuple[int, str]]:
+        """The text of each file by its number, as often as it is included; the user's own last."""
+        around: list[tuple[int, str]] = [(0, "")]
+        for mark, said in _parts(changed):
+            number, text = around.pop()
+            text += said
+            if mark is None:
+                yield number, text
+            elif mark["what"] == "end":
+                yield number, text.removesuffix("\n")
+            else:
+                if mark["what"] == "include":
+                    text += self.directives[int(mark["number"])]
+                around.append((number, text))
+                if mark["what"] == "file":
+                    around.append((int(mark["number"]), ""))
+
+
+class Filling:
+    """Makes the marked text, from the innermost file outwards."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self._numbers: dict[str, int] = {path: 0}
+        self._texts = [text]
+        self._directives: list[str] = []
+
+    def file(self, path: str, text: str, filled: str) -> str:
+        """An included file between its marks: `text` is as it is, in `filled` its includes are filled in."""
+        if path not in self._numbers:
+            self._numbers[path] = len(self._texts)
+            self._texts.append(text)
+        number = self._numbers[path]
+        return f"#trimtab file {number}\n{filled}\n#trimtab end {number}\n"
+
+    def include(self, directive: str, inside: str) -> str:
+        """What stands in place of an include: its files, between marks."""
+        self._directives.append(directive)
+        number = len(self._directives) - 1
+        return f"#trimtab include {number}\n{inside}#trimtab included {number}\n"
+
+    def sources(self, marked: str) -> Sources:
+        """The whole."""
+        files = tuple(zip(self._numbers, self._texts, strict=True))
+        return Sources(marked, files, tuple(self._directives))
+
+
+def unmarked(text: str) -> str:
+    """The text without marks."""
+    return _UNMARKED.sub(lambda found: "\n" if found[0] == "\n" else "", text)
+
+
+def recorded_sources(recorded: Mapping[str, Any]) -> Sources:
+    """The sources of a file that is recorded with a run; an earlier version recorded the file alone."""
+    if "sources" not in recorded:
+        return Sources(recorded["text"], ((recorded["path"], recorded["text"]),))
+    kept = recorded["sources"]
+    files = tuple((path, text) for path, text in kept["files"])
+    return Sources(kept["marked"], files, tuple(kept["directives"]))
+
+
+def _parts(marked: str) -> Iterator[tuple[re.Match[str] | None, str]]:
+    """Each mark with the text before it, then the rest."""
+    position = 0
+    for mark in _MARK.finditer(marked):
+        yield mark, marked[position : mark.start()]
+        position = mark.end()
+    yield None, marked[position:]
