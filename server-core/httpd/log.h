@@ -2,6 +2,12 @@
  * Messages for the person who runs the server: one line each on stderr, written by one write(2), so that
  * lines of several processes never mix. Whoever serves never waits for stderr and writes no more than some
  * lines a second; the next line says how many were left out.
+ *
+ * What the command line is told, such as a mistake in its configuration, is the sentence alone:
+ *     trimtab-httpd: cannot be read: No such file or directory
+ * From log_begin() on stderr is a log, and each line has its time (UTC) and how bad it is:
+ *     2026-01-31T08:15:30.123Z trimtab-httpd: warning: worker 0: ...
+ * Where stderr leads to the journal, that keeps the time, and is told the level in its way (sd-daemon(3)).
  */
 #ifndef TRIMTAB_HTTPD_LOG_H
 #define TRIMTAB_HTTPD_LOG_H
@@ -15,10 +21,16 @@ void log_set_process(const char *name);
  * instead of writing them: for checks whose outcome somebody else is told. NULL: writes them again. */
 void log_divert(char *text, size_t size);
 
-/* Writes "trimtab-httpd: [process: ]message\n". */
-void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Has each message carry its time and level from now on. */
+void log_begin(void);
 
-/* The same, with ": " and the text of errno at the end. */
+/* Write a message. Error: something could not be done. Warning: it goes on, otherwise than was asked for, or
+ * somebody outside is to blame. Notice: what is worth knowing where all is well. */
+void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void log_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* An error, with ": " and the text of errno at the end. */
 void log_errno(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -88,13 +88,13 @@ int main(int argc, char **argv)
             json = true;
             break;
         default: /* getopt has said what is wrong */
-            log_line("-h explains the usage");
+            log_error("-h explains the usage");
             free(settings);
             return EXIT_CONFIGURATION;
         }
     }
     if (optind < argc) {
-        log_line("unexpected argument %s; -h explains the usage", argv[optind]);
+        log_error("unexpected argument %s; -h explains the usage", argv[optind]);
         free(settings);
         return EXIT_CONFIGURATION;
     }

@@ -143,6 +143,7 @@ int serve(const struct config_source *source, struct config *config)
     const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
     bool opened = master.signals >= 0;
 
+    log_begin();
     if (!opened)
         log_errno("cannot take signals");
     /* In the order that users rely on: who can connect to the stats socket finds the listeners open. */

@@ -125,7 +125,7 @@ static bool receive_one(struct worker *worker)
     }
     if (!rights || rights->cmsg_type != SCM_RIGHTS) {
         /* The kernel drops descriptors that do not fit our table (recvmsg(2), MSG_CTRUNC). */
-        log_line("no descriptor was left for a connection from another process");
+        log_error("no descriptor was left for a connection from another process");
         worker->counters->connections_closed_by_server++;
         return true;
     }

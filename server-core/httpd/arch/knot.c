@@ -93,7 +93,7 @@ static void *work(void *argument)
         else
             thread->outcome = sending_pass(connection, worker->counters);
         if (!queue_push(&knot->done, &item, 1, &worker->counters->lock_waits))
-            log_line("the queue of finished jobs is full: a connection is lost");
+            log_error("the queue of finished jobs is full: a connection is lost");
         if (!atomic_exchange(&knot->done_told, true))
             eventfd_write(knot->done_fd, 1);
     }

@@ -73,7 +73,7 @@ static void hand_over(struct acceptor *acceptor, void *const *items, size_t coun
     atomic_fetch_sub(&acceptor->connections, (int64_t)count);
     counters->connections_accepted += count;
     counters->connections_closed_by_server += count;
-    log_line("the queue of a reader is full: %zu connections closed", count);
+    log_error("the queue of a reader is full: %zu connections closed", count);
 }
 
 /* One accept phase. Returns for how many ms to leave the listener alone. */

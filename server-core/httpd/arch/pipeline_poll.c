@@ -90,7 +90,7 @@ static void distribute(struct pipeline *pipeline, const struct event *events, in
             batch[length++] = connection;
         }
         if (!queue_push(&pipeline->readers[reader].queue, batch, length, lock_waits))
-            log_line("the queue of reader %u is full: events lost", reader);
+            log_error("the queue of reader %u is full: events lost", reader);
     }
 }
 
@@ -151,7 +151,7 @@ static void distribute_writable(struct pipeline *pipeline, struct epoll_event *e
             }
         }
         if (!queue_push(&pipeline->write_queues[i], batch, length, lock_waits))
-            log_line("the queue of the writers is full: connections lost");
+            log_error("the queue of the writers is full: connections lost");
     }
 }
 

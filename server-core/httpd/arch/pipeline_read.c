@@ -57,7 +57,7 @@ static void hand_over_replies(struct reader *reader)
 {
     if (!queue_push(reader->write, reader->replies, reader->reply_count,
                     &reader->stage.worker->counters->lock_waits))
-        log_line("the queue of the writers is full: connections lost");
+        log_error("the queue of the writers is full: connections lost");
     reader->reply_count = 0;
 }
 

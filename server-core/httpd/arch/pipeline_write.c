@@ -64,7 +64,7 @@ static void give_back(struct pipeline *pipeline, void **connections, size_t coun
                 batch[length++] = connections[i];
         }
         if (!queue_push(&pipeline->readers[reader].queue, batch, length, lock_waits))
-            log_line("the queue of reader %u is full: connections lost", reader);
+            log_error("the queue of reader %u is full: connections lost", reader);
     }
 }
 

@@ -354,7 +354,7 @@ static struct queues *create(struct worker *worker)
     queues->worker = worker;
     missing = uring_open(&queues->uring);
     if (missing) {
-        log_line("%s", missing);
+        log_error("%s", missing);
         accept_queue_close(&queues->accept_queue);
         free(queues);
         return NULL;

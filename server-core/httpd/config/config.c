@@ -35,7 +35,7 @@ static void log_unknown_knob(const char *name, const char *origin)
     for (enum knob_id id = 0; id < KNOB_COUNT && length < sizeof(known); id++)
         length +=
             (size_t)snprintf(known + length, sizeof(known) - length, "%s%s", id ? ", " : "", KNOBS[id].name);
-    log_line("%s: unknown key %s: expected one of %s", origin, name, known);
+    log_error("%s: unknown key %s: expected one of %s", origin, name, known);
 }
 
 bool config_set(struct config *config, const char *name, const char *text, const char *origin)
@@ -49,7 +49,7 @@ bool config_set(struct config *config, const char *name, const char *text, const
     }
     if (!knob_parse(&KNOBS[id], text, &config->values[id])) {
         knob_expected(&KNOBS[id], expected, sizeof(expected));
-        log_line("%s: %s = %.200s: expected %s", origin, name, text, expected);
+        log_error("%s: %s = %.200s: expected %s", origin, name, text, expected);
         return false;
     }
     config->values[id].given = true;
@@ -63,7 +63,7 @@ bool config_refuse(const struct config *config, enum knob_id id, const char *sen
     char text[512];
 
     knob_format(&KNOBS[id], value, text, sizeof(text));
-    log_line("%s: %s = %s: %s", value->origin ? value->origin : "default", KNOBS[id].name, text, sentence);
+    log_error("%s: %s = %s: %s", value->origin ? value->origin : "default", KNOBS[id].name, text, sentence);
     return false;
 }
 

@@ -33,7 +33,7 @@ struct reading {
 
 static void complain(struct reading *reading, const char *what, const char *sentence)
 {
-    log_line("%s:%u: %.80s: %s", reading->path, reading->line_number, what, sentence);
+    log_error("%s:%u: %.80s: %s", reading->path, reading->line_number, what, sentence);
     reading->ok = false;
 }
 
@@ -174,7 +174,7 @@ static void read_lines(struct reading *reading, FILE *file)
             take_line(reading, line + (marked ? strlen(BYTE_ORDER_MARK) : 0));
     }
     if (ferror(file) || !feof(file)) {
-        log_line("%s: cannot be read: %s", reading->path, strerror(errno));
+        log_error("%s: cannot be read: %s", reading->path, strerror(errno));
         reading->ok = false;
     }
     free(line);
@@ -186,7 +186,7 @@ bool config_read_file(struct config *config, const char *path)
     FILE *file = fopen(path, "re");
 
     if (!file) {
-        log_line("%s: cannot be read: %s", path, strerror(errno));
+        log_error("%s: cannot be read: %s", path, strerror(errno));
         return false;
     }
     read_lines(&reading, file);

@@ -27,18 +27,18 @@ static bool take_names(const struct hosts *hosts, const char *from, char *names,
             to[i] = (char)tolower((unsigned char)from[i]);
         to[length] = '\0';
         if (strspn(to, NAME_SIGNS) != length || to[length - 1] == '.') {
-            log_line("%s: [host %.100s]: expected names such as www.example.org", origin, to);
+            log_error("%s: [host %.100s]: expected names such as www.example.org", origin, to);
             return false;
         }
         if (hosts_find(hosts, to, length) > 0) {
-            log_line("%s: [host %.100s]: given already", origin, to);
+            log_error("%s: [host %.100s]: given already", origin, to);
             return false;
         }
         to += length;
         from += length;
     }
     if (to == names)
-        log_line("%s: [host]: expected names such as www.example.org", origin);
+        log_error("%s: [host]: expected names such as www.example.org", origin);
     return to > names;
 }
 
@@ -48,7 +48,7 @@ bool host_section_begin(struct hosts *hosts, const char *names, const char *orig
     char *taken = malloc(strlen(names) + 1);
 
     if (hosts->count == HOSTS_MAX) {
-        log_line("%s: [host %.100s]: expected at most %d hosts", origin, names, HOSTS_MAX);
+        log_error("%s: [host %.100s]: expected at most %d hosts", origin, names, HOSTS_MAX);
         free(taken);
         return false;
     }
@@ -67,11 +67,11 @@ bool host_section_set(struct hosts *hosts, const char *name, const char *text, c
     struct host *host = &hosts->all[hosts->count - 1];
 
     if (strcmp(name, "root") != 0) {
-        log_line("%s: unknown key %.100s in a section [host]: expected root", origin, name);
+        log_error("%s: unknown key %.100s in a section [host]: expected root", origin, name);
         return false;
     }
     if (host->root || *text == '\0') {
-        log_line("%s: root = %.100s: expected, once, a path", origin, text);
+        log_error("%s: root = %.100s: expected, once, a path", origin, text);
         return false;
     }
     host->root = strdup(text);
@@ -85,7 +85,7 @@ bool host_sections_check(const struct hosts *hosts)
     for (size_t i = 0; i < hosts->count; i++) {
         if (hosts->all[i].root)
             continue;
-        log_line("%s: [host %.100s]: root is not set", hosts->all[i].origin, hosts->all[i].names);
+        log_error("%s: [host %.100s]: root is not set", hosts->all[i].origin, hosts->all[i].names);
         ok = false;
     }
     return ok;

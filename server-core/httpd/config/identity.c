@@ -81,8 +81,8 @@ static bool may_enter(const struct identity *identity, int at, const char *direc
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Says whether the account may enter all roots. The master has opened those of the hosts, so no matter in
- * what directories they lie. Logs those that it may not. */
+/* Says whether the account may enter all roots. The master has opened them, so no matter in what
+ * directories they lie. Logs those that it may not. */
 static bool may_enter_roots(const struct config *config, const struct identity *identity)
 {
     static const char sentence[] = "the user that is to serve may not enter it";
@@ -94,7 +94,7 @@ static bool may_enter_roots(const struct config *config, const struct identity *
 
         if (may_enter(identity, host->fd, "."))
             continue;
-        log_line("%s: [host %.100s]: root = %s: %s", host->origin, host->names, host->root, sentence);
+        log_error("%s: [host %.100s]: root = %s: %s", host->origin, host->names, host->root, sentence);
         ok = false;
     }
     return ok;
@@ -115,7 +115,8 @@ bool identity_find(const struct config *config, struct identity **identity)
     if (group && !named)
         return config_refuse(config, KNOB_GROUP, "there is no such group");
     if (geteuid() != 0) {
-        log_line("user = %s: only root can serve as somebody else; who has started the server serves", user);
+        log_warning("user = %s: only root can serve as somebody else; who has started the server serves",
+                    user);
         return true;
     }
     *identity = make(user, account->pw_uid, named ? named->gr_gid : account->pw_gid);

@@ -48,7 +48,7 @@ bool config_check(const struct config *config)
         const struct knob_value *value = &config->values[id];
 
         if (KNOBS[id].required && !value->given) {
-            log_line("%s is not set: expected %s", KNOBS[id].name, KNOBS[id].help);
+            log_error("%s is not set: expected %s", KNOBS[id].name, KNOBS[id].help);
             ok = false;
         }
         if (value->given && !architecture_understands(architecture, id) && !config_has_default(config, id)) {
@@ -191,7 +191,7 @@ static bool apply_setting(struct config *config, const char *setting)
     bool ok;
 
     if (!name) {
-        log_line("--set %s: expected KEY=VALUE", setting);
+        log_error("--set %s: expected KEY=VALUE", setting);
         return false;
     }
     ok = config_set(config, name, equals + 1, "--set");

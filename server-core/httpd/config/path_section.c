@@ -21,14 +21,14 @@ bool path_section_begin(struct presentation *presentation, size_t host, const ch
     char *key = NULL;
 
     if (*prefix != '/' || prefix[1] == '/') { /* two: it would look like a host's key (hosts.h) */
-        log_line("%s: [path %.100s]: expected a path that begins with one slash", origin, prefix);
+        log_error("%s: [path %.100s]: expected a path that begins with one slash", origin, prefix);
         return false;
     }
     if ((host > 0 ? asprintf(&key, "/%zu%s", host, prefix) : asprintf(&key, "%s", prefix + 1)) < 0)
         return false;
     for (size_t i = 0; i < presentation->rule_count; i++) {
         if (strcmp(presentation->rules[i].key, key) == 0) {
-            log_line("%s: [path %.100s]: given already", origin, prefix);
+            log_error("%s: [path %.100s]: given already", origin, prefix);
             free(key);
             return false;
         }
@@ -104,7 +104,7 @@ static bool add_header(struct path_rule *rule, const char *text, const char *ori
                               text + name_length + 1 + strspn(text + name_length + 1, " \t")) < 0)
         sentence = "there is no memory";
     if (sentence) {
-        log_line("%s: header = %.100s: %s", origin, text, sentence);
+        log_error("%s: header = %.100s: %s", origin, text, sentence);
         return false;
     }
     free(rule->lines);
@@ -118,8 +118,8 @@ static bool set_expires(struct path_rule *rule, const char *text, const char *or
     const int64_t seconds = digits > 0 && digits < 12 && text[digits] == '\0' ? atoll(text) : -1;
 
     if (rule->expires_s >= 0 || seconds < 0 || seconds > EXPIRES_MAX_S) {
-        log_line("%s: expires_s = %.100s: expected, once, seconds from 0 to %" PRId64, origin, text,
-                 EXPIRES_MAX_S);
+        log_error("%s: expires_s = %.100s: expected, once, seconds from 0 to %" PRId64, origin, text,
+                  EXPIRES_MAX_S);
         return false;
     }
     rule->expires_s = seconds;
@@ -135,7 +135,7 @@ bool path_section_set(struct presentation *presentation, const char *name, const
         return add_header(rule, text, origin);
     if (strcmp(name, "expires_s") == 0)
         return set_expires(rule, text, origin);
-    log_line("%s: unknown key %.100s in a section [path]: expected one of header, expires_s", origin, name);
+    log_error("%s: unknown key %.100s in a section [path]: expected one of header, expires_s", origin, name);
     return false;
 }
 

@@ -47,8 +47,8 @@ void sending_settle(struct worker *worker, struct connection *connection, enum s
         connection_close(worker, connection, CLOSED_BY_TIMEOUT);
         return;
     case SEND_TRUNCATED:
-        log_line("/%s became shorter while it was being sent: connection closed",
-                 hosts_locate(&worker->config->hosts, connection->delivery.file->path, &root));
+        log_warning("/%s became shorter while it was being sent: connection closed",
+                    hosts_locate(&worker->config->hosts, connection->delivery.file->path, &root));
         connection_close(worker, connection, CLOSED_BY_SERVER);
         return;
     case SEND_FAILED:

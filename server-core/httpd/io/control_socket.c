@@ -76,10 +76,10 @@ int control_socket_open(const char *path)
         clients[i].fd = -1;
     strncpy(address.sun_path, path, sizeof(address.sun_path) - 1);
     if (remove_stale() != 0) {
-        log_line("cannot make the stats socket %s: %s", path,
-                 errno == EADDRINUSE ? "another server answers there"
-                 : errno == EEXIST   ? "something else has this name"
-                                     : strerror(errno));
+        log_error("cannot make the stats socket %s: %s", path,
+                  errno == EADDRINUSE ? "another server answers there"
+                  : errno == EEXIST   ? "something else has this name"
+                                      : strerror(errno));
         return -1;
     }
     listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -41,7 +41,7 @@ bool activation_open(void)
     const int wanted = pid && sockets && atol(pid) == getpid() ? atoi(sockets) : 0;
 
     if (wanted > SOCKETS_MAX) {
-        log_line("%d sockets were passed in: expected at most %d", wanted, SOCKETS_MAX);
+        log_error("%d sockets were passed in: expected at most %d", wanted, SOCKETS_MAX);
         return false;
     }
     for (count = 0; count < wanted; count++) {
@@ -49,7 +49,7 @@ bool activation_open(void)
 
         passed->fd = FIRST_DESCRIPTOR + count;
         if (!read_address(passed->fd, &passed->address)) {
-            log_line("descriptor %d, which was passed in: expected a TCP socket that listens", passed->fd);
+            log_error("descriptor %d, which was passed in: expected a TCP socket that listens", passed->fd);
             return false;
         }
         fcntl(passed->fd, F_SETFD, FD_CLOEXEC);
@@ -111,7 +111,7 @@ bool activation_all_named(const struct listen_address *addresses, size_t address
         if (all[i].taken && is_named(&all[i], addresses, address_count))
             continue;
         address_format(&all[i].address, text);
-        log_line("a socket at %s was passed in: expected that address in `listen`", text);
+        log_error("a socket at %s was passed in: expected that address in `listen`", text);
         ok = false;
     }
     return ok;

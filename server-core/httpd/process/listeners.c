@@ -31,7 +31,7 @@ static int set_send_buffer(int fd, int bytes)
         return -1;
     granted /= 2; /* socket(7): the kernel doubles the value, for its own bookkeeping */
     if (granted < bytes)
-        log_line("sndbuf = %d: the kernel grants %d (net.core.wmem_max)", bytes, granted);
+        log_warning("sndbuf = %d: the kernel grants %d (net.core.wmem_max)", bytes, granted);
     return 0;
 }
 
@@ -41,7 +41,7 @@ static void warn_of_capped_backlog(int backlog)
     int allowed;
 
     if (file && fscanf(file, "%d", &allowed) == 1 && allowed < backlog)
-        log_line("backlog = %d: the kernel grants %d (net.core.somaxconn)", backlog, allowed);
+        log_warning("backlog = %d: the kernel grants %d (net.core.somaxconn)", backlog, allowed);
     if (file)
         fclose(file);
 }
@@ -166,8 +166,8 @@ int listeners_open(struct config *config, const struct layout *layout, const str
             const int error = errno;
 
             address_format(address, text);
-            log_line("cannot listen at %s: %s", text,
-                     error == EADDRINUSE ? "the port is in use by another server" : strerror(error));
+            log_error("cannot listen at %s: %s", text,
+                      error == EADDRINUSE ? "the port is in use by another server" : strerror(error));
             while (i-- > 0) {
                 if (!is_kept(before, sockets[i]))
                     close(sockets[i]);

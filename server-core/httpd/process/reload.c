@@ -83,7 +83,7 @@ static void say_that_nothing_changes(void)
 {
     static const char sentence[] = "the configuration is not taken up, everything stays as it was";
 
-    log_line(sentence);
+    log_error(sentence);
     notify_ready(sentence);
 }
 

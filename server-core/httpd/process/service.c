@@ -36,7 +36,7 @@ void service_log_start(const struct master *master)
     knob_format(&KNOBS[KNOB_LISTEN], &config->values[KNOB_LISTEN], addresses, sizeof(addresses));
     snprintf(status, sizeof(status), "%s at %s, %s, %u process%s", config_text(config, KNOB_ROOT), addresses,
              master->architecture->name, master->worker_count, master->worker_count == 1 ? "" : "es");
-    log_line("ready: %s", status);
+    log_notice("ready: %s", status);
     notify_ready(status);
 }
 

@@ -87,7 +87,7 @@ static void become_worker(const struct master *master, unsigned index, pid_t mas
     exit(worker_run(worker));
 }
 
-/* Lets go of what only workers need which are to end: addresses to listen at, and the roots of hosts. */
+/* Lets go of what only workers need which are to end: addresses to listen at, and roots. */
 static void close_older_descriptors(const struct master *master)
 {
     for (const struct master *older = master->older; older; older = older->older) {
@@ -180,11 +180,11 @@ static void worker_died(struct master *master, unsigned index, int status)
         process->delay_ns = 0;
     process->restart_ns = now_ns + process->delay_ns;
     if (WIFSIGNALED(status))
-        log_line("worker %u was killed by signal %d (%s); replaced in %.1f s", index, WTERMSIG(status),
-                 strsignal(WTERMSIG(status)), (double)process->delay_ns / 1e9);
+        log_warning("worker %u was killed by signal %d (%s); replaced in %.1f s", index, WTERMSIG(status),
+                    strsignal(WTERMSIG(status)), (double)process->delay_ns / 1e9);
     else
-        log_line("worker %u ended with code %d; replaced in %.1f s", index, WEXITSTATUS(status),
-                 (double)process->delay_ns / 1e9);
+        log_warning("worker %u ended with code %d; replaced in %.1f s", index, WEXITSTATUS(status),
+                    (double)process->delay_ns / 1e9);
     process->delay_ns = process->delay_ns ? process->delay_ns * 2 : RESTART_DELAY_NS;
     if (process->delay_ns > RESTART_MAX_NS)
         process->delay_ns = RESTART_MAX_NS;

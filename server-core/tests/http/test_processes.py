@@ -192,13 +192,15 @@ def start_again(server: Any, binary: str, *settings: str) -> subprocess.Complete
 
 
 def test_port_in_use_is_said_and_ends_with_1(start: Callable[..., Any], binary: str, tmp_path: Path) -> None:
-    """The message names the address."""
+    """The message names the address; like all of a server that is to serve it has a time and a level."""
     server = start()
     address = f"127.0.0.1:{server.address[1]}"
     again = start_again(server, binary, f"listen={address}", f"stats_socket={tmp_path}/other")
     assert again.returncode == 1
-    assert again.stderr == (
-        f"trimtab-httpd: cannot listen at {address}: the port is in use by another server\n"
+    moment, message = again.stderr.split(" ", 1)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", moment)
+    assert message == (
+        f"trimtab-httpd: error: cannot listen at {address}: the port is in use by another server\n"
     )
     assert server.command("show info")["pid"] == server.process.pid
 
