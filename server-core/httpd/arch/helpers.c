@@ -231,15 +231,9 @@ static ssize_t await_request(int channel, struct request_message *request, uint6
 
 int helper_run(struct worker *worker, const struct helper_channels *channels, unsigned number)
 {
-    const char *path = config_text(worker->config, KNOB_ROOT);
-    const int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     struct completion_message completion = {.job = JOB_STARTED, .helper = number};
     static struct request_message request;
 
-    if (root < 0) {
-        log_errno("cannot open the root %s", path);
-        return EXIT_RUNTIME;
-    }
     for (;;) {
         if (send(channels->completions[1], &completion, sizeof(completion), MSG_NOSIGNAL) < 0) {
             log_errno("cannot report a completion");
@@ -251,10 +245,9 @@ int helper_run(struct worker *worker, const struct helper_channels *channels, un
         }
         if (request.job == JOB_END)
             break;
-        do_job(&worker->config->hosts, root, &request);
+        do_job(&worker->config->hosts, worker->config->root, &request);
         worker->counters->queue_items++;
         completion.job = request.job;
     }
-    close(root);
     return EXIT_SUCCESS;
 }

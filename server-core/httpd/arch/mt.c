@@ -193,8 +193,8 @@ static int run(struct worker *process)
     pool.on_demand = config_integer(config, KNOB_THREAD_POOL) == THREAD_POOL_ON_DEMAND;
     pool.threads = calloc(pool.size, sizeof(*pool.threads));
     process->table = file_table_create_shared(
-        config_text(config, KNOB_ROOT), (size_t)config_integer(config, KNOB_CACHE_ENTRIES),
-        config_cache_bytes(config), (enum cache_lock)config_integer(config, KNOB_CACHE_LOCK), pool.size);
+        config->root, (size_t)config_integer(config, KNOB_CACHE_ENTRIES), config_cache_bytes(config),
+        (enum cache_lock)config_integer(config, KNOB_CACHE_LOCK), pool.size);
     if (!pool.threads || !process->table) {
         log_errno("cannot make the cache of the root %s", config_text(config, KNOB_ROOT));
         return EXIT_RUNTIME;

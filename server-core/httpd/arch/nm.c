@@ -153,7 +153,7 @@ static int run(struct worker *worker)
     int exit_code;
 
     worker->table = file_table_create_shared(
-        config_text(worker->config, KNOB_ROOT), (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
+        worker->config->root, (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
         config_cache_bytes(worker->config), (enum cache_lock)config_integer(worker->config, KNOB_CACHE_LOCK),
         count);
     if (!worker->table) {

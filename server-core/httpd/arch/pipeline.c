@@ -297,8 +297,8 @@ static int run(struct worker *worker)
     pipeline.worker = worker;
     if (shape_of(worker->config).readers > 1) {
         worker->table = file_table_create_shared(
-            config_text(worker->config, KNOB_ROOT),
-            (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES), config_cache_bytes(worker->config),
+            worker->config->root, (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
+            config_cache_bytes(worker->config),
             (enum cache_lock)config_integer(worker->config, KNOB_CACHE_LOCK), worker->layout.serving);
         if (!worker->table) {
             log_errno("cannot make a cache for %s", config_text(worker->config, KNOB_ROOT));

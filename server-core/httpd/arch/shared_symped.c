@@ -75,7 +75,7 @@ bool shared_symped_prepare(struct master *master, unsigned caches)
     }
     for (unsigned i = 0; ok && i < caches; i++) {
         common->tables[i] = file_table_create_shared(
-            config_text(config, KNOB_ROOT), (size_t)config_integer(config, KNOB_CACHE_ENTRIES) / caches + 1,
+            config->root, (size_t)config_integer(config, KNOB_CACHE_ENTRIES) / caches + 1,
             config_cache_bytes(config) / caches, (enum cache_lock)config_integer(config, KNOB_CACHE_LOCK),
             (master->layout.processes + caches - 1) / caches);
         ok = common->tables[i] != NULL;

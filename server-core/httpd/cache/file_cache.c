@@ -38,7 +38,7 @@ struct file_cache *file_cache_join(struct file_table *table, unsigned holder, co
     return cache;
 }
 
-struct file_cache *file_cache_create(const char *root, size_t capacity, uint64_t contents_bytes,
+struct file_cache *file_cache_create(int root, size_t capacity, uint64_t contents_bytes,
                                      const struct hosts *hosts, const struct presentation *presentation,
                                      struct counters *counters)
 {

@@ -23,10 +23,10 @@
 
 struct file_cache;
 
-/* Opens the cache of files below directory `root`, and those of the hosts, for up to `capacity` entries and
- * `contents_bytes` of contents, with heads as `presentation` wants them; hits, misses and evictions are
- * counted in `counters`. Returns NULL with errno set on failure. */
-struct file_cache *file_cache_create(const char *root, size_t capacity, uint64_t contents_bytes,
+/* Makes a cache of files below the open directory `root`, and those of the hosts, for up to `capacity`
+ * entries and `contents_bytes` of contents, with heads as `presentation` wants them; hits, misses and
+ * evictions are counted in `counters`. Returns NULL with errno set on failure. */
+struct file_cache *file_cache_create(int root, size_t capacity, uint64_t contents_bytes,
                                      const struct hosts *hosts, const struct presentation *presentation,
                                      struct counters *counters);
 

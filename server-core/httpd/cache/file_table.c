@@ -14,7 +14,6 @@
 #include "httpd/http/path.h"
 #include "httpd/http/response.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,16 +50,15 @@ static uint32_t bucket_count(size_t capacity)
     return buckets;
 }
 
-static bool open_root(struct file_table *table, const char *root, size_t capacity, uint64_t contents_bytes)
+static void set_up(struct file_table *table, int root, size_t capacity, uint64_t contents_bytes)
 {
-    table->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    table->root = root;
     table->capacity = capacity;
     table->contents_capacity = contents_bytes;
     table->mask = bucket_count(capacity) - 1;
-    return table->root >= 0;
 }
 
-struct file_table *file_table_create(const char *root, size_t capacity, uint64_t contents_bytes)
+struct file_table *file_table_create(int root, size_t capacity, uint64_t contents_bytes)
 {
     struct file_table *table =
         calloc(1, whole_lines(sizeof(*table)) + bucket_count(capacity) * sizeof(*table->buckets));
@@ -68,14 +66,11 @@ struct file_table *file_table_create(const char *root, size_t capacity, uint64_t
     if (!table)
         return NULL;
     table->buckets = (struct cached_file **)((char *)table + whole_lines(sizeof(*table)));
-    if (!open_root(table, root, capacity, contents_bytes)) {
-        free(table);
-        return NULL;
-    }
+    set_up(table, root, capacity, contents_bytes);
     return table;
 }
 
-struct file_table *file_table_create_shared(const char *root, size_t capacity, uint64_t contents_bytes,
+struct file_table *file_table_create_shared(int root, size_t capacity, uint64_t contents_bytes,
                                             enum cache_lock lock, unsigned holders)
 {
     const size_t lock_at = whole_lines(sizeof(struct file_table));
@@ -90,12 +85,11 @@ struct file_table *file_table_create_shared(const char *root, size_t capacity, u
     table->buckets = (struct cached_file **)(memory + buckets_at);
     table->mapped = bytes;
     table->pool = block_pool_create(POOL_BYTES_MIN + capacity * POOL_BYTES_PER_ENTRY + 2 * contents_bytes);
-    if (!table->pool || !open_root(table, root, capacity, contents_bytes)) {
-        if (table->pool)
-            block_pool_destroy(table->pool);
+    if (!table->pool) {
         munmap(table, bytes);
         return NULL;
     }
+    set_up(table, root, capacity, contents_bytes);
     return table;
 }
 
@@ -389,7 +383,6 @@ void file_table_destroy(struct file_table *table)
     while (oldest(table))
         take_out(table, oldest(table), &taken);
     release_all(taken);
-    close(table->root);
     if (!table->pool) {
         free(table);
         return;

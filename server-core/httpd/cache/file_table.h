@@ -75,12 +75,12 @@ struct file_table_user {
     struct counters *counters;
 };
 
-/* Makes an empty private table of files below the directory `root`, with up to `contents_bytes` of contents.
- * Returns NULL with errno set on failure. */
-struct file_table *file_table_create(const char *root, size_t capacity, uint64_t contents_bytes);
+/* Makes an empty private table of files below the open directory `root`, with up to `contents_bytes` of
+ * contents. Returns NULL when there is no memory. */
+struct file_table *file_table_create(int root, size_t capacity, uint64_t contents_bytes);
 
 /* The same, to be shared by `holders` users. */
-struct file_table *file_table_create_shared(const char *root, size_t capacity, uint64_t contents_bytes,
+struct file_table *file_table_create_shared(int root, size_t capacity, uint64_t contents_bytes,
                                             enum cache_lock lock, unsigned holders);
 
 void file_table_destroy(struct file_table *table);

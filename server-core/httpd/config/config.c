@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void config_init(struct config *config)
 {
-    *config = (struct config){0};
+    *config = (struct config){.root = -1};
     for (enum knob_id id = 0; id < KNOB_COUNT; id++) {
         if (KNOBS[id].default_text && !knob_parse(&KNOBS[id], KNOBS[id].default_text, &config->values[id]))
             abort(); /* a mistake in the table */
@@ -25,6 +26,8 @@ void config_release(struct config *config)
     hosts_release(&config->hosts);
     presentation_release(&config->presentation);
     free(config->identity);
+    if (config->root >= 0)
+        close(config->root);
 }
 
 static void log_unknown_knob(const char *name, const char *origin)

@@ -19,6 +19,7 @@ struct identity;
 
 struct config {
     struct knob_value values[KNOB_COUNT];
+    int root;                         /* the directory `root`, opened (O_PATH); -1: not yet */
     struct hosts hosts;               /* of the sections [host] */
     struct presentation presentation; /* its rules are those of the sections [path] */
     struct identity *identity;        /* that the workers assume (identity.h); NULL: that of the master */

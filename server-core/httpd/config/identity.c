@@ -86,8 +86,7 @@ static bool may_enter(const struct identity *identity, int at, const char *direc
 static bool may_enter_roots(const struct config *config, const struct identity *identity)
 {
     static const char sentence[] = "the user that is to serve may not enter it";
-    bool ok = may_enter(identity, AT_FDCWD, config_text(config, KNOB_ROOT)) ||
-              config_refuse(config, KNOB_ROOT, sentence);
+    bool ok = may_enter(identity, config->root, ".") || config_refuse(config, KNOB_ROOT, sentence);
 
     for (size_t i = 0; i < config->hosts.count; i++) {
         const struct host *host = &config->hosts.all[i];

@@ -12,12 +12,12 @@
 #include "httpd/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 /* Descriptors of a worker that are neither connections nor cached files: the standard three, listeners, the
@@ -220,7 +220,6 @@ int config_load(struct config *config, const struct config_source *source)
 bool config_check_host(struct config *config)
 {
     const struct knob_value *cpus = &config->values[KNOB_AFFINITY];
-    struct stat root;
     char sentence[256];
     const struct event_mechanism *mechanism = event_mechanism_at((size_t)config_integer(config, KNOB_EVENTS));
     const char *unavailable = mechanism->unavailable ? mechanism->unavailable() : NULL;
@@ -228,11 +227,12 @@ bool config_check_host(struct config *config)
 
     if (unavailable)
         ok = config_refuse(config, KNOB_EVENTS, unavailable);
-    if (stat(config_text(config, KNOB_ROOT), &root) != 0) {
+    config->root = open(config_text(config, KNOB_ROOT), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (config->root < 0 && errno == ENOTDIR) {
+        ok = config_refuse(config, KNOB_ROOT, "expected a directory, this is something else");
+    } else if (config->root < 0) {
         snprintf(sentence, sizeof(sentence), "expected a directory: %s", strerror(errno));
         ok = config_refuse(config, KNOB_ROOT, sentence);
-    } else if (!S_ISDIR(root.st_mode)) {
-        ok = config_refuse(config, KNOB_ROOT, "expected a directory, this is something else");
     }
     for (size_t i = 0; i < cpus->count; i++) {
         if (!affinity_cpu_usable(cpus->cpus[i])) {

@@ -151,12 +151,12 @@ bool worker_open(struct worker *worker)
         worker->cache = file_cache_join(worker->table, worker->row, &worker->config->hosts,
                                         &worker->config->presentation, worker->counters);
     else
-        worker->cache = file_cache_create(config_text(worker->config, KNOB_ROOT),
+        worker->cache = file_cache_create(worker->config->root,
                                           (size_t)config_integer(worker->config, KNOB_CACHE_ENTRIES),
                                           config_cache_bytes(worker->config), &worker->config->hosts,
                                           &worker->config->presentation, worker->counters);
     if (!worker->cache) {
-        log_errno("cannot open the root %s", config_text(worker->config, KNOB_ROOT));
+        log_errno("cannot make a cache");
         close_events(worker);
         return false;
     }

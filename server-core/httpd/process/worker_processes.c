@@ -97,6 +97,7 @@ static void close_older_descriptors(const struct master *master)
         }
         for (size_t i = 0; i < older->config->hosts.count; i++)
             close(older->config->hosts.all[i].fd);
+        close(older->config->root);
     }
 }
 

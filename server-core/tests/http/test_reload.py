@@ -254,6 +254,29 @@ def test_configuration_that_cannot_be_taken_up_changes_nothing(
     assert server.connect().get("/file").body == b"contents"
 
 
+def test_root_that_is_a_link_is_followed_anew_by_a_reload_only(
+    start: Callable[..., Any], await_state: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Deployed by swapping the link: until the reload all serve the old place, also a worker that is new."""
+    link = tmp_path / "current"
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    link.symlink_to("old")
+    server = start(root=link)
+    assert ask_once(server.address) == b"old"
+    (tmp_path / "next").symlink_to("new")
+    (tmp_path / "next").rename(link)
+    assert ask_once(server.address) == b"old"
+    (pid,) = server.worker_pids()
+    os.kill(pid, signal.SIGKILL)
+    await_state(lambda: server.command("show info")["worker_restarts"] == 1)
+    assert ask_once(server.address) == b"old"
+    hang_up(server)
+    await_reloads(server, 1, await_state)
+    assert ask_once(server.address) == b"new"
+
+
 def test_addresses_come_and_go(start: Callable[..., Any], await_state: Callable[..., Any]) -> None:
     """One that is in both files keeps its socket, one that is not any more refuses clients."""
     server = start(listen="127.0.0.1:0,127.0.0.2:0")

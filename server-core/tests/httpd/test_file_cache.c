@@ -44,7 +44,7 @@ static int set_up(void **state)
     date = (struct http_date){0};
     http_date_update(&date, 1000000000);
     presentation = (struct presentation){.types = mime_types_create(NULL, NULL)};
-    cache = file_cache_create(root, CAPACITY, CONTENTS, &(struct hosts){0}, &presentation, &counters);
+    cache = file_cache_create(AT_FDCWD, CAPACITY, CONTENTS, &(struct hosts){0}, &presentation, &counters);
     return cache ? 0 : -1;
 }
 

@@ -94,7 +94,7 @@ static void test_threads_find_what_others_inserted_and_leave_no_descriptor_open(
     for (size_t k = 0; k < 2; k++) {
         pthread_t threads[HOLDERS];
 
-        table = file_table_create_shared("/", CAPACITY, CONTENTS, KINDS[k], HOLDERS);
+        table = file_table_create_shared(AT_FDCWD, CAPACITY, CONTENTS, KINDS[k], HOLDERS);
         assert_non_null(table);
         for (uintptr_t i = 0; i < HOLDERS; i++)
             assert_int_equal(pthread_create(&threads[i], NULL, use_many, (void *)i), 0);
@@ -114,7 +114,7 @@ static void test_others_look_up_while_a_file_is_closed(void **state)
         const struct cached_file made = {
             .fd = open("/dev/null", O_RDONLY | O_CLOEXEC), .size = 5, .head_length = 4};
 
-        table = file_table_create_shared("/", 2, CONTENTS, KINDS[k], HOLDERS);
+        table = file_table_create_shared(AT_FDCWD, 2, CONTENTS, KINDS[k], HOLDERS);
         assert_non_null(table);
         watched = 0;
         watching = true;
@@ -138,8 +138,8 @@ static void test_marked_entries_get_a_second_chance(void **state)
 
     (void)state;
     for (size_t k = 0; k < 3; k++) {
-        table = k == 2 ? file_table_create("/", 2, CONTENTS)
-                       : file_table_create_shared("/", 2, CONTENTS, KINDS[k], 1);
+        table = k == 2 ? file_table_create(AT_FDCWD, 2, CONTENTS)
+                       : file_table_create_shared(AT_FDCWD, 2, CONTENTS, KINDS[k], 1);
         assert_non_null(table);
         use(0, 1);
         use(0, 2);
@@ -172,8 +172,8 @@ static void test_room_for_contents_is_bounded_and_given_back(void **state)
     for (size_t k = 0; k < 2; k++) {
         struct cached_file *first, *second, *third, *large, *empty;
 
-        table = k == 1 ? file_table_create("/", CAPACITY, CONTENTS)
-                       : file_table_create_shared("/", CAPACITY, CONTENTS, CACHE_LOCK_RW, 1);
+        table = k == 1 ? file_table_create(AT_FDCWD, CAPACITY, CONTENTS)
+                       : file_table_create_shared(AT_FDCWD, CAPACITY, CONTENTS, CACHE_LOCK_RW, 1);
         assert_non_null(table);
         large = insert(0, SMALL_FILE_BYTES + 1);
         empty = insert(1, 0);
@@ -203,7 +203,7 @@ static void test_contents_are_read_by_one_and_seen_when_they_are_there(void **st
     struct cached_file *file;
 
     (void)state;
-    table = file_table_create_shared("/", CAPACITY, CONTENTS, CACHE_LOCK_RW, 1);
+    table = file_table_create_shared(AT_FDCWD, CAPACITY, CONTENTS, CACHE_LOCK_RW, 1);
     assert_non_null(table);
     file = insert(0, 5);
     assert_null(file_table_contents(file));
@@ -224,7 +224,7 @@ static void test_table_serves_on_after_users_were_killed_at_any_moment(void **st
 {
     (void)state;
     for (size_t k = 0; k < 2; k++) {
-        table = file_table_create_shared("/", CAPACITY, CONTENTS, KINDS[k], HOLDERS);
+        table = file_table_create_shared(AT_FDCWD, CAPACITY, CONTENTS, KINDS[k], HOLDERS);
         assert_non_null(table);
         for (int death = 0; death < 50; death++) {
             /* A process that shares our descriptors, as fork(2) does not make. */

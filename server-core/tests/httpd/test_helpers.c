@@ -5,6 +5,7 @@
 #include "httpd/connection/worker.h"
 #include "tests/unit.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -74,7 +75,8 @@ static void test_job_that_is_given_again_while_the_helper_starts_is_done_once(vo
 
     (void)state;
     config_init(&config);
-    assert_true(config_set(&config, "root", ".", "test"));
+    config.root = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_true(config.root >= 0);
     worker.config = &config;
     worker.counters = &counters;
     assert_true(helper_channels_open(&channels, 1));
