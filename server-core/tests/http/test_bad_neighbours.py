@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import statistics
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -104,6 +106,63 @@ def test_crowd_of_slow_clients_keeps_nobody_waiting(
         assert client.reply().body == b"contents"
     for client in silent:
         assert client.get("/file").body == b"contents"
+
+
+@pytest.fixture
+def drip(start: Callable[..., Any], architecture_once: dict[str, str]) -> tuple[Any, Callable[[], None]]:
+    """A server that sends to two thousand slow readers, and the function by which each takes some bytes more.
+
+    Where each holds a process or a thread there are fewer.
+    """
+    architecture = architecture_once
+    if architecture["sendfile"] == "blocking":
+        pytest.skip("a reply that nobody takes holds whoever sends it")
+    readers = {"mp": 40, "mt": 400}.get(architecture["architecture"], 2000)
+    workers = {"workers": readers + 1} if architecture["architecture"] in {"mp", "mt"} else {}
+    server = start(**{**architecture, **workers, "max_connections": 2100, "sndbuf": 16384})
+    server.write("big", bytes(1 << 20))
+    server.write("file", b"contents")
+    slow = [server.connect(receive_buffer=4096) for _ in range(readers)]
+    for client in slow:
+        client.ask("/big")
+    server.await_total(requests=readers, connections_open=readers)
+
+    def take_some() -> None:
+        for client in slow:
+            with contextlib.suppress(BlockingIOError):
+                client.socket.recv(100, socket.MSG_DONTWAIT)
+
+    return server, take_some
+
+
+def test_two_thousand_slow_readers_do_not_keep_a_new_client_from_being_served(
+    drip: tuple[Any, Callable[[], None]],
+) -> None:
+    """While each of them takes its reply bit by bit, whoever comes is answered; none of them is cut off."""
+    server, take_some = drip
+    for _ in range(10):
+        take_some()
+        quick = server.connect()
+        assert quick.get("/file").body == b"contents"
+        quick.close()
+    assert server.total()["connections_timed_out"] == 0
+
+
+@pytest.mark.live
+def test_a_new_client_waits_less_than_50_ms_beside_two_thousand_slow_readers(
+    drip: tuple[Any, Callable[[], None]],
+) -> None:
+    """The middle one of many, from its connect to its reply."""
+    server, take_some = drip
+    waits_s = []
+    for _ in range(30):
+        take_some()
+        begun_s = time.monotonic()
+        quick = server.connect()
+        assert quick.get("/file").body == b"contents"
+        waits_s.append(time.monotonic() - begun_s)
+        quick.close()
+    assert statistics.median(waits_s) < 0.05
 
 
 def test_file_replaced_while_it_is_sent_arrives_as_it_was(

@@ -1,6 +1,7 @@
 /*
  * A configuration against the limits of a machine.
  */
+#include "httpd/config/architecture.h"
 #include "httpd/config/load.h"
 #include "httpd/log.h"
 #include "tests/unit.h"
@@ -70,12 +71,36 @@ static void test_who_maps_nothing_has_no_such_limit(void **state)
     config_release(&config);
 }
 
+static bool is_common(enum knob_id id)
+{
+    static const enum knob_id none[] = {KNOB_COUNT};
+    const struct architecture without = {.knobs = none};
+
+    return architecture_understands(&without, id);
+}
+
+static void test_no_architecture_lists_a_knob_twice_or_one_that_all_have(void **state)
+{
+    const struct architecture *architecture;
+
+    (void)state;
+    for (size_t i = 0; (architecture = architecture_at(i)) != NULL; i++) {
+        unsigned listed[KNOB_COUNT] = {0};
+
+        for (const enum knob_id *id = architecture->knobs; *id != KNOB_COUNT; id++) {
+            assert_false(is_common(*id));
+            assert_int_equal(listed[*id]++, 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_user_threads_without_room_for_their_stacks_are_refused),
         cmocka_unit_test(test_cache_of_uring_is_capped_to_what_can_be_mapped),
         cmocka_unit_test(test_who_maps_nothing_has_no_such_limit),
+        cmocka_unit_test(test_no_architecture_lists_a_knob_twice_or_one_that_all_have),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
