@@ -4,7 +4,6 @@ import os
 
 import pytest
 from trimtab_agent.host.cpu_layout import (
-    cgroup_quota_cpus,
     divide_cpus,
     format_cpus,
     process_layout,
@@ -92,6 +91,15 @@ def test_cpus_that_the_topology_does_not_know_are_cores_of_their_own():
     assert (layout.server, layout.generator) == ((2,), (5, 7))
 
 
+def test_layout_tells_a_quota_from_a_single_cpu():
+    """Half a CPU of two is another matter than a machine with one: it is lifted elsewhere."""
+    limit = "the quota of its control group pays for 0.5 CPUs of 2 (/sys/fs/cgroup/cpu.max)"
+    assert divide_cpus((0,), TWO, limit).reason == f"{limit}: server and generator share one CPU"
+    assert divide_cpus((0, 1), FOUR, "this process may run on 2 of 4 CPUs").reason.startswith(
+        "this process may run on 2 of 4 CPUs; the generator has 1 of 2 cores"
+    )
+
+
 def test_layout_says_why():
     """How many cores, what is assumed, and where they are."""
     assert divide_cpus((0,), ONE).reason == "there is a single CPU, so that server and generator share it"
@@ -171,29 +179,6 @@ def test_quota_pays_for_cores_before_it_pays_for_their_second_threads():
     )
     assert usable_cpus(range(8), 3.0, topology) == (0, 2, 4)
     assert usable_cpus(range(8), 6.0, topology) == (0, 1, 2, 3, 4, 6)
-
-
-def test_quota_of_cgroup_v2_is_the_tightest_up_the_tree(tmp_path):
-    """A parent's limit holds for its children."""
-    (tmp_path / "proc/self").mkdir(parents=True)
-    (tmp_path / "proc/self/cgroup").write_text("0::/outer/inner\n")
-    (tmp_path / "cg/outer/inner").mkdir(parents=True)
-    (tmp_path / "cg/outer/cpu.max").write_text("150000 100000\n")
-    (tmp_path / "cg/outer/inner/cpu.max").write_text("max 100000\n")
-    assert cgroup_quota_cpus(tmp_path / "proc", tmp_path / "cg") == 1.5
-
-
-def test_quota_of_cgroup_v1_is_read_from_its_cpu_controller(tmp_path):
-    """-1 means no limit."""
-    (tmp_path / "proc/self").mkdir(parents=True)
-    (tmp_path / "proc/self/cgroup").write_text("4:memory:/x\n3:cpu,cpuacct:/box\n0::/\n")
-    (tmp_path / "cg/cpu,cpuacct/box").mkdir(parents=True)
-    box = tmp_path / "cg/cpu,cpuacct/box"
-    (box / "cpu.cfs_period_us").write_text("100000\n")
-    (box / "cpu.cfs_quota_us").write_text("-1\n")
-    assert cgroup_quota_cpus(tmp_path / "proc", tmp_path / "cg") is None
-    (box / "cpu.cfs_quota_us").write_text("300000\n")
-    assert cgroup_quota_cpus(tmp_path / "proc", tmp_path / "cg") == 3.0
 
 
 def test_layout_of_this_process_stays_within_its_mask():

@@ -119,6 +119,7 @@ class CounterValues(Reply):
     interval_s: float
     missing: dict[str, str]
     cpu: CpuCounters | None = None
+    cpu_quota: dict[str, float] | None = None
     softirqs: SoftirqCounters | None = None
     paging: dict[str, float] | None = None
     memory: dict[str, float] | None = None

@@ -1,6 +1,7 @@
 """The counters of the host alone: what does not need a server under test."""
 
 from trimtab_agent.counters.cpu import CpuSource
+from trimtab_agent.counters.cpu_quota import CpuQuotaSource
 from trimtab_agent.counters.devices import DeviceSource
 from trimtab_agent.counters.memory import MemorySource
 from trimtab_agent.counters.network import NetworkSource
@@ -14,6 +15,7 @@ def host_sources() -> list[Source]:
     """One of each source of the host."""
     return [
         CpuSource(),
+        CpuQuotaSource(),
         SoftirqSource(),
         PagingSource(),
         MemorySource(),

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import signal
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +23,9 @@ from trimtab_agent.fleet.member import ABORT, DRAIN, Member, Membership
 from trimtab_agent.fleet.station_host import StationHost
 from trimtab_agent.fleet.trial_process import TrialProcess
 from trimtab_agent.fleet.work import Here
-from trimtab_agent.host.cpu_layout import cgroup_quota_cpus, process_layout, usable_cpus
+from trimtab_agent.host.cpu_layout import process_cpus, process_layout
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.host.lock import MachineLock
-from trimtab_agent.host.topology import read_cpus
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.settings import AgentSettings
 
@@ -50,7 +48,7 @@ class Joining:
 def join_as_generator(joining: Joining) -> None:
     """Generates load for stations until it is told to leave; raises FleetError, HostError, RunConflict."""
     settings, paths = joining.settings, VarPaths(joining.settings.var.resolve())
-    cpus = _own_cpus()
+    cpus = process_cpus()
     with MachineLock(settings.machine_lock, paths.var):
         generating = Generating(settings.load_path, cpus, paths.fleet / "sessions")
 
@@ -226,10 +224,6 @@ def _member(
         handlers=handlers,
         on_joined=on_joined or (lambda address: joining.say(f"{name} is in the fleet, at {address}.")),
     )
-
-
-def _own_cpus() -> tuple[int, ...]:
-    return usable_cpus(os.sched_getaffinity(0), cgroup_quota_cpus(), read_cpus())
 
 
 def _on_signals(leave: Callable[[], None]) -> None:

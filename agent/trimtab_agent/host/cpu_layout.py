@@ -6,10 +6,9 @@ agent itself lives there too. How many are the generator's is a matter of need: 
 a request, beside the server's. Before anything is known it is taken to need as much as the server;
 `redivide` gives it what a calibration has shown.
 
-Cores are those of the CPUs this process may use, which is what sched_getaffinity(2) says (cpusets of a
-container are already in it), cut down to the CPU quota of its cgroup: pinning to more CPUs than the quota
-pays for would only lead to throttling.  The layout is recorded with the run, because results compare only
-within one layout.
+Cores are those of the CPUs this process may use (cpu_quota.py), cut down to the quota of its control group:
+pinning to more CPUs than the quota pays for would only lead to throttling.  The layout is recorded with the
+run, because results compare only within one layout.
 """
 
 import math
@@ -20,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trimtab_agent.host.cpu_quota import CpuAllowance, cpu_allowance
 from trimtab_agent.host.priority import priority_allowed
 from trimtab_agent.host.topology import Cpu, read_cpus
 
@@ -28,6 +28,7 @@ from trimtab_agent.host.topology import Cpu, read_cpus
 ASSUMED_SHARE = 1 / 2
 # Configurations better than the calibrated one cost the server less a request, and the generator the same.
 HEADROOM = 1.2
+_SINGLE = "there is a single CPU, so that server and generator share it"
 
 Core = tuple[int, ...]
 
@@ -91,17 +92,20 @@ def format_cpus(cpus: tuple[int, ...]) -> str:
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
 
 
-def divide_cpus(usable: Collection[int], topology: Sequence[Cpu]) -> CpuLayout:
-    """The layout for these CPUs (at least one) while nothing is known of what server and generator need."""
+def divide_cpus(usable: Collection[int], topology: Sequence[Cpu], limit: str = "") -> CpuLayout:
+    """The layout for these CPUs (at least one) while nothing is known of what server and generator need.
+
+    `limit` says what takes others away, if something does.
+    """
     cores = _cores(usable, topology)
     if len(cores) == 1:
-        return _within_one_core(cores[0])
+        return _within_one_core(cores[0], limit)
     count = _generator_cores(len(cores), ASSUMED_SHARE)
     taken = (
         f"the generator has {count} of {len(cores)} cores: until it has been measured, Trimtab assumes that "
         "it needs as much CPU time for a request as the server"
     )
-    return _divided(cores, topology, count, taken)
+    return _divided(cores, topology, count, f"{limit}; {taken}" if limit else taken)
 
 
 def redivide(
@@ -150,11 +154,13 @@ def _generator_cores(cores: int, share: float) -> int:
     return min(cores - 1, max(1, math.ceil(round(share * cores, 6))))
 
 
-def _within_one_core(core: Core) -> CpuLayout:
+def _within_one_core(core: Core, limit: str) -> CpuLayout:
     if len(core) == 1:
-        return CpuLayout(core, core, "there is a single CPU, so that server and generator share it")
+        single = f"{limit}: server and generator share one CPU" if limit else _SINGLE
+        return CpuLayout(core, core, single)
     half = len(core) // 2
-    reason = "there is a single core: server and generator have its hardware threads, which share its time"
+    begins = f"{limit}, which is" if limit else "there is"
+    reason = f"{begins} a single core: server and generator have its hardware threads, which share its time"
     return CpuLayout(core[:half], core[half:], reason)
 
 
@@ -190,49 +196,20 @@ def usable_cpus(
     return tuple(sorted(cpu for _, cpu in sorted(threads)[: max(1, int(quota_cpus))]))
 
 
-def cgroup_quota_cpus(proc: Path = Path("/proc"), cgroup_root: Path = Path("/sys/fs/cgroup")) -> float | None:
-    """The CPU quota of this process's cgroup in CPUs, the tightest one up the tree; None where there is none.
-
-    Reads `cpu.max` of cgroup v2 and `cpu.cfs_quota_us` of v1 (kernel: admin-guide/cgroup-v2.rst,
-    scheduler/sched-bwc.rst).  Inside a container the path in /proc/self/cgroup may lie outside of what is
-    mounted; then the mount's own root is the process's cgroup.
-    """
-    quotas: list[float] = []
-    for line in (proc / "self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            roots = [cgroup_root, cgroup_root / "unified"]
-        elif "cpu" in controllers.split(","):
-            roots = [cgroup_root / "cpu", cgroup_root / controllers]
-        else:
-            continue
-        for root in roots:
-            directory = root / path.lstrip("/")
-            for level in (directory, *directory.parents):
-                if level.is_relative_to(root):
-                    quotas += _quota_of(level)
-    return min(quotas, default=None)
+def process_cpus() -> tuple[int, ...]:
+    """The CPUs that this process may keep busy, at least one."""
+    return _process_cpus(cpu_allowance(), read_cpus())
 
 
-def _quota_of(directory: Path) -> list[float]:
-    """The quota set on one cgroup directory, in CPUs; empty where there is none."""
-    try:
-        quota, period = (directory / "cpu.max").read_text().split()
-        return [] if quota == "max" else [int(quota) / int(period)]
-    except OSError:
-        pass
-    try:
-        quota_us = int((directory / "cpu.cfs_quota_us").read_text())
-        period_us = int((directory / "cpu.cfs_period_us").read_text())
-    except OSError:
-        return []
-    return [] if quota_us < 0 else [quota_us / period_us]
+def _process_cpus(allowance: CpuAllowance, topology: Sequence[Cpu]) -> tuple[int, ...]:
+    quota = allowance.quota
+    return usable_cpus(allowance.allowed, None if quota is None else quota.cpus, topology)
 
 
 def process_layout() -> CpuLayout:
-    """The layout for the CPUs that this process may use."""
-    topology = read_cpus()
-    return divide_cpus(usable_cpus(os.sched_getaffinity(0), cgroup_quota_cpus(), topology), topology)
+    """The layout for the CPUs that this process may keep busy."""
+    topology, allowance = read_cpus(), cpu_allowance()
+    return divide_cpus(_process_cpus(allowance, topology), topology, allowance.limit)
 
 
 def pin_this_process(cpus: tuple[int, ...]) -> None:

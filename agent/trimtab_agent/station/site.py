@@ -62,18 +62,33 @@ class Site:
         return ("lo",) if self.link is None else self.link.receiving_devices
 
     def out_of_memory_kills(self) -> int:
-        """How many processes the kernel has killed in the memory group so far."""
-        return 0 if self.memory is None else self.memory.out_of_memory_kills()
+        """How many processes the kernel has killed for want of memory so far: in the memory group, or on the
+        whole machine where there is none.
+        """
+        return machine_kills() if self.memory is None else self.memory.out_of_memory_kills()
 
     def out_of_memory_remark(self, kills_before: int) -> str:
         """What to add to the reason of a crash when the kernel has killed since; empty if it has not."""
         kills = self.out_of_memory_kills() - kills_before
-        if self.memory is None or kills <= 0:
+        if kills <= 0:
             return ""
         processes = "a process" if kills == 1 else f"{kills} processes"
+        if self.memory is None:
+            return f" (the kernel killed {processes} for want of memory meanwhile)"
         return (
             f" (the kernel killed {processes} at the memory limit of {self.memory.limit_bytes / 1e6:.0f} MB)"
         )
+
+
+def machine_kills(vmstat: Path = Path("/proc/vmstat")) -> int:
+    """How many processes the kernel of this machine has killed for want of memory since it was booted, those
+    of every control group included; 0 where it does not count them (before Linux 4.13).
+    """
+    try:
+        lines = vmstat.read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
 @contextmanager

@@ -200,7 +200,22 @@ POOLED = {"backend__children": 4, "backend__queued": 9}
 WAITING = {"upstream__wait_ms": 31.0, "network__tcp_time_wait": 900}
 ON_DISK = {"server_processes__written_bytes_per_s": 9e6, "network__tcp_time_wait": 900}
 
+# Half a CPU on two: 163 of 370 periods.
+THROTTLED = {"cpu_quota__cpus": 0.5, "cpu_quota__throttled_percent": 44.1, "cpu_quota__throttled_cpu": 61.0}
+
 FIRING = {
+    "quota-is-used-up": run(
+        trial(
+            rate(
+                replies=6_000.0,
+                generator_cpu=97.0,
+                cpu__context_switches_per_s=90_000.0,
+                cpu0=BUSY | {"steal": 12.0},
+                cpu1=BUSY | {"steal": 9.0},
+                **THROTTLED,
+            )
+        )
+    ),
     "clients-refused": database(shop_rate(failures={"error-1040": 120})),
     "threads-lose-throughput": database(shop_rate(), shop_rate(1_800.0, goodput=2.5)),
     "threads-made-anew": database(shop_rate(server={**SHOP, "threads_created": 990.0})),
@@ -325,6 +340,19 @@ def test_connections_are_counted_over_all_workers():
     assert "worker_connections or worker_processes" in found.suggestion
 
 
+def test_quota_that_is_used_up_is_blamed_and_not_what_it_looks_like():
+    """Generator, hypervisor and context switches would be named of the same rate without it."""
+    (found,) = diagnose(FIRING["quota-is-used-up"])
+    assert "the quota of 0.5 CPUs was used up in 44 % of its periods" in found.sentence
+    top = copy.deepcopy(FIRING["quota-is-used-up"].best.measurements[0])
+    del top.counters["cpu_quota"]
+    assert {each.rule for each in diagnose(run(trial(top)))} >= {
+        "generator-is-the-bottleneck",
+        "stolen-time",
+        "context-switch-overhead",
+    }
+
+
 @pytest.mark.parametrize("name", FIRING)
 def test_the_chart_shows_where_the_rule_fired(name):
     """At the rate of the finding a curve is beyond the threshold that the chart marks."""
@@ -439,6 +467,10 @@ def test_a_finding_of_a_closed_loop_speaks_of_connections():
 
 
 SILENT = {
+    "quota-is-used-up": (
+        run(trial(rate(**THROTTLED | {"cpu_quota__throttled_percent": 3.0}))),  # now and then
+        run(trial(rate(cpu_quota__cpus=0.5))),  # it is not known
+    ),
     "clients-refused": (database(shop_rate(failures={"error-1040": 5})),),  # one in two hundred
     "threads-lose-throughput": (
         database(shop_rate(), shop_rate(1_800.0, goodput=3.5)),

@@ -14,6 +14,7 @@ Rule = Callable[[RunEvidence], Finding | None]
 
 # In the order in which findings are shown: what makes the measurement itself doubtful comes first.
 RULES: tuple[Rule, ...] = (
+    cpu.quota_is_used_up,
     load.generator_is_the_bottleneck,
     load.link_is_the_bottleneck,
     load.stolen_time,
@@ -40,8 +41,20 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+# What a quota that is used up looks like to those who do not know of it: everything of the group stands
+# still, the generator too, and goes on all at once.
+EXPLAINED_BY_QUOTA: tuple[Rule, ...] = (
+    load.generator_is_the_bottleneck,
+    load.stolen_time,
+    load.other_processes,
+    cpu.context_switch_overhead,
+    cpu.process_migration,
+)
+
+
 def diagnose(run: RunEvidence) -> tuple[Finding, ...]:
     """What the rules find; nothing where the best trial has no measurements."""
     if not run.best.measurements:
         return ()
-    return tuple(found for rule in RULES if (found := rule(run)) is not None)
+    silent = EXPLAINED_BY_QUOTA if cpu.quota_is_used_up(run) is not None else ()
+    return tuple(found for rule in RULES if rule not in silent and (found := rule(run)) is not None)

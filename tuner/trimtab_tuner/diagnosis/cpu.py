@@ -1,4 +1,4 @@
-"""Rules about where CPU time goes: interrupts, locks, context switches, migration."""
+"""Rules about where CPU time goes: a quota, interrupts, locks, context switches, migration."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,6 +11,8 @@ from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.roles import Role
 from trimtab_tuner.wording import in_percent
 
+# A group that now and then wants all at once runs out in one period of many without being slower for it.
+THROTTLED = 5.0
 INTERRUPTS_BUSY = 40.0
 OTHERS_IDLE = 20.0
 LOCK_IDLE = 10.0
@@ -21,6 +23,42 @@ SYSTEM_BUSY = 40.0
 # for they may end where they began.
 MOVED_SHARE = 0.5
 MOST_CPUS_SHOWN = 4
+
+
+def quota_is_used_up(run: RunEvidence) -> Finding | None:
+    """The control group's CPU time is used up before a period is over, and everything in it stands still."""
+    worst = max(run.best.measurements, key=lambda rate: _throttled(rate) or 0.0)
+    throttled, quota = _throttled(worst), worst.counter("cpu_quota", "cpus")
+    if throttled is None or quota is None or throttled < THROTTLED:
+        return None
+    stood_still = worst.counter("cpu_quota", "throttled_cpu") or 0.0
+    return finding(
+        "quota-is-used-up",
+        run.best,
+        worst,
+        sentence=(
+            f"At {run.level(worst)} the quota of {quota:.3g} CPUs was used up in {throttled:.0f} % of its "
+            "periods: server and generator then stand still until the next one begins."
+        ),
+        facts={
+            "CPU quota": (quota, "CPUs"),
+            "periods in which it was used up": (throttled, "%"),
+            "time that CPUs stood still": (stood_still, "% of a CPU"),
+        },
+        chart=over_rates(
+            run.clients,
+            "periods in which the quota was used up",
+            "%",
+            {"throttled": (run.best, _throttled)},
+            threshold=THROTTLED,
+        ),
+        suggestion=(
+            "Raise the quota of the control group, or measure where there is none: no configuration has more "
+            f"CPU time than it pays for. {run.called('More workers', Role.WORKERS)} only use it up sooner."
+        ),
+        knob=run.knob_of(Role.WORKERS),
+        source="Linux kernel documentation, scheduler/sched-bwc.rst (nr_throttled, throttled_time).",
+    )
 
 
 def interrupts_on_one_cpu(run: RunEvidence) -> Finding | None:
@@ -177,6 +215,10 @@ def process_migration(run: RunEvidence) -> Finding | None:
         knob=run.knob_of(Role.PLACEMENT),
         source="Hashemian 2013, table 1: core affinity gave 9 to 10 %.",
     )
+
+
+def _throttled(rate: Measurement) -> float | None:
+    return rate.counter("cpu_quota", "throttled_percent")
 
 
 def _against_locks(run: RunEvidence) -> str:

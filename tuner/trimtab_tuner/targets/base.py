@@ -192,9 +192,10 @@ class Target(Protocol):
     `file_name` that of its configuration file, `unit` the systemd unit as Debian's packages call it, and
     `package` Debian's package (None for our own). A server has `status_path`, where it tells over HTTP what
     it has counted, or None if it has the stats socket of `core` or is asked in its own protocol.
-    With `only_utf8` it refuses its file for a byte that is not UTF-8, and takes a byte-order mark; others
-    take any byte in comments, and no mark. `drop_in` is where the file that is handed back goes beside those
-    that are there, None where it is whole.
+    `worker_title` is what its workers call themselves among its processes, empty where all are workers. With
+    `only_utf8` it refuses its file for a byte that is not UTF-8, and takes a byte-order mark; others take any
+    byte in comments, and no mark. `drop_in` is where the file that is handed back goes beside those that are
+    there, None where it is whole.
     With `serves_php` it hands requests for PHP to a pool. `tls_knobs` are those of its space where the
     workload is one of TLS, `proxy_knobs` where requests are handed on over HTTP (`proxy_free` those that are
     tuned by default); without any it cannot serve such a workload. `equivalents` says what its knobs
@@ -219,6 +220,7 @@ class Target(Protocol):
     unit: str
     drop_in: str | None
     serves_php: bool
+    worker_title: str
 
     @property
     def tls_knobs(self) -> Sequence[Knob]:

@@ -129,7 +129,7 @@ class TargetServer:
             self._stop_backend()
             self._remove_directory()
             raise
-        self._seen_pids: set[int] = set()
+        self._seen_workers: set[int] = set()
         self._pinning: WorkerPinning | None = None
         try:
             self._wait_until_it_answers(stop)
@@ -163,17 +163,18 @@ class TargetServer:
         """Whether it speaks TLS."""
         return tls.speaks_tls(self._order.configuration)
 
-    def _pids(self) -> tuple[int, ...]:
+    def _processes(self) -> list[psutil.Process]:
         try:
-            return tuple(child.pid for child in psutil.Process(self.child.pid).children(recursive=True))
+            return psutil.Process(self.child.pid).children(recursive=True)
         except psutil.NoSuchProcess:
-            return ()
+            return []
 
     @property
     def pids(self) -> tuple[int, ...]:
         """Its processes, the main one first; Apache still starts some when it answers already."""
-        pids = self._pids()
-        self._seen_pids.update(pids)
+        processes = self._processes()
+        self._seen_workers.update(workers_among(processes, self._order.target.worker_title))
+        pids = tuple(process.pid for process in processes)
         # The processes of a pool come and go with the load; whether it is there is asked in `workers_lost`.
         return pids if self._backend is None else pids + self._backend.pids
 
@@ -215,7 +216,7 @@ class TargetServer:
         return {} if document is None else plain_metrics(document["total"])
 
     def workers_lost(self) -> int:
-        """How many of the processes that `pids` has named have ended; trimtab-httpd counts them itself.
+        """How many of the workers that `pids` has named have ended; trimtab-httpd counts them itself.
 
         Of a program behind it only the one counts that watches over the others. 0 when the server does not
         answer any more.
@@ -223,7 +224,7 @@ class TargetServer:
         if self._backend is not None and self._backend.ended:
             return 1
         if self._status is not None:
-            return len(self._seen_pids - set(self._pids()))
+            return len(self._seen_workers - {process.pid for process in self._processes()})
         try:
             with StatsSocket(self.stats_socket) as stats:
                 return int(stats.ask("show info")["worker_restarts"])
@@ -393,6 +394,19 @@ class TargetServer:
         except StatsSocketError:
             return False
         return True
+
+
+def workers_among(processes: Sequence[psutil.Process], title: str) -> set[int]:
+    """The ids of those that call themselves so; of all without a title to tell them by.
+
+    What ends by itself, as nginx's loader of its cache does, is no worker that has been lost.
+    """
+    found: set[int] = set()
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            if not title or " ".join(process.cmdline()).startswith(title):
+                found.add(process.pid)
+    return found
 
 
 def free_port(address: str = ADDRESS) -> int:

@@ -58,6 +58,7 @@ class CoreTarget:
     status_path = None
     drop_in: str | None = None
     serves_php = False
+    worker_title = ""
     tls_knobs: Sequence[Knob] = ()
     proxy_knobs: Sequence[Knob] = ()
     proxy_free: Sequence[str] = ()

@@ -177,6 +177,7 @@ class H2oTarget:
     status_path = "/json?show=main"
     drop_in: str | None = None
     serves_php = True
+    worker_title = ""
     tls_knobs = TLS_KNOBS
     proxy_knobs = PROXY_KNOBS
     proxy_free = PROXY_FREE

@@ -36,6 +36,7 @@ class LighttpdTarget:
     status_path = rendering.STATUS_PATH
     drop_in: str | None = None
     serves_php = True
+    worker_title = ""
     tls_knobs = TLS_KNOBS
     proxy_knobs = PROXY_KNOBS
     proxy_free = PROXY_FREE

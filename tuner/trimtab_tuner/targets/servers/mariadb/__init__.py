@@ -98,6 +98,7 @@ class MariadbTarget:
     status_path = None
     drop_in: str | None = "/etc/mysql/mariadb.conf.d/90-trimtab.cnf"
     serves_php = False
+    worker_title = ""
     tls_knobs: tuple[Knob, ...] = ()
     proxy_knobs: Sequence[Knob] = ()
     proxy_free: Sequence[str] = ()
