@@ -7,6 +7,7 @@ UTF-8 (a comment in Latin-1 or Big5), all are taken as Latin-1, in which every b
 import codecs
 import glob
 import os
+import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,13 +15,15 @@ from typing import Any
 
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets.base import Include, RenderError, Target
-from trimtab_tuner.targets.sources import Filling, Sources, unmarked
+from trimtab_tuner.targets.kinds import other_kind
+from trimtab_tuner.targets.sources import OUTPUT, Filling, Sources, unmarked
 from trimtab_tuner.telling.two_files import FILE
 
 from trimtab_agent.errors import SpecError
 
 LARGEST_BYTES = 1 << 20
 DEEPEST = 16
+COMMAND_LIMIT_S = 20.0
 BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -91,24 +94,30 @@ def encoding_of(content: bytes) -> str:
     return "utf-8"
 
 
-def read_base(target: Target, path: Path) -> BaseFile:
-    """Reads the file and what it includes; raises SpecError with the field `base`."""
+def read_base(target: Target, path: Path, *, with_commands: bool = False) -> BaseFile:
+    """Reads the file and what it includes; raises SpecError with the field `base`.
+
+    Commands whose output it includes are run once, only `with_commands`; else they stay as they are.
+    """
     file = path.resolve()
     try:
-        return _read_base(target, file, "utf-8")
+        return _read_base(target, file, "utf-8", with_commands=with_commands)
     except UnicodeDecodeError as error:
         if target.only_utf8:
             line = error.object.count(b"\n", 0, error.start) + 1
             raise SpecError(
                 "base", f"{error.reason}: line {line}: expected text in UTF-8, which {target.name} insists on"
             ) from error
-        return _read_base(target, file, "latin-1")
+        return _read_base(target, file, "latin-1", with_commands=with_commands)
 
 
-def _read_base(target: Target, file: Path, encoding: str) -> BaseFile:
+def _read_base(target: Target, file: Path, encoding: str, *, with_commands: bool) -> BaseFile:
     text = _read(target, file, encoding)
+    if looks := other_kind(text, target.name):
+        raise SpecError("base", f"{file}: {looks}; expected one of {target.name}")
     filling = Filling(str(file), text)
-    sources = filling.sources(_filled(target, text, file, _Reading(encoding, file.parent, filling), (file,)))
+    reading = _Reading(encoding, file.parent, filling, with_commands)
+    sources = filling.sources(_filled(target, text, file, reading, (file,)))
     return BaseFile(str(file), text, anywhere(target, sources.marked, file), sources, encoding)
 
 
@@ -122,11 +131,12 @@ def anywhere(target: Target, marked: str, file: Path) -> str:
 
 @dataclass(frozen=True)
 class _Reading:
-    """How includes are read, where their names begin, and what gathers them."""
+    """How includes are read, where their names begin, what gathers them, whether commands are run."""
 
     encoding: str
     directory: Path
     filling: Filling
+    with_commands: bool
 
 
 def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tuple[Path, ...]) -> str:
@@ -137,18 +147,48 @@ def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tup
         raise SpecError("base", f"{file}: {error}") from error
     pieces, position = [], 0
     for include in sorted(includes, key=lambda found: found.start):
-        inside = ""
-        for found in _matching(include, file, reading.directory):
-            if found in above or len(above) >= DEEPEST:
-                raise SpecError("base", f"{file}: include {include.pattern}: it includes itself")
-            own = _read(target, found, reading.encoding)
-            inside += reading.filling.file(
-                str(found), own, _filled(target, own, found, reading, (*above, found))
-            )
+        if include.is_command:
+            if not reading.with_commands:
+                continue
+            output = _output(include.pattern, file, reading)
+            inside = reading.filling.file(f"{OUTPUT}{include.pattern}", output, output)
+        else:
+            inside = _files(target, include, file, reading, above)
         directive = text[include.start : include.end]
         pieces += [text[position : include.start], reading.filling.include(directive, inside)]
         position = include.end
     return "".join((*pieces, text[position:]))
+
+
+def _files(target: Target, include: Include, file: Path, reading: _Reading, above: tuple[Path, ...]) -> str:
+    """The files of an include, each between its marks."""
+    inside = ""
+    for found in _matching(include, file, reading.directory):
+        if found in above or len(above) >= DEEPEST:
+            raise SpecError("base", f"{file}: include {include.pattern}: it includes itself")
+        own = _read(target, found, reading.encoding)
+        filled = _filled(target, own, found, reading, (*above, found))
+        inside += reading.filling.file(str(found), own, filled)
+    return inside
+
+
+def _output(command: str, file: Path, reading: _Reading) -> str:
+    """What a command prints; raises SpecError where it fails."""
+    begins = f"{file}: include_shell {command}"
+    try:
+        done = subprocess.run(  # the administrator's own, which the server runs at each start
+            ["/bin/sh", "-c", command],
+            cwd=reading.directory,
+            capture_output=True,
+            timeout=COMMAND_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SpecError("base", f"{begins}: had not ended after {COMMAND_LIMIT_S:.0f} s") from error
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()
+        raise SpecError("base", f"{begins}: it ended with exit code {done.returncode}: {said}")
+    return done.stdout.decode(reading.encoding)
 
 
 def _matching(include: Include, file: Path, directory: Path) -> list[Path]:

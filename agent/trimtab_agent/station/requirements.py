@@ -169,6 +169,13 @@ def refuse_replicas(space: Space, link: Link, *, own_file: bool, part: str) -> N
         )
 
 
+def _refuse_told(target: Target, text: str) -> None:
+    """Raises SpecError for a file that cannot be run privately."""
+    refused = next((told for told in target.told(text) if told.kind == "refused"), None)
+    if refused is not None:
+        raise SpecError("base", f"line {refused.line}: {refused.text}")
+
+
 def completed(job: TrialJob, cpus: int, kernel: Callable[[], Kernel]) -> TrialJob:
     """The job of somebody else with the knobs that it leaves out at their defaults, on so many CPUs.
 
@@ -189,6 +196,7 @@ def completed(job: TrialJob, cpus: int, kernel: Callable[[], Kernel]) -> TrialJo
         space = for_workload(space.with_defaults(defaults), target, job.workload.definition)
         space = space.model_copy(update={"fixed": {}})
         if job.base is not None:
+            _refuse_told(target, job.base)
             own = {**own_tls(target, job.base), **own_proxying(target, job.base)}
             space = space.with_defaults(own)
         if of_kernel := kernel_part(job.configuration):

@@ -44,6 +44,7 @@ from trimtab_agent.errors import (
     RunConflict,
     RunNotResumable,
     RunNotRunning,
+    SpecError,
     TrialNotRepeatable,
     TrimtabError,
 )
@@ -55,7 +56,9 @@ from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.deleting import delete_run
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.station.own_file_check import require_measurable
 from trimtab_agent.station.requirements import missing_program, require
+from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.specification import Plan, RunSpec, check
 from trimtab_agent.study.study import RunEnd, Study, found_so_far
 from trimtab_agent.study.taking_in import take_in_booked
@@ -111,6 +114,7 @@ class RunService:
         chosen = self._chosen(spec)
         plan = self._checked(spec, chosen)
         version = chosen.version or require(self._settings, plan.target, plan.parameters.definition)
+        self._require_own_file(plan, chosen)
         with self._guard, self._alone(over_hosts=chosen.over_hosts) as lock:
             run = self._create(plan, chosen, version)
             self._launch(run.id, lock)
@@ -223,6 +227,25 @@ class RunService:
     def missing(self, target: Target) -> str:
         """What to do before the target can be tuned here; "" where its server is here."""
         return "" if self._settings.demo else missing_program(target, self._settings.httpd_path)
+
+    def told(self, spec: RunSpec) -> OwnFileReport:
+        """What happens to the user's own file in such a run; raises what `start` does for one that cannot be
+        measured, but does not start it.
+        """
+        chosen = self._chosen(spec)
+        plan = self._checked(spec, chosen)
+        if plan.base is None:
+            raise SpecError("base", "base: expected your own configuration file, to tell what happens to it")
+        self._require_own_file(plan, chosen)
+        return plan.told()
+
+    def _require_own_file(self, plan: Plan, chosen: Chosen) -> None:
+        """Raises SpecError for a file that its server refuses; on other hosts their servers say so."""
+        if self._settings.demo or chosen.over_hosts:
+            return
+        cpus = tuple(chosen.layout["server"])
+        for base, values in plan.own_files():
+            require_measurable(plan.target, base, values, cpus, self._settings.httpd_path)
 
     def _chosen(self, spec: RunSpec) -> Chosen:
         return self._stations.choose(

@@ -4,7 +4,7 @@
 does not make sense is a SpecError that names the field, the value and what was expected.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -39,6 +39,7 @@ from trimtab_agent.station.requirements import (
     refuse_replicas,
     refuse_unanswerable,
 )
+from trimtab_agent.study.own_file_report import OwnFileReport, refuse_told, report
 from trimtab_agent.workloads.choice import find_definition, make_workload, with_conditions
 
 # Stands for the private instance when only the question is whether there can be one.
@@ -119,6 +120,25 @@ class Plan:
         file = {} if self.base is None else self.base.as_json()
         return file if self.new_base is None else {**file, "new": self.new_base.as_json()}
 
+    def own_files(self) -> Iterator[tuple[BaseFile, Configuration]]:
+        """The user's own files, each with the values that it sets."""
+        values = self.space.default()
+        for base in (self.base, self.new_base):
+            if base is not None:
+                yield base, {**values, **own_values(self.target, base.expanded, 1)}
+
+    def told(self) -> OwnFileReport:
+        """What happens to the user's own file, which there is; raises SpecError."""
+        assert self.base is not None  # noqa: S101 - who asks has looked
+        context = RenderContext(
+            root="ROOT",
+            listen=("127.0.0.1:PORT",),
+            server_cpus=(0,),
+            prefix="DIRECTORY",
+            tls_directory="DIRECTORY/tls" if KEY.name in self.space.default() else None,
+        )
+        return report(self.target, self.base, self.space, context)
+
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""
         return estimate(
@@ -169,8 +189,9 @@ def check(
     except RenderError as error:
         raise SpecError("knobs.architecture", str(error)) from error
     space = _with_defaults(space, spec)
-    base = None if spec.base is None else read_base(target, Path(spec.base))
+    base = None if spec.base is None else read_base(target, Path(spec.base), with_commands=True)
     if base is not None:
+        refuse_told(target, base)
         space = space.with_defaults(_measurable(target, base, cpus))
     space = for_workload(space, target, definition)
     if base is not None:
@@ -368,7 +389,8 @@ def _of_two_files(
             f"confirmation_repeats = {settings.confirmation_repeats}: expected at least {FEWEST_BLOCKS} "
             "blocks, as fewer have no interval",
         )
-    new = read_base(target, Path(spec.new_base))
+    new = read_base(target, Path(spec.new_base), with_commands=True)
+    refuse_told(target, new)
     _measurable(target, new, cpus)
     _begun_with(space, target, new)  # for what they refuse
     return space_of_two(space), new

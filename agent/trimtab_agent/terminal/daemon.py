@@ -27,6 +27,7 @@ from trimtab_agent.host.lock import holder_of
 from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import interrupt_if_dead
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.specification import RunSpec
 from trimtab_agent.study.study import RunEnd
 
@@ -104,6 +105,12 @@ class Daemon:
     def start(self, spec: RunSpec) -> int:
         """Starts a run and returns its number; raises Refused, RecordNotFoundError, HostError."""
         return self._followed("runs", spec.model_dump(mode="json", exclude_none=True))
+
+    def told(self, spec: RunSpec) -> OwnFileReport:
+        """What happens to the user's own file in such a run; raises what `start` does."""
+        return OwnFileReport.model_validate(
+            self._ask("runs/told", spec.model_dump(mode="json", exclude_none=True))
+        )
 
     def resume(self, run_id: int, even_if_changed: bool = False) -> int:
         """Goes on with a run and returns its number; raises what `start` does."""

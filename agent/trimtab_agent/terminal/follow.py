@@ -21,6 +21,7 @@ from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.errors import RunNotRunning, TrimtabError
+from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.runs import RunService
 from trimtab_agent.study.specification import RunSpec
 from trimtab_agent.study.study import RunEnd
@@ -40,6 +41,9 @@ class Runs(Protocol):
 
     def start(self, spec: RunSpec) -> int:
         """Starts a run and returns its number; raises what RunService.start does."""
+
+    def told(self, spec: RunSpec) -> OwnFileReport:
+        """What happens to the user's own file in such a run; raises what RunService.told does."""
 
     def resume(self, run_id: int, even_if_changed: bool = False) -> int:
         """Goes on with a run and returns its number; raises what RunService.resume does."""
@@ -63,6 +67,7 @@ class RunsHere:
     def __init__(self, service: RunService, broadcaster: Broadcaster) -> None:
         self.arrived = threading.Event()
         self.start, self.resume, self.stop = service.start, service.resume, service.stop
+        self.told = service.told
         self._service = service
         self._subscription = broadcaster.subscribe(self.arrived.set)
 

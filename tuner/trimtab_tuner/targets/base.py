@@ -3,7 +3,7 @@
 Rendering is text only: writing files, running the server's own check and starting it are the caller's.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -20,6 +20,7 @@ from trimtab_tuner.targets.equivalents import Equivalent
 from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.pauses import Pauses, Room
 from trimtab_tuner.targets.placement import Workers
+from trimtab_tuner.targets.told import Told
 from trimtab_tuner.telling.people import Compared
 
 PROXIED = "/dynamic/"
@@ -170,13 +171,15 @@ class Demands:
 class Include:
     """A file, or a pattern of files, whose text stands for the text from `start` to `end`.
 
-    `pattern` is as it stands in the file; with `optional` no file need match.
+    `pattern` is as it stands in the file; with `optional` no file need match. With `is_command` it is one for
+    a shell, of which the output is meant.
     """
 
     start: int
     end: int
     pattern: str
     optional: bool
+    is_command: bool = False
 
 
 Excerpt = Sequence[tuple[Sequence[str], str]]
@@ -309,6 +312,10 @@ class Target(Protocol):
 
     def rooted(self, text: str, directory: str) -> str:
         """The file from that directory, as it can stand in any other: its paths made absolute."""
+        ...
+
+    def told(self, text: str) -> Iterable[Told]:
+        """What is to be told of a user's whole file before a run. Raises RenderError."""
         ...
 
     def reads(self, text: str) -> Sequence[Assignment]:

@@ -17,6 +17,10 @@ _MARK = re.compile(r"#trimtab (?P<what>include|included|file|end) (?P<number>\d+
 _UNMARKED = re.compile(r"(?<=\n)\n#trimtab end \d+\n|\n(?=#trimtab end )|#trimtab \w+ \d+\n")
 
 
+OUTPUT = "the output of "
+"""What the path of an included text begins with that no file holds: a command's output."""
+
+
 @dataclass(frozen=True)
 class Sources:
     """`marked` is the whole text; `files` has the path and the text of each file, the user's own first, and
@@ -43,7 +47,9 @@ class Sources:
         """
         texts: dict[str, str] = {}
         for number, text in self._pieces(changed):
-            path = self.files[number][0]
+            path, before = self.files[number]
+            if path.startswith(OUTPUT) and text != before:
+                raise RenderError(f"what is tuned is set in {path}; expected it in a file")
             if texts.setdefault(path, text) != text:
                 raise RenderError(
                     f"{path} is included more than once, and what is tuned would differ in it from place to "

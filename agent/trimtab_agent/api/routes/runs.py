@@ -18,6 +18,7 @@ from trimtab_agent.api.trial_schemas import TrialSummary, as_summaries
 from trimtab_agent.errors import SpecError
 from trimtab_agent.results.csv_tables import Table, csv_lines
 from trimtab_agent.results.html import run_html
+from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.specification import RunSpec
 
 router = APIRouter(prefix="/runs", tags=["runs"])
@@ -32,6 +33,14 @@ RunId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 def estimate_run(spec: RunSpec, context: ContextDep, request: Request) -> object:
     """How many trials such a run would take, and how long."""
     return context.service.estimate(_without_files(spec, request))
+
+
+@router.post("/told")
+def tell_of_own_file(spec: RunSpec, context: ContextDep, request: Request) -> OwnFileReport:
+    """What happens to the user's own file in such a run, line by line; nothing is started. Through the
+    daemon's own socket alone, as everything with a file of the host.
+    """
+    return context.service.told(_without_files(spec, request))
 
 
 @router.post("", status_code=201)

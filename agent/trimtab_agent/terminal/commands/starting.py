@@ -20,6 +20,7 @@ from trimtab_agent.errors import SpecError
 from trimtab_agent.host.cpu_layout import pin_this_process, process_layout
 from trimtab_agent.runtime import open_repository, open_runtime
 from trimtab_agent.settings import AgentSettings
+from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.specification import KnobSpec, RunSpec
 from trimtab_agent.terminal.commands.options import EXIT_FAILED, EXIT_INTERRUPTED, refusal
 from trimtab_agent.terminal.daemon import find_daemon
@@ -83,6 +84,12 @@ def carried_out(
         raise typer.Exit(EXIT_FAILED)
     if end.state is not RunState.FINISHED:
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def told_before(settings: AgentSettings, console: Console, spec: RunSpec) -> OwnFileReport:
+    """What happens to the user's own file in such a run; raises what starting it does."""
+    with _runs(settings, console) as (_, runs):
+        return runs.told(spec)
 
 
 @contextmanager

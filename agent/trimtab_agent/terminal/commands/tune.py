@@ -9,6 +9,7 @@ from trimtab_tuner.strategies import STRATEGIES
 
 from trimtab_agent.errors import SpecError
 from trimtab_agent.paths import VarPaths
+from trimtab_agent.study.own_file_report import in_words
 from trimtab_agent.terminal.commands.options import LARGEST_ID, Json, Var, console_for, settings_of
 from trimtab_agent.terminal.commands.starting import (
     Base,
@@ -22,6 +23,7 @@ from trimtab_agent.terminal.commands.starting import (
     carried_out,
     make_spec,
     parse_setting,
+    told_before,
 )
 from trimtab_agent.terminal.documents import print_json, run_document
 from trimtab_agent.terminal.follow import Runs
@@ -85,6 +87,13 @@ def tune(
             help="With --resume: go on even if host, kernel, CPUs or server have changed since.",
         ),
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="With --base: say what would be tuned and what happens to your file, and end.",
+        ),
+    ] = False,
     as_json: Json = False,
     var: Var = None,
 ) -> None:
@@ -116,6 +125,13 @@ def tune(
         ],
     )
     console = console_for(stderr=as_json)
+    if dry_run:
+        told = told_before(settings, console, spec)
+        if as_json:
+            print_json(told.model_dump(mode="json"))
+        else:
+            print("\n".join(in_words(told)))
+        return
 
     def begin(runs: Runs) -> int:
         return runs.start(spec) if resume is None else runs.resume(resume, even_if_changed)

@@ -17,7 +17,15 @@ from trimtab_tuner.targets.base import (
     nothing_refused,
 )
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
-from trimtab_tuner.targets.servers.apache import editing, private, proxying, rendering
+from trimtab_tuner.targets.servers.apache import (
+    editing,
+    levels,
+    private,
+    proxying,
+    rendering,
+    syntax,
+    telling,
+)
 from trimtab_tuner.targets.servers.apache.beside import BESIDE
 from trimtab_tuner.targets.servers.apache.knobs import (
     EQUIVALENTS,
@@ -102,9 +110,13 @@ class ApacheTarget:
         return rendering.surroundings(configuration, context) + "\n" + lines + upstream + certificate
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
-        """The knobs set outside of virtual hosts and directories, but not those of TLS and HTTP/2."""
+        """The knobs set outside of virtual hosts and directories, or in all of those alike, but not those of
+        TLS and HTTP/2.
+        """
         found: Configuration = {}
-        for name, value in last_values(rendering.assignments(text)).items():
+        deeper = levels.in_sites(list(syntax.walk(text)))
+        of_sites = {name: said[-1].words[0].text for name, said in deeper.items()}
+        for name, value in {**last_values(rendering.assignments(text)), **of_sites}.items():
             knob = _NAMES.get(name.lower())
             if knob is None:
                 continue
@@ -124,6 +136,7 @@ class ApacheTarget:
     parse_tls = staticmethod(editing.parse_tls)
     parse_proxy = staticmethod(proxying.parse)
     includes = staticmethod(editing.includes)
+    told = staticmethod(telling.told)
     rooted = staticmethod(editing.rooted)
     reads = staticmethod(editing.reads)
     refused = staticmethod(nothing_refused)

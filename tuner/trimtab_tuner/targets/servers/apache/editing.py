@@ -10,7 +10,7 @@ from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
 from trimtab_tuner.targets.base import Excerpt, Include, RenderContext
 from trimtab_tuner.targets.editing import Edit, apply, single_lines
-from trimtab_tuner.targets.servers.apache import proxying, rendering, syntax
+from trimtab_tuner.targets.servers.apache import levels, proxying, rendering, syntax
 from trimtab_tuner.targets.servers.apache.knobs import (
     HTTP2,
     PROXY_KNOBS,
@@ -51,13 +51,20 @@ def tuned(
     further: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """The file with these knobs, and with `further` settings."""
-    text = apply(text, [*proxying.edits(text, configuration, knobs), *_in_sites(text, configuration, knobs)])
     settings = rendering.settings(configuration, context)
+    deeper = levels.in_sites(list(syntax.walk(text)))
+    of_sites = [(name, line) for name in knobs for line in deeper.get(name.lower(), ()) if name in settings]
+    edits = [(line.words[0].start, line.words[0].end, settings[name]) for name, line in of_sites]
+    text = apply(
+        text,
+        [*proxying.edits(text, configuration, knobs), *_in_sites(text, configuration, knobs), *edits],
+    )
     if "SSLSessionCache" in settings:
         settings["SSLSessionCache"] = _session_cache(text, configuration)
     lines = {name: value for name, value in settings.items() if name in knobs} | dict(further)
     found = list(rendering.assignments(text))
     said = {line.name for line in syntax.walk(text)}
+    lines = {name: value for name, value in lines.items() if name not in dict(of_sites)}
     # In sites they have been changed where they stand; what stands there needs no line beside.
     sites = {knob.name for knob in (*PROXY_KNOBS, *TLS_KNOBS) if knob.name.lower() in said}
     lines = {

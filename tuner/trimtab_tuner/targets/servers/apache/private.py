@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls
-from trimtab_tuner.targets.base import RenderContext, RenderError
+from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.private import Change, Places, with_changes
-from trimtab_tuner.targets.servers.apache import addresses, editing, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.apache import addresses, editing, levels, proxying, rendering, syntax
 from trimtab_tuner.targets.servers.apache.rendering import quoted
 from trimtab_tuner.targets.servers.apache.syntax import Line
 
@@ -23,9 +23,13 @@ _OF_EACH = {
 }  # fmt: skip
 """What every Apache on a machine has for itself, and what asks others."""
 _ALL_AT_ONCE = {"maxsparethreads", "minsparethreads", "startservers", "threadlimit"}
-_ACCESS_LOGS = {"customlog", "globallog", "transferlog"}
-_FILES = {"davlockdb": "lock", "scriptsock": "cgisock", "wsgisocketprefix": "wsgi"}
-_OTHER_MPM = re.compile(r"mpm_(prefork|worker)_module")
+_ACCESS_LOGS = {"cookielog", "customlog", "forensiclog", "globallog", "transferlog"}
+_FILES = {
+    "cachelockpath": "cachelock", "davlockdb": "lock", "fcgidipcdir": "fcgid",
+    "fcgidprocesstablefile": "fcgids", "scriptlog": "cgi.log", "scriptsock": "cgisock",
+    "secauditlog": "audit.log", "secdatadir": "modsecurity", "secdebuglog": "modsecurity.log",
+    "wsgisocketprefix": "wsgi",
+}  # fmt: skip
 _VARIABLES = {
     "APACHE_RUN_DIR": "",
     "APACHE_LOCK_DIR": "",
@@ -45,12 +49,10 @@ _OF_OTHER_KEYS = {"sslcertificatechainfile", "sslpassphrasedialog", "sslsessiont
 
 
 def private(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
-    """The file with these knobs, and what is the instance's own. Raises RenderError."""
+    """The file with these knobs, and what is the instance's own."""
     tuned = editing.tuned(text, configuration, knobs, context)
     tuned += "\n" * (not tuned.endswith("\n"))
     lines = list(syntax.walk(tuned))
-    if any(line.name == "loadmodule" and _is_other_mpm(line) for line in lines):
-        raise RenderError("the file loads another MPM: expected mpm_event, whose knobs are tuned")
     places = Places(context)
     changes = [
         *addresses.changes(lines, places),
@@ -63,10 +65,6 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
     )
     changes += [Change(0, 0, variables, ""), Change(len(tuned), len(tuned), own, "")]
     return with_changes(tuned, changes, configuration, knobs, _named(_model(lines, context), lines))
-
-
-def _is_other_mpm(line: Line) -> bool:
-    return bool(line.words) and _OTHER_MPM.fullmatch(line.words[0].text) is not None
 
 
 def _changed(line: Line, places: Places, context: RenderContext) -> Change | None:
@@ -115,11 +113,12 @@ def _model(lines: Sequence[Line], context: RenderContext) -> int:
     """The number of the first site that answers with more than a redirection, over TLS if that is measured; 0
     where there is none.
     """
-    sites = sorted({line.site for line in lines if line.site})
-    of_site = {site: {line.name for line in lines if line.site == site and line.of_site} for site in sites}
-    redirecting = {"redirect", "redirectpermanent", "redirectmatch"}
-    answering = [site for site in sites if not of_site[site] & redirecting or "documentroot" in of_site[site]]
-    secure = [site for site in answering if "sslengine" in of_site[site]]
+    answering = levels.answering(lines)
+    secure = [
+        site
+        for site in answering
+        if any(line.name == "sslengine" and line.site == site and line.of_site for line in lines)
+    ]
     return next(iter((secure if context.tls_directory is not None else []) or answering), 0)
 
 
@@ -161,8 +160,11 @@ def _settings_of(
 ) -> str:
     """What the site says of how it answers, with these changes; of TLS only where that is measured."""
     kept = ""
+    exceptions = levels.exceptions(lines)
     for line in lines:
         if line.site != model or not model or not line.is_directive or not line.of_site:
+            continue
+        if line in exceptions:  # measured is what holds for all
             continue
         if _HOW.fullmatch(line.name) or (secure and _HOW_OVER_TLS.fullmatch(line.name)):
             kept += f"    {_changed_text(line, text, changes)}\n"

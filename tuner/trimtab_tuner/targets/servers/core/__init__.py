@@ -34,6 +34,7 @@ from trimtab_tuner.targets.private import Places, naming
 from trimtab_tuner.targets.servers.core import syntax
 from trimtab_tuner.targets.servers.core.beside import BESIDE
 from trimtab_tuner.targets.servers.core.knobs import EQUIVALENTS, FREE, KNOBS, OWN_DEFAULTS, TAKEN, UNKNOWN
+from trimtab_tuner.targets.told import nothing_told
 
 OF_THE_PLACE = ("root", "listen", "stats_socket", "access_log", "user", "group")
 """Keys that say where and as whom a server serves: a private instance has others."""
@@ -136,6 +137,7 @@ class CoreTarget:
         """None: the file cannot include others."""
         return ()
 
+    told = staticmethod(nothing_told)
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(nothing_read)
 

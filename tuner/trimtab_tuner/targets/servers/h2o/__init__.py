@@ -6,7 +6,7 @@ configuration which needs them and no other.
 """
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import yaml
 from trimtab_trials.configuration import Configuration
@@ -32,9 +32,10 @@ from trimtab_tuner.targets.editing import apply, single_lines
 from trimtab_tuner.targets.equivalents import by_role, pinning, plain, switch
 from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
-from trimtab_tuner.targets.servers.h2o import private, syntax
+from trimtab_tuner.targets.servers.h2o import private, syntax, telling
 from trimtab_tuner.targets.servers.h2o.beside import BESIDE
 from trimtab_tuner.targets.tls import KEY
+from trimtab_tuner.targets.told import Told
 
 ON_OFF = ("OFF", "ON")
 # The only setting that its file cache has: twice this many files (main() in h2o's src/main.c).
@@ -237,15 +238,15 @@ class H2oTarget:
 
     def parse_proxy(self, text: str) -> Configuration:
         """The knobs of proxying that a h2o.conf sets, at its top level or deeper."""
-        found: Configuration = {}
-        for command in syntax.commands(text):
-            if command.name in _OF_PROXYING and isinstance(command.value, yaml.ScalarNode):
-                found[command.name] = values.integer(command.name, command.value.value)
-        return found
+        return {name: values.integer(name, each[0].value.value) for name, each in _of_proxying(text).items()}
 
     def includes(self, text: str) -> Sequence[Include]:
         """None: `!file` is refused where the file is to be run privately."""
         return ()
+
+    def told(self, text: str) -> Iterable[Told]:
+        """What is refused or runs, and exceptions of proxying."""
+        return telling.told(text, _exceptions(text))
 
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(private.reads)
@@ -260,8 +261,9 @@ class H2oTarget:
             text, values = _with_resumption(text, configuration, values)
         deeper = [
             (command.name, command.place)
-            for command in syntax.commands(text)
-            if command.above and command.name in _OF_PROXYING and command.name in values
+            for name, commands in _of_proxying(text).items()
+            for command in commands
+            if command.above and name in values
         ]
         text = apply(text, [(*place, values[name]) for name, place in deeper])
         there = {assignment.name for assignment in syntax.assignments(text)}
@@ -316,6 +318,34 @@ class H2oTarget:
             }
         except (KeyError, TypeError, ValueError):
             return {}
+
+
+def _of_proxying(text: str) -> dict[str, list[syntax.Command]]:
+    """The commands that are changed with each knob of proxying: at the top level the last one; where there is
+    none, the first of those deeper and all that have its value. Others are exceptions.
+    """
+    found: dict[str, list[syntax.Command]] = {}
+    for name in _OF_PROXYING:
+        told = [
+            each
+            for each in syntax.commands(text)
+            if each.name == name and isinstance(each.value, yaml.ScalarNode)
+        ]
+        top = [each for each in told if not each.above]
+        alike = [each for each in told if each.value.value == told[0].value.value]
+        if told:
+            found[name] = top[-1:] or alike
+    return found
+
+
+def _exceptions(text: str) -> set[int]:
+    """Where the values stand that stay."""
+    changed = {each.start for commands in _of_proxying(text).values() for each in commands}
+    return {
+        each.start
+        for each in syntax.commands(text)
+        if each.name in _OF_PROXYING and each.above and each.start not in changed
+    }
 
 
 def settings(configuration: Configuration) -> dict[str, str]:

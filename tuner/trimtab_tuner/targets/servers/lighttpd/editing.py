@@ -4,7 +4,7 @@ Settings are read and changed outside of conditions, but for what proxying and T
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from trimtab_trials.configuration import Configuration
 
@@ -16,6 +16,8 @@ from trimtab_tuner.targets.servers.lighttpd import rendering, syntax
 from trimtab_tuner.targets.servers.lighttpd.knobs import BUFFERING, KNOBS, TICKETS, WAITS
 
 _INCLUDE = re.compile(r'include\s+"([^"]+)"\s*\Z')
+_SHELL = re.compile(r"include_shell\s+(.+)\Z", re.DOTALL)
+_TERM = re.compile(r'\s*\+?\s*(?:"[^"]*"|\d+|(?P<name>[A-Za-z][\w.-]*))\s*')
 _OPTIONS = re.compile(r'"Options"\s*=>\s*"([^"]*)"')
 COMMANDS = "ssl.openssl.ssl-conf-cmd"
 _READ = re.compile(
@@ -59,12 +61,30 @@ def parse_proxy(text: str) -> Configuration:
 
 
 def includes(text: str) -> Sequence[Include]:
-    """Every `include` of a plain name, in conditions too."""
-    return [
-        Include(statement.start, statement.end, match[1], "*" in match[1])
-        for statement in syntax.walk(text)
-        if (match := _INCLUDE.match(statement.text)) is not None
-    ]
+    """Every `include` of a plain name, and every `include_shell`, in conditions too."""
+    found = []
+    said: dict[str, str] = {}
+    for statement in syntax.walk(text):
+        if (match := _INCLUDE.match(statement.text)) is not None:
+            found.append(Include(statement.start, statement.end, match[1], "*" in match[1]))
+        elif (shell := _SHELL.match(statement.text)) is not None:
+            command = _evaluated(shell[1], said)
+            if command is not None:
+                found.append(Include(statement.start, statement.end, command, True, is_command=True))
+        elif statement.depth == 0 and (setting := statement.setting) is not None:
+            said[setting[0]] = setting[2].strip()
+    return found
+
+
+def _evaluated(expression: str, said: Mapping[str, str]) -> str | None:
+    """What strings, numbers and settings joined by `+` come to; None for anything else."""
+    words: list[str] = []
+    for match in _TERM.finditer(expression):
+        value = said.get(match["name"], "") if match["name"] else match[0].strip("+ \t\r\n")
+        if not re.fullmatch(r'"[^"]*"|\d+', value):
+            return None
+        words.append(value.strip('"'))
+    return "".join(words) if "".join(m[0] for m in _TERM.finditer(expression)) == expression else None
 
 
 def reads(text: str) -> Sequence[Assignment]:

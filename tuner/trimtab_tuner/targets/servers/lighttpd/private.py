@@ -6,7 +6,6 @@ what a request is answered is set back for it. What is replaced or left out is n
 beginning.
 """
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 
 from trimtab_trials.configuration import Configuration
@@ -50,7 +49,6 @@ _ANSWERS = {
 """What decides whether and with what a request is answered, and what sets it back."""
 _PROGRAMS = {"fastcgi.server", "scgi.server"}
 _LOGS = "accesslog.filename"
-_PLAIN_SHELL = re.compile(r'include_shell\s+"[^"]*"\s*\Z')
 _KEYS = {"ssl.privkey"}
 
 
@@ -109,8 +107,6 @@ def _why_left_out(statement: Statement) -> str:
         return "which is the instance's own"
     if statement.name in _PROGRAMS and '"bin-path"' in statement.text:
         return "because it starts programs at sockets of production"
-    if statement.text.startswith("include_shell") and not _PLAIN_SHELL.match(statement.text):
-        return "because its command depends on the file"
     return ""
 
 
@@ -150,7 +146,7 @@ def _own(
     own = rendering.of_each(context)
     if "server.document-root" not in {each.name for each in said if each.depth == 0}:
         own["server.document-root"] = syntax.quoted(context.root)  # lighttpd wants one
-    if "mimetype.assign" not in names and not _prints_types(said):
+    if "mimetype.assign" not in names:
         own["mimetype.assign"] = rendering.mime_types()
     status = rendering.status(context, rendering.lines(back | plain, "  "))
     return rendering.lines(own) + rendering.modules(context) + sites + status
@@ -162,11 +158,6 @@ def _commands(text: str, said: Sequence[Statement]) -> str | None:
     """
     depths = [statement.depth for statement in said if statement.name == editing.COMMANDS]
     return None if not depths else "" if 0 in depths else editing.commands(text)
-
-
-def _prints_types(said: Sequence[Statement]) -> bool:
-    """Whether a program that is included prints the types of files, as that of Debian does."""
-    return any(_PLAIN_SHELL.match(statement.text) for statement in said)
 
 
 def _logs(said: Sequence[Statement], changes: Sequence[Change]) -> str:

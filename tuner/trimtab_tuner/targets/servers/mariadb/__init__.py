@@ -46,6 +46,7 @@ from trimtab_tuner.targets.servers.mariadb.knobs import (
     constraints,
     knobs,
 )
+from trimtab_tuner.targets.told import nothing_told
 
 _KNOBS = {knob.name: knob for knob in knobs(cpus=1)}
 _WRITTEN = tuple(name for name in _KNOBS if name != PLACEMENT)
@@ -148,6 +149,7 @@ class MariadbTarget:
         """`!include` and `!includedir`. Raises RenderError."""
         return option_file.includes(text)
 
+    told = staticmethod(nothing_told)
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(nothing_read)
     refused = staticmethod(nothing_refused)

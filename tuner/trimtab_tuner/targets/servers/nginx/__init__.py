@@ -15,7 +15,16 @@ from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.base import Demands, RenderError
 from trimtab_tuner.targets.placement import Workers, replica_constraints, replica_knobs
-from trimtab_tuner.targets.servers.nginx import editing, files, private, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.nginx import (
+    editing,
+    files,
+    levels,
+    private,
+    proxying,
+    rendering,
+    syntax,
+    telling,
+)
 from trimtab_tuner.targets.servers.nginx.beside import BESIDE
 from trimtab_tuner.targets.servers.nginx.knobs import (
     BLOCK,
@@ -88,6 +97,7 @@ class NginxTarget:
     changed = staticmethod(editing.changed)
     excerpt = staticmethod(editing.excerpt)
     private = staticmethod(private.private)
+    told = staticmethod(telling.told)
     rooted = staticmethod(files.rooted)
     reads = staticmethod(files.reads)
 
@@ -103,7 +113,7 @@ class NginxTarget:
             if name in left_out:
                 continue
             if where == "http":
-                directives = syntax.find(tree, "http", "server", name) + syntax.find(tree, "http", name)
+                directives = [*levels.level(tree, name).places]
             else:
                 directives = syntax.find(tree, *filter(None, (where, name)))
             if directives:
@@ -127,13 +137,13 @@ class NginxTarget:
         tree = syntax.parse(text)
         found: Configuration = {}
         for knob in (*TLS_KNOBS, *HTTP2.knobs):
-            told = syntax.find(tree, "http", "server", knob.name) + syntax.find(tree, "http", knob.name)
+            told = levels.level(tree, knob.name).places
             if knob.name in BLOCK and told:
                 found |= _read_tls(knob, told[-1].arguments)
         return found
 
     def parse_proxy(self, text: str) -> Configuration:
-        """The knobs of proxying: those of an nginx.conf's last upstream, and what it says last of the others.
+        """The knobs of proxying: those of an nginx.conf's last upstream, and what it says of the others.
 
         A file that keeps no connection to an upstream in one of its upstreams has none of that.
         """
@@ -142,10 +152,10 @@ class NginxTarget:
         for upstream in syntax.find(tree, "http", "upstream"):
             kept = syntax.find(upstream.block or [], "keepalive")
             found["keepalive"] = values.integer("keepalive", kept[-1].arguments[0]) if kept else 0
-        for directive, _ in syntax.walk(tree):
-            knob = next((knob for knob in PROXY_KNOBS[1:] if knob.name == directive.name), None)
-            if knob is not None and directive.arguments:
-                found[knob.name] = _read_proxying(knob, directive.arguments[0])
+        for knob in PROXY_KNOBS[1:]:
+            places = levels.level(tree, knob.name).places
+            if places and places[-1].arguments:
+                found[knob.name] = _read_proxying(knob, places[-1].arguments[0])
         return values.within(PROXY_KNOBS, found)
 
     def demands(self, configuration: Configuration) -> Demands:

@@ -7,7 +7,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner import affinity
 from trimtab_tuner.targets.base import Excerpt, Include, RenderContext, RenderError
 from trimtab_tuner.targets.editing import Edit, apply
-from trimtab_tuner.targets.servers.nginx import proxying, rendering, syntax
+from trimtab_tuner.targets.servers.nginx import levels, proxying, rendering, syntax
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK, KEEPALIVE
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
@@ -95,15 +95,13 @@ def _too_few_masks(tree: list[Directive], workers: int) -> bool:
 
 
 def _places(tree: list[Directive], block: str, name: str) -> list[Directive]:
-    """Where the directive stands: at its level, and in the servers that override it."""
+    """Where the directive is changed; exceptions at deeper levels stay."""
     if name == "thread_pool":
         return [d for d in syntax.find(tree, name) if d.arguments[:1] == ["default"]]
     if block == "":
         return syntax.find(tree, name)
-    if name.startswith("proxy_"):  # most often in a location
-        return [directive for directive, _ in syntax.walk(tree) if directive.name == name]
     if block == "http":
-        return syntax.find(tree, block, name) + syntax.find(tree, block, "server", name)
+        return [*levels.level(tree, name).places]
     return syntax.find(tree, block, name)
 
 

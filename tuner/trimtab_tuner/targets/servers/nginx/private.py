@@ -14,7 +14,8 @@ from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext, RenderError
 from trimtab_tuner.targets.editing import apply
 from trimtab_tuner.targets.private import Change, Places, with_changes
-from trimtab_tuner.targets.servers.nginx import editing, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.nginx import editing, levels, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
 OF_EACH = {"daemon", "lock_file", "master_process", "pid"} | {
@@ -58,7 +59,9 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
     main = f"pid {rendering.quoted(prefix + '/nginx.pid')};\nerror_log {log} warn;\n"
     servers = syntax.find(http.block or [], "server")
     secure = context.tls_directory is not None
-    model = _model([each for each in servers if _speaks_tls(each)] if secure else servers) or _model(servers)
+    model = _model([each for each in servers if levels.speaks_tls(each)] if secure else servers) or _model(
+        servers
+    )
     changes = list(_changes(tree, tuned, Places(context)))
     changes += _own_cpus(tree, tuned, configuration, context)
     changes += _own_certificates(tree, configuration, context)
@@ -66,7 +69,8 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
         Change(0, 0, main, ""),
         Change(http.body_start, http.body_start, "\n" + rendering.temporary_paths(prefix), ""),
     ]
-    own = _settings_of(model, tuned, changes, secure=secure)
+    exceptions = [each for name in BLOCK for each in levels.level(tree, name).exceptions]
+    own = _settings_of(model, tuned, changes, exceptions, secure=secure)
     if secure and syntax.find(http.block or [], "ssl_verify_client"):
         own += "ssl_verify_client off;\n"  # the generator has no certificate to show
     told = [
@@ -75,7 +79,7 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
         for found in (syntax.find(block.block or [], "ssl_protocols") if block is not None else [])
     ]
     versions = "" if told else " ".join(tls.PROTOCOLS)
-    handed_on = proxying.how_handed_on((model, *servers), tuned)
+    handed_on = proxying.how_handed_on(tree, tuned, exceptions)
     site = rendering.servers(
         configuration, context, settings=own, versions=versions, proxying=handed_on, name=_UPSTREAM
     )
@@ -115,10 +119,6 @@ def _own_cpus(
             yield Change(directive.start, directive.end, "", f"{said} is left out: no worker is pinned")
         elif said != masks:
             yield Change(directive.start, directive.end, masks, f"{said} as {masks}")
-
-
-def _speaks_tls(server: Directive) -> bool:
-    return any("ssl" in listen.arguments[1:] for listen in syntax.find(server.block or [], "listen"))
 
 
 def http_block(tree: list[Directive]) -> Directive:
@@ -191,10 +191,7 @@ def _listen(directive: Directive, said: str, places: Places) -> Iterator[Change]
 
 def _model(servers: Sequence[Directive]) -> Directive | None:
     """The first site that answers with more than a redirection; None where there is none."""
-    for server in servers:
-        if not syntax.find(server.block or [], "return"):
-            return server
-    return None
+    return next((server for server in servers if levels.answers(server)), None)
 
 
 def _with_settings_of(model: Directive | None) -> str:
@@ -204,14 +201,22 @@ def _with_settings_of(model: Directive | None) -> str:
     return f", with the settings of the site {names[0] if names else f'in line {model.line}'}"
 
 
-def _settings_of(model: Directive | None, text: str, changes: Sequence[Change], *, secure: bool) -> str:
-    """What the site says of how it answers: headers, compression, logs; with these changes.
+def _settings_of(
+    model: Directive | None,
+    text: str,
+    changes: Sequence[Change],
+    exceptions: Collection[Directive],
+    *,
+    secure: bool,
+) -> str:
+    """What the site says of how it answers: headers, compression, logs; with these changes, and without its
+    exceptions from knobs, of which the values that hold for all are measured.
 
     How it speaks TLS only where the site of the workload does so: `secure`.
     """
     kept = ""
     for directive in [] if model is None else model.block or []:
-        if directive.block is not None or directive.name in _OF_ONE_SITE | OF_EACH:
+        if directive.block is not None or directive.name in _OF_ONE_SITE | OF_EACH or directive in exceptions:
             continue
         if directive.name in _OF_ONE_CERTIFICATE or (directive.name.startswith("ssl_") and not secure):
             continue

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.targets.editing import Edit
-from trimtab_tuner.targets.servers.nginx import syntax
+from trimtab_tuner.targets.servers.nginx import levels, syntax
 from trimtab_tuner.targets.servers.nginx.knobs import KEEPALIVE
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
 
@@ -43,14 +43,16 @@ def refused(text: str) -> dict[str, tuple[Value, ...]]:
     return {KEEPALIVE.name: tuple(choice for choice in KEEPALIVE.choices if choice != 0)}
 
 
-def how_handed_on(sites: Sequence[Directive | None], text: str) -> str | None:
-    """How the first location of the first of these sites that hands requests on does so; None: none does."""
-    for site in sites:
-        for location, _ in syntax.walk([] if site is None else site.block or []):
-            inside = location.block or []
-            if location.name == "location" and syntax.find(inside, "proxy_pass"):
-                kept = (text[each.start : each.end] for each in inside if _is_how(each.name))
-                return "".join(line + "\n" for line in kept)
+def how_handed_on(tree: list[Directive], text: str, exceptions: Collection[Directive]) -> str | None:
+    """How the location that the workload's is made of hands requests on, but for its exceptions from knobs;
+    None: none does.
+    """
+    for path in levels.handing_on(tree)[:1]:
+        inside = path[-1].block or []
+        kept = (
+            text[each.start : each.end] for each in inside if _is_how(each.name) and each not in exceptions
+        )
+        return "".join(line + "\n" for line in kept)
     return None
 
 

@@ -32,7 +32,7 @@ _LUA_BLOCK = "_by_lua_block"
 _DATA = {"charset_map", "geo", "map", "split_clients", "types"}
 
 
-@dataclass
+@dataclass(eq=False)
 class Directive:
     """One directive: `start` to `end` is its text; the inside of a block begins at `body_start`."""
 

@@ -1,0 +1,130 @@
+"""What is told of the user's own file before a run, and mistakes that are told in its own lines."""
+
+import os
+
+import pytest
+from trimtab_agent.base_file import read_base
+from trimtab_agent.errors import SpecError
+from trimtab_agent.station.own_file_check import require_measurable
+from trimtab_agent.station.processes.programs import find_installed
+from trimtab_agent.study.own_file_report import in_words
+from trimtab_agent.study.specification import RunSpec, check
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.editing import own_values
+
+CPUS = tuple(sorted(os.sched_getaffinity(0)))[:1]
+
+
+@pytest.fixture
+def nginx_files(tmp_path):
+    """A main file without a listen, and the site that it includes."""
+    (tmp_path / "sites").mkdir()
+    site = "# ours\nserver {\n    listen 80;\n    sendfile off; # never on: NFS\n}\nserver { listen 81; }\n"
+    (tmp_path / "sites" / "a.conf").write_text(site)
+    main = "env TOKEN;\nworker_processes 2; # do not change\nevents {}\nhttp {\n    sendfile on;\n"
+    (tmp_path / "nginx.conf").write_text(f"{main}    access_log /var/log/a.log;\n    include sites/*;\n}}\n")
+    return tmp_path / "nginx.conf"
+
+
+def test_every_change_exception_and_warning_has_a_line_with_its_place(nginx_files):
+    """In the file that it stands in, an included one too."""
+    lines = in_words(check(RunSpec(target="nginx", base=str(nginx_files)), cpus=2).told())
+    site = nginx_files.parent / "sites" / "a.conf"
+    for line in (
+        f"{nginx_files}, with 1 included: {site}",
+        (
+            "Tuned: worker_processes (now 2), worker_connections (now 512), multi_accept (now off), "
+            "sendfile (now on)."
+        ),
+        "- listen 80; at 127.77.0.1:PORT",
+        "- access_log /var/log/a.log; to DIRECTORY/access_log-1.log",
+        f"- {nginx_files}:1: env TOKEN: its value in the measured server is that of whoever starts Trimtab",
+        f"- {nginx_files}:2: worker_processes: do not change",
+        f"- {site}:4: sendfile off stays: a tuned sendfile does not apply there",
+        f"- {site}:4: sendfile: never on: NFS",
+    ):
+        assert line in lines, line
+
+
+def test_an_exception_from_what_is_not_tuned_is_not_told(nginx_files):
+    """It is as it was."""
+    told = check(RunSpec(target="nginx", base=str(nginx_files), knobs={"sendfile": {"fixed": "on"}})).told()
+    assert not [line for line in told.lines if line.kind == "stays"]
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "sentence"),
+    [
+        ("nginx", "server { listen 80; }", "nginx.conf:1: server outside of a block http"),
+        ("nginx", "Listen 80\nLoadModule a b\n", "this looks like an apache2.conf: --target apache"),
+        ("lighttpd", "worker_processes 1;\nevents {}\nhttp {}", "this looks like an nginx.conf"),
+    ],
+)
+def test_what_is_no_such_file_is_refused_by_what_it_is(target, text, sentence, nginx_files):
+    """Not in the parser's words."""
+    nginx_files.write_text(text)
+    with pytest.raises(SpecError, match=sentence) as refusal:
+        check(RunSpec(target=target, base=str(nginx_files)))
+    assert refusal.value.field == "base"
+
+
+def test_the_output_of_a_command_is_read_once_like_an_included_file(tmp_path):
+    """Its settings are those of the file, and what it opens gets a private address."""
+    file = tmp_path / "lighttpd.conf"
+    file.write_text('server.document-root = "/srv"\nserver.port = 8123\n')
+    with file.open("a") as more:
+        more.write(f'include_shell "{tmp_path}/ports " + server.port\n')
+    script = tmp_path / "ports"
+    script.write_text(
+        f"#!/bin/sh\necho run >>{tmp_path}/runs\necho '$SERVER[\"socket\"] == \"[::]:'$1'\" {{ }}'\n"
+        "echo 'accesslog.filename = \"/var/log/x\"'\n"
+    )
+    script.chmod(0o755)
+    plan = check(RunSpec(target="lighttpd", base=str(file)), cpus=1)
+    assert (tmp_path / "runs").read_text() == "run\n"
+    lines = in_words(plan.told())
+    assert '- $SERVER["socket"] == "[::]:8123" at 127.77.0.2:PORT' in lines
+    assert any(line.startswith('- accesslog.filename = "/var/log/x" to DIRECTORY') for line in lines)
+    # Who only looks at the file runs nothing.
+    assert "include_shell" in read_base(TARGETS["lighttpd"], file).expanded
+    assert (tmp_path / "runs").read_text() == "run\n"
+    script.write_text("#!/bin/sh\necho no >&2\nexit 3\n")
+    with pytest.raises(SpecError, match=r"include_shell .*ports 8123: it ended with exit code 3: no"):
+        check(RunSpec(target="lighttpd", base=str(file)))
+
+
+NGINX = "events {}\nhttp {\n include a.conf;\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "included", "place", "words"),
+    [
+        (
+            "nginx",
+            "events {}\nhttp {\n include a.conf;\n}\n",
+            "\nserver { listen 8; }\nnonsense 1;",
+            3,
+            "nonsense",
+        ),
+        ("nginx", "events {}\nhttp {\n include a.conf;\n}\n", "\nbrotli on;", 2, "libnginx-mod-http-brotli"),
+        ("apache", "Listen 80\nServerName x\nInclude a.conf\n", "\n\nNonsense 1", 3, "Nonsense"),
+    ],
+)
+def test_a_mistake_is_told_before_the_first_trial_by_file_and_line(
+    name, text, included, place, words, tmp_path
+):
+    """Before the first trial, in the server's own words; never by the copy that was checked."""
+    target = TARGETS[name]
+    program = find_installed(target.program)
+    if program is None:
+        pytest.skip(f"{target.program} is not installed")
+    file = tmp_path / target.file_name
+    file.write_text(text)
+    (tmp_path / "a.conf").write_text(included)
+    base = read_base(target, file)
+    with pytest.raises(SpecError) as refusal:
+        require_measurable(target, base, own_values(target, base.expanded, 1), CPUS, program)
+    said = refusal.value.sentence
+    assert said.startswith(f"{tmp_path}/a.conf:{place}: {name} refuses it: ")
+    assert words in said
+    assert "trimtab-check" not in said

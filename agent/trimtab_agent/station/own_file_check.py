@@ -1,0 +1,99 @@
+"""The server's own check of a user's file before the first trial: its mistakes are told once, where they are.
+
+What is checked is the private instance, since the check of the file itself would touch what production has
+(pid file, logs, addresses). A line that the server names is looked up in the files that it was made of.
+"""
+
+import difflib
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from trimtab_trials.configuration import Configuration
+from trimtab_tuner.targets import tls
+from trimtab_tuner.targets.base import RenderContext, Target
+from trimtab_tuner.targets.packages import lacking
+
+from trimtab_agent.base_file import BaseFile
+from trimtab_agent.errors import SpecError
+from trimtab_agent.station.processes.programs import server_program
+from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
+from trimtab_agent.station.server.certificates import make_certificates
+from trimtab_agent.station.server.own_copies import with_readable
+from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed, require_accepted
+from trimtab_agent.station.server.target_server import ADDRESS, free_port
+
+_STAMP = re.compile(r"\d{4}[/-]\d\d[/-]\d\d \d\d:\d\d:\d\d:? +(\[\w+\] \d+#\d+: )?")
+
+
+def require_measurable(
+    target: Target, base: BaseFile, configuration: Configuration, cpus: tuple[int, ...], httpd: Path
+) -> None:
+    """Raises SpecError with the server's words if it refuses the file as it is.
+
+    `configuration` has the values that the file sets, `httpd` is ours.
+    """
+    program = server_program(target, httpd)
+    with tempfile.TemporaryDirectory(prefix="trimtab-check-") as name:
+        directory = Path(name)
+        file = directory / target.file_name
+        context = _context(directory, cpus)
+        if tls.speaks_tls(configuration):
+            certificates = directory / "tls"
+            for key in make_certificates(certificates):
+                hand_over(key)
+            context = replace(context, tls_directory=str(certificates))
+        text = target.private(base.expanded, configuration, (), context)
+        if target.package is not None:
+            text = with_readable(target, text, directory)
+        file.write_text(text)
+        prefix: tuple[str, ...] = ()
+        if target.package is not None and (prefix := command_prefix((file, directory))):
+            hand_over(directory)
+        command = target.check_command(str(file), str(program))
+        try:
+            require_accepted((*prefix, *command), command[0], file)
+        except (ConfigurationRejected, ServerFailed) as error:
+            raise SpecError("base", _in_its_files(str(error), text, file, target, base)) from error
+
+
+def _context(directory: Path, cpus: tuple[int, ...]) -> RenderContext:
+    return RenderContext(
+        root=str(directory),
+        listen=(f"{ADDRESS}:{free_port()}",),
+        status_listen=f"{ADDRESS}:{free_port()}",
+        stats_socket=str(directory / "stats.sock"),
+        server_cpus=cpus,
+        prefix=str(directory),
+    )
+
+
+def _in_its_files(said: str, text: str, file: Path, target: Target, base: BaseFile) -> str:
+    """The server's words with the user's files and lines in place of the copy's, and what is missing."""
+    name = re.escape(str(file))
+    found = re.search(rf"{name}:(\d+)|line (\d+) of {name}|source: {name} line: (\d+)", said)
+    place = base.path
+    if found is not None:
+        number = int(next(filter(None, found.groups())))
+        origin = _origin(number, text.splitlines(), base.sources.whole.splitlines())
+        if origin is not None:
+            place = ":".join(map(str, base.sources.place(origin)))
+    said = re.sub(rf"{name}(:\d+)?", place if found is not None else base.path, said)
+    said = re.sub(r"\bline:? \d+ of (?=/)|(?<=\d) line: \d+|\bsource: (?=/)", "", said)
+    lines = (_STAMP.sub("", line.strip()) for line in said.splitlines())
+    words = "; ".join(line for line in lines if line and not line.endswith("test failed"))
+    needs = lacking(target.name, said)
+    return f"{place}: {target.name} refuses it: {words}" + (f". {needs}" if needs else "")
+
+
+def _origin(number: int, copy: list[str], own: list[str]) -> int | None:
+    """The line of the user's whole file that a line of the copy was made of; None for one of ours alone."""
+    for tag, own_start, own_end, start, end in difflib.SequenceMatcher(
+        None, own, copy, autojunk=False
+    ).get_opcodes():
+        if start < number <= end:
+            if tag == "insert":
+                return None
+            return min(own_start + number - start, own_end)
+    return None

@@ -1,0 +1,103 @@
+"""What happens to the user's own file in a run, one line for each thing: before the run, by the whole file.
+
+`report` gathers it without starting anything; the server's own check of the file is the caller's.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+from trimtab_tuner.space import Space
+from trimtab_tuner.targets.base import RenderContext, RenderError, Target
+from trimtab_tuner.targets.private import named_in
+from trimtab_tuner.targets.told import Told, warnings
+
+from trimtab_agent.base_file import BaseFile
+from trimtab_agent.errors import SpecError
+
+Kind = Literal["changed", "runs", "stays", "comment"]
+HEADINGS: dict[Kind, str] = {
+    "changed": "What is measured is your file, but for this (PORT and DIRECTORY are those of a trial):",
+    "runs": "The measured server runs or loads this too:",
+    "stays": "Exceptions that stay as they are:",
+    "comment": "Comments that warn, beside settings that are tuned:",
+}
+
+
+class Line(BaseModel):
+    """One thing; `file` and `line` where it stands, empty and 0 for what has no one place."""
+
+    model_config = ConfigDict(frozen=True, json_schema_serialization_defaults_required=True)
+
+    kind: Kind
+    text: str
+    file: str = ""
+    line: int = 0
+
+
+class OwnFileReport(BaseModel):
+    """The user's `file` with those that it `includes`; what is `tuned`, with the values that it has now."""
+
+    model_config = ConfigDict(frozen=True, json_schema_serialization_defaults_required=True)
+
+    file: str
+    includes: tuple[str, ...]
+    tuned: dict[str, int | str]
+    lines: tuple[Line, ...]
+
+
+def refuse_told(target: Target, base: BaseFile) -> None:
+    """Raises SpecError for what cannot be run privately, with the file and the line that it stands in."""
+    for told in _told(target, base):
+        if told.kind == "refused":
+            file, line = base.sources.place(told.line)
+            raise SpecError("base", f"{file}:{line}: {told.text}")
+
+
+def report(target: Target, base: BaseFile, space: Space, context: RenderContext) -> OwnFileReport:
+    """What is to be told of a file that can be measured, for a run with this space. Raises SpecError."""
+    default = space.default()
+    try:
+        private = target.private(base.expanded, default, (), context)
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
+    lines = [Line(kind="changed", text=each) for each in _named(private)]
+    free = {knob.name: default[knob.name] for knob in space.free}
+    knobs = [knob for knob in space.knobs if knob.name in free]
+    for told in (*_told(target, base), *warnings(base.sources.whole, knobs)):
+        if told.kind != "refused" and (told.kind != "stays" or _about(told, free)):
+            file, number = base.sources.place(told.line)
+            lines.append(Line(kind=told.kind, text=told.text, file=file, line=number))
+    paths = tuple(path for path, _ in base.sources.files[1:])
+    return OwnFileReport(file=base.path, includes=paths, tuned=free, lines=tuple(lines))
+
+
+def in_words(told: OwnFileReport) -> list[str]:
+    """The report for a terminal, a line for each thing."""
+    said = [f"{told.file}, with {len(told.includes)} included: {', '.join(told.includes)}"]
+    if not told.includes:
+        said = [told.file]
+    values = ", ".join(f"{name} (now {value})" for name, value in told.tuned.items())
+    said.append(f"Tuned: {values or 'nothing'}.")
+    for kind, heading in HEADINGS.items():
+        of_kind = [line for line in told.lines if line.kind == kind]
+        if of_kind:
+            said.append(heading)
+        said += [
+            f"- {line.file}:{line.line}: {line.text}" if line.file else f"- {line.text}" for line in of_kind
+        ]
+    return said
+
+
+def _told(target: Target, base: BaseFile) -> list[Told]:
+    try:
+        return list(target.told(base.sources.whole))
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
+
+
+def _about(told: Told, free: dict[str, int | str]) -> bool:
+    return any(f"a tuned {name} does" in told.text for name in free)
+
+
+def _named(private: str) -> tuple[str, ...]:
+    return tuple(line for line in named_in(private) if line and not line.startswith("#"))

@@ -1,0 +1,34 @@
+"""Which server a configuration file is for, as far as its first words tell: for those who gave another's."""
+
+import re
+
+_KINDS = {
+    "nginx": r"^\s*(http|events|stream|upstream\s+\S+|server|location\s+\S+)\s*\{",
+    "apache": r"^\s*(<(VirtualHost|Directory|IfModule|Location|Files)\w*\b|(Listen|LoadModule|ServerRoot|"
+    r"DocumentRoot|RewriteEngine|ThreadsPerChild|ServerLimit|KeepAliveTimeout)\s+\S)",
+    "lighttpd": r"^\s*(server\.[a-z-]+\s*[+:]?=|\$(HTTP|SERVER)\[)",
+    "h2o": r"^(hosts|listen|num-threads|max-connections|http2-[\w-]+)\s*:",
+    "core": r"^\s*\[server\]\s*$(?=[\s\S]*^\s*(workers|root|architecture|listen)\s*=)",
+    "mariadb": r"^\s*(\[(mysqld|mariadbd?|client|galera)\]|!includedir\s)",
+    "a Caddyfile": r"^\s*(reverse_proxy|file_server|php_fastcgi|encode\s+gzip)\b(?!.*;)",
+    "a haproxy.cfg": r"^(frontend|backend|defaults)\b(?!.*[{;])",
+}
+_PATTERNS = {kind: re.compile(pattern, re.MULTILINE) for kind, pattern in _KINDS.items()}
+_CALLED = {
+    "nginx": "an nginx.conf", "apache": "an apache2.conf", "lighttpd": "a lighttpd.conf", "h2o": "a h2o.conf",
+    "core": "a file of trimtab-httpd", "mariadb": "an option file of MariaDB",
+}  # fmt: skip
+
+
+def other_kind(text: str, target: str) -> str:
+    """What a file looks like, if that is not what the target's files do: "this looks like an nginx.conf"; ""
+    where it may be one of the target's.
+    """
+    if target in _PATTERNS and _PATTERNS[target].search(text):
+        return ""
+    found = {kind: len(pattern.findall(text)) for kind, pattern in _PATTERNS.items()}
+    kind = max(found, key=lambda each: found[each])
+    if found[kind] == 0:
+        return ""
+    hint = f": --target {kind}" if kind in _CALLED else ", a server that Trimtab does not tune"
+    return f"this looks like {_CALLED.get(kind, kind)}{hint}"

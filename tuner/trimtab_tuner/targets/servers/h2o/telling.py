@@ -1,0 +1,42 @@
+"""What the user of a h2o.conf is told of it before a run."""
+
+from collections.abc import Collection, Iterator
+
+import yaml
+
+from trimtab_tuner.targets.servers.h2o import syntax
+from trimtab_tuner.targets.told import Told
+
+_UNSEEN = (
+    "it would run in the measured server too, and what it opens or writes cannot be seen before; expected "
+    "the file without it"
+)
+_RUN = {"fastcgi.spawn", "mruby.handler", "mruby.handler-file", "ocsp-update-cmd"}
+
+
+def told(text: str, exceptions: Collection[int] = ()) -> Iterator[Told]:
+    """In the order of the file; `exceptions` are the places of those."""
+    commands = syntax.commands(text)
+    top = {command.name for command in commands if not command.above}
+    if commands and "hosts" not in top and {"paths", "file.dir", "proxy.reverse.url"} & top:
+        yield Told(
+            "refused",
+            1,
+            "paths without hosts: this is a part of a h2o.conf; expected the whole "
+            "(most often --base /etc/h2o/h2o.conf)",
+        )
+    for command in commands:
+        line = command.value.start_mark.line + 1
+        if command.value.tag == "!file":
+            yield Told(
+                "refused",
+                line,
+                f"{command.name}: !file: expected the text itself, which can be looked through",
+            )
+        elif command.value.tag == "!env":
+            yield Told("runs", line, f"{command.name}: !env: its value is that of whoever starts Trimtab")
+        elif command.name in _RUN:
+            yield Told("refused", line, f"{command.name}: {_UNSEEN}")
+        elif command.start in exceptions and isinstance(command.value, yaml.ScalarNode):
+            said = f"{command.name}: {command.value.value} in {'/'.join(command.above)}"
+            yield Told("stays", line, f"{said} stays: a tuned {command.name} does not apply there")

@@ -1,0 +1,44 @@
+"""What the user of a lighttpd.conf is told of it before a run."""
+
+from collections.abc import Iterator, Sequence
+
+from trimtab_tuner.targets.servers.lighttpd import syntax
+from trimtab_tuner.targets.servers.lighttpd.knobs import KNOBS
+from trimtab_tuner.targets.servers.lighttpd.syntax import Statement
+from trimtab_tuner.targets.told import Told, line_of
+
+_KNOBS = {knob.name for knob in KNOBS}
+_SHELL = "include_shell"
+
+
+def told(text: str) -> Iterator[Told]:
+    """In the order of the file."""
+    said = list(syntax.walk(text))
+    yield from _fragment(text, said)
+    for statement in said:
+        number, line = line_of(text, statement.start), " ".join(statement.text.split())
+        if statement.text.startswith(_SHELL):  # one that could be run is filled in already
+            yield Told(
+                "refused",
+                number,
+                f"{line}: the command is made of variables; expected a plain string, whose output is read "
+                "once, as lighttpd would read it",
+            )
+        elif statement.name.startswith("magnet."):
+            yield Told("runs", number, f"{line}: the measured server runs this Lua too")
+        elif statement.name in _KNOBS and statement.depth > 0:
+            yield Told("stays", number, f"{line} stays: a tuned {statement.name} does not apply there")
+
+
+def _fragment(text: str, said: Sequence[Statement]) -> Iterator[Told]:
+    """A file of nothing but conditions and what modules say."""
+    of_server = {"server.document-root", "server.port", "server.modules", "server.bind", *_KNOBS}
+    if not said or any(each.depth == 0 and each.name in of_server for each in said):
+        return
+    if any(each.name or each.is_head for each in said) and not any("include" in each.text for each in said):
+        yield Told(
+            "refused",
+            line_of(text, said[0].start),
+            "nothing of the server as a whole stands here: this is a part that a lighttpd.conf includes; "
+            "expected that one (most often --base /etc/lighttpd/lighttpd.conf), whose includes are followed",
+        )

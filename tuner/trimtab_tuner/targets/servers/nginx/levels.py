@@ -1,0 +1,88 @@
+"""At which level of a user's nginx.conf a knob is set, and which deeper ones are exceptions that stay.
+
+A directive of the block http holds for all servers, but where one of them, or a location, says otherwise. It
+is changed in the servers if all that answer set it alike, since only there it takes effect; else in the block
+http. What is set elsewhere is an exception. One of proxying is changed where the first location that hands
+requests on has it (that for all paths goes first), since the workload's is made of it, and wherever else it
+has the same value.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from trimtab_tuner.targets.servers.nginx import syntax
+from trimtab_tuner.targets.servers.nginx.syntax import Directive
+
+Path = tuple[Directive, ...]
+
+
+class Level(NamedTuple):
+    """The directives that are changed, none where it has to be added, and the exceptions."""
+
+    places: Sequence[Directive]
+    exceptions: Sequence[Directive]
+
+
+def level(tree: list[Directive], name: str) -> Level:
+    """Where a directive of the block http is to be changed."""
+    told = [
+        (directive, above)
+        for directive, above in syntax.walk(tree)
+        if directive.name == name and directive.block is None and above and above[0].name == "http"
+    ]
+    outer = [directive for directive, above in told if len(above) == 1]
+    inner = [(directive, above) for directive, above in told if len(above) > 1]
+    users = _users(tree, name)
+    # What stands below a user holds for a part of it only.
+    deciding = [(directive, above) for directive, above in inner if any(above[-1] in user for user in users)]
+    alike = len({tuple(directive.arguments) for directive, _ in deciding}) == 1
+    if alike and all(any(above[-1] in user for _, above in deciding) for user in users):
+        places = [directive for directive, _ in deciding]
+        if name.startswith("proxy_"):
+            said = places[0].arguments
+            places = [directive for directive, _ in told if directive.arguments == said]
+    else:
+        places = outer
+    return Level(places, [directive for directive, _ in inner if directive not in places])
+
+
+def answers(server: Directive) -> bool:
+    """Whether a server does more than to send clients elsewhere."""
+    return not syntax.find(server.block or [], "return")
+
+
+def speaks_tls(server: Directive) -> bool:
+    """Whether one of its addresses does so."""
+    return any("ssl" in listen.arguments[1:] for listen in syntax.find(server.block or [], "listen"))
+
+
+def _users(tree: list[Directive], name: str) -> list[Path]:
+    """The blocks for which the directive is set, each with those around it."""
+    if name.startswith("proxy_"):
+        return [*handing_on(tree)][:1]
+    found: list[Path] = []
+    for directive, above in syntax.walk(tree):
+        if directive.block is None or not above or above[0].name != "http":
+            continue
+        asked = speaks_tls if name.startswith("ssl_") else answers
+        if directive.name == "server" and asked(directive):
+            found.append((*above, directive))
+    return found
+
+
+def handing_on(tree: list[Directive]) -> list[Path]:
+    """The locations that hand requests on, that which the workload's is made of first: one of a site that
+    answers, for all paths if there is one.
+    """
+    handing = [
+        (*above, directive)
+        for directive, above in syntax.walk(tree)
+        if directive.name == "location" and syntax.find(directive.block or [], "proxy_pass")
+    ]
+    return sorted(
+        handing,
+        key=lambda path: (
+            not any(block.name == "server" and answers(block) for block in path),
+            path[-1].arguments != ["/"],
+        ),
+    )

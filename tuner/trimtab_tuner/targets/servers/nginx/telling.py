@@ -1,0 +1,52 @@
+"""What the user of an nginx.conf is told of it before a run."""
+
+import re
+from collections.abc import Iterator
+
+from trimtab_tuner.targets.servers.nginx import levels, syntax
+from trimtab_tuner.targets.servers.nginx.knobs import BLOCK
+from trimtab_tuner.targets.servers.nginx.syntax import Directive
+from trimtab_tuner.targets.told import Told
+
+_STARTED = re.compile(r"(init|init_worker|exit_worker)_by_lua(_block|_file)?|js_import|lua_package_path")
+_OF_A_FRAGMENT = {"location", "map", "server", "upstream", "if", "types", "geo"}
+
+
+def told(text: str) -> Iterator[Told]:
+    """In the order of the file, exceptions last."""
+    tree = syntax.parse(text)
+    if not syntax.find(tree, "http") and (why := _fragment(tree)):
+        yield why
+    for directive, above in syntax.walk(tree):
+        said = " ".join((directive.name, *directive.arguments))
+        if directive.name == "perl" or directive.name.startswith("perl_"):
+            yield Told(
+                "refused",
+                directive.line,
+                f"{said}: Perl would run in the measured server too, and what it opens or writes cannot be "
+                "seen before; expected the file without it",
+            )
+        elif directive.name == "load_module" and not above:
+            yield Told("runs", directive.line, f"{said}: the measured server loads it too")
+        elif directive.name == "env" and not above and directive.arguments:
+            value = "as it stands here" if "=" in directive.arguments[0] else "that of whoever starts Trimtab"
+            yield Told("runs", directive.line, f"{said}: its value in the measured server is {value}")
+        elif _STARTED.fullmatch(directive.name):
+            yield Told("runs", directive.line, f"{directive.name}: the measured server runs this code too")
+    for name, block in BLOCK.items():
+        for directive in levels.level(tree, name).exceptions if block == "http" else ():
+            said = " ".join((directive.name, *directive.arguments))
+            yield Told("stays", directive.line, f"{said} stays: a tuned {name} does not apply there")
+
+
+def _fragment(tree: list[Directive]) -> Told | None:
+    """Why a file without a block http is none that nginx is started with; None where that is not clear."""
+    first = next((directive for directive in tree if directive.name in _OF_A_FRAGMENT), None)
+    if first is None:
+        return None
+    return Told(
+        "refused",
+        first.line,
+        f"{first.name} outside of a block http: this is a part that an nginx.conf includes; expected that "
+        "nginx.conf itself (most often --base /etc/nginx/nginx.conf), whose includes are followed",
+    )
