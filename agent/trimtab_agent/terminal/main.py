@@ -1,4 +1,4 @@
-"""The command line: `trimtab up | tune | capacity | runs | show | name | archive | compare | export |
+"""The command line: `trimtab up | tune | capacity | runs | show | name | archive | check | compare | export |
 delete | replay | targets | live | host | affinity | load | station | fleet | study | workload | db`.
 
 Exit codes
@@ -6,7 +6,8 @@ Exit codes
     1    failed: the run, the machine or the database; the sentence on standard error says why
     2    bad input: an option, a knob, a setting, a run number
     3    conflict: another run is running, or the run is in no state for that
-    4    of `compare --base OLD --base NEW`: the new file loses more than it may
+    4    of `compare --base OLD --base NEW`: the new file loses more than it may; of `check`: the file
+         contradicts this machine
     130  the run was stopped, by Ctrl-C, SIGTERM or in the browser; what was measured is kept, and it can be
          resumed
 
@@ -29,6 +30,7 @@ from trimtab_agent.runtime import open_repository
 from trimtab_agent.simulated.demo import demo_folder, mark
 from trimtab_agent.terminal.commands.affinity import app as affinity_app
 from trimtab_agent.terminal.commands.capacity import capacity
+from trimtab_agent.terminal.commands.check import check
 from trimtab_agent.terminal.commands.compare import compare
 from trimtab_agent.terminal.commands.fleet import app as fleet_app
 from trimtab_agent.terminal.commands.host import app as host_app
@@ -54,7 +56,8 @@ from trimtab_agent.terminal.documents import print_json
 app = Commands(
     name="trimtab",
     help="Finds the configuration at which a web server performs best on this machine.",
-    epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 conflict, 4 the new file loses, 130 stopped.",
+    epilog="Exit codes: 0 done, 1 failed, 2 bad input, 3 conflict, 4 a file that loses or contradicts the "
+    "machine, 130 stopped.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -69,7 +72,7 @@ app.add_typer(load_app)
 app.add_typer(station_app)
 app.add_typer(study_app)
 app.add_typer(workload_app)
-for command in (tune, capacity, runs, show, name, archive, export, delete, compare, replay, targets):
+for command in (tune, capacity, runs, show, name, archive, export, delete, check, compare, replay, targets):
     app.command()(command)
 
 

@@ -1,0 +1,95 @@
+"""`trimtab check FILE`: what in a file contradicts this machine, where it stands, and the exit code."""
+
+import json
+
+import pytest
+from trimtab_agent import checked_file
+from trimtab_agent.host.allowed import Machine
+from trimtab_tuner.checking.machine import Descriptors
+
+MACHINE = Machine(
+    cpus=2.0,
+    online=(0, 1),
+    allowed=(0, 1),
+    descriptors=Descriptors(1024, 4096, "nginx (process 7)"),
+    somaxconn=128,
+)
+MAIN = """worker_processes 2;
+events { worker_connections 512; }
+http {
+    include sites/*.conf;
+    open_file_cache max=100;
+}
+"""
+SITE = """# one site
+server {
+    listen 80 backlog=4096;
+}
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """An nginx.conf that includes a site, on a machine with short queues."""
+    monkeypatch.setattr(checked_file, "machine_for", lambda _program, _paths: MACHINE)
+    (tmp_path / "sites").mkdir()
+    (tmp_path / "sites/a.conf").write_text("")
+    (tmp_path / "sites/b.conf").write_text(SITE)
+    (tmp_path / "nginx.conf").write_text(MAIN)
+    return tmp_path / "nginx.conf"
+
+
+def test_finding_names_the_included_file_and_its_line(command, file):
+    """As the user has them; exit code 4, and nothing on standard error."""
+    code, output, errors = command("check", str(file))
+    assert (code, errors) == (4, "")
+    site = file.parent / "sites/b.conf"
+    assert f"{site}:3: warning: listen 80 backlog=4096: an accept queue of 4096 is cut to 128" in output
+    assert "    evidence: net.core.somaxconn = 128\n" in output
+    assert f"{file}: 1 contradiction." in output
+
+
+def test_json_has_every_finding_with_place_and_evidence(command, file):
+    """For a pipeline."""
+    code, output, _ = command("check", "--json", str(file))
+    assert code == 4
+    document = json.loads(output)
+    (found,) = document["found"]
+    assert (document["target"], found["rule"], found["line"]) == ("nginx", "backlog-above-somaxconn", 3)
+    assert found["file"].endswith("sites/b.conf")
+    assert found["evidence"] == ["net.core.somaxconn = 128"]
+
+
+def test_notes_alone_and_nothing_at_all_end_with_0(command, file):
+    """A queue that nobody asked for is a note."""
+    (file.parent / "sites/b.conf").write_text("server { listen 80; }\n")
+    code, output, _ = command("check", str(file))
+    assert code == 0
+    assert f"{file}: note: An accept queue of 511 is cut to 128" in output
+    (file.parent / "sites/b.conf").write_text("server { listen 80 backlog=100; }\n")
+    assert command("check", str(file))[:2] == (0, f"{file}: nothing that contradicts this machine.\n")
+
+
+def test_server_is_named_where_the_file_s_name_does_not_say_it(command, file):
+    """No guess from what stands in it."""
+    other = file.rename(file.parent / "main.conf")
+    code, _, errors = command("check", str(other))
+    assert code == 2
+    assert "its name does not say which server reads it; expected --target with one of" in errors
+    assert command("check", str(other), "--target", "nginx")[0] == 4
+    assert command("check", str(other), "--target", "iis")[0] == 2
+
+
+def test_file_that_cannot_be_read_is_bad_input(command, file):
+    """With its path, and the line where there is one."""
+    code, _, errors = command("check", str(file.parent / "none/nginx.conf"))
+    assert (code, "expected a configuration file, there is none" in errors) == (2, True)
+    (file.parent / "sites/b.conf").write_text("server {\n  listen 80 }\n")
+    assert command("check", str(file))[0] == 2
+
+
+def test_check_changes_nothing(command, file):
+    """Neither the file nor what lies beside it."""
+    before = {path: path.stat().st_mtime_ns for path in file.parent.rglob("*")}
+    command("check", str(file))
+    assert {path: path.stat().st_mtime_ns for path in file.parent.rglob("*")} == before

@@ -1,0 +1,57 @@
+"""A server's own file held against this machine: `trimtab check`, and the card of the first page."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from trimtab_tuner.checking import check, files
+from trimtab_tuner.checking.contradiction import Contradiction
+from trimtab_tuner.checking.statements import read
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderError, Target
+
+from trimtab_agent.base_file import BaseFile, read_base
+from trimtab_agent.errors import SpecError
+from trimtab_agent.host.allowed import machine_for
+
+
+def checked(target: Target, path: Path) -> tuple[Contradiction, ...]:
+    """What in the file, or in one that it includes, contradicts this machine; each with its file and line.
+
+    Raises SpecError for a file that cannot be read.
+    """
+    base = read_base(target, path)
+    try:
+        file = read(target, base.expanded)
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
+    machine = machine_for(target.program, files.paths(file))
+    return tuple(_placed(each, base) for each in check(file, machine))
+
+
+def target_of(path: Path, name: str | None) -> Target:
+    """The target of that name; without one, that whose file is called so. Raises SpecError."""
+    if name is not None:
+        if name not in TARGETS:
+            raise SpecError("target", f"target = {name!r}: expected one of {', '.join(TARGETS)}")
+        return TARGETS[name]
+    for target in TARGETS.values():
+        if path.name in {target.file_name, *(Path(usual).name for usual in target.usual_files)}:
+            return target
+    raise SpecError(
+        "target",
+        f"{path}: its name does not say which server reads it; expected --target with one of "
+        f"{', '.join(TARGETS)}",
+    )
+
+
+def failing(found: Sequence[Contradiction]) -> bool:
+    """Whether more than notes have been found."""
+    return any(each.severity != "note" for each in found)
+
+
+def _placed(found: Contradiction, base: BaseFile) -> Contradiction:
+    """With the file and the line as the user has them."""
+    if found.file or found.line is None:
+        return found if found.file else found.model_copy(update={"file": base.path})
+    file, line = base.sources.place(found.line)
+    return found.model_copy(update={"file": file, "line": line})

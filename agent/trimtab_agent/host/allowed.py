@@ -1,0 +1,130 @@
+"""What this machine allows a server: what `trimtab check` holds a file against.
+
+    /proc/PID/limits, status     open files of a server that runs, and whether it may raise its limit
+    /proc/sys                    the longest accept queue, the most open files, variables that are in force
+    /proc/self/mountinfo         in which file system a path lies
+    /etc/sysctl.d and others     what is set at boot, in the order of sysctl.d(5)
+
+Without a process of the server, the limits are those of this one.
+"""
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import psutil
+from trimtab_tuner.checking.machine import Descriptors, Machine, SysctlLine
+
+from trimtab_agent.host.cpu_quota import cpu_allowance
+
+ROOT = Path("/")
+CAP_SYS_RESOURCE = 24  # linux/capability.h
+_OPEN_FILES = re.compile(r"^Max open files +(\d+|unlimited) +(\d+|unlimited)", re.MULTILINE)
+_CAPABILITIES = re.compile(r"^CapEff:\s*([0-9a-f]+)$", re.MULTILINE)
+_SETTING = re.compile(r"\s*-?\s*([\w./-]+)\s*=\s*(.*?)\s*")
+_OCTAL = re.compile(r"\\([0-7]{3})")
+# A file of an earlier directory takes the place of one of the same name in a later one.
+_SYSCTL = ("etc/sysctl.d", "run/sysctl.d", "usr/local/lib/sysctl.d", "usr/lib/sysctl.d", "lib/sysctl.d")
+
+
+def machine_for(program: str, paths: Collection[str], root: Path = ROOT) -> Machine:
+    """This machine for the server of that name; `paths` are those whose file systems count."""
+    allowance = cpu_allowance()
+    quota = allowance.quota
+    usable = float(len(allowance.allowed))
+    somaxconn = _variable(root, "net.core.somaxconn")
+    lines = tuple(sysctl_lines(root))
+    return Machine(
+        cpus=usable if quota is None else min(usable, quota.cpus),
+        online=allowance.online,
+        allowed=allowance.allowed,
+        cpu_limit=allowance.limit,
+        descriptors=descriptors_of(program, root),
+        somaxconn=int(somaxconn) if somaxconn is not None else None,
+        paths={path: file_system(path, root) for path in paths},
+        sysctl=lines,
+        in_force={
+            key: value for key in {line.key for line in lines} if (value := _variable(root, key)) is not None
+        },
+    )
+
+
+def descriptors_of(program: str, root: Path = ROOT) -> Descriptors:
+    """The limits of the oldest process of that name; of this one where none may be read."""
+    running = sorted(
+        (process.info["create_time"] or 0.0, process.pid)
+        for process in psutil.process_iter(["name", "create_time"])
+        if process.info["name"] == program
+    )
+    most = int(_variable(root, "fs.nr_open") or 1_048_576)
+    for _, pid in running[:1]:
+        try:
+            return _limits(root / f"proc/{pid}", f"{program} (process {pid})", most)
+        except (OSError, ValueError):
+            continue
+    return _limits(root / "proc/self", f"this process, as no {program} runs", most)
+
+
+def _limits(process: Path, of: str, most: int) -> Descriptors:
+    """Raises OSError, ValueError."""
+    found = _OPEN_FILES.search((process / "limits").read_text())
+    able = _CAPABILITIES.search((process / "status").read_text())
+    if found is None:
+        raise ValueError(f"{process}/limits: expected a line on open files")
+    soft, hard = (most if said == "unlimited" else int(said) for said in found.groups())
+    may_raise = able is not None and bool(int(able[1], 16) >> CAP_SYS_RESOURCE & 1)
+    return Descriptors(soft, hard, of, may_raise, most)
+
+
+def file_system(path: str, root: Path = ROOT) -> str | None:
+    """The kind of file system that a path lies in; None where there is no such path."""
+    try:
+        real = os.path.realpath(path, strict=True)
+        mounts = (root / "proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return None
+    best, kind = "", None
+    for line in mounts:
+        before, _, after = line.partition(" - ")
+        point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), before.split(" ")[4])
+        under = real == point or real.startswith(point.rstrip("/") + "/")
+        if under and len(point) >= len(best):  # of two at one point the later one is on top
+            best, kind = point, after.split(" ")[0]
+    return kind
+
+
+def sysctl_lines(root: Path = ROOT) -> Iterator[SysctlLine]:
+    """What the files of sysctl.d(5) set, in the order in which they are read; each file once."""
+    files: dict[str, Path] = {}
+    for directory in _SYSCTL:
+        for file in sorted((root / directory).glob("*.conf")):
+            files.setdefault(file.name, file)
+    in_order = [files[name] for name in sorted(files)]
+    own = root / "etc/sysctl.conf"
+    # Debian has a link to it among them, which is read in its place.
+    if all(file.resolve() != own.resolve() for file in in_order):
+        in_order.append(own)
+    for file in in_order:
+        try:
+            text = file.read_text(errors="replace")
+        except OSError:
+            continue
+        for number, line in enumerate(text.splitlines(), start=1):
+            found = None if line.lstrip()[:1] in ("#", ";") else _SETTING.fullmatch(line)
+            if found is not None:
+                yield SysctlLine(str(file), number, _dotted(found[1]), found[2])
+
+
+def _dotted(key: str) -> str:
+    """A name as `net.core.somaxconn`; it may be written with slashes."""
+    first = re.search(r"[./]", key)
+    return key.replace("/", ".") if first is not None and first[0] == "/" else key
+
+
+def _variable(root: Path, key: str) -> str | None:
+    """What a kernel variable is; None where there is none, or it may not be read."""
+    try:
+        return (root / "proc/sys" / key.replace(".", "/")).read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return None

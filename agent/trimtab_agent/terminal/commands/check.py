@@ -1,0 +1,54 @@
+"""`trimtab check FILE`: what in a server's file contradicts this machine, without a load."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from trimtab_tuner.checking.contradiction import Contradiction
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.wording import counted
+
+from trimtab_agent.checked_file import checked, failing, target_of
+from trimtab_agent.terminal.commands.options import Json
+from trimtab_agent.terminal.documents import print_json
+
+EXIT_CONTRADICTS = 4
+
+
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file that the server is started with.")],
+    target: Annotated[
+        str | None,
+        typer.Option(help=f"Kind of server, if the name does not say it: {', '.join(TARGETS)}."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what in a server's file contradicts this machine: limits, queues, CPUs, upstreams, logs, sysctl.
+
+    Nothing is started or changed. Exit code 4 if there is more than notes.
+    """
+    kind = target_of(file, target)
+    found = checked(kind, file)
+    if as_json:
+        print_json(
+            {
+                "target": kind.name,
+                "file": str(file),
+                "found": [each.model_dump(mode="json") for each in found],
+            }
+        )
+    else:
+        for each in found:
+            _print(each)
+        what = counted(len(found), "contradiction") if found else "nothing that contradicts this machine"
+        print(f"{file}: {what}.")
+    if failing(found):
+        raise typer.Exit(EXIT_CONTRADICTS)
+
+
+def _print(found: Contradiction) -> None:
+    where = found.file if found.line is None else f"{found.file}:{found.line}"
+    print(f"{where}: {found.severity}: {found.sentence}")
+    for each in found.evidence:
+        print(f"    evidence: {each}")
+    print(f"    remedy: {found.suggestion}\n")

@@ -1,0 +1,328 @@
+"""What contradicts a machine: every rule fires on what it is for, at its line, and on nothing else."""
+
+from dataclasses import replace
+
+import pytest
+from trimtab_tuner.checking import check, files
+from trimtab_tuner.checking.machine import Descriptors, Machine, SysctlLine
+from trimtab_tuner.checking.statements import read
+from trimtab_tuner.targets import TARGETS
+
+# A machine with four CPUs that grants what most files want.
+MACHINE = Machine(
+    cpus=4.0,
+    online=(0, 1, 2, 3),
+    allowed=(0, 1, 2, 3),
+    descriptors=Descriptors(65_536, 524_288, "nginx (process 7)"),
+    somaxconn=4096,
+)
+FEW = replace(MACHINE, descriptors=Descriptors(1024, 4096, "nginx (process 7)"))
+HALF = replace(MACHINE, cpus=0.5, cpu_limit="the quota of its control group pays for 0.5 CPUs of 4 (cpu.max)")
+SHORT = replace(MACHINE, somaxconn=128)
+
+
+def at(kind):
+    """The machine with /srv and the folder of logs on that kind of file system."""
+    return replace(MACHINE, paths={"/srv": kind, "/var/log/nginx": kind})
+
+
+PROXY = """events {{}}
+http {{
+  {http}
+  upstream app {{
+    server 127.0.0.1:8080;
+    {kept}
+  }}
+  server {{ location / {{ {location} proxy_pass http://app; }} }}
+}}
+"""
+OWN = 'proxy_http_version 1.1; proxy_set_header Connection "";'
+
+
+def proxy(kept="", http="", location=""):
+    """An nginx.conf that hands requests on; `proxy_pass` stands in line 8."""
+    return PROXY.format(kept=kept, http=http, location=location)
+
+
+def apache(*lines, mpm="event"):
+    """An apache2.conf with these lines from the second on."""
+    return "\n".join((f"LoadModule mpm_{mpm}_module modules/mod_mpm_{mpm}.so", *lines, ""))
+
+
+SYSCTL = (
+    SysctlLine("/etc/sysctl.d/10-web.conf", 3, "net.core.somaxconn", "8192"),
+    SysctlLine("/etc/sysctl.d/20-other.conf", 1, "net.ipv4.tcp_rmem", "4096 131072 6291456"),
+    SysctlLine("/etc/sysctl.conf", 9, "net.core.somaxconn", "1024"),
+)
+TWICE = replace(MACHINE, sysctl=SYSCTL, in_force={"net.core.somaxconn": "1024"})
+ONCE = replace(
+    MACHINE,
+    sysctl=(SYSCTL[1], replace(SYSCTL[1], line=4, value="4096\t131072  6291456"), SYSCTL[0]),
+    in_force={"net.core.somaxconn": "8192", "net.ipv4.tcp_rmem": "4096\t131072\t6291456"},
+)
+PROTECTED = SysctlLine("/usr/lib/sysctl.d/99-protect.conf", 1, "fs.protected_fifos", "1")
+
+# rule: (server, file, machine, line)
+FIRING = {
+    "descriptors-above-hard-limit": ("nginx", "\nworker_rlimit_nofile 65000;\nevents {}\n", FEW, 2),
+    "connections-above-descriptors": ("nginx", "events {\n  worker_connections 2048;\n}\n", FEW, 2),
+    "files-above-descriptors": ("nginx", "events {\n  worker_connections 768;\n}\n", FEW, 2),
+    "backlog-above-somaxconn": ("nginx", "http { server {\n  listen 80 backlog=4096;\n} }\n", SHORT, 2),
+    "workers-above-quota": ("nginx", "worker_processes auto;\nevents {}\n", HALF, 1),
+    "more-workers-than-cpus": ("nginx", "worker_processes 9;\nevents {}\n", MACHINE, 1),
+    "pinned-to-other-cpus": (
+        "nginx",
+        "worker_processes 2;\nworker_cpu_affinity 0001 10000;\nevents {}\n",
+        MACHINE,
+        2,
+    ),
+    "server-limit-below-workers": ("apache", apache("ServerLimit 4", "MaxRequestWorkers 3000"), MACHINE, 3),
+    "server-limit-below-value": ("apache", apache("ServerLimit 4", "StartServers 300"), MACHINE, 3),
+    "thread-limit-below-value": (
+        "apache",
+        apache("ThreadsPerChild 100", "MaxRequestWorkers 1600"),
+        MACHINE,
+        2,
+    ),
+    "workers-no-multiple-of-threads": ("apache", apache("MaxRequestWorkers 390"), MACHINE, 2),
+    "upstream-keepalive-without-effect": ("nginx", proxy("keepalive 32;"), MACHINE, 8),
+    "upstream-without-keepalive": ("nginx", proxy(), MACHINE, 4),
+    "upstream-keepalive-takes-all-connections": ("nginx", proxy("keepalive 512;", OWN), MACHINE, 6),
+    "sendfile-on-shared-file-system": (
+        "nginx",
+        "events {}\nhttp {\n  sendfile on;\n  server { root /srv; }\n}\n",
+        at("vboxsf"),
+        3,
+    ),
+    "open-file-cache-goes-stale": (
+        "nginx",
+        "events {}\nhttp {\n  open_file_cache max=100;\n  open_file_cache_valid 10m;\n}\n",
+        MACHINE,
+        4,
+    ),
+    "open-file-cache-keeps-errors": (
+        "nginx",
+        "events {}\nhttp {\n  open_file_cache max=100;\n  open_file_cache_errors on;\n}\n",
+        MACHINE,
+        4,
+    ),
+    "open-file-cache-above-descriptors": (
+        "nginx",
+        "events {}\nhttp {\n  open_file_cache max=10000;\n}\n",
+        FEW,
+        3,
+    ),
+    "log-opened-for-each-request": (
+        "nginx",
+        "events {}\nhttp {\n  access_log /var/log/nginx/$host.log;\n}\n",
+        MACHINE,
+        3,
+    ),
+    "log-folder-missing": (
+        "nginx",
+        "events {}\nhttp {\n  access_log /var/log/nginx/a.log;\n}\n",
+        at(None),
+        3,
+    ),
+    "log-on-unsuitable-file-system": (
+        "nginx",
+        "events {}\nhttp {\n  access_log /var/log/nginx/a.log;\n}\n",
+        at("tmpfs"),
+        3,
+    ),
+    "debug-log": ("nginx", "error_log /var/log/nginx/error.log debug;\nevents {}\n", MACHINE, 1),
+    "directive-not-allowed-so": (
+        "nginx",
+        "events {}\nhttp {\n  server { worker_connections 9; }\n}\n",
+        MACHINE,
+        3,
+    ),
+    "sysctl-set-twice": ("nginx", "events {}\n", TWICE, 3),
+    "sysctl-not-in-force": (
+        "nginx",
+        "events {}\n",
+        replace(MACHINE, sysctl=SYSCTL[:1], in_force={"net.core.somaxconn": "4096"}),
+        3,
+    ),
+}
+
+SILENT = {
+    "descriptors-above-hard-limit": (
+        ("nginx", "worker_rlimit_nofile 4096;\nevents {}\n", FEW),
+        (  # whoever has the capability raises its own limit
+            "nginx",
+            "worker_rlimit_nofile 65000;\nevents {}\n",
+            replace(FEW, descriptors=Descriptors(1024, 4096, "nginx", may_raise=True)),
+        ),
+    ),
+    "connections-above-descriptors": (
+        ("nginx", "events {}\n", FEW),
+        ("nginx", "worker_rlimit_nofile 4096;\nevents { worker_connections 2048; }\n", FEW),
+        ("h2o", "max-connections: 2048\n", FEW),  # it raises the limit by itself
+    ),
+    "files-above-descriptors": (("nginx", "events { worker_connections 512; }\n", FEW),),
+    "backlog-above-somaxconn": (
+        ("nginx", "http { server { listen 80 backlog=4096; } }\n", MACHINE),
+        ("nginx", "http { server { listen 80; } }\n", replace(MACHINE, somaxconn=None)),
+    ),
+    "workers-above-quota": (
+        ("nginx", "worker_processes auto;\nevents {}\n", MACHINE),
+        ("nginx", "worker_processes 1;\nevents {}\n", HALF),
+    ),
+    "more-workers-than-cpus": (("nginx", "worker_processes 4;\nevents {}\n", MACHINE),),
+    "pinned-to-other-cpus": (
+        ("nginx", "worker_cpu_affinity 0001 1000;\nevents {}\n", MACHINE),
+        ("nginx", "worker_cpu_affinity auto;\nevents {}\n", MACHINE),
+    ),
+    "server-limit-below-workers": (
+        ("apache", apache("ServerLimit 120", "MaxRequestWorkers 3000"), MACHINE),
+        (  # of a module that is not loaded
+            "apache",
+            apache("<IfModule mpm_prefork_module>", "MaxRequestWorkers 3000", "</IfModule>"),
+            MACHINE,
+        ),
+        ("apache", apache("ServerLimit 300", "MaxRequestWorkers 300", mpm="prefork"), MACHINE),
+    ),
+    "server-limit-below-value": (("apache", apache("StartServers 16"), MACHINE),),
+    "thread-limit-below-value": (
+        ("apache", apache("ThreadLimit 100", "ThreadsPerChild 100", "MaxRequestWorkers 1600"), MACHINE),
+    ),
+    "workers-no-multiple-of-threads": (
+        ("apache", apache("MaxRequestWorkers 375"), MACHINE),
+        ("apache", apache("MaxRequestWorkers 191", mpm="prefork"), MACHINE),
+    ),
+    "upstream-keepalive-without-effect": (
+        ("nginx", proxy("keepalive 32;", http=OWN), MACHINE),
+        ("nginx", proxy("keepalive 32;", location=OWN), MACHINE),
+        (  # as for WebSocket: empty where nobody upgrades
+            "nginx",
+            proxy("keepalive 32;", "proxy_http_version 1.1; proxy_set_header Connection $upgraded;"),
+            MACHINE,
+        ),
+    ),
+    "upstream-without-keepalive": (("nginx", proxy("keepalive 32;", http=OWN), MACHINE),),
+    "upstream-keepalive-takes-all-connections": (("nginx", proxy("keepalive 32;", OWN), MACHINE),),
+    "sendfile-on-shared-file-system": (
+        ("nginx", "events {}\nhttp { sendfile on; server { root /srv; } }\n", at("ext4")),
+        (
+            "nginx",
+            "events {}\nhttp { server { root /srv; } }\n",
+            at("nfs4"),
+        ),  # nginx reads without being told
+        ("apache", apache("EnableMMAP Off", "DocumentRoot /srv"), at("nfs4")),
+    ),
+    "open-file-cache-goes-stale": (
+        ("nginx", "events {}\nhttp { open_file_cache max=100; }\n", at("ext4")),
+        ("nginx", "events {}\nhttp { open_file_cache off; open_file_cache_valid 1h; }\n", MACHINE),
+    ),
+    "open-file-cache-keeps-errors": (("nginx", "events {}\nhttp { open_file_cache max=100; }\n", MACHINE),),
+    "open-file-cache-above-descriptors": (
+        ("nginx", "worker_rlimit_nofile 4096;\nevents {}\nhttp { open_file_cache max=2000; }\n", FEW),
+    ),
+    "log-opened-for-each-request": (
+        (
+            "nginx",
+            "events {}\nhttp { open_log_file_cache max=9; access_log /var/log/nginx/$host.log; }\n",
+            MACHINE,
+        ),
+    ),
+    "log-folder-missing": (
+        ("nginx", "events {}\nhttp { access_log off; }\n", at(None)),
+        ("nginx", "events {}\nhttp { access_log syslog:server=unix:/dev/log; }\n", at(None)),
+    ),
+    "log-on-unsuitable-file-system": (
+        ("nginx", "events {}\nhttp { access_log /var/log/nginx/a.log; }\n", at("ext4")),
+    ),
+    "debug-log": (("nginx", "error_log /var/log/nginx/error.log warn;\nevents {}\n", MACHINE),),
+    "directive-not-allowed-so": (
+        # Of a module that crossplane does not know; Lua, whose lines are no directives.
+        ("nginx", "events {}\nhttp { content_by_lua_block { listen = 1 } brotli on; }\n", MACHINE),
+        (
+            "nginx",
+            "events {}\nhttp { map $a $b { listen 1; server 2; } types { text/html html; } }\n",
+            MACHINE,
+        ),
+    ),
+    "sysctl-set-twice": (("nginx", "events {}\n", ONCE),),
+    "sysctl-not-in-force": (
+        ("nginx", "events {}\n", ONCE),
+        ("nginx", "events {}\n", replace(MACHINE, sysctl=(PROTECTED,), in_force={PROTECTED.key: "0"})),
+    ),
+}
+
+
+def found(server, text, machine):
+    """What contradicts."""
+    return check(read(TARGETS[server], text), machine)
+
+
+@pytest.mark.parametrize("rule", FIRING)
+def test_rule_fires_at_its_line_with_evidence(rule):
+    """What it says ends as a sentence does, and there is something to do."""
+    server, text, machine, line = FIRING[rule]
+    own = [each for each in found(server, text, machine) if each.rule == rule]
+    assert [each.line for each in own] == [line]
+    (said,) = own
+    assert said.sentence.endswith(".")
+    assert said.suggestion
+    assert said.evidence
+    assert all(said.evidence)
+
+
+@pytest.mark.parametrize("rule", SILENT)
+def test_near_misses_are_no_contradictions(rule):
+    """Half of what a rule asks for is not enough."""
+    for near_miss in SILENT[rule]:
+        assert rule not in [each.rule for each in found(*near_miss)], near_miss
+
+
+def test_there_is_a_near_miss_for_every_rule():
+    """A rule without one might fire on anything."""
+    assert SILENT.keys() == FIRING.keys()
+
+
+@pytest.mark.parametrize(
+    ("server", "text", "rule"),
+    [
+        ("apache", apache("ListenBacklog 4096"), "backlog-above-somaxconn"),
+        (
+            "lighttpd",
+            'server.document-root = "/srv"\nserver.listen-backlog = 4096\n',
+            "backlog-above-somaxconn",
+        ),
+        ("core", "[server]\nroot = /srv\nbacklog = 4096\n", "backlog-above-somaxconn"),
+        ("mariadb", "[mariadbd]\nback_log = 4096\n", "backlog-above-somaxconn"),
+    ],
+)
+def test_accept_queue_of_every_server_is_held_against_the_kernel(server, text, rule):
+    """Each with its own setting, told as a warning at its line."""
+    (said,) = [each for each in found(server, text, SHORT) if each.rule == rule]
+    assert said.severity == "warning"
+    assert text.splitlines()[said.line - 1].lower().startswith(said.sentence.split()[0].lower())
+    assert "is cut to 128" in said.sentence
+
+
+def test_queue_that_nobody_asked_for_is_a_note_without_a_line():
+    """nginx asks for 511 by itself."""
+    (said,) = found("nginx", "events {}\nhttp { server { listen 80; } }\n", SHORT)
+    assert (said.severity, said.line) == ("note", None)
+    assert "An accept queue of 511 is cut to 128" in said.sentence
+
+
+def test_errors_come_first_then_lines():
+    """Whoever looks at the first line sees the worst."""
+    text = "worker_processes 9;\nevents { worker_connections 9000; }\nerror_log /var/log/e debug;\n"
+    assert [each.severity for each in found("nginx", text, FEW)] == ["error", "warning", "note"]
+
+
+def test_paths_that_are_asked_for_are_those_of_roots_and_folders_of_logs():
+    """And no others: not what stands in a variable."""
+    text = 'events {}\nhttp { access_log /var/log/a.log; root "/srv/a b"; server { root $home; } }\n'
+    assert files.paths(read(TARGETS["nginx"], text)) == {"/var/log", "/srv/a b"}
+
+
+def test_lines_of_long_files_are_found_in_time_that_grows_with_the_file():
+    """Each by a search among the breaks, and not by counting from the beginning."""
+    text = "\n".join(f"Define A{n} b" for n in range(5_000)) + "\n"
+    statements = read(TARGETS["apache"], text).statements
+    assert [each.line for each in statements] == list(range(1, 5_001))

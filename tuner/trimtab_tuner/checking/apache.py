@@ -1,0 +1,99 @@
+"""Rules about Apache's processes: numbers that Apache corrects by itself, which only its log tells."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from trimtab_tuner.checking.contradiction import Contradiction, contradiction
+from trimtab_tuner.checking.machine import Machine
+from trimtab_tuner.checking.statements import ServerFile, Statement
+
+_MPM = re.compile(r"mpm_(prefork|worker|event)_module")
+_SAID = "Apache HTTP Server, mpm_common: ServerLimit, ThreadLimit, MaxRequestWorkers"
+# ServerLimit, ThreadsPerChild, ThreadLimit, MaxRequestWorkers without a word of them.
+_DEFAULTS: Mapping[str, tuple[int, int, int, int]] = {
+    "prefork": (256, 1, 1, 256),
+    "worker": (16, 25, 64, 400),
+    "event": (16, 25, 64, 400),
+}
+
+
+def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
+    """More workers than processes times threads, more processes at the start than there may be, and so on."""
+    if file.target.name != "apache":
+        return
+    mpm = _mpm(file)
+    limit, threads, most_threads, most = _DEFAULTS[mpm]
+    told = _told(file, mpm)
+    servers = _number(told.get("serverlimit"), limit)
+    each = 1 if mpm == "prefork" else _number(told.get("threadsperchild"), threads)
+    thread_limit = _number(told.get("threadlimit"), most_threads)
+    workers = told.get("maxrequestworkers") or told.get("maxclients")
+    wanted = _number(workers, most)
+    if mpm != "prefork" and each > thread_limit:
+        yield _corrected(
+            told.get("threadsperchild"), f"{each} threads for each process", "ThreadLimit", thread_limit, each
+        )
+        each = thread_limit
+    if workers is not None and wanted > servers * each:
+        of = f"ServerLimit {servers}" + ("" if mpm == "prefork" else f" with {each} threads each")
+        yield contradiction(
+            "server-limit-below-workers",
+            "error",
+            workers,
+            f"{workers.said}: {of} allows {servers * each}, and Apache lowers it to that by itself.",
+            f"mpm_{mpm}",
+            _SAID,
+            suggestion=f"ServerLimit {-(-wanted // each)} before it, or MaxRequestWorkers {servers * each}.",
+        )
+    starting = told.get("startservers")
+    if starting is not None and _number(starting, 0) > servers:
+        yield _corrected(
+            starting, f"{starting.number} processes at the start", "ServerLimit", servers, wanted
+        )
+    if mpm != "prefork" and workers is not None and wanted % each:
+        yield contradiction(
+            "workers-no-multiple-of-threads",
+            "note",
+            workers,
+            f"{workers.said} is no multiple of the {each} threads of a process: Apache lowers it to "
+            f"{wanted // each * each}.",
+            _SAID,
+            suggestion=f"MaxRequestWorkers {wanted // each * each}.",
+        )
+
+
+def _corrected(at: Statement | None, what: str, limit: str, value: int, wanted: int) -> Contradiction:
+    return contradiction(
+        f"{limit.lower().replace('limit', '-limit')}-below-value",
+        "error",
+        at,
+        f"{what} are more than {limit} {value} allows; Apache lowers it to that by itself.",
+        _SAID,
+        suggestion=f"{limit} {wanted}, or a lower value here.",
+    )
+
+
+def _mpm(file: ServerFile) -> str:
+    """The processing module that is loaded; event, which Debian has, where the file names none."""
+    for loaded in file.named("loadmodule"):
+        if (found := _MPM.fullmatch(loaded.first)) is not None:
+            return found[1]
+    return "event"
+
+
+def _told(file: ServerFile, mpm: str) -> dict[str, Statement]:
+    """What is said of processes, without what stands in sections for another module."""
+    found = {}
+    for statement in file.statements:
+        others = (_MPM.search(block.first) for block in statement.around if block.name == "ifmodule")
+        short = {"prefork.c", "worker.c", "event.c"} - {f"{mpm}.c"}
+        if any(other is not None and other[1] != mpm for other in others):
+            continue
+        if any(block.name == "ifmodule" and block.first in short for block in statement.around):
+            continue
+        found[statement.name] = statement
+    return found
+
+
+def _number(statement: Statement | None, otherwise: int) -> int:
+    return otherwise if statement is None or statement.number is None else statement.number

@@ -1,0 +1,149 @@
+"""What a file says, line by line, in the same form for every server: names, arguments, and what is around.
+
+Each language has its scanner in its target's folder; here its pieces are only brought into one form. Lines
+are those of the whole text, with includes filled in.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.servers.apache import syntax as apache
+from trimtab_tuner.targets.servers.core import syntax as core
+from trimtab_tuner.targets.servers.h2o import syntax as h2o
+from trimtab_tuner.targets.servers.lighttpd import syntax as lighttpd
+from trimtab_tuner.targets.servers.mariadb import option_file
+from trimtab_tuner.targets.servers.nginx import syntax as nginx
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """A setting, or the head of a block; `around` are the heads of the blocks it stands in, outermost first.
+
+    Names of Apache's are in small letters.
+    """
+
+    name: str
+    arguments: tuple[str, ...]
+    line: int
+    around: tuple["Statement", ...] = ()
+    is_block: bool = False
+
+    @property
+    def first(self) -> str:
+        """The first argument; empty without one."""
+        return self.arguments[0] if self.arguments else ""
+
+    @property
+    def number(self) -> int | None:
+        """The first argument as a whole number; None where it is none."""
+        return int(self.first) if self.first.isdecimal() else None
+
+    @property
+    def said(self) -> str:
+        """Its name and arguments, as they stand in a sentence."""
+        return " ".join((self.name, *self.arguments))
+
+    def inside(self, *names: str) -> bool:
+        """Whether it stands in a block of one of these names."""
+        return any(block.name in names for block in self.around)
+
+
+@dataclass(frozen=True)
+class ServerFile:
+    """A file of the target: what it says, in its order."""
+
+    target: Target
+    statements: tuple[Statement, ...]
+
+    def named(self, *names: str) -> Iterator[Statement]:
+        """The statements with one of these names, in their order."""
+        return (statement for statement in self.statements if statement.name in names)
+
+    def last(self, name: str) -> Statement | None:
+        """The last with that name: where a setting may stand once, the one in force."""
+        return next((each for each in reversed(self.statements) if each.name == name), None)
+
+    def number(self, name: str, otherwise: int) -> int:
+        """The number that the last with that name says; what the server does without it, or with a word."""
+        found = self.last(name)
+        return otherwise if found is None or found.number is None else found.number
+
+
+def read(target: Target, text: str) -> ServerFile:
+    """The whole text of a file. Raises RenderError for what is no file of the target."""
+    return ServerFile(target, tuple(_READERS[target.name](text, _lines(text))))
+
+
+LineOf = Callable[[int], int]
+
+
+def _lines(text: str) -> LineOf:
+    """Gives the number of the line, from 1, at a place of the text."""
+    breaks = [place for place, sign in enumerate(text) if sign == "\n"]
+    return lambda place: bisect_right(breaks, place - 1) + 1
+
+
+def _of_nginx(text: str, _line_of: LineOf) -> Iterator[Statement]:
+    heads: dict[int, Statement] = {}
+    for directive, above in nginx.walk(nginx.parse(text)):
+        around = tuple(heads[id(block)] for block in above)
+        block = directive.block is not None
+        said = Statement(directive.name, tuple(directive.arguments), directive.line, around, block)
+        if block:
+            heads[id(directive)] = said
+        yield said
+
+
+def _of_apache(text: str, line_of: LineOf) -> Iterator[Statement]:
+    around: list[Statement] = []
+    for line in apache.walk(text):
+        if line.closes:
+            if line.name in [head.name for head in around]:
+                while around.pop().name != line.name:
+                    pass
+            continue
+        words = tuple(word.text for word in line.words)
+        said = Statement(line.name, words, line_of(line.start), tuple(around), line.opens)
+        if line.opens:
+            around.append(said)
+        yield said
+
+
+def _of_lighttpd(text: str, line_of: LineOf) -> Iterator[Statement]:
+    around: list[Statement] = []
+    for each in lighttpd.walk(text):
+        del around[each.depth :]
+        setting = each.setting
+        name, value = ("", each.text) if setting is None else (setting[0], setting[2].strip().strip('"'))
+        said = Statement(name, (value,), line_of(each.start), tuple(around), each.is_head)
+        if each.is_head:
+            around.append(said)
+        yield said
+
+
+def _of_h2o(text: str, line_of: LineOf) -> Iterator[Statement]:
+    for command in h2o.commands(text):
+        value = command.value.value
+        yield Statement(command.name, (value,) if isinstance(value, str) else (), line_of(command.start))
+
+
+def _of_core(text: str, line_of: LineOf) -> Iterator[Statement]:
+    for each in core.assignments(text):
+        yield Statement(each.name, (each.value,), line_of(each.start))
+
+
+def _of_mariadb(text: str, line_of: LineOf) -> Iterator[Statement]:
+    for each in option_file.assignments(text):
+        yield Statement(each.name, (each.value,), line_of(each.start))
+
+
+_READERS: Mapping[str, Callable[[str, LineOf], Iterator[Statement]]] = {
+    "nginx": _of_nginx,
+    "apache": _of_apache,
+    "lighttpd": _of_lighttpd,
+    "h2o": _of_h2o,
+    "core": _of_core,
+    "mariadb": _of_mariadb,
+}

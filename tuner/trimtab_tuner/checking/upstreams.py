@@ -1,0 +1,93 @@
+"""Rules about what stands behind a server: connections that are closed behind each request."""
+
+from collections.abc import Iterable, Iterator
+
+from trimtab_tuner.checking.contradiction import Contradiction, contradiction
+from trimtab_tuner.checking.machine import Machine
+from trimtab_tuner.checking.statements import ServerFile, Statement
+
+_SOURCE = "nginx, ngx_http_upstream_module: keepalive (until 1.29.7)"
+
+
+def kept_connections(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
+    """`keepalive` in an upstream, and requests handed on to it so that each connection is closed."""
+    if file.target.name != "nginx":
+        return
+    keeping = {
+        upstream.first: kept
+        for kept in file.named("keepalive")
+        for upstream in kept.around[-1:]
+        if upstream.name == "upstream" and kept.number != 0
+    }
+    upstreams = {each.first for each in file.named("upstream")}
+    told = set()
+    for passed in file.named("proxy_pass"):
+        name = passed.first.partition("://")[2].partition("/")[0]
+        if name in keeping:
+            lacking = [
+                *(
+                    []
+                    if _in_force(file, passed, "proxy_http_version", "1.1", "2")
+                    else ["proxy_http_version 1.1"]
+                ),
+                *([] if _empties_connection(file, passed) else ['proxy_set_header Connection ""']),
+            ]
+            if lacking:
+                yield contradiction(
+                    "upstream-keepalive-without-effect",
+                    "warning",
+                    passed,
+                    f"upstream {name} is to keep connections ({keeping[name].said}), and {passed.said} goes "
+                    f"on without {' and '.join(lacking)}: each of them is closed behind its first request.",
+                    _SOURCE,
+                    suggestion=f"Add {'; '.join(lacking)}; beside {passed.said}.",
+                )
+        elif name in upstreams and name not in told:
+            told.add(name)
+            yield contradiction(
+                "upstream-without-keepalive",
+                "note",
+                next(each for each in file.named("upstream") if each.first == name),
+                f"upstream {name} keeps no connections: each request that is handed on makes one, and leaves "
+                "a port in TIME_WAIT.",
+                _SOURCE,
+                suggestion='keepalive 32; in it, proxy_http_version 1.1 and proxy_set_header Connection "".',
+            )
+    yield from _too_many(file, keeping.values())
+
+
+def _too_many(file: ServerFile, keeping: Iterable[Statement]) -> Iterator[Contradiction]:
+    """Idle connections to upstreams count among those of the worker."""
+    connections = file.number("worker_connections", 512)
+    for kept in keeping:
+        if kept.number is not None and kept.number >= connections:
+            yield contradiction(
+                "upstream-keepalive-takes-all-connections",
+                "error",
+                kept,
+                f"{kept.said}: so many idle connections to upstreams are as many as a worker may have in all "
+                f"(worker_connections {connections}), and clients find none.",
+                f"worker_connections {connections}",
+                suggestion="Fewer kept connections, or more worker_connections.",
+            )
+
+
+def _in_force(file: ServerFile, at: Statement, name: str, *values: str) -> bool:
+    """Whether the nearest such directive around has one of these values."""
+    for depth in range(len(at.around), -1, -1):
+        found = [each for each in file.named(name) if each.around == at.around[:depth]]
+        if found:
+            return found[-1].first in values
+    return False
+
+
+def _empties_connection(file: ServerFile, at: Statement) -> bool:
+    """Whether the nearest block with headers sets Connection to nothing, or to a variable that may be so."""
+    for depth in range(len(at.around), -1, -1):
+        headers = [each for each in file.named("proxy_set_header") if each.around == at.around[:depth]]
+        if headers:
+            return any(
+                each.first.lower() == "connection" and (each.arguments[1:] in ((), ("",)) or "$" in each.said)
+                for each in headers
+            )
+    return False
