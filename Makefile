@@ -11,6 +11,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 PYTHON ?= python3
 BIN := .venv/bin
+# Without make's own -j, which it cannot take part in and complains about.
+NINJA := env -u MAKEFLAGS $(BIN)/ninja
 CORE := server-core/build
 CORE_SANITIZED := server-core/build-sanitized
 CORE_FUZZ := server-core/build-fuzz
@@ -98,7 +100,7 @@ endef
 
 build: .build/packages-run .build/venv ## compile the server and the load generator
 	$(call configure,$(CORE))
-	@$(BIN)/ninja -C $(CORE) --quiet
+	@$(NINJA) -C $(CORE) --quiet
 
 .build/npm: webui/package.json webui/package-lock.json
 	@mkdir -p .build
@@ -164,9 +166,9 @@ test: setup ## the gate: linters, C under sanitizers, Python, web, browser; a qu
 
 sanitized: .build/packages-test setup
 	$(call configure,$(CORE_SANITIZED),-Dbuildtype=debug -Db_sanitize=address$(,)undefined)
-	@$(BIN)/ninja -C $(CORE_SANITIZED) --quiet
+	@$(NINJA) -C $(CORE_SANITIZED) --quiet
 	$(call configure,$(CORE_THREAD),-Dbuildtype=debug -Db_sanitize=thread)
-	@$(BIN)/ninja -C $(CORE_THREAD) --quiet
+	@$(NINJA) -C $(CORE_THREAD) --quiet
 
 test-core: sanitized
 	@$(BIN)/meson test -C $(CORE_SANITIZED) --no-rebuild --print-errorlogs --timeout-multiplier 10
@@ -201,14 +203,14 @@ test-live: sanitized .build/webui ## what measures or takes real time, one after
 SECONDS := 60
 fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up inputs for SECONDS per target; what breaks one is left in .build/fuzz
 	$(call configure,$(CORE_FUZZ),-Dfuzz=true -Dtests=disabled -Dwerror=false -Dbuildtype=debugoptimized -Db_sanitize=address$(,)undefined -Db_lundef=false,CC=clang)
-	@$(BIN)/ninja -C $(CORE_FUZZ) --quiet
+	@$(NINJA) -C $(CORE_FUZZ) --quiet
 	@for target in protocol values config control http2 sessions reply results sql_reply trace; do \
 	  mkdir -p .build/fuzz/$$target; echo "$$target, $(SECONDS) s"; \
 	  $(CORE_FUZZ)/tests/fuzz/fuzz-$$target -max_total_time=$(SECONDS) -timeout=5 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=.build/fuzz/$$target- .build/fuzz/$$target server-core/tests/fuzz/corpus/$$target; done
 
 bench: setup .build/webui .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; writes docs/lab/benchmarks.md
-	@$(BIN)/ninja -C $(CORE) --quiet bench/do-nothing bench/do-nothing-client
+	@$(NINJA) -C $(CORE) --quiet bench/do-nothing bench/do-nothing-client
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
 	@mv .build/benchmarks.md docs/lab/benchmarks.md
 
