@@ -71,7 +71,7 @@ static bool can_accept(struct event_loop *loop)
            (!is_full(worker) || recycling_is_possible(&loop->recycling, worker));
 }
 
-static void back_off(struct event_loop *loop, const char *what)
+void event_loop_back_off(struct event_loop *loop, const char *what)
 {
     const uint64_t now_ns = loop->worker->now_ns;
 
@@ -98,7 +98,7 @@ static bool add_listeners(struct event_loop *loop)
     loop->accepts = 0;
     for (size_t i = 0; i < worker->listener_count; i++) {
         if (worker->mechanism->add_listener(worker->events, worker->listeners[i], TAG_LISTENER(i)) != 0) {
-            back_off(loop, "cannot watch a listener");
+            event_loop_back_off(loop, "cannot watch a listener");
             remove_listeners(loop, i);
             return false;
         }
@@ -169,45 +169,45 @@ static void update_listening(struct event_loop *loop)
 
 static void retire(void *user, struct timer *timer);
 
-/* Closes idle connections until there is a place. One for which a request has come meanwhile is served
- * instead, so there may be none to be had; then the worker has one connection too many for a while. Events of
- * a connection that is closed here may reach the next one in its structure, which then looks in vain. */
+/* Closes idle connections until none is one too many. One for which a request has come meanwhile is served
+ * instead, so there may be none to be had; then the worker has one too many for a while. Events of a
+ * connection that is closed here may reach the next one in its structure, which then looks in vain. */
 static void make_place(struct event_loop *loop)
 {
+    struct worker *worker = loop->worker;
     struct connection *connection;
 
-    while (is_full(loop->worker) && (connection = recycle_choose(loop->worker, NULL, NULL)) != NULL)
-        retire(loop->worker, &connection->timer);
-    recycling_look(&loop->recycling, loop->worker);
+    while ((int64_t)worker->counters->connections_open > worker->max_connections &&
+           (connection = recycle_choose(worker, NULL, NULL)) != NULL)
+        retire(worker, &connection->timer);
+    recycling_look(&loop->recycling, worker);
 }
 
 /* Has a new connection worked on in this turn: most have asked by the time that they are accepted, and one
- * that ends with its reply need not be watched at all. Where there is no room it is watched, and so it is for
- * who wants to be told of events. */
+ * that ends with its reply need not be watched at all. Where there is no room it is watched. */
 static void take_in(struct event_loop *loop, struct connection *connection)
 {
     if (!connection)
         return;
-    if (loop->event_count < EVENTS_MAX && !loop->worker->driver->deliver)
+    if (loop->event_count < EVENTS_MAX)
         loop->events[loop->event_count++] =
             (struct event){.tag = connection_tag(connection), .flags = EVENT_READABLE};
     else
         connection_watch(loop->worker, connection);
 }
 
-/* Accepts one connection. Returns false when the phase should not go on with this listener. */
-static bool accept_one(struct event_loop *loop, int listener)
+bool event_loop_accept(struct event_loop *loop, int listener, struct connection **connection)
 {
     struct worker *worker = loop->worker;
     const bool blocking = worker->sendfile == SENDFILE_BLOCKING;
     const int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | (blocking ? 0 : SOCK_NONBLOCK));
 
+    *connection = NULL;
     worker->counters->accept_calls++;
     if (fd >= 0) {
         loop->accepts++;
-        if (is_full(worker))
-            make_place(loop);
-        take_in(loop, connection_open(worker, fd, blocking));
+        *connection = connection_open(worker, fd, blocking);
+        take_in(loop, *connection);
         return true;
     }
     switch (errno) {
@@ -217,7 +217,7 @@ static bool accept_one(struct event_loop *loop, int listener)
     case ENFILE:
     case ENOBUFS:
     case ENOMEM:
-        back_off(loop, "cannot accept connections");
+        event_loop_back_off(loop, "cannot accept connections");
         file_cache_shed(worker->cache, SHED_FILES);
         return false;
     default:
@@ -225,6 +225,20 @@ static bool accept_one(struct event_loop *loop, int listener)
          * listener is reported again. */
         return false;
     }
+}
+
+/* Has one connection accepted, and a place made for it if all are taken. Returns false when the phase should
+ * not go on with this listener. */
+static bool accept_one(struct event_loop *loop, int listener)
+{
+    struct worker *worker = loop->worker;
+    struct connection *connection;
+    const bool goes_on = worker->driver->accept ? worker->driver->accept(worker, loop, listener)
+                                                : event_loop_accept(loop, listener, &connection);
+
+    if ((int64_t)worker->counters->connections_open > worker->max_connections)
+        make_place(loop);
+    return goes_on;
 }
 
 /* Accepts up to `limit` connections from a listener. Returns how many. */

@@ -2,22 +2,19 @@
  * Knot: a user thread for each connection, all of them cooperative and on one kernel thread, and `workers`
  * kernel threads for what may wait for a disk.
  *
- *     event loop = scheduler ---- resumes ----> user thread: read, parse, look up
+ *     event loop = scheduler ---- resumes ----> user thread: accept, read, look up, send what is in memory
  *        ^   ^                                       |
  *        |   +-------- waits for events -------------+
- *        |                                           | a reply
+ *        |                                           | a name, or a reply
  *     [done] <--- kernel threads: open, sendfile, read <--- [queue of jobs]
  *
- * The user thread tries a system call on a socket first and waits for an event only if it has to. sendfile
- * may wait for the socket and for a disk at once, so it is the workers' job, like opening a file whose name
- * the kernel does not have in its cache:
- *   sendfile = nonblocking   A worker sends what fits; the user thread waits until the socket takes more, and
- *                            asks again.
- *   sendfile = blocking      One call sends everything, and holds a worker until then.
- *   sendfile = off           A worker reads contents that are not in memory, and sends what does not fit the
- *                            cache.
- * What the server has in memory, such as a small file, a user thread sends itself unless sendfile blocks.
- * Workers without a job sleep.
+ * The user thread (user_threads.h) tries a system call on a socket first and waits for an event only if it
+ * has to. sendfile may wait for the socket and for a disk at once, so it is the workers' job, like opening a
+ * file whose name the kernel does not have in its cache: sendfile = nonblocking   A worker sends what fits;
+ * the user thread waits until the socket takes more, and asks again. sendfile = blocking      One call sends
+ * everything, and holds a worker until then. sendfile = off           A worker reads contents that are not in
+ * memory, and sends what does not fit the cache. What the server has in memory, such as a small file, a user
+ * thread sends itself unless sendfile blocks. Workers without a job sleep.
  */
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/queue.h"

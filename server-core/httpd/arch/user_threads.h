@@ -1,17 +1,23 @@
 /*
  * User threads: one for each connection, scheduled at user level on top of the event loop (knot, nm).
  *
- * DESIGN. The event loop is the scheduler. What it has to say about a connection (an event, an expired
- * timeout, the end of the server) is delivered to the connection's thread: the scheduler switches to it, and
- * the thread runs until it has to wait, which it does by switching back. Its code is straight: it reads
- * requests, has the file opened, sends the reply, and waits in each place until it can go on. A thread serves
- * a connection from its first request to its end and then the next one; threads are made as connections need
- * them, and a few are kept for the next ones: what a stack has once touched stays in memory as long as the
- * stack.
+ * DESIGN. A thread accepts a connection, serves it from its first request to its end, and then waits for the
+ * next one. Its code is straight:
  *
- * What may wait for a disk, opening a file that the kernel does not have in its cache of names and sending,
- * is done by `open` and `send`, which may put the thread to sleep and have others run meanwhile: there the
- * architectures differ. Between two sleeps nobody else runs on this scheduler, so no locks are needed.
+ *     accept --> read a request --> look up names --> make the reply --> send it --+--> linger, close
+ *                      ^                                                           |
+ *                      +-----------------------------------------------------------+
+ *
+ * In each place it tries first, and if it has to wait it switches to the scheduler, which is the event loop:
+ * that runs whichever thread has got what it waits for (an event, an expired timeout, the end of the server,
+ * a client to accept). Threads are made as they are needed, and a few are kept: what a stack has once touched
+ * stays in memory as long as the stack.
+ *
+ * What may wait for a disk, opening a file that the kernel does not have in its cache of names and sending
+ * what the server does not have in its own memory, is done by `open` and `send`, which may put the thread to
+ * sleep and have others run meanwhile: there the architectures differ. Between two sleeps nobody else runs on
+ * this scheduler, so no locks are needed; but bytes in memory of the worker (its input, the text of a reply)
+ * are gone after one.
  */
 #ifndef TRIMTAB_HTTPD_ARCH_USER_THREADS_H
 #define TRIMTAB_HTTPD_ARCH_USER_THREADS_H
@@ -21,6 +27,7 @@
 #include "httpd/connection/worker.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct user_scheduler;
@@ -38,9 +45,10 @@ struct user_thread {
     struct user_scheduler *scheduler;
     struct fibre *fibre;
     struct user_connection *own; /* its connection; NULL: it is free */
-    enum send_outcome outcome;   /* of what another kernel thread has sent for it */
+    enum send_outcome outcome;   /* of the last attempt to send, by whomever */
     uint32_t delivered;          /* what it has not looked at yet */
     bool waiting;                /* for that */
+    size_t received;             /* bytes since it last had to wait; many are a reason to let others run */
     char *wanted;                /* the file whose opening it has to wait for, below the directory root */
     int root;
     struct user_thread *next_free;
@@ -51,6 +59,11 @@ struct user_scheduler {
     struct fibre *fibre;      /* of the event loop */
     struct user_thread *free; /* without a connection */
     unsigned free_count;
+
+    /* Where the thread that is resumed next accepts, and whether the accept phase goes on after it. */
+    struct event_loop *accept_loop;
+    int accept_listener;
+    bool accept_goes_on;
 
     /* Sends what can be sent of the reply of the thread's connection. */
     enum send_outcome (*send)(struct user_thread *thread);
@@ -63,7 +76,7 @@ struct user_scheduler {
     bool continuations;
 };
 
-/* How connections are delivered to user threads. */
+/* How user threads accept, send, and hear of events. */
 extern const struct driver user_threads_driver;
 
 /* Makes `scheduler` that of `worker`. `fibre`: the one that its event loop runs on. */

@@ -202,6 +202,38 @@ void connection_rearm(struct worker *worker, struct connection *connection)
                                  connection->interest);
 }
 
+size_t connection_receive(struct worker *worker, struct connection *connection, struct feed *feed)
+{
+    struct protocol *protocol = &connection->protocol;
+    size_t room = INPUT_BYTES;
+    char *into = protocol->input ? protocol_room(protocol, &room) : worker->input;
+    ssize_t received;
+
+    if (!into) {
+        connection_close(worker, connection, CLOSED_BY_SERVER);
+        return 0;
+    }
+    do
+        received = recv(connection->fd, into, room, MSG_DONTWAIT);
+    while (received < 0 && errno == EINTR);
+    if (received < 0 && errno == EAGAIN) {
+        connection->readable = false;
+        return 0;
+    }
+    if (received <= 0) {
+        connection_close(worker, connection, CLOSED_BY_CLIENT);
+        return 0;
+    }
+    connection->readable = (size_t)received == room || connection->peer_closed;
+    if (protocol->input) {
+        protocol_filled(protocol, (size_t)received);
+        protocol_feed_kept(protocol, feed);
+    } else {
+        protocol_feed(feed, worker->input, (size_t)received);
+    }
+    return (size_t)received;
+}
+
 void connection_discard(struct worker *worker, struct connection *connection)
 {
     /* As much as one read takes per event: a peer that sends without end must not occupy the worker. */

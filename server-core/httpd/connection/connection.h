@@ -97,6 +97,10 @@ void connection_drop_reply(struct connection *connection);
 /* Ends a connection whose last reply is out: closes it, or lingers if the peer may still be sending. */
 void connection_finish(struct worker *worker, struct connection *connection);
 
+/* Receives once, into memory of the worker or behind what is kept of earlier bytes. Returns how many bytes
+ * have come, at which `feed` then looks with what was kept; 0: none, or the connection has been closed. */
+size_t connection_receive(struct worker *worker, struct connection *connection, struct feed *feed);
+
 /* Reads and forgets what the peer sends after the last reply. */
 void connection_discard(struct worker *worker, struct connection *connection);
 

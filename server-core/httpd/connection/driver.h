@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct connection;
+struct event_loop;
 struct request;
 struct worker;
 
@@ -46,6 +47,9 @@ struct driver {
     /* Sends what may be sent now of the reply under way. SEND_ELSEWHERE: somebody else does, and whoever has
      * the connection then tells serving_sent(). */
     enum send_outcome (*send)(struct worker *worker, struct connection *connection);
+
+    /* Has event_loop_accept() called where the connection will be served, and returns what that does. */
+    bool (*accept)(struct worker *worker, struct event_loop *loop, int listener);
 
     /* Takes what the event loop has to say about a connection: events, and the flags above. */
     void (*deliver)(struct worker *worker, struct connection *connection, uint32_t what);

@@ -7,9 +7,7 @@
 #include "httpd/connection/recycle.h"
 #include "httpd/connection/sending.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <sys/socket.h>
 
 /* Serves the complete requests in the feed until one cannot be answered at once, and keeps what is left. A
  * connection that has ended needs none of it. */
@@ -55,46 +53,22 @@ static void receive(struct worker *worker, struct connection *connection)
     size_t total = 0;
 
     while (connection->state == READING && connection->readable) {
-        char *into = worker->input;
-        size_t room = INPUT_BYTES;
-        ssize_t received;
+        struct feed feed;
+        size_t received;
 
         if (total >= INPUT_BYTES) {
             connection_rearm(worker, connection);
             return;
         }
-        if (connection->protocol.input) {
-            into = protocol_room(&connection->protocol, &room);
-            if (!into) {
-                connection_close(worker, connection, CLOSED_BY_SERVER);
-                return;
-            }
-        }
-        received = recv(connection->fd, into, room, MSG_DONTWAIT);
-        if (received < 0 && errno == EINTR)
-            continue;
-        if (received < 0 && errno == EAGAIN) {
-            connection->readable = false;
+        received = connection_receive(worker, connection, &feed);
+        if (received == 0)
             return;
-        }
-        if (received <= 0) {
-            connection_close(worker, connection, CLOSED_BY_CLIENT);
-            return;
-        }
-        total += (size_t)received;
-        connection->readable = (size_t)received == room || connection->peer_closed;
-        if (connection->protocol.input) {
-            protocol_filled(&connection->protocol, (size_t)received);
-            serve_kept(worker, connection);
-        } else {
-            serve_bytes(worker, connection, worker->input, (size_t)received);
-        }
+        total += received;
+        serve(worker, connection, &feed);
     }
 }
 
-/* Sets the timeout of a connection that waits for the peer to send. Who has never asked keeps the one that it
- * came with. */
-static void await_request(struct worker *worker, struct connection *connection)
+void serving_await_request(struct worker *worker, struct connection *connection)
 {
     if (!connection->protocol.input) {
         connection->reading_head = false;
@@ -119,7 +93,7 @@ void serving_received(struct worker *worker, struct connection *connection, cons
         connection_close(worker, connection, CLOSED_BY_SERVER);
     }
     if (connection->state == READING)
-        await_request(worker, connection);
+        serving_await_request(worker, connection);
 }
 
 /* What follows when a reply is out or a wait is over: more requests may have come. */
@@ -130,7 +104,7 @@ static void go_on(struct worker *worker, struct connection *connection)
     receive(worker, connection);
     if (connection->state == READING) {
         connection_watch(worker, connection);
-        await_request(worker, connection);
+        serving_await_request(worker, connection);
     }
 }
 
@@ -196,7 +170,7 @@ void serving_run(struct worker *worker, struct connection *connection, uint32_t 
         receive(worker, connection);
         if (connection->state == READING) {
             connection_watch(worker, connection);
-            await_request(worker, connection);
+            serving_await_request(worker, connection);
         }
         return;
     case WAITING:

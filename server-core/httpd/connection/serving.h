@@ -40,6 +40,10 @@ void serving_sent(struct worker *worker, struct connection *connection, enum sen
  * reply is under way they are kept. */
 void serving_received(struct worker *worker, struct connection *connection, const char *data, size_t length);
 
+/* Sets the timeout of a connection that waits for the peer to send. Who has never asked keeps the one that it
+ * came with. */
+void serving_await_request(struct worker *worker, struct connection *connection);
+
 /* Called by timers_expire() with the worker. */
 void serving_expired(void *worker, struct timer *timer);
 
