@@ -21,6 +21,7 @@ from trimtab_agent.api.counter_schemas import CounterValues
 from trimtab_agent.api.live_schemas import LogLine, MeasurementLine, RunChange
 from trimtab_agent.api.schemas import Progress
 from trimtab_agent.api.trial_schemas import TrialLine
+from trimtab_agent.simulated.demo import SAID
 from trimtab_agent.station import disturbance
 
 # At so short a time anything may time out; what is tested here is not the verdict.
@@ -115,7 +116,8 @@ def test_run_is_started_watched_and_exported_through_the_api(simulation, daemon)
     run = await_state(client, run_id)
     daemon.sampler.stop()
     assert run["state"] == "finished", run
-    assert run["progress"] is None
+    assert daemon.context.service.wait(timeout_s=60)  # its progress goes with its thread
+    assert client.get(f"/api/v1/runs/{run_id}").json()["progress"] is None
     for name, data in seen:
         PAYLOADS[name].model_validate(data)
     assert {name for name, _ in seen} >= {"sample", "progress", "measurement", "trial", "run"}
@@ -240,3 +242,42 @@ def test_paused_run_measures_nothing_until_it_goes_on_and_trials_can_be_repeated
     assert again[-1]["configuration"] == first["configuration"]
     assert [m["rate_rps"] for m in again[-1]["measurements"]] == run["ladder"]
     assert client.get(path).json() == {**run, "trials": len(again)}
+
+
+@pytest.fixture
+def finished(simulated, daemon):
+    """The address of a finished run of a demo."""
+    run_id = daemon.client.post("/api/v1/runs", json=RUN).json()["id"]
+    assert await_state(daemon.client, run_id)["state"] == "finished"
+    assert daemon.context.service.wait(timeout_s=60)
+    return f"/api/v1/runs/{run_id}"
+
+
+def test_everything_that_is_downloaded_of_a_demo_says_so(finished, daemon):
+    """The report, the tables, the files alone and in the archive, and what Prometheus scrapes."""
+    client = daemon.client
+    names = [f"{finished}/{table}.csv" for table in ("trials", "measurements")]
+    names += [
+        f"{finished}/exports/{each['format']}/download" for each in client.get(f"{finished}/exports").json()
+    ]
+    texts = {name: client.get(name).text for name in [*names, f"{finished}/report.html", "/api/v1/metrics"]}
+    with zipfile.ZipFile(io.BytesIO(client.get(f"{finished}/exports/zip").content)) as files:
+        texts |= {f"zip: {name}": files.read(name).decode() for name in files.namelist()}
+    assert len(texts) > len(names) + 2
+    silent = [name for name, text in texts.items() if SAID not in " ".join(text.replace("\n#", " ").split())]
+    assert silent == []
+
+
+def test_trial_of_a_demo_has_counters_over_its_own_time(finished, daemon):
+    """They tell of the simulated server: the machine's own say nothing of it."""
+    trial = daemon.client.get(f"{finished}/trials/2").json()
+    samples = daemon.client.get(f"{finished}/trials/2/counters").json()
+    assert {sample["trial_number"] for sample in samples} == {2}
+    loads = [CounterValues.model_validate(sample["values"]).load for sample in samples]
+    assert [load.rate_rps for load in loads] == [each["rate_rps"] for each in trial["measurements"]]
+    assert [load.goodput_mbps for load in loads] == [each["goodput_mbps"] for each in trial["measurements"]]
+    begun, ended = (datetime.fromisoformat(trial[name]) for name in ("started_at", "finished_at"))
+    times = [datetime.fromisoformat(sample["taken_at"]) for sample in samples]
+    assert times == sorted(set(times))
+    assert begun < times[0]
+    assert times[-1] <= ended

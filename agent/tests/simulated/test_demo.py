@@ -1,5 +1,7 @@
 """A demo: simulated through and through, and said to be on everything that leaves it."""
 
+import csv
+import io
 import json
 from typing import get_args
 
@@ -80,12 +82,38 @@ def finished(simulated, settings, command):
     return json.loads(output)["run"]["id"]
 
 
-@pytest.mark.parametrize("form", ["--json", "--markdown", "--html", None])
-def test_run_of_a_demo_is_shown_as_simulated(finished, command, form):
+FORMS = [
+    ("show", "1"),
+    ("show", "1", "--json"),
+    ("show", "1", "--markdown"),
+    ("show", "1", "--html"),
+    ("show", "1", "--csv", "trials"),
+    ("show", "1", "--csv", "measurements"),
+    ("runs",),
+    ("runs", "--json"),
+    ("compare", "1"),
+    ("compare", "1", "--json"),
+]
+
+
+def test_run_of_a_demo_is_shown_as_simulated(finished, command):
     """In every form; nobody takes its figures for a machine's."""
-    code, output, _ = command("show", str(finished), *([form] if form else []))
-    assert code == 0
-    assert SAID in " ".join(output.split())
+    assert finished == 1
+    said = {}
+    for form in FORMS:
+        code, output, _ = command(*form)
+        assert code == 0, form
+        said[form] = SAID in " ".join(output.split())
+    assert [form for form, there in said.items() if not there] == []
+
+
+def test_every_line_of_a_table_says_that_it_is_simulated(finished, command):
+    """Lines are copied from one table into another."""
+    for table in ("trials", "measurements"):
+        _, output, _ = command("show", str(finished), "--csv", table)
+        lines = list(csv.DictReader(io.StringIO(output)))
+        assert lines
+        assert {line["host"] for line in lines} == {SAID}
 
 
 def test_files_of_a_demo_say_that_they_are_simulated(finished, settings):

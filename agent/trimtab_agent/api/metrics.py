@@ -13,6 +13,7 @@ from trimtab_db.records import RunState
 
 from trimtab_agent import __version__
 from trimtab_agent.api.context import Context
+from trimtab_agent.simulated.demo import SAID
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
@@ -25,7 +26,8 @@ class _Runs(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """All metrics."""
-        yield InfoMetricFamily("trimtab", "The daemon.", {"version": __version__})
+        demo = {"demo": SAID} if self._context.settings.demo else {}
+        yield InfoMetricFamily("trimtab", "The daemon.", {"version": __version__, **demo})
         runs = GaugeMetricFamily("trimtab_runs", "Recorded runs by state.", labels=["state"])
         counted = self._context.repository.count_runs_by_state()
         for state in RunState:

@@ -2,8 +2,8 @@
 
 A line for each trial, or for each rate of each trial; the first line has the names of the columns, with
 their units. A configuration is a column for each knob, called `knob:` and its name. A cell is empty where
-nothing was measured. Lines are made a page of trials at a time, so that a run of 10,000 trials takes no more
-memory than a small one.
+nothing was measured. Each line names its host: that of a demo says that all is simulated. Lines are made a
+page of trials at a time, so that a run of 10,000 trials takes no more memory than a small one.
 """
 
 import csv
@@ -11,6 +11,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from trimtab_db import Repository
@@ -36,10 +37,11 @@ def csv_lines(repository: Repository, run_id: int, table: Table) -> Iterator[str
 
 def _lines(repository: Repository, run_id: int, table: Table, knobs: Sequence[str]) -> Iterator[str]:
     rows_of = _trial_rows if table is Table.TRIALS else _measurement_rows
+    name_of = cache(lambda host_id: repository.host(host_id).name)
     names: list[str] = []
     after = 0
     while page := repository.trials_with_curves(run_id, after=after, limit=PAGE_TRIALS):
-        rows = [row for trial in page for row in rows_of(trial, knobs)]
+        rows = [row for trial in page for row in rows_of(trial, name_of(trial.host_id), knobs)]
         if rows:
             yield _text([*([] if names else [list(rows[0])]), *(list(row.values()) for row in rows)])
             names = list(rows[0])
@@ -52,9 +54,9 @@ def _text(rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def _trial_rows(trial: Trial, knobs: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _trial_rows(trial: Trial, host: str, knobs: Sequence[str]) -> Iterator[dict[str, Any]]:
     yield {
-        **_about(trial),
+        **_about(trial, host),
         "reason": trial.reason,
         "score_mbps": trial.score,
         "second_score": trial.second_score,
@@ -66,20 +68,21 @@ def _trial_rows(trial: Trial, knobs: Sequence[str]) -> Iterator[dict[str, Any]]:
     }
 
 
-def _measurement_rows(trial: Trial, knobs: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _measurement_rows(trial: Trial, host: str, knobs: Sequence[str]) -> Iterator[dict[str, Any]]:
     for measurement in trial.measurements:
         yield {
-            **_about(trial),
+            **_about(trial, host),
             **_measured(measurement),
             **{f"knob:{name}": trial.configuration.get(name) for name in knobs},
         }
 
 
-def _about(trial: Trial) -> dict[str, Any]:
-    """What tells a trial from the others of its run, and what became of it."""
+def _about(trial: Trial, host: str) -> dict[str, Any]:
+    """What tells a trial from the others of its run, where it was measured, and what became of it."""
     return {
         "run": trial.run_id,
         "trial": trial.number,
+        "host": host,
         "purpose": trial.purpose.value,
         "block": trial.block,
         "verdict": trial.verdict.value,

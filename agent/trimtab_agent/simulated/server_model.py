@@ -254,6 +254,8 @@ class SimulatedServer:
                 },
                 "cpus": sorted(cpus, key=lambda cpu: cpu["cpu"]),
                 "context_switches_per_s": round(replied_rps * 0.8, 1),
+                "run_queue": round(load * len(self.cpus), 1),
+                "blocked": 0.0,
             },
             "server_processes": {
                 "user": round(0.3 * used * len(self.cpus), 2),
@@ -262,8 +264,22 @@ class SimulatedServer:
                 "cpu_s": round(used / 100 * len(self.cpus) * window_s, 4),
                 "peak_memory_bytes": memory,
             },
-            "network": {"listen_overflows_per_s": round(replied_rps * 0.1, 1) if waiting else 0.0},
+            "server_workers": {"workers": [_worker(n, workers, replied_rps, used) for n in range(workers)]},
+            "network": {
+                "listen_overflows_per_s": round(replied_rps * 0.1, 1) if waiting else 0.0,
+                "softnet": [],
+            },
         }
+
+
+def _worker(number: int, workers: int, replied_rps: float, used: float) -> dict[str, float]:
+    """One of `workers`, among which the load is spread evenly; it is no process, so its number is 0."""
+    return {
+        "worker": number,
+        "pid": 0,
+        "requests_per_s": round(replied_rps / workers, 1),
+        "cpu": round(used / workers, 2),
+    }
 
 
 def _cpu(cpu: int, busy: float) -> dict[str, float]:

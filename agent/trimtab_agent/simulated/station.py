@@ -23,6 +23,7 @@ from trimtab_tuner.workloads.parameters import WorkloadParameters
 
 from trimtab_agent.errors import StationLost
 from trimtab_agent.host.cpu_layout import CpuLayout
+from trimtab_agent.simulated.samples import progress_line
 from trimtab_agent.simulated.scenario import Scenario, read_scenario
 from trimtab_agent.simulated.server_model import SimulatedServer
 from trimtab_agent.station.equipment import JobListener
@@ -142,7 +143,7 @@ class SimulatedStation:
             generator_cpus=self._layout.generator if job.placement is None else job.placement.generator,
         )
         measurement = server.measure(count, rate_rps, happens)
-        listener.load_progress(rate_rps, _progress_line(measurement))
+        listener.load_progress(rate_rps, progress_line(measurement))
         if scenario.pace_s and self._stop.wait(scenario.pace_s):
             raise Stopped
         self._now += timedelta(seconds=job.rate_duration_s + job.gap_s)
@@ -159,23 +160,6 @@ class SimulatedStation:
                 return scenario
             if self._stop.wait(LOOK_S):
                 raise Stopped
-
-
-def _progress_line(measurement: Measurement) -> dict[str, Any]:
-    """A line as the generator prints once a second."""
-    return {
-        "type": "progress",
-        "elapsed_s": measurement.duration_s,
-        "sessions_open": measurement.sessions.started,
-        "requests_replied": measurement.requests.replied,
-        "requests_timed_out": measurement.requests.timed_out,
-        "reply_rate_rps": measurement.reply_rate_rps,
-        "goodput_mbps": measurement.goodput_mbps,
-        "reply_p50_us": measurement.reply_latency.p50_us,
-        "reply_p90_us": measurement.reply_latency.p90_us,
-        "reply_p99_us": measurement.reply_latency.p99_us,
-        "reply_p999_us": measurement.reply_latency.p999_us,
-    }
 
 
 def _text_of(job: TrialJob, layout: CpuLayout) -> str:

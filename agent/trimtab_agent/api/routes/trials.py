@@ -4,12 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 from trimtab_tuner.judging.verification import Thresholds, verify
+from trimtab_tuner.workloads.parameters import clients_of
 
 from trimtab_agent.api.context import ContextDep
 from trimtab_agent.api.counter_schemas import CounterSampleReply
 from trimtab_agent.api.routes.runs import RunId
-from trimtab_agent.api.samples import as_stored
+from trimtab_agent.api.samples import as_simulated, as_stored
 from trimtab_agent.api.trial_schemas import RepeatReply, TrialDetail
+from trimtab_agent.simulated.samples import samples_of
 
 router = APIRouter(prefix="/runs/{run_id}/trials/{number}", tags=["trials"])
 
@@ -39,7 +41,10 @@ def get_trial(run_id: RunId, number: Number, context: ContextDep) -> TrialDetail
 @router.get("/counters", response_model=list[CounterSampleReply])
 def get_trial_counters(run_id: RunId, number: Number, context: ContextDep) -> Response:
     """The host's and the server's counters while the trial was measured, one sample a second."""
-    context.repository.trial(run_id, number)
+    trial = context.repository.trial(run_id, number)
+    if context.settings.demo:
+        loop = clients_of(context.repository.run(run_id).workload_parameters).loop
+        return as_simulated(trial, samples_of(trial, loop))
     return as_stored(context.repository.trial_counter_samples(run_id, number))
 
 

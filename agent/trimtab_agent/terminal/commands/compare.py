@@ -15,6 +15,7 @@ from trimtab_tuner.wording import in_digits
 from trimtab_agent.errors import SpecError
 from trimtab_agent.results.run_comparison import ComparedRun, RunComparison, compare_runs
 from trimtab_agent.runtime import open_repository
+from trimtab_agent.simulated.demo import SAID
 from trimtab_agent.terminal.commands.compare_files import MOST_LOSS, Files, MostLoss, compare_files
 from trimtab_agent.terminal.commands.options import LARGEST_ID, Json, Var, console_for, settings_of
 from trimtab_agent.terminal.commands.starting import Link, Memory, Sets, Start, Target, WorkloadName
@@ -68,14 +69,17 @@ def compare(
     if not runs:
         raise SpecError("runs", "expected the numbers of runs, or two files: --base OLD --base NEW")
     defaults: dict[int, Configuration] = {}
-    with open_repository(settings_of(var=var)) as repository:
+    settings = settings_of(var=var)
+    with open_repository(settings) as repository:
         for run_id in runs:
             defaults[run_id] = Space.model_validate(repository.run(run_id).space).default()
         comparison = compare_runs(repository, runs)
     if as_json:
         print_json(comparison.model_dump(mode="json"))
-    else:
-        _print(console_for(), comparison, defaults)
+        return
+    if settings.demo:
+        print(SAID)
+    _print(console_for(), comparison, defaults)
 
 
 def _refuse_without_files(context: typer.Context) -> None:

@@ -16,6 +16,7 @@ from trimtab_agent.results.exporting import content_of, export_run, verdict, was
 from trimtab_agent.results.html import run_html
 from trimtab_agent.results.naming import run_name
 from trimtab_agent.runtime import open_repository
+from trimtab_agent.simulated.demo import SAID
 from trimtab_agent.station.file_set import root_of
 from trimtab_agent.terminal.commands.options import (
     EXIT_FAILED,
@@ -39,12 +40,15 @@ def runs(
     archived: Annotated[bool, typer.Option("--archived", help="Also those in the archive.")] = False,
 ) -> None:
     """List the runs, newest first."""
-    with open_repository(settings_of(var=var)) as repository:
+    settings = settings_of(var=var)
+    with open_repository(settings) as repository:
         summaries = repository.runs(limit=limit, archived=archived)
         if as_json:
             print_json(runs_document(summaries))
-        else:
-            print_runs(console_for(), summaries)
+            return
+        if settings.demo:
+            print(SAID)
+        print_runs(console_for(), summaries)
 
 
 def show(
