@@ -192,11 +192,13 @@ test-webui: .build/npm
 test-browser: .build/packages-test setup .build/webui
 	@cd webui && npm run --silent e2e
 
+# The gate's property tests have the same examples each time; here they have new ones.
 test-live: sanitized .build/webui ## what measures or takes real time, one after the other; each failure runs once more; decides nothing
 	@failed=; \
 	$(SANITIZED) $(BIN)/python .ci/live.py core server-core/tests || failed+=" core"; \
 	$(THREAD_CHECKED) $(BIN)/python .ci/live.py core-threads server-core/tests/http -k "$(THREADED)" || failed+=" core-threads"; \
 	$(BIN)/python .ci/live.py python trials/tests tuner/tests db/tests package/tests agent/tests || failed+=" python"; \
+	$(SANITIZED) $(BIN)/python .ci/live.py random -m "hypothesis and not live and not kernel" --hypothesis-profile=random || failed+=" random"; \
 	(cd webui && npm run --silent e2e:live) || failed+=" browser"; \
 	[ -z "$$failed" ] || { echo "make: failed twice in:$$failed" >&2; exit 1; }
 

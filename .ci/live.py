@@ -1,6 +1,8 @@
 """Runs the tests that are marked `live`, one after the other, and each that fails once more.
 
-    live.py NAME PATH…
+    live.py NAME ARGUMENT…
+
+ARGUMENT is one of pytest: a path, or what chooses other tests than those marked `live`.
 
 What passes the second time is *flaky*: it is printed with both outputs, never hidden, and fails nothing. What
 fails twice fails the suite (exit status 1). The JUnit files stay in .build/live, named after NAME.
