@@ -34,10 +34,13 @@ sys.stdin.read()
 
 
 def workers(server):
-    """How many workers, or threads, have taken up its file."""
-    children = [each for each in psutil.Process(server.process.pid).children() if each.name() in KNOB]
-    if children and children[0].name() == "h2o":
-        return children[0].num_threads() - 1 if len(children) == 1 else None
+    """How many workers, or threads, have taken up its file; None while one of them is just ending."""
+    try:
+        children = [each for each in psutil.Process(server.process.pid).children() if each.name() in KNOB]
+        if children and children[0].name() == "h2o":
+            return children[0].num_threads() - 1 if len(children) == 1 else None
+    except psutil.NoSuchProcess:
+        return None
     return len(children)
 
 

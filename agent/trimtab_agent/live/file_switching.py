@@ -2,53 +2,39 @@
 
     python -m trimtab_agent.live.file_switching NOTE
 
-runs the keeper of the file: a process that alone writes it, so that nothing of a killed agent can come after
-what it puts back. It reads the path of a text on each line of its input, puts that text into the file, has
-the server check it and take it up, and answers with a line: empty, or a sentence about why it did not. When
-its input ends, production has its own file again, and takes that up.
-
-What it is about to write it first notes. When the keeper itself is killed, the agent puts back by the note,
-or the next Trimtab. A file that an administrator has changed meanwhile stays, and ends it all.
+runs the keeper of the file (keeping.py), which alone writes it: it puts the text of each path that it is
+given into the file, and has the server check it and take it up. At the end production has its own file again,
+and takes that up. A file that an administrator has changed meanwhile stays, and ends it all.
 """
 
 import hashlib
-import json
 import os
-import signal
-import socket
 import subprocess
-import sys
 import tempfile
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import HostError
 from trimtab_agent.live import own_file
 from trimtab_agent.live.arms import CHECK_S
+from trimtab_agent.live.keeping import Keeper, Kept, keep, note_of, put_back_by_notes
 from trimtab_agent.live.restoring import Process
 from trimtab_agent.live.running import RunningServer
 from trimtab_agent.live.surroundings import environment_of
 from trimtab_agent.os_settings.journal import BOOT_ID
-from trimtab_agent.stopping import wait_readable
 
 ANSWER_S = CHECK_S + 5.0
-END_S = CHECK_S + 5.0
 SUFFIX = ".file.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwitchedFile:
-    """What a note tells: who writes production's `file`, the `backup` of what was in it, and the digests of
-    what may be in it: its `own`, and in its place `ours` (the two latest).
+class SwitchedFile(Kept[str]):
+    """Who writes production's `file`, the `backup` of what was in it, and the digests of what may be in it:
+    its `own`, and in its place `ours` (the two latest).
     """
 
-    agent: Process
-    production: Process
-    boot_id: str
     file: str
     backup: str
     reload_signal: int
@@ -56,34 +42,22 @@ class SwitchedFile:
     own: str
     ours: tuple[str, ...] = ()
 
-    @classmethod
-    def read(cls, note: Path) -> "SwitchedFile | None":
-        """None where there is no note, or none that can be understood."""
-        try:
-            fields = json.loads(note.read_text())
-            processes = {name: Process(**fields[name]) for name in ("agent", "production")}
-            lists = {name: tuple(fields[name]) for name in ("check_command", "ours")}
-            return cls(**{**fields, **processes, **lists})
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+    @staticmethod
+    def understood(line: str) -> str:
+        """The text at the path that a line has; raises OSError."""
+        return Path(line.rstrip("\n")).read_text()
 
-    def write(self, note: Path) -> None:
-        """The whole note, or the one before; raises OSError."""
-        part = note.with_suffix(".part")
-        part.write_text(json.dumps(asdict(self)))
-        part.replace(note)
-
-    def with_next(self, text: str) -> Self:
+    def with_next(self, what: str) -> Self:
         """What may be in the file when this text is about to be written."""
-        return replace(self, ours=(*self.ours[-1:], digest_of(text)))
+        return replace(self, ours=(*self.ours[-1:], digest_of(what)))
 
-    def put(self, text: str) -> str:
+    def put(self, what: str) -> str:
         """Writes it and has it taken up, or says in a sentence what is in the way. Raises HostError."""
         file = Path(self.file)
         if digest_of(own_file.text_of(file)) not in (self.own, *self.ours):
             return f"{file} has been changed by somebody else meanwhile, and stays"
         try:
-            own_file.write(file, text)
+            own_file.write(file, what)
         except OSError as error:
             raise own_file.unwritten(file, error) from error
         if said := self._complaint():
@@ -104,7 +78,7 @@ class SwitchedFile:
                     f"{self.file} has been changed by somebody else: {self.backup} is the file from before"
                 ]
             own_file.put_back(Path(self.file), Path(self.backup))
-            if self.ours and self.boot_id == BOOT_ID.read_text().strip() and self.production.lives():
+            if self.ours and self.same_start:
                 self._reload()
         except HostError as error:
             return [error.sentence]
@@ -126,7 +100,7 @@ class SwitchedFile:
             raise HostError(f"process {self.production.pid} cannot be reloaded: {error.strerror}") from error
 
 
-class FileSwitch:
+class FileSwitch(Keeper):
     """Production's file with other texts, one after the other; its own again when this is closed.
 
     `notes` is a directory. Raises HostError where the server has gone, where its file is not what was read,
@@ -138,7 +112,7 @@ class FileSwitch:
         if beside is None:
             raise HostError(f"Trimtab does not know how {server.target.name} is reloaded")
         notes.mkdir(parents=True, exist_ok=True)
-        self._note = notes / f"{os.getpid()}-{server.pid}{SUFFIX}"
+        note = note_of(notes, server.pid, SUFFIX)
         for other in filter(None, map(SwitchedFile.read, notes.glob(f"*{SUFFIX}"))):
             if other.file == base.path and other.agent.lives():
                 raise HostError(f"process {other.agent.pid} writes {file} already")
@@ -156,66 +130,18 @@ class FileSwitch:
                 check_command=beside.check_command(str(server.program), str(file)),
                 own=digest_of(base.text),
             )
-            switched.write(self._note)
+            switched.write(note)
         except OSError as error:
             self.backup.unlink()
             raise HostError(f"process {server.pid} has ended, or {notes} cannot be written") from error
-        self._socket, its = socket.socketpair()
-        self._answers = self._socket.makefile()
-        with its:
-            self._keeper = subprocess.Popen(
-                (sys.executable, "-m", "trimtab_agent.live.file_switching", str(self._note)),
-                stdin=its.fileno(),
-                stdout=its.fileno(),
-                start_new_session=True,  # Ctrl-C in the terminal is for the agent to act on
-            )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+        super().__init__("trimtab_agent.live.file_switching", note, SwitchedFile, "file", ANSWER_S)
 
     def put(self, text: str) -> None:
         """That text is in the file, and production takes it up; raises HostError where not."""
         with tempfile.NamedTemporaryFile("w", prefix="trimtab-live-") as handed:
             handed.write(text)
             handed.flush()
-            with suppress(OSError):  # it has ended: it does not answer either
-                self._socket.sendall(f"{handed.name}\n".encode())
-            if not wait_readable([self._socket.fileno()], ANSWER_S):
-                raise HostError(f"the keeper of the file has not answered for {ANSWER_S:.0f} s")
-            said = self._answers.readline()
-        if not said:
-            raise HostError("the keeper of the file has ended")
-        if sentence := said.strip():
-            raise HostError(sentence)
-
-    def close(self) -> list[str]:
-        """Puts its own file back; sentences about what could not be. A second time does nothing.
-
-        A keeper that was killed is stood in for.
-        """
-        if self._socket.fileno() < 0:
-            return []
-        with suppress(OSError):  # it has ended
-            self._socket.shutdown(socket.SHUT_RDWR)
-        try:
-            self._keeper.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._keeper.kill()
-            self._keeper.wait()
-        self._answers.close()
-        self._socket.close()
-        left = SwitchedFile.read(self._note)  # there is none where the keeper has put everything back
-        complaints = left.put_back() if left else []
-        self._note.unlink(missing_ok=True)
-        return complaints
+            self.ask(handed.name)
 
     def _kept(self, file: Path) -> Path:
         try:
@@ -226,14 +152,7 @@ class FileSwitch:
 
 def put_files_back(notes: Path) -> list[str]:
     """Puts back what killed keepers of agents that have gone have left; sentences about what resists."""
-    complaints = []
-    for note in sorted(notes.glob(f"*{SUFFIX}")):
-        switched = SwitchedFile.read(note)
-        if switched is None or switched.agent.lives():
-            continue
-        complaints += switched.put_back()
-        note.unlink(missing_ok=True)
-    return complaints
+    return put_back_by_notes(notes, SUFFIX, SwitchedFile)
 
 
 def digest_of(text: str) -> str:
@@ -241,29 +160,5 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def main() -> None:
-    """The whole life of a keeper; what cannot be put back is still in the note for whoever comes next."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_IGN)  # it ends with its input, when all is as it was
-    note = Path(sys.argv[1])
-    switched = SwitchedFile.read(note)
-    if switched is None:
-        sys.exit(f"{note} tells nothing that can be put back")
-    for line in sys.stdin:
-        try:
-            text = Path(line.rstrip("\n")).read_text()
-            switched = switched.with_next(text)
-            switched.write(note)
-            said = switched.put(text)
-        except HostError as error:
-            said = error.sentence
-        except (OSError, subprocess.TimeoutExpired) as error:
-            said = str(error)
-        with suppress(BrokenPipeError):  # the agent has gone, and so does the input
-            print(" ".join(said.split()), flush=True)
-    if not switched.put_back():
-        note.unlink(missing_ok=True)
-
-
 if __name__ == "__main__":
-    main()
+    keep(SwitchedFile)

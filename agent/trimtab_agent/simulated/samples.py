@@ -11,7 +11,7 @@ from typing import Any
 
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial
-from trimtab_tuner.workloads.clients import Loop
+from trimtab_tuner.clients import Loop
 
 
 def samples_of(trial: Trial, loop: Loop) -> Iterator[tuple[datetime, dict[str, Any]]]:

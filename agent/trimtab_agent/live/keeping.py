@@ -1,0 +1,180 @@
+"""A process that keeps a change of production, and takes it back when the agent is done, or has gone.
+
+It alone makes the changes, so that nothing of a killed agent can come after what it puts back. It reads what
+is to be in force on each line of its input, sees to it, and answers with a line: empty, or a sentence about
+why it did not. When its input ends it puts everything back.
+
+What it is about to change it first writes into a note. When the keeper itself is killed, the agent puts back
+by that, or the next Trimtab. What the changes are is not known here: switching.py has values of a running
+server, file_switching.py its file.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from trimtab_agent.errors import HostError
+from trimtab_agent.live.restoring import Process
+from trimtab_agent.os_settings.journal import BOOT_ID
+from trimtab_agent.stopping import wait_readable
+
+What = TypeVar("What")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept(ABC, Generic[What]):
+    """What a note tells: who changes which production, and, with the fields of each kind, what of it."""
+
+    agent: Process
+    production: Process
+    boot_id: str
+
+    @classmethod
+    def read(cls, note: Path) -> Self | None:
+        """None where there is no note, or none that can be understood."""
+        try:
+            fields: dict[str, Any] = json.loads(note.read_text())
+            fields |= {name: Process(**fields[name]) for name in ("agent", "production")}
+            fields |= {name: tuple(each) for name, each in fields.items() if isinstance(each, list)}
+            return cls(**fields)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, note: Path) -> None:
+        """The whole note, or the one before; raises OSError."""
+        part = note.with_suffix(".part")
+        part.write_text(json.dumps(asdict(self)))
+        part.replace(note)
+
+    @property
+    def same_start(self) -> bool:
+        """Whether production is still the process that it was."""
+        return self.boot_id == BOOT_ID.read_text().strip() and self.production.lives()
+
+    @staticmethod
+    @abstractmethod
+    def understood(line: str) -> What:
+        """What a line of the input asks for; raises OSError."""
+
+    @abstractmethod
+    def with_next(self, what: What) -> Self:
+        """What may be in force when this is about to be put."""
+
+    @abstractmethod
+    def put(self, what: What) -> str:
+        """Puts it in force, or says in a sentence what is in the way. Raises HostError, OSError."""
+
+    @abstractmethod
+    def put_back(self) -> list[str]:
+        """Puts back production's own where ours is in force; sentences about what could not be."""
+
+
+class Keeper:
+    """The agent's end of such a process: `module` is the one that it runs, `what` it keeps, for messages."""
+
+    def __init__(self, module: str, note: Path, kind: type[Kept[Any]], what: str, limit_s: float) -> None:
+        self._note, self._kind = note, kind
+        self._name, self._limit_s = f"the keeper of the {what}", limit_s
+        self._socket, its = socket.socketpair()
+        self._answers = self._socket.makefile()
+        with its:
+            self._keeper = subprocess.Popen(
+                (sys.executable, "-m", module, str(note)),
+                stdin=its.fileno(),
+                stdout=its.fileno(),
+                start_new_session=True,  # Ctrl-C in the terminal is for the agent to act on
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def ask(self, line: str) -> None:
+        """Returns when what the line asks for is in force; raises HostError where it is not."""
+        with suppress(OSError):  # it has ended: it does not answer either
+            self._socket.sendall(f"{line}\n".encode())
+        if not wait_readable([self._socket.fileno()], self._limit_s):
+            raise HostError(f"{self._name} has not answered for {self._limit_s:.0f} s")
+        said = self._answers.readline()
+        if not said:
+            raise HostError(f"{self._name} has ended")
+        if sentence := said.strip():
+            raise HostError(sentence)
+
+    def close(self) -> list[str]:
+        """Has everything put back; sentences about what could not be. A second time does nothing.
+
+        A keeper that was killed is stood in for.
+        """
+        if self._socket.fileno() < 0:
+            return []
+        with suppress(OSError):  # it has ended
+            self._socket.shutdown(socket.SHUT_RDWR)
+        try:
+            self._keeper.wait(self._limit_s)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
+        self._answers.close()
+        self._socket.close()
+        left = self._kind.read(self._note)  # there is none where the keeper has put everything back
+        complaints = left.put_back() if left else []
+        self._note.unlink(missing_ok=True)
+        return complaints
+
+
+def note_of(notes: Path, pid: int, suffix: str) -> Path:
+    """Where this process notes what it changes of the production `pid`."""
+    return notes / f"{os.getpid()}-{pid}{suffix}"
+
+
+def put_back_by_notes(notes: Path, suffix: str, kind: type[Kept[Any]]) -> list[str]:
+    """Puts back what killed keepers of agents that have gone have left; sentences about what resists."""
+    complaints = []
+    for note in sorted(notes.glob(f"*{suffix}")):
+        kept = kind.read(note)
+        if kept is None or kept.agent.lives():
+            continue
+        complaints += kept.put_back()
+        note.unlink(missing_ok=True)
+    return complaints
+
+
+def keep(kind: type[Kept[Any]]) -> None:
+    """The whole life of a keeper; what cannot be put back is still in the note for whoever comes next."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # it ends with its input, when all is as it was
+    note = Path(sys.argv[1])
+    kept = kind.read(note)
+    if kept is None:
+        sys.exit(f"{note} tells nothing that can be put back")
+    for line in sys.stdin:
+        try:
+            what = kept.understood(line)
+            kept = kept.with_next(what)
+            kept.write(note)
+            said = kept.put(what)
+        except HostError as error:
+            said = error.sentence
+        except (OSError, subprocess.TimeoutExpired) as error:
+            said = str(error)
+        with suppress(BrokenPipeError):  # the agent has gone, and so does the input
+            print(" ".join(said.split()), flush=True)
+    if not kept.put_back():
+        note.unlink(missing_ok=True)
