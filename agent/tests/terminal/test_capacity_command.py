@@ -122,3 +122,20 @@ def test_bars_say_why_a_rate_does_not_count():
     _, _, broken, limited = climb_lines(rates, capacity_of(rates))
     assert broken.endswith("a rule broken")
     assert limited.endswith("the load generator gave out")
+
+
+def test_file_that_answers_with_errors_has_no_capacity_and_no_exit_code_of_success(
+    simulated: Simulation, command, tmp_path
+):
+    """The status and the directive that probably causes it stand in the sentence."""
+    file = tmp_path / "limits.conf"
+    file.write_text(
+        "events {}\nhttp { limit_req_zone $binary_remote_addr zone=a:1m rate=10r/s;\nlimit_req zone=a;\n"
+        "server { listen 80; root /srv; } }\n"
+    )
+    simulated.happens("fails")
+    code, output, errors = command("capacity", "--target", "nginx", "--base", str(file), *CLIMB)
+    assert code == 1
+    said = " ".join((output + errors).split())
+    assert "answers had the status 503. Probably because of line" in said
+    assert "limit_req zone=a" in said

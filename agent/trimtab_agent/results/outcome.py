@@ -220,6 +220,13 @@ class Outcome(Found):
         return own is not None and own.performance is not None and own.performance.at_least
 
     @property
+    def without_answer(self) -> str:
+        """Why there is nothing to use, in words; empty where there is."""
+        if self.best is None:
+            return self.sentence
+        return self.sentence if self.capacity is not None and self.capacity.capacity_rps is None else ""
+
+    @property
     def default_called(self) -> str:
         """What the default is called, as gains are over it."""
         return DEFAULT if self.files is None else OLD_FILE

@@ -13,6 +13,7 @@ from typing import Any
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Verdict
+from trimtab_tuner.judging.answers import refused
 from trimtab_tuner.judging.job import TrialJob, TrialReport
 from trimtab_tuner.judging.job_rates import rates_of
 from trimtab_tuner.judging.judgement import Judgement, holds, judge, judge_early
@@ -116,6 +117,8 @@ class SimulatedStation:
                 return Judgement(Verdict.CRASHED, "The server died, as the scenario wants it.")
             measured.append(measurement)
             listener.measured(measurement)
+            if (no := refused(job, measured, _text_of(job, self._layout))) is not None:
+                return no
             if "disturbed" in happens:
                 at = job.clients.level(rate_rps)
                 return Judgement(Verdict.DISTURBED, f"At {at} other processes took the server's CPUs.")

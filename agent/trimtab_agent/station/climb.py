@@ -11,6 +11,7 @@ from typing import Any
 
 from trimtab_trials.measurement import Measurement
 from trimtab_tuner.affinity import cpus_of_replicas, steers_queues
+from trimtab_tuner.judging.answers import refused
 from trimtab_tuner.judging.job import TrialJob
 from trimtab_tuner.judging.job_rates import rates_of
 from trimtab_tuner.judging.judgement import Judgement, gave_way, holds, judge, judge_early
@@ -112,6 +113,8 @@ class Climb:
                         break  # nobody knows whether the server or the disturbance is why it was not followed
                 self.measurements.append(measurement)
                 self._listener.measured(measurement)
+                if (no := refused(job, self.measurements, self.text)) is not None:
+                    return no
                 if disturbance and rate_rps in job.ladder:
                     raise Disturbed(self.disturbances[-1])
                 if (settled := judge_early(job, self.measurements)) is not None:

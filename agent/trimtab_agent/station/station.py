@@ -7,6 +7,7 @@ which lives as long as the station.
 """
 
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +37,7 @@ from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.load_source import OWN_LOAD, LoadSource
 from trimtab_agent.station.requirements import version_of_target
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
+from trimtab_agent.station.server.warnings_in_log import warning_in
 from trimtab_agent.station.site import Site, made_site
 from trimtab_agent.stopping import Stopped, StopSignal
 from trimtab_agent.workloads.choice import make_workload
@@ -170,6 +172,9 @@ class Station:
             judgement = Judgement(Verdict.DISTURBED, str(error))
         except Stopped:
             judgement = ABORTED
+        if judgement.verdict is Verdict.FAILED_VERIFICATION:
+            said = warning_in(self._equipment.directory / f"{name}.log")
+            judgement = replace(judgement, reason=f"{judgement.reason} {said}".rstrip())
         return self._report(version, started_at, judgement, climb)
 
     def _report(

@@ -10,6 +10,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Verdict
 from trimtab_tuner.clients import Clients
+from trimtab_tuner.judging.answers import refusing
 from trimtab_tuner.judging.ladder import Calibration, CalibrationError
 from trimtab_tuner.judging.limits import Limit
 from trimtab_tuner.judging.score import LOW_LOAD_FACTOR
@@ -42,6 +43,8 @@ def calibrate(
     trial = dispatcher.carry_out(dispatcher.calibration(default), measured)
     if trial.verdict in USELESS:
         raise CalibrationError(f"the default configuration could not be calibrated: {trial.reason}")
+    if refusing(trial.measurements) is not None:
+        raise CalibrationError(f"the default configuration does not answer what it is asked: {trial.reason}")
     return _told(settings, trial.measurements)
 
 

@@ -17,6 +17,7 @@ from trimtab_tuner.fleet.host_blocks import HostBlocks
 from trimtab_tuner.judging.ladder import Calibration
 from trimtab_tuner.judging.limits import broken_limit, nearest_miss, parse_limit
 from trimtab_tuner.judging.score import parse_objective
+from trimtab_tuner.judging.verification import Thresholds, verify
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.telling.capacity import capacity_of
@@ -243,7 +244,10 @@ def _what_ended(run: records.Run, measurements: Sequence[Measurement], climbed: 
         return "More the load generator could not offer."
     capacity = capacity_of(measurements)
     told = (m for m in measurements if not m.generator_limited)
-    lost = [m for m in told if capacity is not None and m.rate_rps == capacity.lost_rps]
+    if capacity is None:
+        lost = sorted(told, key=lambda m: m.rate_rps)[:1]
+    else:
+        lost = [m for m in told if m.rate_rps == capacity.lost_rps]
     if not lost:
         return ""
     counts = lost[-1]  # a rate that was doubted was driven twice
@@ -251,8 +255,21 @@ def _what_ended(run: records.Run, measurements: Sequence[Measurement], climbed: 
     busy = _busy_percent(counts, run.layout["server"])
     limit = "" if busy is None else f", with the server's CPUs {busy:.0f} % busy"
     if not counts.held:
-        return f"At {at} a rule of verification or a constraint breaks{limit}."
+        return _rule_broken(run, counts, f"At {at} a rule of verification or a constraint breaks{limit}.")
     return f"At {at} it answers {counts.reply_rate_rps:,.0f} requests/s{limit}."
+
+
+def _rule_broken(run: records.Run, measurement: Measurement, otherwise: str) -> str:
+    """Which rule or constraint breaks at a rate, with what the failures were; `otherwise` where none does."""
+    clients = clients_of(run.workload_parameters)
+    thresholds = Thresholds.model_validate(run.settings.get("thresholds") or {})
+    verification = verify([measurement], thresholds) if measurement.size_classes else None
+    if verification is not None and not verification.verified:
+        return verification.sentence(clients, [measurement])
+    limits = [parse_limit(text) for text in run.settings.get("constraints", ())]
+    if (broken := broken_limit(limits, [measurement])) is not None:
+        return broken[0].broken_sentence(measurement, clients.level(measurement.rate_rps))
+    return otherwise
 
 
 def _busy_percent(measurement: Measurement, cpus: Collection[int]) -> float | None:

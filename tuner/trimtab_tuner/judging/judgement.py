@@ -59,7 +59,7 @@ def judge(job: TrialJob, measurements: Sequence[Measurement]) -> Judgement:
     rungs = [m for m in rungs if not m.generator_limited]
     verification = verify(rungs, job.thresholds)
     if not verification.verified:
-        return Judgement(Verdict.FAILED_VERIFICATION, verification.sentence(job.clients))
+        return Judgement(Verdict.FAILED_VERIFICATION, verification.sentence(job.clients, rungs))
     broken = broken_limit(_limits(job), rungs)
     if broken is not None:
         limit, measurement = broken

@@ -90,13 +90,19 @@ class Verification(Frozen):
     verified: bool
     violations: tuple[Violation, ...]
 
-    def sentence(self, clients: Clients) -> str:
-        """The violation furthest above its limit, and how many more there are; `clients` name the rung."""
+    def sentence(self, clients: Clients, measurements: Sequence[Measurement] = ()) -> str:
+        """The violation furthest above its limit, and how many more there are; `clients` name the rung, and
+        the `measurements` say what the failures there were.
+        """
         if self.verified:
             return "All verification rules hold at every rate."
         worst = max(self.violations, key=lambda violation: violation.share - violation.limit)
         more = len(self.violations) - 1
-        return worst.sentence(clients) + (f" ({counted(more, 'more violation')}.)" if more else "")
+        failures = next((m.failures for m in measurements if m.rate_rps == worst.rate_rps), {})
+        frequent = sorted((name for name in failures if failures[name]), key=lambda name: -failures[name])
+        told = ", ".join(f"{name} {failures[name]:,}" for name in frequent)
+        of_which = f" Failures there: {told}." if told and worst.rule == "failures" else ""
+        return worst.sentence(clients) + of_which + (f" ({counted(more, 'more violation')}.)" if more else "")
 
 
 def verify(measurements: Sequence[Measurement], thresholds: Thresholds | None = None) -> Verification:

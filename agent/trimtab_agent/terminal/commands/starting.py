@@ -18,6 +18,7 @@ from trimtab_tuner.targets import TARGETS
 
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.cpu_layout import pin_this_process, process_layout
+from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.runtime import open_repository, open_runtime
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.own_file_report import OwnFileReport
@@ -79,11 +80,15 @@ def carried_out(
             console.print("This command may use other CPUs, but the daemon's hold.")
         end = follower.follow(run)
         show(repository, run_id)
+        run = repository.run(run_id)
     if end.state is RunState.FAILED:
         print(f"trimtab: run {run_id} failed: {end.error}", file=sys.stderr)
         raise typer.Exit(EXIT_FAILED)
     if end.state is not RunState.FINISHED:
         raise typer.Exit(EXIT_INTERRUPTED)
+    if run.outcome is not None and (why := Outcome.model_validate(run.outcome).without_answer):
+        print(f"trimtab: run {run_id} has no answer: {why}", file=sys.stderr)
+        raise typer.Exit(EXIT_FAILED)
 
 
 def told_before(settings: AgentSettings, console: Console, spec: RunSpec) -> OwnFileReport:
