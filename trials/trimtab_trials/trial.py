@@ -44,6 +44,7 @@ class TrialPurpose(StrEnum):
 
     CALIBRATION = "calibration"
     SEARCH = "search"
+    ELIMINATION = "elimination"
     CONFIRMATION = "confirmation"
 
 
@@ -57,9 +58,9 @@ class Trial:
     the ladder of the run as it is; it changes when that grows. `reason` is a sentence, or empty.
 
     In its run a trial has a `number`, from 1 over all purposes, the `level` of the search that asked for it,
-    its `block` of the confirmation (0 elsewhere, and for a repeat that somebody asked for), and the number of
-    the proposal that it answers. `run_id` and `host_id` (where it was measured) are the database's. A trial
-    that was never recorded has none of these.
+    its `block` of the elimination or the confirmation (0 elsewhere, and for a repeat that somebody asked
+    for), and the number of the proposal that it answers. `run_id` and `host_id` (where it was measured) are
+    the database's. A trial that was never recorded has none of these.
 
     `measurements` and `server_config`, the file the server ran with, are there as far as they were read from
     the database.

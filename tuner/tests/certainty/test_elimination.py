@@ -1,0 +1,217 @@
+"""The backward elimination as a state machine: what it measures next, what it leaves out, what it keeps."""
+
+import math
+import random
+
+import pytest
+from trimtab_trials.configuration import configuration_hash
+from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.certainty.elimination import MOST_LOSS, Elimination, KnownNoise
+from trimtab_tuner.certainty.setting_effects import SettingEffect, effect_sentences
+from trimtab_tuner.certainty.statistics import Gain
+from trimtab_tuner.space import Knob, OnlyWith, Space
+
+NAMES = ("a", "b", "c", "d", "e", "f")
+SPACE = Space(
+    knobs=tuple(
+        Knob(name=name, kind="integer", low=0, high=9, default=0, help="a knob of the test") for name in NAMES
+    )
+)
+WINNER = dict.fromkeys(NAMES, 1)
+KNOWN = KnownNoise(2 * 0.007**2, 2)
+
+
+def carried_out(
+    capacity, *, space=SPACE, winner=WINNER, budget=30, seed=1, noise=0.0, known=KNOWN, judge=None, **hints
+):
+    """The elimination at its end, and its trials; `capacity` of a configuration, `judge` its verdict."""
+    chance, trials = random.Random(seed), []
+    while True:
+        so_far = Elimination(
+            space,
+            winner,
+            trials,
+            worth=hints.get("worth", {}),
+            suspects=hints.get("suspects", ()),
+            figure=lambda trial: trial.score,
+            budget_trials=budget,
+            seed=seed,
+            noise=known,
+        )
+        if so_far.next_slot is None:
+            return so_far, trials
+        block, configuration = so_far.next_slot
+        verdict = Verdict.VERIFIED if judge is None else judge(configuration, len(trials))
+        score = capacity(configuration) * math.exp(chance.gauss(0, noise))
+        trials.append(
+            Trial(
+                configuration=configuration,
+                verdict=verdict,
+                score=score if verdict is Verdict.VERIFIED else None,
+                purpose=TrialPurpose.ELIMINATION,
+                block=block,
+                number=len(trials) + 1,
+            )
+        )
+        assert len(trials) <= budget
+
+
+def changed(configuration):
+    """The knobs that differ from the default."""
+    return {name for name, value in configuration.items() if value}
+
+
+def two_of_six(configuration):
+    """Two knobs that are worth something each, four that are worth nothing."""
+    return 1000 * (1 + 0.9 * configuration["a"]) * (1 + 0.15 * configuration["b"])
+
+
+def test_what_is_worth_nothing_goes_back_to_its_default_in_one_check():
+    """The others are kept, each with what it gives; what was left out is told last."""
+    found, trials = carried_out(two_of_six, noise=0.005)
+    assert changed(found.current) == {"a", "b"}
+    kept = {effect.knob: effect for effect in found.effects if effect.kept}
+    assert kept["a"].gain.gain == pytest.approx(0.9, abs=0.05)
+    assert kept["b"].gain.gain == pytest.approx(0.15, abs=0.03)
+    assert all(effect.shown for effect in kept.values())
+    dropped = [effect for effect in found.effects if not effect.kept]
+    assert [effect.knob for effect in found.effects[:2]] == ["a", "b"]
+    assert {effect.knob for effect in dropped} == {"c", "d", "e", "f"}
+    assert all(set(effect.together) == {"c", "d", "e", "f"} - {effect.knob} for effect in dropped)
+    first = [trial.configuration_hash for trial in trials if trial.block == 1]
+    assert len(first) == len(set(first)) == 8  # with all, without each, without all that seemed worth nothing
+
+
+def test_two_knobs_that_only_help_together_are_both_kept():
+    """Without either of them the gain is gone."""
+    found, _ = carried_out(lambda c: 1500 if c["a"] and c["b"] else 1000, noise=0.005)
+    assert changed(found.current) == {"a", "b"}
+
+
+def test_of_two_knobs_that_do_the_same_one_is_kept():
+    """Each seems worth nothing beside the other; without both the gain is gone."""
+    found, _ = carried_out(lambda c: 1500 if c["a"] or c["b"] else 1000, noise=0.005, budget=60)
+    assert len(changed(found.current)) == 1
+    assert changed(found.current) <= {"a", "b"}
+
+
+def test_last_setting_needs_no_trial():
+    """The confirmation measures it beside the default; so is a default that has nothing to lose."""
+    one = {**dict.fromkeys(NAMES, 0), "a": 1}
+    for winner in (one, dict.fromkeys(NAMES, 0)):
+        found, trials = carried_out(two_of_six, winner=winner)
+        assert (found.current, trials) == (winner, [])
+    assert carried_out(two_of_six, winner=one)[0].effects[0].told == "not measured by itself"
+
+
+def test_of_two_settings_what_the_model_suspects_is_checked_at_once():
+    """Two blocks with it and without it are enough where they agree."""
+    two = {**dict.fromkeys(NAMES, 0), "a": 1, "c": 1}
+    found, trials = carried_out(two_of_six, winner=two, suspects=("c",))
+    assert changed(found.current) == {"a"}
+    assert len(trials) == 4
+
+
+def test_with_too_few_trials_what_the_model_says_is_worth_least_is_screened_together():
+    """Of six settings no more than the budget has room for are left out one at a time."""
+    worth = {name: number / 100 for number, name in enumerate(reversed(NAMES))}
+    _, trials = carried_out(two_of_six, budget=8, worth=worth, noise=0.003)
+    without = [set(NAMES) - changed(trial.configuration) for trial in trials if trial.block == 1]
+    assert {"f", "e"} in without
+    assert len(trials) <= 8
+
+
+def test_no_trial_without_a_budget():
+    """Then the search's best stays as it is."""
+    for budget in (0, 1, 3):
+        found, trials = carried_out(two_of_six, budget=budget)
+        assert (found.current, trials) == (WINNER, [])
+
+
+def test_setting_without_which_a_rule_breaks_is_kept():
+    """Whatever the capacity without it seems to be."""
+
+    def breaks(configuration, _number):
+        return Verdict.VERIFIED if configuration["c"] else Verdict.FAILED_VERIFICATION
+
+    found, _ = carried_out(two_of_six, judge=breaks, noise=0.005)
+    assert changed(found.current) == {"a", "b", "c"}
+
+
+def test_on_a_noisy_host_what_cannot_be_told_apart_is_left_out_by_its_mean():
+    """Its bound is too wide for 2 %; what costs more than that in the mean stays."""
+    loose = KnownNoise(2 * 0.03**2, 2)
+    kept = [carried_out(two_of_six, noise=0.03, known=loose, seed=seed)[0].current for seed in range(30)]
+    assert sum(changed(each) >= {"a", "b"} for each in kept) >= 28
+    assert sum(changed(each) == {"a", "b"} for each in kept) >= 15
+
+
+def test_losses_that_add_up_are_left_out_only_up_to_the_limit():
+    """Each of six costs 0.9 %: not all of them go."""
+
+    def each_a_little(configuration):
+        return 1000 * 1.009 ** len(changed(configuration))
+
+    found, _ = carried_out(each_a_little, budget=200, noise=0.0005, known=KnownNoise(2 * 0.0005**2, 2))
+    assert 1 - each_a_little(found.current) / each_a_little(WINNER) <= MOST_LOSS
+    assert 4 <= len(changed(found.current)) < 6
+
+
+def test_setting_that_others_need_goes_with_them_or_not_at_all():
+    """A knob that only exists with another one goes back to its default together with it."""
+    space = SPACE.model_copy(
+        update={"constraints": (OnlyWith(knob="d", otherwise=0, other="c", among=(1,)),)}
+    )
+    found, trials = carried_out(two_of_six, space=space, noise=0.003)
+    assert changed(found.current) == {"a", "b"}
+    assert all(space.allows(trial.configuration) for trial in trials)
+
+
+def test_stopped_and_disturbed_trials_are_measured_again():
+    """One that was cut short does not count; one that was disturbed has a second try in its block."""
+
+    def spoils(_configuration, number):
+        return {1: Verdict.ABORTED, 4: Verdict.DISTURBED}.get(number, Verdict.VERIFIED)
+
+    found, trials = carried_out(two_of_six, judge=spoils, noise=0.003)
+    assert changed(found.current) == {"a", "b"}
+    assert trials[2].configuration == trials[1].configuration
+    assert trials[5].configuration == trials[4].configuration
+    assert trials[5].block == trials[4].block
+    assert found.spent == len(trials) - 1
+
+
+def test_block_whose_trial_was_disturbed_twice_is_made_up_for():
+    """The next block takes its place."""
+    first = []
+
+    def spoils(configuration, _number):
+        digest = configuration_hash(configuration)
+        if len(first) < 2 and (not first or first[0] == digest):
+            first.append(digest)
+            return Verdict.DISTURBED
+        return Verdict.VERIFIED
+
+    found, trials = carried_out(two_of_six, judge=spoils, noise=0.003)
+    assert changed(found.current) == {"a", "b"}
+    assert [trial.block for trial in trials[:3]] == [1, 1, 2]
+
+
+def test_effects_are_told_as_an_administrator_reads_them():
+    """With the interval; small ones with a decimal; what was left out with the value that it has again."""
+    gain = Gain(gain=0.912, low=0.831, high=0.99, significant=True, blocks=3)
+    none = Gain(gain=-0.004, low=-0.02, high=0.012, significant=False, blocks=3)
+    kept = SettingEffect(knob="worker_connections", value=13000, default=512, kept=True, gain=gain)
+    dropped = SettingEffect(knob="worker_processes", value=11, default=1, kept=False)
+    assert kept.in_words == "worker_connections 13000: +91 % (83 to 99)"
+    assert dropped.in_words == "worker_processes 11: no effect, left at 1"
+    shown = dropped.model_copy(update={"gain": none, "together": ("sendfile",)})
+    assert shown.told == "no effect (-0.4 %, -2.0 to 1.2 together with sendfile), left at 1"
+    assert list(effect_sentences([kept, dropped])) == [
+        "What each setting gives: worker_connections 13000: +91 % (83 to 99).",
+        "Tried, and found worth nothing: worker_processes 11: no effect, left at 1.",
+    ]
+    assert SettingEffect.model_validate(kept.model_dump(mode="json")) == kept
+    by_score = kept.model_copy(update={"measure": "score"})
+    assert by_score.told == "+91 % (83 to 99) in score"
+    assert kept.model_copy(update={"gain": none}).told == "not told from nothing, -0.4 % (-2.0 to 1.2)"

@@ -1,0 +1,96 @@
+"""What each setting of a recommended configuration is worth, and what was tried and found worth nothing.
+
+Both come from the elimination (`elimination.py`), which measures the configuration with a setting and without
+it in interleaved blocks. Where one setting alone is left, its effect is the gain that the confirmation has
+measured.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pydantic import ConfigDict, computed_field
+from trimtab_trials.configuration import Value
+
+from trimtab_tuner.certainty.statistics import Gain
+from trimtab_tuner.frozen import Frozen
+
+Measure = Literal["capacity", "score"]
+
+
+class SettingEffect(Frozen):
+    """One setting that the search's best has and the default has not.
+
+    `gain` is how much more the configuration does with it than without it, by `measure`; None where it was
+    not measured by itself. `kept` says whether it is recommended. A `shown` effect is told from nothing.
+    Settings that were left out in one check share its gain: `together` names the others.
+    """
+
+    knob: str
+    value: Value
+    default: Value
+    kept: bool
+    gain: Gain | None = None
+    measure: Measure = "capacity"
+    together: tuple[str, ...] = ()
+
+    # What is recorded holds the words too.
+    model_config = ConfigDict(extra="ignore")
+
+    @property
+    def shown(self) -> bool:
+        """Whether its effect, a gain, is told from nothing."""
+        return self.gain is not None and self.gain.significant and self.gain.gain > 0
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated properties
+    @property
+    def setting(self) -> str:
+        """For instance `worker_connections 13000`."""
+        return f"{self.knob} {self.value}"
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def told(self) -> str:
+        """Its effect, for instance `+91 % (83 to 99)`, or `no effect, left at 1`."""
+        if not self.kept:
+            return f"no effect{self._shown_by}, left at {self.default}"
+        if self.gain is None:
+            return "not measured by itself"
+        if not self.shown:
+            return f"not told from nothing, {_percent(self.gain)}"
+        return f"{_percent(self.gain)}{' in score' * (self.measure == 'score')}"
+
+    @property
+    def in_words(self) -> str:
+        """For instance `worker_connections 13000: +91 % (83 to 99)`."""
+        return f"{self.setting}: {self.told}"
+
+    @property
+    def _shown_by(self) -> str:
+        if self.gain is None:
+            return ""
+        others = f" together with {', '.join(self.together)}" * bool(self.together)
+        return f" ({_percent(self.gain, brackets=False)}{others})"
+
+
+def effect_sentences(effects: Sequence[SettingEffect]) -> Iterator[str]:
+    """What is kept with its effect, then what was found worth nothing; nothing where nothing was measured."""
+    kept = [effect.in_words for effect in effects if effect.kept]
+    dropped = [effect.in_words for effect in effects if not effect.kept]
+    if kept:
+        yield f"What each setting gives: {'; '.join(kept)}."
+    if dropped:
+        yield f"Tried, and found worth nothing: {'; '.join(dropped)}."
+
+
+def _percent(gain: Gain, *, brackets: bool = True) -> str:
+    """For instance `+91 % (83 to 99)`; with a decimal where it is small."""
+    decimals = 0 if abs(gain.gain) >= 0.1 else 1
+
+    def number(share: float) -> str:
+        return f"{100 * share:.{decimals}f}"
+
+    text = f"{'+' * (gain.gain >= 0)}{number(gain.gain)} %"
+    if gain.low is None or gain.high is None:
+        return text
+    interval = f"{number(gain.low)} to {number(gain.high)}"
+    return f"{text} ({interval})" if brackets else f"{text}, {interval}"
