@@ -34,6 +34,7 @@ TINY: dict[str, Any] = {
     "warmup_s": 0.1,
     "ladder_points": 2,
     "budget_trials": 3,
+    "elimination_trials": 0,
     "confirmation_repeats": 2,
     # Of so short measurements any rate may look hopeless.
     "early_stopping": False,

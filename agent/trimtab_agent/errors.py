@@ -125,7 +125,7 @@ class TrialNotRepeatable(TrimtabError):
         super().__init__(
             f"trial {number} was measured on a host of the fleet; only trials of this machine can be repeated"
             if over_hosts
-            else f"trial {number} is a calibration; only trials of search and confirmation can be repeated"
+            else f"trial {number} is a calibration; only those of other purposes can be repeated"
         )
 
 

@@ -34,6 +34,7 @@ class RunPhase(StrEnum):
     PREPARING = "preparing"
     CALIBRATING = "calibrating"
     SEARCHING = "searching"
+    ELIMINATING = "eliminating"
     CONFIRMING = "confirming"
     EXPORTING = "exporting"
     DONE = "done"

@@ -25,6 +25,8 @@ WARM_BYTES_PER_S = 400e6  # reading the file set once through the server
 WRITE_BYTES_PER_S = 150e6  # writing it, on a slow disk
 USUAL_GROWTH = 4  # rungs by which a ladder grows: the best often follows twice what the default does
 OVERLOADED = 1  # rungs of a trial at which clients give up, so that they drain for their whole timeout
+ELIMINATION_RATES = 3  # of a trial of the elimination: what its best follows, the next, and one between
+USUAL_PROOF = 4  # trials of an elimination beside one for each knob
 SESSION_S = 5.0  # how long the sessions that have begun go on after a rate, with unscaled pauses
 DIRECTORY_BYTES = sum(FILE_SIZES)
 
@@ -46,6 +48,9 @@ class Range(Frozen):
 
 class RunSettings(Frozen):
     """How a run is carried out. Times in seconds, as the field names say.
+
+    A search of `budget_trials` trials is followed by an elimination of at most `elimination_trials`, which
+    shows which settings of its best are worth something (`certainty/elimination.py`).
 
     Think times of the workload are multiplied by `time_scale`; `timeout_s` should shrink with it, as the
     seeds' 10 s belong to unscaled think times. `coarse_grid` is the number of grid values per knob in the
@@ -82,6 +87,7 @@ class RunSettings(Frozen):
     early_stopping: bool = True
     strategy: str = DEFAULT_STRATEGY
     budget_trials: Annotated[int, Field(ge=1, le=100_000)]
+    elimination_trials: Annotated[int, Field(ge=0, le=1000)] = 0
     coarse_grid: dict[str, Annotated[int, Field(ge=1, le=64)]]
     levels: Annotated[int, Field(ge=1, le=6)]
     tie_tolerance: Annotated[float, Field(ge=0, lt=1)] = 0.01
@@ -150,7 +156,7 @@ class Preset(Frozen):
 class PhaseEstimate(Frozen):
     """How long one phase of a run should take."""
 
-    phase: Literal["preparing", "calibrating", "searching", "confirming", "exporting"]
+    phase: Literal["preparing", "calibrating", "searching", "eliminating", "confirming", "exporting"]
     trials: int
     duration_s: float
 
@@ -234,6 +240,10 @@ def estimate(
     exported_s = trial_s + growth * rung_s
     beyond_s = 0.0 if fixed else settings.capacity_halvings * rung_s + settings.timeout_s
     climb_s = exported_s + beyond_s
+    eliminated_s = trial_s
+    if not fixed:
+        eliminated_s += (ELIMINATION_RATES - points) * rung_s
+    eliminations = min(settings.elimination_trials, len(space.free) + USUAL_PROOF)
     calibration_steps = 0 if fixed else 7 + settings.calibration_halvings
     step_s = settings.calibration_step_s + drain_s
     driven_again = int(settings.searches)  # the exported file
@@ -243,6 +253,8 @@ def estimate(
     searches = min(settings.budget_trials, _size(space)) if settings.searches else 0
     if settings.capacity_only:
         confirmations = 0
+    if not settings.searches or len(space.free) < 2:
+        eliminations = 0
     breakdown = (
         PhaseEstimate(
             phase="preparing",
@@ -253,6 +265,7 @@ def estimate(
             phase="calibrating", trials=0, duration_s=calibration_steps * step_s + PROCESS_START_S + warm_s
         ),
         PhaseEstimate(phase="searching", trials=searches, duration_s=searches * trial_s),
+        PhaseEstimate(phase="eliminating", trials=eliminations, duration_s=eliminations * eliminated_s),
         PhaseEstimate(phase="confirming", trials=confirmations, duration_s=confirmations * climb_s),
         PhaseEstimate(
             phase="exporting",
@@ -297,7 +310,8 @@ _QUICK = RunSettings(
     warmup_s=0.35,
     gap_s=0.0,
     ladder_points=4,
-    budget_trials=16,
+    budget_trials=12,
+    elimination_trials=10,
     coarse_grid=_grid(workers=6, connections=7),
     levels=3,
     ranges=_ranges(workers=(1, 32), connections=(64, 16_384)),
@@ -325,7 +339,8 @@ PRESETS: dict[str, Preset] = {
                     "warmup_s": 2.0,
                     "gap_s": 0.5,
                     "ladder_points": 5,
-                    "budget_trials": 36,
+                    "budget_trials": 30,
+                    "elimination_trials": 16,
                     "coarse_grid": _grid(workers=8, connections=8),
                     "ranges": _ranges(workers=(1, 128), connections=(64, 65_536)),
                     "confirmation_repeats": 6,
@@ -347,7 +362,8 @@ PRESETS: dict[str, Preset] = {
                     "warmup_s": 10.0,
                     "gap_s": 2.0,
                     "ladder_points": 6,
-                    "budget_trials": 60,
+                    "budget_trials": 54,
+                    "elimination_trials": 20,
                     "coarse_grid": _grid(workers=9, connections=9),
                     "ranges": _ranges(workers=(1, 256), connections=(64, 131_072)),
                     "confirmation_repeats": 6,
@@ -371,7 +387,8 @@ PRESETS: dict[str, Preset] = {
                     "ladder_points": 8,
                     "restart_between_rates": True,
                     "early_stopping": False,
-                    "budget_trials": 90,
+                    "budget_trials": 84,
+                    "elimination_trials": 12,
                     "coarse_grid": _grid(workers=6, connections=6),
                     "ranges": _ranges(workers=(1, 200), connections=(7_000, 40_000)),
                     "confirmation_repeats": 3,
@@ -385,14 +402,24 @@ PRESETS: dict[str, Preset] = {
             name="capacity",
             help="No search: one climb with the configuration there is, to what it follows; two minutes.",
             settings=_QUICK.model_copy(
-                update={"calibration_step_s": 7.0, "calibration_halvings": 4, "capacity_only": True}
+                update={
+                    "calibration_step_s": 7.0,
+                    "calibration_halvings": 4,
+                    "capacity_only": True,
+                    "elimination_trials": 0,
+                }
             ),
         ),
         Preset(
             name="compare",
             help="No search: an old file of a server against a new one, in interleaved blocks; five minutes.",
             settings=_QUICK.model_copy(
-                update={"two_files": True, "confirmation_repeats": 6, "capacity_halvings": 4}
+                update={
+                    "two_files": True,
+                    "confirmation_repeats": 6,
+                    "capacity_halvings": 4,
+                    "elimination_trials": 0,
+                }
             ),
         ),
     )

@@ -1,6 +1,5 @@
 """Parts of a run that need no server: progress, conclusion, quiet, the evidence of exports."""
 
-import random
 import tempfile
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,7 +10,7 @@ import pytest
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters.cpu import CpuReading
 from trimtab_agent.errors import HostError
-from trimtab_agent.results.exporting import single_knob_gains, tail_gain
+from trimtab_agent.results.exporting import tail_gain
 from trimtab_agent.results.front import finalists_of_front, run_front
 from trimtab_agent.results.rows import table_rows
 from trimtab_agent.station.disturbance import busy_percent
@@ -330,33 +329,6 @@ def test_calibration_that_met_no_rate_too_high_does_not_speak_of_saturation():
     assert "saturates" not in told
 
 
-def test_luck_of_the_search_makes_no_effect_of_a_single_knob():
-    """Of 16 equal configurations, 5 % noise, the search's best looks 9 % better than its neighbour by luck
-    alone: told as an effect, that would be false each time. What the blocks say is false in 5 % of runs.
-    """
-    chance, runs, lucky, told = random.Random(8), 300, 0, 0
-    for _ in range(runs):
-        searched = {workers: 100 * (1 + chance.gauss(0, 0.05)) for workers in range(1, 17)}
-        best = max(searched, key=searched.get)
-        lucky += searched[best] > 1.02 * searched[1]
-        cells = [{**DEFAULT, "workers": count} for count in {1, best}]
-        trials = [
-            trial(number, TrialPurpose.SEARCH, {**DEFAULT, "workers": count}, score)
-            for number, (count, score) in enumerate(searched.items(), start=1)
-        ]
-        trials += [
-            trial(
-                20 + number, TrialPurpose.CONFIRMATION, cell, 100 * (1 + chance.gauss(0, 0.05)), block=block
-            )
-            for block in range(1, 5)
-            for number, cell in enumerate(cells)
-        ]
-        gains = single_knob_gains(SPACE, {**DEFAULT, "workers": best}, trials)
-        told += any(gain.significant for gain in gains.values())
-    assert lucky > 0.8 * runs
-    assert told <= 0.08 * runs
-
-
 def test_large_rates_are_told_with_separators():
     """As everywhere else: 36,231 and not 36231."""
     calibrated = trial(1, TrialPurpose.CALIBRATION, DEFAULT, None)
@@ -418,6 +390,7 @@ def test_remaining_time_goes_by_what_such_trials_have_taken():
     progress.enter_phase(RunPhase.CALIBRATING)
     progress.trial_started(5, DEFAULT, 0)  # a calibration is no trial of the ladder
     progress.enter_phase(RunPhase.SEARCHING)
+    progress.expect(RunPhase.ELIMINATING, 0)
     progress.expect(RunPhase.CONFIRMING, 4)
     progress.expect(RunPhase.EXPORTING, 1)
     progress.expect(RunPhase.SEARCHING, 6)
@@ -437,26 +410,6 @@ def test_busy_share_is_that_of_the_cpus_asked_for():
     assert busy_percent(before, after, (0,)) == 40.0
     assert busy_percent(before, after, (0, 1)) == 20.0
     assert busy_percent(before, before, (0,)) == 0.0
-
-
-def test_single_knobs_have_gains_only_where_the_blocks_compared_them():
-    """Against the finalist that differs in that knob alone; trials of the search make no effect."""
-    best = {**DEFAULT, "workers": 4, "sendfile": "blocking"}
-    fewer, other = {**best, "workers": DEFAULT["workers"]}, {**best, "sendfile": DEFAULT["sendfile"]}
-    trials = [
-        trial(1, TrialPurpose.SEARCH, best, 150.0),
-        trial(2, TrialPurpose.SEARCH, other, 100.0),
-        *(
-            trial(3 + 2 * block + place, TrialPurpose.CONFIRMATION, configuration, score, block=block)
-            for block, scores in enumerate(((100, 120), (110, 133), (90, 107)), start=1)
-            for place, (configuration, score) in enumerate(zip((fewer, best), scores, strict=True))
-        ),
-    ]
-    gains = single_knob_gains(SPACE, best, trials)
-    assert set(gains) == {"workers"}
-    assert gains["workers"].gain == pytest.approx(0.2, abs=0.01)
-    assert gains["workers"].significant
-    assert single_knob_gains(SPACE, best, trials[:4]) == {}
 
 
 def with_tail(measured, p99_us):

@@ -102,13 +102,24 @@ def _outcome(space: Space, outcome: Outcome) -> Iterator[Block]:
     heads, people = table(compared(outcome), outcome.default_called)
     if people:
         yield Rows(heads, people)
-    yield Paragraph(f"Trials of search and confirmation: {counts or 'none'}.")
+    yield from _effects(outcome)
+    yield Paragraph(f"Trials after the calibration: {counts or 'none'}.")
     if outcome.best is not None and outcome.files is None:
         default, best = outcome.default, outcome.best
         yield Heading("Configuration to use" if outcome.confirmed else "Best so far, not confirmed")
         yield Rows(
             ("knob", "default", "value"),
             [(knob.name, str(default[knob.name]), str(best[knob.name])) for knob in space.free],
+        )
+
+
+def _effects(outcome: Outcome) -> Iterator[Block]:
+    """What each setting gives, and what was tried and found worth nothing."""
+    if outcome.effects:
+        yield Heading("What each setting gives")
+        yield Rows(
+            ("setting", "effect"),
+            [(effect.setting, effect.told) for effect in outcome.effects],
         )
 
 

@@ -236,9 +236,7 @@ def _evidence(
         capacity_at_least=outcome.capacity_at_least,
         tail=None if is_default else tail_gain(outcome.default, best, compared, tail_rate_rps),
         tail_at=clients_of(run.workload_parameters).level(*run.ladder[:1]),
-        knob_gains={}
-        if is_default
-        else single_knob_gains(Space.model_validate(run.space), best, repository.trials(run.id)),
+        effects=outcome.effects,
         factorial="" if outcome.factorial is None else outcome.factorial.sentence,
         headline=headline(outcome.ranking, outcome.default, best),
         compared=tuple(compared_finalists(outcome)),
@@ -263,27 +261,3 @@ def tail_gain(
     before, after = tails[configuration_hash(default)], tails[configuration_hash(best)]
     blocks = sorted(before.keys() & after.keys())
     return paired_gain([before[block] for block in blocks], [after[block] for block in blocks])
-
-
-def single_knob_gains(space: Space, best: Configuration, trials: Sequence[Trial]) -> dict[str, Gain]:
-    """What single settings of the best are worth: against the finalist that differs in them alone.
-
-    Over the blocks of the confirmation, and only where these show an interval. Two trials of the search would
-    have none, and the best's own score there is the luckiest of many.
-    """
-    scores: dict[str, dict[int, float | None]] = {}
-    for trial in trials:
-        if trial.in_block:
-            scores.setdefault(trial.configuration_hash, {})[trial.block] = trial.score
-    own = scores.get(configuration_hash(best), {})
-    gains: dict[str, Gain] = {}
-    default = space.default()
-    for name in best:
-        other = scores.get(configuration_hash({**best, name: default[name]}), {})
-        if best[name] == default[name]:
-            continue
-        blocks = sorted(own.keys() & other.keys())
-        gain = paired_gain([other[block] for block in blocks], [own[block] for block in blocks])
-        if gain is not None and gain.has_interval:
-            gains[name] = gain
-    return gains

@@ -8,6 +8,7 @@ from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.certainty.confirmation import describe
 from trimtab_tuner.certainty.factorial import Factorial
 from trimtab_tuner.certainty.pareto import Place
+from trimtab_tuner.certainty.setting_effects import SettingEffect
 from trimtab_tuner.certainty.stability import Kind
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.fleet.across_hosts import AcrossHosts
@@ -177,6 +178,8 @@ class Outcome(Found):
     `capacity` is what one climb of the default has found, where that was all that was asked for. `files` is
     there where two files were compared: then the old one is the default. `factorial` is there where the
     search's best changes both the server and the kernel. `over_hosts` is there of a run on several hosts.
+    `effects` has each setting of the search's best, those that `best` keeps first; none where it is the
+    default, or was not confirmed.
     """
 
     sentence: str
@@ -192,6 +195,7 @@ class Outcome(Found):
     files: ComparedFiles | None = None
     factorial: Factorial | None = None
     over_hosts: OverHosts | None = None
+    effects: tuple[SettingEffect, ...] = ()
 
     @property
     def recommended(self) -> RankedConfiguration | None:

@@ -42,7 +42,7 @@ ADVICE = {
 
 
 def verdict_counts(trials: Sequence[Trial]) -> dict[str, int]:
-    """How many trials of the search and the confirmation got each verdict, most frequent first."""
+    """How many trials but calibrations got each verdict, most frequent first."""
     judged = [trial for trial in trials if trial.purpose is not TrialPurpose.CALIBRATION]
     return dict(Counter(trial.verdict for trial in judged).most_common())
 

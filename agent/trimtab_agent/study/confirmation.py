@@ -27,6 +27,7 @@ from trimtab_agent.results.front import finalists_of_front
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.conclusion import confirmed_outcome
 from trimtab_agent.study.dispatcher import Dispatcher
+from trimtab_agent.study.elimination import BackwardElimination
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 
@@ -88,7 +89,9 @@ class InBlocks(ABC):
 
 
 class Confirmation(InBlocks):
-    """The confirmation of one run whose search is over and recommends `best`."""
+    """The confirmation of one run whose search is over and recommends `best`, with what is worth something of
+    its settings.
+    """
 
     def __init__(
         self,
@@ -100,11 +103,12 @@ class Confirmation(InBlocks):
     ) -> None:
         self._settings = settings
         self._space = space
-        self._best = best
+        self._elimination = BackwardElimination(run, settings, space, history, best)
+        self._best = self._elimination.recommended()
         self._run, self._history = run, history
         finalists = choose_finalists(
             history.results(),
-            best,
+            self._best,
             space.default(),
             settings.runners_up,
             self._expert(),
@@ -113,9 +117,10 @@ class Confirmation(InBlocks):
         super().__init__(run, history, finalists, self._repeats_for(best, len(finalists)))
 
     def _outcome(self, blocks: Blocks) -> Outcome:
-        return confirmed_outcome(
+        outcome = confirmed_outcome(
             self._run, self._finalists, self._history, blocks, self._best, self._expert()
         )
+        return self._elimination.with_effects(outcome)
 
     def _repeats_for(self, best: Trial | None, finalists: int) -> int:
         """As many as the preset says, or up to three times that if the expected gain needs so many.

@@ -81,6 +81,12 @@ class TrialLost(Exception):
         self.order = order
 
 
+def scored_on(purpose: TrialPurpose, job: TrialJob, ladder: Sequence[float]) -> Sequence[float]:
+    """The ladder that a trial's score is on: none of one that only looks for a capacity."""
+    climbs_only = purpose is TrialPurpose.ELIMINATION and job.rise is not None
+    return () if job.calibrates or climbs_only else ladder
+
+
 KEPT = ("number", "purpose", "configuration", "level", "block", "proposal_number")
 
 
@@ -397,7 +403,7 @@ class Dispatcher:
         Raises DatabaseError; the trial is kept then.
         """
         run = self._run
-        ladder = () if order.job.calibrates else self._history.ladder
+        ladder = scored_on(order.purpose, order.job, self._history.ladder)
         scored = self.scores_of(report.verdict, report.measurements, ladder=ladder)
         trial = Trial(
             run_id=run.id,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from trimtab_db import Repository
-from trimtab_trials.configuration import configuration_hash
+from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.noise import Noise, noise_of, planned_references, reference_due, without_drift
@@ -17,6 +17,7 @@ from trimtab_tuner.judging.ladder import grown
 from trimtab_tuner.judging.limits import Limit
 from trimtab_tuner.judging.score import derived_limit, goodput_by_rung
 from trimtab_tuner.strategies.base import Proposal
+from trimtab_tuner.telling.capacity import capacity_of
 
 # A configuration whose trials were disturbed so often is not measured again.
 MOST_DISTURBED = 2
@@ -123,6 +124,20 @@ class History:
             for trial in self.finished(TrialPurpose.SEARCH)
             if trial.verdict in settled
         )
+
+    def eliminated(self) -> list[Trial]:
+        """The trials of the elimination that were not cut short, with the curves of what they measured."""
+        trials = self.finished(TrialPurpose.ELIMINATION)
+        return [replace(trial, measurements=self._measured[trial.number]) for trial in trials]
+
+    def followed_by(self, configuration: Configuration) -> list[float]:
+        """The highest rate that the configuration followed in each of its trials of the search, in requests
+        per second, where it followed one.
+        """
+        searched = self.finished(TrialPurpose.SEARCH)
+        own = [t for t in searched if t.configuration == configuration]
+        found = (capacity_of(self._measured[trial.number]) for trial in own)
+        return [capacity.rate_rps for capacity in found if capacity is not None]
 
     def calibrations(self) -> list[Trial]:
         """The calibrations that were not cut short, with all they measured."""

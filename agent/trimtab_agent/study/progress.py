@@ -2,7 +2,8 @@
 
 The remaining time starts from the tuner's estimate, which is an upper bound, and goes by what the run's
 trials have really taken as soon as there are any: the search by the mean of its trials, of which many are
-stopped up the ladder, confirmation and export by the mean of theirs, which climb all of it and beyond.  The
+stopped up the ladder, the elimination by that of its short ones, confirmation and export by the mean of
+theirs, which climb all of the ladder and beyond.  The
 fraction never runs backwards, even when a strategy finds that it needs more trials than it thought.
 """
 
@@ -18,7 +19,13 @@ from trimtab_tuner.presets import Estimate
 
 from trimtab_agent.broadcast import Broadcaster
 
-TIMED_PHASES = ("preparing", "calibrating", "searching", "confirming", "exporting")
+TIMED_PHASES = ("preparing", "calibrating", "searching", "eliminating", "confirming", "exporting")
+COUNTED_PHASES = ("searching", "eliminating", "confirming", "exporting")
+
+PURPOSES = {
+    RunPhase.SEARCHING.value: TrialPurpose.SEARCH,
+    RunPhase.ELIMINATING.value: TrialPurpose.ELIMINATION,
+}
 
 
 class Mean:
@@ -55,9 +62,9 @@ class RunProgress:
         self._started = time.monotonic() - sum(trial.duration_s for trial in trials)
         self._phase_s: dict[str, float] = {phase.phase: phase.duration_s for phase in estimate.breakdown}
         expected: dict[str, int] = {phase.phase: phase.trials for phase in estimate.breakdown}
-        self._left = {phase: expected[phase] for phase in ("searching", "confirming", "exporting")}
+        self._left = {phase: expected[phase] for phase in COUNTED_PHASES}
         self._estimated_s = {phase: self._phase_s[phase] / max(1, expected[phase]) for phase in self._left}
-        self._searched, self._confirmed = Mean(), Mean()
+        self._took = {purpose: Mean() for purpose in TrialPurpose}
         for trial in trials:
             self._take_in(trial)
         self._trial_started: float | None = None
@@ -93,7 +100,7 @@ class RunProgress:
         self._publish()
 
     def expect(self, phase: RunPhase, trials_left: int) -> None:
-        """So many trials of that phase (searching, confirming or exporting) are still to be carried out."""
+        """So many trials of that phase (one of `COUNTED_PHASES`) are still to be carried out."""
         self._left[phase.value] = trials_left
         self._publish()
 
@@ -152,12 +159,11 @@ class RunProgress:
         """Learns from a recorded trial how long such trials take."""
         if trial.purpose is TrialPurpose.CALIBRATION or trial.verdict is Verdict.ABORTED:
             return
-        searched = trial.purpose is TrialPurpose.SEARCH
-        (self._searched if searched else self._confirmed).add(trial.duration_s)
+        self._took[trial.purpose].add(trial.duration_s)
 
     def _trial_s(self, phase: str) -> float:
         """How long a trial of the phase takes, as far as is known."""
-        known = self._searched if phase == RunPhase.SEARCHING else self._confirmed
+        known = self._took[PURPOSES.get(phase, TrialPurpose.CONFIRMATION)]
         return self._estimated_s[phase] if known.value is None else known.value
 
     def _remaining_s(self) -> float:

@@ -1,9 +1,9 @@
-"""Carries a run through its phases: prepare → calibrate → search → confirm → export.
+"""Carries a run through its phases: prepare → calibrate → search → eliminate → confirm → export.
 
 DESIGN.  The database is the only memory.  Every phase first looks at what is recorded and does what is
 missing, so resuming a run is the same code as starting one: the strategy is told the recorded trials, the
-ladder is kept, the confirmation goes on with the first slot that has no finished trial. A trial that was cut
-short by a stop is kept as `aborted`, counts as not done, and is carried out again.
+ladder is kept, elimination and confirmation go on with the first slot that has no finished trial. A trial
+that was cut short by a stop is kept as `aborted`, counts as not done, and is carried out again.
 
 A study decides what is measured, and knows jobs, reports and the repository; how it is measured is the
 stations' business. It blocks; whoever starts it gives it a thread, its stations, and the machine's lock.
@@ -52,6 +52,7 @@ from trimtab_agent.study.conclusion import capacity_outcome, unfinished_outcome
 from trimtab_agent.study.confirmation import Confirmation, InBlocks
 from trimtab_agent.study.dispatcher import Dispatcher
 from trimtab_agent.study.dividing import divided_anew
+from trimtab_agent.study.elimination import BackwardElimination
 from trimtab_agent.study.file_comparison import FileComparison
 from trimtab_agent.study.fleet_confirmation import FleetConfirmation
 from trimtab_agent.study.fleet_history import FleetHistory
@@ -252,6 +253,8 @@ class Study:
         if self._search is not None:
             self._enter(RunPhase.SEARCHING)
             self._search.carry_out(self._dispatcher, self.progress, self._announcer)
+            self._enter(RunPhase.ELIMINATING)
+            self._eliminate()
         ladder = self._history.ladder
         self._enter(RunPhase.CONFIRMING)
         blocks = in_blocks(self._run, self._settings, self._space, self._history, self._search)
@@ -271,6 +274,15 @@ class Study:
             self._export()
             self._announcer.note("info", said)
         self._conclude(outcome)
+
+    def _eliminate(self) -> None:
+        """On several hosts nothing is left out: blocks compare only within one machine."""
+        if not isinstance(self._search, Search):
+            self.progress.expect(RunPhase.ELIMINATING, 0)
+            return
+        best = self._search.best()
+        elimination = BackwardElimination(self._run, self._settings, self._space, self._history, best)
+        elimination.carry_out(self._dispatcher, self.progress, self._announcer)
 
     def _conclude(self, outcome: Outcome) -> None:
         self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))

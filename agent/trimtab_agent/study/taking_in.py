@@ -10,6 +10,7 @@ from trimtab_tuner.judging.job import TrialJob, TrialReport
 from trimtab_tuner.judging.judgement import scores
 from trimtab_tuner.space import Space
 
+from trimtab_agent.study.dispatcher import scored_on
 from trimtab_agent.study.study import history_of
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ def take_in_booked(repository: Repository, run_id: int) -> int:
         if booking.state is BookingState.COMMITTED and booking.trial_number not in known:
             order, job = booking.job["order"], TrialJob.model_validate(booking.job["job"])
             report = TrialReport.model_validate(booking.result)
-            ladder = () if job.calibrates else history.ladder
+            ladder = scored_on(TrialPurpose(order["purpose"]), job, history.ladder)
             scored = scores(
                 report.verdict,
                 report.measurements,

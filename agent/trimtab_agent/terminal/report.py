@@ -12,6 +12,7 @@ from trimtab_db.records import RunState
 from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial
 from trimtab_tuner.certainty.factorial import Factorial
+from trimtab_tuner.certainty.setting_effects import effect_sentences
 from trimtab_tuner.space import Space
 from trimtab_tuner.telling.people import table
 from trimtab_tuner.wording import counted, in_digits
@@ -158,8 +159,9 @@ def _conclusion(run: records.Run, outcome: Outcome | None, trials: Sequence[Tria
     lines = []
     if outcome is not None:
         lines.append(f"[bold]{escape(outcome.sentence)}[/bold]")
+        lines += [escape(sentence) for sentence in effect_sentences(outcome.effects)]
         counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
-        lines.append(f"Trials of search and confirmation: {counts or 'none'}")
+        lines.append(f"Trials after the calibration: {counts or 'none'}")
     elif not trials:
         lines.append("No trial has been finished yet.")
     if run.error:

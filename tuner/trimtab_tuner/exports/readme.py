@@ -1,5 +1,6 @@
 """The README that goes with the files: what was measured, what every setting does, how to see it live."""
 
+from trimtab_tuner.certainty.setting_effects import effect_sentences
 from trimtab_tuner.exports import kernel, replicas
 from trimtab_tuner.exports.lifting import Lifted
 from trimtab_tuner.exports.order import ExportFile, ExportOrder
@@ -14,7 +15,7 @@ from trimtab_tuner.wording import counted, in_mbps
 _SETTINGS = (
     "Those that were tuned or differ from the default. *Scope* says what a value counts for. An effect of "
     "several settings together is that of the whole configuration; one of a single setting comes from trials "
-    "that differ in it alone.\n"
+    "with it and without it, in turns.\n"
 )
 
 
@@ -69,6 +70,7 @@ def _summary(order: ExportOrder) -> str:
         )
     if evidence.gain is not None:
         lines.append(f"Gain in score: {evidence.gain}, {counted(evidence.gain.blocks, 'block')}.\n")
+    lines += [f"{sentence}\n" for sentence in effect_sentences(evidence.effects)]
     if evidence.factorial:
         lines.append(f"{evidence.factorial}\n")
     if evidence.tail is not None:

@@ -4,12 +4,13 @@ Rendering is text only: writing files, running the server's own check and starti
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner import affinity
+from trimtab_tuner.certainty.setting_effects import SettingEffect
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
@@ -68,9 +69,9 @@ class ExportEvidence:
     `capacity_gain` compares it with the default configuration by the interleaved confirmation (with
     `capacity_at_least` it may be more), and `gain` their scores; None if there was no confirmation, or the
     default itself is exported. `tail` is the change of the 99th percentile of the reply
-    time at a rung of the ladder (`tail_at`, in words), less than 0 being better. `knob_gains` holds gains
-    of single knobs, by name, with intervals: where the confirmation held a finalist that differs in that knob
-    alone. `trade_off` is a sentence on which one of the front it is, where the run had two objectives.
+    time at a rung of the ladder (`tail_at`, in words), less than 0 being better. `effects` has what each
+    setting gives, and what was tried and found worth nothing. `trade_off` is a sentence on which one of the
+    front it is, where the run had two objectives.
     `remeasured` says in words what the exported file itself scored, `factorial` what the server's knobs and
     the kernel's gain alone and together. `pauses` tells how the run has shortened
     the workload's pauses, `room` what the host has for connections; None where that is not known. `compared`
@@ -92,7 +93,7 @@ class ExportEvidence:
     trade_off: str = ""
     tail: Gain | None = None
     tail_at: str = ""
-    knob_gains: Mapping[str, Gain] = field(default_factory=dict)
+    effects: Sequence[SettingEffect] = ()
     remeasured: str = ""
     factorial: str = ""
     pauses: Pauses | None = None

@@ -10,6 +10,7 @@ import textwrap
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.certainty.confirmation import describe
+from trimtab_tuner.certainty.setting_effects import effect_sentences
 from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.base import Demands, ExportEvidence, Target
 from trimtab_tuner.wording import counted, in_mbps
@@ -71,7 +72,7 @@ def header(target: Target, file_name: str, evidence: ExportEvidence) -> str:
             f"Gain in score over the default configuration: {evidence.gain}, "
             f"{counted(evidence.gain.blocks, 'block')}."
         )
-    return comment(*sentences)
+    return comment(*sentences, *effect_sentences([e for e in evidence.effects if not e.kept]))
 
 
 def use(target: Target, file_name: str) -> str:
@@ -110,12 +111,12 @@ def what(knob: Knob, value: Value, evidence: ExportEvidence) -> str:
 def effect(knob: Knob, configuration: Configuration, evidence: ExportEvidence) -> str:
     """The measured effect of the setting under the workload, or why there is none to state."""
     default = evidence.default.get(knob.name, knob.default)
+    own = next((effect for effect in evidence.effects if effect.knob == knob.name), None)
     if configuration[knob.name] == default:
-        return "Measured effect: none to state, this is the default."
-    if knob.name in evidence.knob_gains:
-        return (
-            f"Measured effect under {evidence.workload}: {evidence.knob_gains[knob.name]} against {default}."
-        )
+        tried = "" if own is None or own.kept else f" {own.in_words}."
+        return f"Measured effect: none to state, this is the default.{tried}"
+    if own is not None and own.gain is not None:
+        return f"Measured effect under {evidence.workload}: {own.in_words}."
     if not evidence.gain_told:
         return "Measured effect: not confirmed against the default."
     changed = [name for name, value in configuration.items() if evidence.default.get(name) != value]

@@ -433,6 +433,7 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
     files: null,
     capacity: null,
     over_hosts: null,
+    effects: [],
     remark_on_ranks: '',
     ...change,
   };

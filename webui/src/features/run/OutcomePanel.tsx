@@ -10,6 +10,7 @@ import { sameConfiguration } from '../../maths/knobDiff';
 import { freePart } from '../../maths/space';
 import { Changes } from './Changes';
 import { ConfidenceNote } from './ConfidenceNote';
+import { EffectsTable } from './EffectsTable';
 import { FactorialTable } from './FactorialTable';
 import { FinalistsTable } from './FinalistsTable';
 import { finalists } from './finalists';
@@ -119,6 +120,7 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
       {own && standard && <Changes own={own.performance} standard={standard.performance} />}
       <p className={classes.inWords}>{sentence}</p>
       {!isDefault && <ConfidenceNote of={[gain]} />}
+      {outcome.effects.length > 0 && <EffectsTable of={outcome.effects} />}
       {outcome.factorial && <FactorialTable of={outcome.factorial} />}
       {people.length > 0 && <FinalistsTable of={people} />}
     </Panel>

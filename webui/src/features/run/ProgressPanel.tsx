@@ -16,6 +16,7 @@ const PHASES: Record<Progress['phase'], string> = {
   preparing: 'Preparing: writing and warming the file set',
   calibrating: 'Calibrating: finding the rate at which the default saturates',
   searching: 'Searching: one configuration after another up the ladder',
+  eliminating: 'Eliminating: which settings of the best are worth something, with and without them',
   confirming: 'Confirming: the winner against the default, interleaved',
   exporting: 'Exporting: writing and checking configuration files',
   done: 'Done',

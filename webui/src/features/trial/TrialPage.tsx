@@ -57,12 +57,14 @@ export function TrialPage() {
 const PURPOSES = {
   calibration: 'calibration',
   search: 'search',
+  elimination: 'elimination',
   confirmation: 'confirmation',
 } as const;
 
 function purposeOf({ purpose, block, level }: TrialDetail, strategy: string): string {
   if (purpose === 'confirmation')
     return block === 0 ? 'repeat outside the blocks' : `confirmation, block ${block}`;
+  if (purpose === 'elimination') return `elimination, block ${block}`;
   if (purpose !== 'search') return PURPOSES[purpose];
   return level === 0 ? 'search, the default' : `search, level ${levelName(strategy, level)}`;
 }

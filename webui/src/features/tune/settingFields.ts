@@ -25,6 +25,12 @@ export const NUMBER_SETTINGS = [
     help: 'How many rates the ladder has at first.',
   },
   {
+    name: 'elimination_trials',
+    label: 'Trials of the elimination',
+    unit: '',
+    help: 'At most so many show which settings of the best are worth something; 0 keeps them all.',
+  },
+  {
     name: 'confirmation_repeats',
     label: 'Confirmation repeats',
     unit: '',
