@@ -76,25 +76,25 @@ def test_reading_can_be_stopped(tmp_path):
 def test_learnt_workload_can_be_named_built_and_run(tmp_path, command, settings):
     """From the log to a plan of a run, by the command line."""
     (tmp_path / "a.log").write_bytes(log_lines(10) + b"garbage\n")
-    code, text, _ = command("workload", "learn", str(tmp_path / "a.log"), "--name=shop", "--json")
+    code, text, _ = command("workload", "learn", str(tmp_path / "a.log"), "--name=own-shop", "--json")
     document = json.loads(text)
     assert code == 0
     assert (document["files"], document["passed_over"]) == (11, {"not a log line": 1})
     own = settings.var / "workloads"
-    assert "# shop" in (own / "shop.md").read_text()
-    code, text, _ = command("workload", "show", "shop")
+    assert "# own-shop" in (own / "own-shop.md").read_text()
+    code, text, _ = command("workload", "show", "own-shop")
     assert code == 0
     assert "## Sessions" in text
 
-    definition = find_definition("shop", own)
+    definition = find_definition("own-shop", own)
     files = FileSet(tmp_path, make_workload(parameters(definition, 1.0), own))
     files.prepare(lambda done, total: None, StopSignal())
     assert sum(1 for _ in files.root.rglob("file.html")) == 11
-    assert check(RunSpec(workload="shop"), own).workload.total_bytes() == document["file_set_bytes"]
+    assert check(RunSpec(workload="own-shop"), own).workload.total_bytes() == document["file_set_bytes"]
     for model in (own / "models").iterdir():
         model.unlink()
     with pytest.raises(SpecError, match="`trimtab workload learn` learns it again"):
-        check(RunSpec(workload="shop"), own)
+        check(RunSpec(workload="own-shop"), own)
 
 
 def test_access_log_says_how_to_learn_it(tmp_path):
@@ -108,6 +108,7 @@ def test_access_log_says_how_to_learn_it(tmp_path):
     [
         (["--name=../x"], "name = '../x': expected small letters"),
         ([], "the log is empty"),
+        (["--name=specweb99"], "a workload that comes with Trimtab is called so"),
     ],
 )
 def test_bad_input_to_learn_is_one_sentence(tmp_path, command, arguments, sentence):
@@ -116,3 +117,11 @@ def test_bad_input_to_learn_is_one_sentence(tmp_path, command, arguments, senten
     code, _, text = command("workload", "learn", str(tmp_path / "empty.log"), *arguments)
     assert code == 2
     assert sentence in text
+
+
+def test_a_few_lines_are_no_workload(tmp_path, command):
+    """They say nothing of what is asked how often. Exit code 2, and nothing is written."""
+    (tmp_path / "a.log").write_bytes(log_lines(10, 2))
+    code, _, text = command("workload", "learn", str(tmp_path / "a.log"))
+    assert code == 2
+    assert "2 requests of 2 lines can be replayed, too few to learn from; expected at least 100" in text

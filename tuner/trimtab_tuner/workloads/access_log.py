@@ -1,10 +1,10 @@
 """Lines of access logs in the Common and the Combined Log Format, as servers write them and attackers fill
-them.
+them; those with named fields are read in structured_lines.py.
 
     192.0.2.7 - - [10/Oct/2000:13:55:36 -0700] "GET /a/b.png HTTP/1.1" 200 2326 "referrer" "user agent"
 
 The last two fields are those of the Combined format; further ones are passed over. Seconds may have a
-fraction.
+fraction. The name and port of a virtual host may go first (Apache's `vhost_combined`).
 
 PATHS. What a request names becomes a path of the file set only if it is plain: `plain_path` decodes percent
 signs once, walks `.` and `..` without ever leaving the root, and writes every byte that is not a letter,
@@ -17,13 +17,16 @@ import zlib
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
+from trimtab_tuner.workloads.structured_lines import fields_of
+
 LONGEST_LINE_BYTES = 1 << 16
 LONGEST_NAME_BYTES = 200  # NAME_MAX is 255; room for a checksum and for FileSet's own endings
 LONGEST_PATH_BYTES = 1024  # PATH_MAX is 4,096; the file set's folder comes before it
 INDEX = "index.html"
 
 _LINE = re.compile(
-    rb"(\S+) [^\[]{0,1000}\[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d):(\d\d(?:[.,]\d{1,9})?) ([+-]\d{4})\] "
+    rb"(?:[\w.-]+:\d{1,5} )?(\S+) [^\[]{0,1000}"
+    rb"\[(\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d):(\d\d(?:[.,]\d{1,9})?) ([+-]\d{4})\] "
     rb'"((?:[^"\\]|\\.)*)" (\d{3}) (\d{1,18}|-)(?!\S)(?: "(?:[^"\\]|\\.)*" "((?:[^"\\]|\\.)*)")?'
 )
 _MONTHS = {
@@ -60,7 +63,7 @@ class LineParser:
         """The entry of a line; None if it is not one."""
         match = _LINE.match(line)
         if match is None:
-            return None
+            return _structured(line)
         address, minute, seconds, zone, request, status, size, agent = match.groups()
         if (minute, zone) != self._minute:
             minute_s = _minute_seconds(minute, zone)
@@ -76,6 +79,17 @@ class LineParser:
             status=int(status),
             size_bytes=None if size == b"-" else int(size),
         )
+
+
+def _structured(line: bytes) -> Entry | None:
+    told = fields_of(line)
+    if told is None:
+        return None
+    client, method, target = (
+        text.encode(errors="surrogateescape") if text.isascii() else text.encode(errors="replace")
+        for text in (told.client, told.method, told.target)
+    )
+    return Entry(client, told.time_s, method, target, told.status, told.size)
 
 
 def _minute_seconds(minute: bytes, zone: bytes) -> int | None:

@@ -30,6 +30,7 @@ import numpy as np
 
 from trimtab_tuner.workloads.access_log import Entry, LineParser, has_query, plain_path
 from trimtab_tuner.workloads.learnt import VERSION
+from trimtab_tuner.workloads.other_logs import READ, kind_of
 from trimtab_tuner.workloads.session_shapes import ACTIVE_LIMIT_S, shorten_pauses
 
 MOST_FILES = 500_000
@@ -38,7 +39,10 @@ LONGEST_SESSION = 200
 PATHS_REMEMBERED = 200_000
 STEADY_DISPERSION = 0.67
 BURSTY_DISPERSION = 1.5
-REASONS = ("not a log line", "method", "status", "query", "path", "file limit")
+REASONS = ("not a log line", "method", "status", "query", "path", "size", "file limit")
+LARGEST_FILE_BYTES = 10**11
+"""A body that no file system of a test machine holds is a mistake of the log."""
+SHOWN_BYTES = 120
 
 
 class LearningError(ValueError):
@@ -47,7 +51,10 @@ class LearningError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What was learnt, for people. Shares are of the requests that are replayed."""
+    """What was learnt, for people. Shares are of the requests that are replayed.
+
+    `first_unread` is the first line that is none of an access log: its number and its text.
+    """
 
     lines: int
     requests: int
@@ -72,6 +79,7 @@ class Facts:
     busiest_second_requests: int
     sessions_per_s: float
     arrival_dispersion: float | None
+    first_unread: tuple[int, str] | None = None
 
 
 @dataclass
@@ -126,6 +134,7 @@ class Learner:
         self._parser = LineParser()
         self._lines = 0
         self._passed_over: Counter[str] = Counter()
+        self._first_unread: tuple[int, bytes] | None = None
         self._paths: dict[bytes, str | None] = {}
         self._files: dict[str, int] = {}  # path → position in the three lists below
         self._sizes: list[int] = []  # -1 while unknown
@@ -154,6 +163,8 @@ class Learner:
         entry = self._parser.parse(line)
         if entry is None:
             self._passed_over["not a log line"] += 1
+            if self._first_unread is None:
+                self._first_unread = self._lines, line[:SHOWN_BYTES]
             return
         file = self._file_of(entry)
         if file is None:
@@ -226,6 +237,8 @@ class Learner:
             return "status", ""
         if has_query(entry.target):
             return "query", ""
+        if (entry.size_bytes or 0) > LARGEST_FILE_BYTES:
+            return "size", ""
         if len(self._paths) >= PATHS_REMEMBERED:
             self._paths.clear()
         if entry.target not in self._paths:
@@ -309,16 +322,32 @@ class Learner:
             busiest_second_requests=self._request_seconds.most,
             sessions_per_s=self._sessions / seconds,
             arrival_dispersion=self._session_seconds.dispersion(seconds),
+            first_unread=None
+            if self._first_unread is None
+            else (self._first_unread[0], shown(self._first_unread[1])),
         )
 
     def _nothing_sentence(self) -> str:
         if self._lines == 0:
-            return "the log is empty: expected lines in the Common or Combined Log Format"
+            return f"the log is empty: expected lines in {READ}"
         reasons = ", ".join(f"{reason}: {count}" for reason, count in _in_order(self._passed_over).items())
+        example = ""
+        if self._first_unread is not None:
+            number, line = self._first_unread
+            kind = kind_of(line)
+            example = f", line {number} for instance is {shown(line)!r}"
+            if kind:
+                example += f": this looks like {kind}"
         return (
-            f"none of the {self._lines} lines is a successful GET of a file ({reasons}); "
-            "expected the Common or Combined Log Format"
+            f"none of the {self._lines:,} lines is a successful GET of a file ({reasons}{example}); "
+            f"expected {READ}"
         )
+
+
+def shown(line: bytes) -> str:
+    """A line for people, without what a terminal would obey."""
+    text = line.decode(errors="replace").strip()
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def steadier_than_poisson(dispersion: float | None) -> bool:

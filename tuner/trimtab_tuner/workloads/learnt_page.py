@@ -6,7 +6,8 @@ from typing import Any
 
 from trimtab_tuner.markdown import markdown_table
 from trimtab_tuner.wording import in_percent
-from trimtab_tuner.workloads.learning import BURSTY_DISPERSION, steadier_than_poisson
+from trimtab_tuner.workloads.learning import BURSTY_DISPERSION, LARGEST_FILE_BYTES, steadier_than_poisson
+from trimtab_tuner.workloads.other_logs import READ
 
 LENGTH_BANDS = ((1, 1), (2, 2), (3, 5), (6, 10), (11, 20), (21, 50), (51, 200))
 
@@ -33,17 +34,20 @@ def _log(facts: Mapping[str, Any]) -> list[str]:
     if facts["passed_over"]:
         rows = [(reason, f"{count:,}", _WHY[reason]) for reason, count in facts["passed_over"].items()]
         lines += ["", markdown_table(("passed over", "lines", "why"), rows, right=(1,))]
+    if unread := facts.get("first_unread"):
+        lines += ["", f"The first line that could not be read is line {unread[0]:,}: `{unread[1]}`"]
     if facts["clock_steps_back"]:
         lines += ["", f"The time steps back {facts['clock_steps_back']:,} times: are the logs in order?"]
     return lines
 
 
 _WHY = {
-    "not a log line": "not in the Common or Combined Log Format",
+    "not a log line": f"not in {READ}",
     "method": "only GET and HEAD are replayed",
     "status": "answered with another status than 200 or 304",
     "query": "asks a program; dynamic requests are not replayed",
     "path": "names no file, or one with too long a name",
+    "size": f"its body has more than {LARGEST_FILE_BYTES / 1e9:,.0f} GB, which cannot be true",
     "file limit": "the file set holds as many files as it can",
 }
 
@@ -90,8 +94,8 @@ def _sessions(facts: Mapping[str, Any]) -> list[str]:
 def _arrivals(facts: Mapping[str, Any]) -> list[str]:
     lines = [
         (
-            f"{facts['requests_per_s']:.2f} requests and {facts['sessions_per_s']:.2f} sessions a second on "
-            f"average; {facts['busiest_second_requests']:,} requests in the busiest second."
+            f"{_rate(facts['requests_per_s'])} requests and {_rate(facts['sessions_per_s'])} sessions "
+            f"a second on average; {facts['busiest_second_requests']:,} requests in the busiest second."
         ),
     ]
     dispersion = facts["arrival_dispersion"]
@@ -107,6 +111,11 @@ def _arrivals(facts: Mapping[str, Any]) -> list[str]:
             f"Index of dispersion of session arrivals: {dispersion:.2f}, {how} Poisson arrivals (1)."
         )
     return lines
+
+
+def _rate(per_s: float) -> str:
+    """Two decimals, or two figures where those would be none."""
+    return f"{per_s:.2f}" if per_s >= 0.1 else f"{per_s:.2g}"
 
 
 def _share(part: int, whole: int) -> str:

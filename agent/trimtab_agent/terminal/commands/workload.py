@@ -18,7 +18,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 from trimtab_tuner.wording import counted, in_percent
-from trimtab_tuner.workloads import definition_text
+from trimtab_tuner.workloads import WORKLOADS, definition_text
 from trimtab_tuner.workloads.definition import NAME_PATTERN, Definition
 from trimtab_tuner.workloads.file_sets import Specweb99Files
 from trimtab_tuner.workloads.learning import Learner, LearningError
@@ -54,6 +54,8 @@ from trimtab_agent.workloads.facts import WorkloadFacts, workload_facts
 from trimtab_agent.workloads.log_reading import read_logs
 
 app = Commands(name="workload", help="What clients ask for.", no_args_is_help=True)
+
+FEWEST_REQUESTS = 100  # fewer say nothing of what is asked how often
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a workload, or the path of a TOML file.")]
 Directories = Annotated[
@@ -154,9 +156,13 @@ def learn_workload(
     as_json: Json = False,
     var: Var = None,
 ) -> None:
-    """Learn a workload from access logs in the Common or Combined Log Format."""
+    """Learn a workload from access logs: Common or Combined Log Format, JSON, LTSV."""
     if re.fullmatch(NAME_PATTERN, name) is None:
         raise SpecError("name", f"name = {name!r}: expected small letters, digits and hyphens")
+    if name in WORKLOADS:
+        raise SpecError(
+            "name", f"name = {name!r}: a workload that comes with Trimtab is called so; expected another name"
+        )
     own = VarPaths(settings_of(var=var).var.resolve()).workloads
     learner = Learner(session_gap, sample, seed)
     console = console_for(stderr=True)
@@ -177,6 +183,12 @@ def learn_workload(
         model, facts = learner.finish()
     except LearningError as error:
         raise SpecError("log", str(error)) from error
+    if facts.requests < FEWEST_REQUESTS:
+        raise SpecError(
+            "log",
+            f"{counted(facts.requests, 'request')} of {counted(facts.lines, 'line')} can be replayed, too "
+            f"few to learn from; expected at least {FEWEST_REQUESTS}",
+        )
     page = learnt_page(name, model["facts"])
     try:
         definition = save_learnt(name, model, page, own)
