@@ -29,6 +29,7 @@ struct contents {
     struct version version;
     atomic_uint references; /* one of the cache if it is listed, one of each reply */
     char *bytes;            /* NULL: not loaded */
+    bool used;              /* since the order was last looked at */
     bool refused;           /* they could not be loaded */
     struct contents *chain; /* of its bucket */
 };
@@ -124,7 +125,7 @@ struct contents *contents_get(struct contents_cache *cache, const struct cached_
     contents = find(cache, &version);
     if (contents) {
         atomic_fetch_add_explicit(&contents->references, 1, memory_order_relaxed);
-        lru_use(&cache->order, &contents->order);
+        contents->used = true;
     }
     pthread_mutex_unlock(&cache->lock);
     if (contents) {
@@ -158,18 +159,26 @@ static bool read_whole(int fd, char *bytes, uint64_t size)
     return true;
 }
 
-/* Drops what nobody sends, the oldest first, until `size` more bytes fit, and counts them. Returns false if
- * they do not. */
+/* Drops what nobody sends, the oldest first, until `size` more bytes fit, and counts them. What was used gets
+ * a second chance: so a hit only sets a mark. Returns false if they do not fit. */
 static bool make_room(struct contents_cache *cache, uint64_t size, struct counters *counters)
 {
     struct contents *contents;
+    int examined = 0;
     bool fits;
 
     lock(cache, counters);
     contents = (struct contents *)cache->order.oldest;
-    for (int i = 0; i < EXAMINED_MAX && contents && cache->used + size > cache->capacity; i++) {
+    while (examined < EXAMINED_MAX && contents && cache->used + size > cache->capacity) {
         struct contents *newer = (struct contents *)contents->order.newer;
 
+        if (contents->used) {
+            contents->used = false;
+            lru_use(&cache->order, &contents->order);
+            contents = newer ? newer : contents;
+            continue;
+        }
+        examined++;
         if (atomic_load_explicit(&contents->references, memory_order_acquire) == 1) {
             unlist(cache, contents);
             counters->contents_evictions++;

@@ -231,38 +231,41 @@ enum field {
     FIELD_CONDITION, /* of 9110:13.1 and 9110:14.2 */
 };
 
+/* Says whether a name is `expected`, of the same length, in any case of letters. */
+static bool is_named(const char *name, const char *expected, size_t length)
+{
+    return ((*name ^ *expected) & ~0x20) == 0 && strncasecmp(name, expected, length) == 0;
+}
+
 /* Tells which header a name is of. Most are none of these, which their lengths and first letters tell. */
 static enum field field_of(const char *name, size_t length)
 {
-#define FIELD(name, field)                                                                                   \
-    {                                                                                                        \
-        name, sizeof(name) - 1, field                                                                        \
+#define IS(expected) (is_named(name, expected, sizeof(expected) - 1))
+    switch (length) {
+    case sizeof("Host") - 1:
+        return IS("Host") ? FIELD_HOST : FIELD_OTHER;
+    case sizeof("Range") - 1:
+        return IS("Range") ? FIELD_CONDITION : FIELD_OTHER;
+    case sizeof("Expect") - 1:
+        return IS("Expect") ? FIELD_EXPECT : FIELD_OTHER;
+    case sizeof("If-Match") - 1:
+        return IS("If-Match") || IS("If-Range") ? FIELD_CONDITION : FIELD_OTHER;
+    case sizeof("Connection") - 1:
+        return IS("Connection") ? FIELD_CONNECTION : FIELD_OTHER;
+    case sizeof("If-None-Match") - 1:
+        return IS("If-None-Match") ? FIELD_CONDITION : FIELD_OTHER;
+    case sizeof("Content-Length") - 1:
+        return IS("Content-Length") ? FIELD_CONTENT_LENGTH : FIELD_OTHER;
+    case sizeof("Transfer-Encoding") - 1:
+        return IS("Transfer-Encoding")   ? FIELD_TRANSFER_ENCODING
+               : IS("If-Modified-Since") ? FIELD_CONDITION
+                                         : FIELD_OTHER;
+    case sizeof("If-Unmodified-Since") - 1:
+        return IS("If-Unmodified-Since") ? FIELD_CONDITION : FIELD_OTHER;
+    default:
+        return FIELD_OTHER;
     }
-    static const struct {
-        const char *name;
-        size_t length;
-        enum field field;
-    } fields[] = {
-        FIELD("Host", FIELD_HOST),
-        FIELD("Range", FIELD_CONDITION),
-        FIELD("Expect", FIELD_EXPECT),
-        FIELD("If-Range", FIELD_CONDITION),
-        FIELD("If-Match", FIELD_CONDITION),
-        FIELD("Connection", FIELD_CONNECTION),
-        FIELD("If-None-Match", FIELD_CONDITION),
-        FIELD("Content-Length", FIELD_CONTENT_LENGTH),
-        FIELD("Transfer-Encoding", FIELD_TRANSFER_ENCODING),
-        FIELD("If-Modified-Since", FIELD_CONDITION),
-        FIELD("If-Unmodified-Since", FIELD_CONDITION),
-    };
-#undef FIELD
-
-    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields) && fields[i].length <= length; i++) {
-        if (fields[i].length == length && (name[0] | 0x20) == (fields[i].name[0] | 0x20) &&
-            strncasecmp(name, fields[i].name, length) == 0)
-            return fields[i].field;
-    }
-    return FIELD_OTHER;
+#undef IS
 }
 
 /* §5. Returns true when the request ends here with an error. */
