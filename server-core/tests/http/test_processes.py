@@ -144,6 +144,7 @@ def test_request_begun_before_the_stop_is_answered_and_the_connection_closed(
         connection.send(b"GET /file HT")
         await_state(lambda: server.total()["events_returned"] > events)
         server.process.send_signal(signal.SIGTERM)
+        server.total()  # the signal came first, so the master has told its workers before it answers
         connection.send(b"TP/1.1\r\nHost: t\r\n\r\n")
         reply = connection.reply()
         assert reply.body == b"contents"
