@@ -3,9 +3,9 @@
  * processes, and the code that each of these runs.
  *
  * A new architecture is one file that defines a `struct architecture`, and one line in the table in
- * architecture.c. It is built from the same parts as all others (connection.h, file_cache.h, io/), so that a
- * difference between two architectures is a difference of architecture; what it does with connections in its
- * own way is in its driver (driver.h).
+ * architecture.c; one that n-copy may copy is also named in knobs.c (copy_of). It is built from the same
+ * parts as all others (connection.h, file_cache.h, io/), so that a difference between two architectures is a
+ * difference of architecture; what it does with connections in its own way is in its driver (driver.h).
  *
  * LAYOUT. The master forks `processes` processes and replaces those that die. Whatever counts, be it a
  * process or a thread in one, has a row of counters of its own. Row i belongs to process i as long as there

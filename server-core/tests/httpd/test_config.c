@@ -94,6 +94,26 @@ static void test_no_architecture_lists_a_knob_twice_or_one_that_all_have(void **
     }
 }
 
+static const struct architecture *named(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(architecture_at(i)->name, name) != 0)
+        i++;
+    return architecture_at(i);
+}
+
+static void test_copies_take_each_knob_of_what_is_copied(void **state)
+{
+    const char *name;
+
+    (void)state;
+    for (size_t i = 0; (name = KNOBS[KNOB_COPY_OF].choice(i)) != NULL; i++) {
+        for (const enum knob_id *id = named(name)->knobs; *id != KNOB_COUNT; id++)
+            assert_true(architecture_understands(named("n-copy"), *id));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +121,7 @@ int main(void)
         cmocka_unit_test(test_cache_of_uring_is_capped_to_what_can_be_mapped),
         cmocka_unit_test(test_who_maps_nothing_has_no_such_limit),
         cmocka_unit_test(test_no_architecture_lists_a_knob_twice_or_one_that_all_have),
+        cmocka_unit_test(test_copies_take_each_knob_of_what_is_copied),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -327,7 +327,7 @@ KNOWN = {
     "stage_threads": ("pipeline", "n-copy"),
     "stage_batch": ("pipeline", "n-copy"),
     "admission_p90_ms": ("pipeline", "n-copy"),
-    "large_transfer": ("nm",),
+    "large_transfer": ("nm", "n-copy"),
     "thread_pool": ("mt", "n-copy"),
 }
 UNKNOWN = tuple(
