@@ -385,6 +385,10 @@ class Space(Frozen):
         self.knob(name).check(value)
         return self.model_copy(update={"fixed": {**self.fixed, name: value}})
 
+    def kept(self, name: str) -> "Space":
+        """Take a knob out of the free set, at its default, whatever that is; SpaceError if there is none."""
+        return self.model_copy(update={"fixed": {**self.fixed, name: self.knob(name).default}})
+
     def every(self, limit: int) -> tuple[Configuration, ...] | None:
         """All configurations that the space allows; None if its free knobs combine in over `limit` ways."""
         if math.prod(knob.count for knob in self.free) > limit:

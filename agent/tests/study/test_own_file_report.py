@@ -46,6 +46,22 @@ def test_every_change_exception_and_warning_has_a_line_with_its_place(nginx_file
         assert line in lines, line
 
 
+def test_a_knob_that_is_kept_stays_as_it_is_in_the_file(nginx_files):
+    """Outside of what a search would try, too; one that is unknown or narrowed as well is refused."""
+    nginx_files.write_text(nginx_files.read_text().replace("processes 2", "processes 900"))
+    plan = check(RunSpec(target="nginx", base=str(nginx_files), keep=("worker_processes",)))
+    assert plan.space.fixed["worker_processes"] == 900
+    assert "worker_processes" not in {knob.name for knob in plan.space.free}
+    assert not any("worker_processes" in line for line in in_words(plan.told()))
+    for spec, sentence in (
+        ({"keep": ("x",)}, "keep: x"),
+        ({"knobs": {"sendfile": {"fixed": "on"}}}, "narrowed"),
+    ):
+        with pytest.raises(SpecError, match=sentence) as refusal:
+            check(RunSpec(target="nginx", base=str(nginx_files), **{"keep": ("sendfile",), **spec}))
+        assert refusal.value.field == "keep"
+
+
 def test_an_exception_from_what_is_not_tuned_is_not_told(nginx_files):
     """It is as it was."""
     told = check(RunSpec(target="nginx", base=str(nginx_files), knobs={"sendfile": {"fixed": "on"}})).told()

@@ -70,6 +70,7 @@ class RunSpec(BaseModel):
     `definition` is a workload that has no name here; it goes before `workload`. With `kernel` the knobs of
     the kernel are tuned beside the server's; one that `knobs` names is also without. `defaults` are the
     values that knobs have now, where they are not the target's own: the run measures its gain over them.
+    `keep` are knobs that stay at those values, as in the file of the user's.
     `memory`, `start` and `link` go before the definition's own conditions. `generators` are stations of the
     fleet that load the server, in place of this machine's own generator. `hosts` are those that carry the
     trials out (`all` for every one); then so many of the generators load each of them (`generators_each`).
@@ -95,6 +96,7 @@ class RunSpec(BaseModel):
     seed: int = Field(default=1, ge=0, lt=2**31)
     budget_trials: int | None = None
     knobs: dict[str, KnobSpec] = Field(default_factory=dict)
+    keep: Annotated[tuple[str, ...], Field(max_length=100)] = ()
     settings: dict[str, Any] = Field(default_factory=dict)
     hosts: Annotated[tuple[StationName, ...], Field(max_length=1000)] = ()
     generators: Annotated[tuple[StationName, ...], Field(max_length=256)] = ()
@@ -214,7 +216,7 @@ def check(
         space = _with_kernel(space, spec, settings, conditions, kernel())
     _refuse_unknown_knobs(space, spec)
     settings = _without_ranges_of(settings, space, spec)
-    space = settings.apply_ranges(_narrowed(space, spec))
+    space = settings.apply_ranges(_narrowed(_with_kept(space, spec), spec))
     if base is not None and new_base is None:
         _refuse_unchangeable(space, target, base)
     if base is None:  # what the user's own server runs with is taken as it is
@@ -443,6 +445,18 @@ def _refuse_unknown_knobs(space: Space, spec: RunSpec) -> None:
                     space.knob(name)
             except SpaceError as error:
                 raise SpecError(f"settings.{setting}", f"{setting}: {error}") from error
+
+
+def _with_kept(space: Space, spec: RunSpec) -> Space:
+    """The space with the knobs that stay as they are, which need not be values that a search would try."""
+    for name in spec.keep:
+        if name in spec.knobs:
+            raise SpecError("keep", f"keep = {name}: it is narrowed too; expected one of both")
+        try:
+            space = space.kept(name)
+        except SpaceError as error:
+            raise SpecError("keep", f"keep: {error}") from error
+    return space
 
 
 def _narrowed(space: Space, spec: RunSpec) -> Space:

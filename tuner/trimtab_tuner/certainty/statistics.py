@@ -8,6 +8,9 @@ from scipy import special
 
 from trimtab_tuner.frozen import Frozen
 
+UNKNOWN = "unknown (the repeats differ too much)"
+"""What is said of a gain whose interval is so wide that it says nothing."""
+
 
 class Gain(Frozen):
     """How much better one configuration is than another, as a share (0.234 = 23.4 % better).
@@ -24,10 +27,12 @@ class Gain(Frozen):
     confidence: float = 0.95
 
     def __str__(self) -> str:
-        """For instance `+23.4 % (95 % interval +20.1 to +26.8 %)`."""
+        """For instance `+23.4 % (95 % interval +20.1 to +26.8 %)`; no figure of which that says nothing."""
         text = f"{self.gain * 100:+.1f} %"
-        if self.low is None or self.high is None or not self.has_interval:
+        if self.low is None or self.high is None:
             return f"{text} (too few repeats for an interval)"
+        if not self.has_interval:
+            return UNKNOWN
         bounds = f"{self.low * 100:+.1f} to {self.high * 100:+.1f} %"
         return f"{text} ({self.confidence * 100:.3g} % interval {bounds})"
 

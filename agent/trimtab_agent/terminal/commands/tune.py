@@ -72,6 +72,10 @@ def tune(
         int, typer.Option(help="With --host: how many of the generators load one server together.")
     ] = 1,
     knob: Knobs = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KNOB", help="Leave a knob as it is, as in your file; may be repeated."),
+    ] = None,
     set_: Sets = None,
     profile: Annotated[
         bool, typer.Option("--profile", help="Sample the server with perf, to tell where its CPU time goes.")
@@ -118,6 +122,7 @@ def tune(
         generators=tuple(generator or ()),
         generators_each=generators_each,
         knobs=knob,
+        keep=tuple(keep or ()),
         settings=[
             *(parse_setting(text) for text in set_ or ()),
             *([("profile", True)] if profile else []),

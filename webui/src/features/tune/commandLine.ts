@@ -37,6 +37,7 @@ export function commandLine(command: 'tune' | 'capacity', spec: RunSpec, space: 
       'knob',
       `${name}=${knobText(knob, space.knobs.find((one) => one.name === name) ?? {})}`,
     ]),
+    ...(spec.keep ?? []).map((name): [string, string] => ['keep', name]),
     ...Object.entries(spec.settings ?? {}).map(([name, value]): [string, string] => [
       'set',
       `${name}=${JSON.stringify(value)}`,
