@@ -7,7 +7,7 @@ from trimtab_agent.base_file import read_base
 from trimtab_agent.errors import SpecError
 from trimtab_agent.station.own_file_check import require_measurable
 from trimtab_agent.station.processes.programs import find_installed
-from trimtab_agent.study.own_file_report import in_words
+from trimtab_agent.study.own_file_report import in_words, of_text
 from trimtab_agent.study.specification import RunSpec, check
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.editing import own_values
@@ -44,6 +44,20 @@ def test_every_change_exception_and_warning_has_a_line_with_its_place(nginx_file
         f"- {site}:4: sendfile: never on: NFS",
     ):
         assert line in lines, line
+
+
+def test_a_pasted_text_is_told_of_without_its_includes():
+    """What a run with the file would change, and what it would refuse."""
+    nginx = TARGETS["nginx"]
+    http = "http {\n include a;\n perl_modules x;\n server { listen 80; } }"
+    text = f"worker_processes 2; # leave\nevents {{}}\n{http}"
+    lines = of_text(nginx, text, nginx.space())
+    assert lines[0] == "line 4: a is not read here"
+    assert lines[1].startswith("line 5: perl_modules x: Perl would run")
+    assert "listen 80; at 127.77.0.1:PORT" in lines
+    assert "line 1: worker_processes: leave" in lines
+    (lonely,) = of_text(TARGETS["h2o"], "num-threads: 3\n", TARGETS["h2o"].space())
+    assert lonely.startswith("hosts: expected one such line")
 
 
 def test_a_knob_that_is_kept_stays_as_it_is_in_the_file(nginx_files):

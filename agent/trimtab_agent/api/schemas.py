@@ -110,6 +110,7 @@ class UsualFile(Reply):
 
     path: str
     values: Configuration
+    told: tuple[str, ...]
     trouble: str
 
 
@@ -135,9 +136,14 @@ class ConfigurationText(BaseModel):
 
 
 class ConfigurationValues(Reply):
-    """The knobs that a configuration file sets; those it leaves to the server are left out."""
+    """The knobs that a configuration file sets; those it leaves to the server are left out.
+
+    `told` are lines on what a run with the file itself (`trimtab tune --base`) would change of it, leave or
+    refuse.
+    """
 
     values: Configuration
+    told: tuple[str, ...]
 
 
 class Condition(Named):

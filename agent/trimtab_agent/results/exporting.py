@@ -163,6 +163,12 @@ def was_refused(export: records.Export) -> bool:
     return not export.check_ok and not export.check_output.startswith(NOT_CHECKED)
 
 
+def is_translation(export: records.Export, run: records.Run) -> bool:
+    """Whether it is for another server than the one that was measured."""
+    programs = {target.program for target in TARGETS.values()}
+    return export.format in programs - {TARGETS[run.target].program}
+
+
 def text_digest(text: str) -> str:
     """By which it is known that a file is still the one that was driven."""
     return hashlib.sha256(text.encode()).hexdigest()

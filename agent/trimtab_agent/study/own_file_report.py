@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.private import named_in
-from trimtab_tuner.targets.told import Told, warnings
+from trimtab_tuner.targets.sources import recorded_sources
+from trimtab_tuner.targets.tls import KEY
+from trimtab_tuner.targets.told import Told, line_of, warnings
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import SpecError
@@ -53,9 +55,16 @@ def refuse_told(target: Target, base: BaseFile) -> None:
             raise SpecError("base", f"{file}:{line}: {told.text}")
 
 
-def report(target: Target, base: BaseFile, space: Space, context: RenderContext) -> OwnFileReport:
+def report(target: Target, base: BaseFile, space: Space) -> OwnFileReport:
     """What is to be told of a file that can be measured, for a run with this space. Raises SpecError."""
     default = space.default()
+    context = RenderContext(
+        root="ROOT",
+        listen=("127.0.0.1:PORT",),
+        server_cpus=(0,),
+        prefix="DIRECTORY",
+        tls_directory="DIRECTORY/tls" if KEY.name in default else None,
+    )
     try:
         private = target.private(base.expanded, default, (), context)
     except RenderError as error:
@@ -69,6 +78,26 @@ def report(target: Target, base: BaseFile, space: Space, context: RenderContext)
             lines.append(Line(kind=told.kind, text=told.text, file=file, line=number))
     paths = tuple(path for path, _ in base.sources.files[1:])
     return OwnFileReport(file=base.path, includes=paths, tuned=free, lines=tuple(lines))
+
+
+def of_text(target: Target, text: str, space: Space) -> tuple[str, ...]:
+    """The same of a text alone, whose includes are not there, a line for each thing; what a run with the file
+    itself would refuse is among them.
+    """
+    sources = recorded_sources({"path": "", "text": text})
+    base = BaseFile("", text, text, sources)
+    lines: list[str] = []
+    try:
+        space = space.with_defaults({**space.default(), **target.parse(text)})
+        lines += [
+            f"line {line_of(text, include.start)}: {include.pattern} is not read here"
+            for include in target.includes(text)
+        ]
+        lines += [f"line {each.line}: {each.text}" for each in target.told(text) if each.kind == "refused"]
+        told = report(target, base, space).lines
+    except (RenderError, SpecError) as error:
+        return (*lines, str(error).removeprefix(": "))
+    return (*lines, *(f"line {each.line}: {each.text}" if each.line else each.text for each in told))
 
 
 def in_words(told: OwnFileReport) -> list[str]:

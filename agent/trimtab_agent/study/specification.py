@@ -132,14 +132,7 @@ class Plan:
     def told(self) -> OwnFileReport:
         """What happens to the user's own file, which there is; raises SpecError."""
         assert self.base is not None  # noqa: S101 - who asks has looked
-        context = RenderContext(
-            root="ROOT",
-            listen=("127.0.0.1:PORT",),
-            server_cpus=(0,),
-            prefix="DIRECTORY",
-            tls_directory="DIRECTORY/tls" if KEY.name in self.space.default() else None,
-        )
-        return report(self.target, self.base, self.space, context)
+        return report(self.target, self.base, self.space)
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""

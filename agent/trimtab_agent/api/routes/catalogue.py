@@ -14,6 +14,7 @@ from trimtab_tuner.strategies import STRATEGIES
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderError, Target
 from trimtab_tuner.targets.kernel import with_kernel, worth_freeing
+from trimtab_tuner.targets.kinds import other_kind
 from trimtab_tuner.workloads.conditions import MEMORY_HELP, START_HELP, Conditions
 from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.parameters import parameters
@@ -31,6 +32,7 @@ from trimtab_agent.api.schemas import (
 from trimtab_agent.base_file import usual_file
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.station.site import require_conditions
+from trimtab_agent.study.own_file_report import of_text
 from trimtab_agent.workloads.choice import all_definitions, find_definition, make_workload
 from trimtab_agent.workloads.facts import WorkloadFacts, workload_facts
 
@@ -99,11 +101,14 @@ def read_values(name: str, body: ConfigurationText, context: ContextDep) -> Conf
     """
     if name not in TARGETS:
         raise HTTPException(404)
+    target, cpus = TARGETS[name], len(context.layout.server)
+    if looks := other_kind(body.text, name):
+        raise SpecError("text", f"{looks}; expected a file of {name}")
     try:
-        values = TARGETS[name].parse(body.text, len(context.layout.server))
+        values = target.parse(body.text, cpus)
     except RenderError as error:
         raise SpecError("text", str(error)) from error
-    return ConfigurationValues(values=values)
+    return ConfigurationValues(values=values, told=of_text(target, body.text, target.space(cpus=cpus)))
 
 
 @router.get("/workloads")

@@ -20,6 +20,7 @@ interface OwnFileProps {
 export function OwnFile({ target, own, error, onOwn }: OwnFileProps) {
   const [text, setText] = useState('');
   const read = useMutation(readValuesMutation());
+  const told = [...new Set(read.data?.told)];
   const taken = Object.keys(own.values).length;
   const take = (file: string, content: string) =>
     read.mutate(
@@ -81,6 +82,19 @@ export function OwnFile({ target, own, error, onOwn }: OwnFileProps) {
           {taken === 0 && read.isSuccess && 'It sets none of the knobs.'}
         </span>
       </div>
+      {told.length > 0 && (
+        <details>
+          <summary>
+            What a run with the file itself (trimtab tune --base FILE) does with it: {told.length}{' '}
+            {told.length === 1 ? 'line' : 'lines'}
+          </summary>
+          <ul>
+            {told.map((line) => (
+              <li key={line}>{line}</li>
+            ))}
+          </ul>
+        </details>
+      )}
     </div>
   );
 }
