@@ -92,6 +92,7 @@ export const TINY = {
   'Time per rate': '0.4',
   'Client timeout': '0.3',
   'Rates in the ladder': '2',
+  'Trials of the elimination': '0',
   'Confirmation repeats': '2',
   'File set': '1',
   'Calibration step': '0.4',

@@ -23,7 +23,10 @@ SEED = int(os.environ.get("TRIMTAB_KILL_SEED", "1"))
 LONGEST_S = 9.0
 WITHIN_S = 0.7
 # Any instant, or soon after one of these phases has begun; in turn.
-MOMENTS = (None, "calibrating", None, "exporting", None, "confirming", None, "preparing", None, "searching")
+MOMENTS = (
+    *(None, "calibrating", None, "exporting", None, "confirming"),
+    *(None, "preparing", None, "eliminating", None, "searching"),
+)
 BUDGET = 9  # long enough for the reference to be measured again
 
 

@@ -198,7 +198,15 @@ def test_progress_never_runs_backwards_and_ends_at_one(finished):
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1.0
     phases = list(dict.fromkeys(data["phase"] for data in progress))
-    assert phases == ["preparing", "calibrating", "searching", "confirming", "exporting", "done"]
+    assert phases == [
+        "preparing",
+        "calibrating",
+        "searching",
+        "eliminating",
+        "confirming",
+        "exporting",
+        "done",
+    ]
 
 
 def test_events_tell_every_trial_and_measurement(finished):

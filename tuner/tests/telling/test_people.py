@@ -31,3 +31,28 @@ def compared(gain, *, at_least):
 def test_what_is_only_bounded_from_below_may_gain_more_and_lose_less(gain, at_least, said):
     """A bound from below of what is less than the default bounds the loss from above."""
     assert f"{said}." in compared(gain, at_least=at_least)
+
+
+@pytest.mark.parametrize(
+    ("memory_mb", "p99_ms", "said"),
+    [
+        (160, 10.0, "It comes at a price: 16.0 times the memory and 2.00 times the p99 at 9,000 requests/s."),
+        (21, 5.0, "It comes at a price: 2.10 times the memory."),
+        (20, 5.2, ""),  # twice the memory is not more than that, and the intervals meet
+        (10, 4.0, ""),
+    ],
+)
+def test_gain_with_a_price_says_so_in_the_same_breath(memory_mb, p99_ms, said):
+    """Much more memory, or a p99 above the default's at the same load, is no matter for the table alone."""
+
+    def does(capacity_rps, memory, p99):
+        return Performance(
+            capacity_rps=Figure(mean=capacity_rps),
+            load_rps=9000.0,
+            p99_us=Figure(mean=p99 * 1e3, low=p99 * 0.9e3, high=p99 * 1.1e3),
+            memory_bytes=Figure(mean=memory * 1e6),
+        )
+
+    told = in_words("w=2", does(40_000, memory_mb, p99_ms), does(20_000, 10, 5.0))
+    assert ("price" in told) == bool(said)
+    assert said in told

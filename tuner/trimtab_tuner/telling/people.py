@@ -8,6 +8,7 @@ from trimtab_tuner.telling.performance import Figure, Performance
 from trimtab_tuner.wording import in_digits, in_unit
 
 MANY_TIMES = 9  # a gain beyond that reads better as a factor
+MUCH_MEMORY = 2.0  # times the default's: said with the gain, not only in the table
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,37 @@ def in_words(
         if own.capacity_gain is not None:
             sentence += f": {_gain(own.capacity_gain, at_least=own.at_least)}"
     sentence += "."
+    if default is not None and (price := _price(own, default)):
+        sentence += f" It comes at a price: {price}."
     costs = [text for text in (_cost(*each, called) for each in _costs(own, default)) if text]
     if costs and own.load_rps is not None:
         sentence += f" At {own.load_rps:,.0f} requests/s: {', '.join(costs)}."
     memory = None if default is None else default.memory_bytes
     most = _cost("memory at its peak (PSS)", 1e-6, "MB", own.memory_bytes, memory, called)
     return f"{sentence} {most[:1].upper()}{most[1:]}." if most else sentence
+
+
+def _price(own: Performance, default: Performance) -> str:
+    """What is paid for it: much more memory, and replies that take longer at the same load; empty if neither.
+
+    Memory is counted and not drawn by chance; latencies are told apart by their intervals.
+    """
+    paid = []
+    if own.memory_bytes is not None and default.memory_bytes is not None and default.memory_bytes.mean > 0:
+        times = own.memory_bytes.mean / default.memory_bytes.mean
+        if times > MUCH_MEMORY:
+            paid.append(f"{in_digits(times)} times the memory")
+    if own.p99_us is not None and default.p99_us is not None and _above(own.p99_us, default.p99_us):
+        times = own.p99_us.mean / default.p99_us.mean
+        paid.append(f"{in_digits(times)} times the p99 at {own.load_rps:,.0f} requests/s")
+    return " and ".join(paid)
+
+
+def _above(one: Figure, other: Figure) -> bool:
+    """Whether the first is higher, whatever chance does: their intervals do not meet."""
+    low = one.mean if one.low is None else one.low
+    high = other.mean if other.high is None else other.high
+    return other.mean > 0 and low > high
 
 
 def _rates(rate: Figure) -> str:
