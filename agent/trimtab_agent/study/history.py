@@ -10,7 +10,9 @@ from trimtab_db import Repository
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
+from trimtab_tuner.certainty.cost import CostOfTrial, cost_of_trial
 from trimtab_tuner.certainty.noise import Noise, noise_of, planned_references, reference_due, without_drift
+from trimtab_tuner.clients import Clients
 from trimtab_tuner.judging.early_stop import Leader, find_leader
 from trimtab_tuner.judging.judgement import SCORED, Scores
 from trimtab_tuner.judging.ladder import grown
@@ -49,6 +51,7 @@ class History:
         recorded = repository.trials_with_curves(run_id)
         self.trials: list[Trial] = [trial.without_measurements() for trial in recorded]
         self._measured = {trial.number: trial.measurements for trial in recorded}
+        self._costs: dict[int, CostOfTrial] = {}
         self._curves: dict[int, Mapping[float, float]] = {}
         self._draw_curves()
         self._last_number = self.trials[-1].number if self.trials else 0
@@ -138,6 +141,21 @@ class History:
         own = [t for t in searched if t.configuration == configuration]
         found = (capacity_of(self._measured[trial.number]) for trial in own)
         return [capacity.rate_rps for capacity in found if capacity is not None]
+
+    def costs(
+        self, configurations: Sequence[Configuration], clients: Clients
+    ) -> Mapping[str, Sequence[CostOfTrial]]:
+        """What the verified trials of some configurations cost in the search, by hash; read once."""
+        wanted = {configuration_hash(configuration) for configuration in configurations}
+        searched = self.finished(TrialPurpose.SEARCH)
+        own = [t for t in searched if t.configuration_hash in wanted and t.score is not None]
+        unread = [trial.number for trial in own if trial.number not in self._costs]
+        for trial in self.whole(unread) if unread else ():
+            self._costs[trial.number] = cost_of_trial(trial, clients)
+        found: dict[str, list[CostOfTrial]] = {}
+        for trial in own:
+            found.setdefault(trial.configuration_hash, []).append(self._costs[trial.number])
+        return found
 
     def calibrations(self) -> list[Trial]:
         """The calibrations that were not cut short, with all they measured."""

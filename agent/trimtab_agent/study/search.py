@@ -42,6 +42,7 @@ class Search:
         self._space = space
         self._history = history
         self._past_runs = earlier_runs(repository, run) if settings.learn else []
+        self._clients = clients_of(run.workload_parameters)
         self._drifting = False
         self._strategy = self._recommender = self._made()
         if not self._one_objective:
@@ -204,6 +205,7 @@ class Search:
             levels=settings.levels,
             tie_tolerance=settings.tie_tolerance,
             noise=self._history.noise().share,
+            costs=lambda configurations: self._history.costs(configurations, self._clients),
             experience=self._past_runs,
             features=features(self._run),
         )

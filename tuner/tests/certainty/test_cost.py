@@ -7,7 +7,7 @@ import pytest
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
-from trimtab_tuner.certainty.cost import Cost, cheapest, cost_of
+from trimtab_tuner.certainty.cost import Cost, CostOfTrial, cheapest, cost_of, cost_of_trial, least_costly
 from trimtab_tuner.clients import Clients
 from trimtab_tuner.space import Knob, Space
 
@@ -143,3 +143,47 @@ def test_cost_in_a_closed_loop_is_told_at_a_number_of_connections():
         for one, row in ((NEAR, LEVEL), (FAR, LESS))
     }
     assert "150 ms for 1,000 requests at 64 connections" in cheapest(SPACE, (NEAR, FAR), found)[1]
+
+
+def of_trial(cpu_s, memory_mb, rate_rps=RATE, beyond=None):
+    """What one trial cost at one rate; and at a higher one, which others need not have followed."""
+    cpu = {rate_rps: cpu_s} if beyond is None else {rate_rps: cpu_s, 2 * rate_rps: beyond}
+    return CostOfTrial(cpu_s_per_1000_requests=cpu, memory_bytes=dict.fromkeys(cpu, memory_mb * 1e6))
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "noise", "chosen"),
+    [
+        ([of_trial(0.20, 40, beyond=0.1)], [of_trial(0.15, 80)], 0.01, FAR),  # less CPU time goes first
+        ([of_trial(0.20, 40)], [of_trial(0.195, 20)], 0.01, FAR),  # alike in that, less memory
+        ([of_trial(0.20, 40)], [of_trial(0.195, 39)], 0.01, NEAR),  # alike in both, nearer to the default
+        ([of_trial(0.20, 40)], [of_trial(0.17, 40)], 0.10, NEAR),  # on a noisy host nothing is told apart
+        ([of_trial(0.20, 40)], [], 0.01, NEAR),  # of one nothing is known
+        ([of_trial(0.2, 40), of_trial(0.1, 40)], [of_trial(0.2, 40)], 0.01, NEAR),  # the mean counts
+        ([of_trial(0.20, 40)], [of_trial(0.15, 20, rate_rps=300.0)], 0.01, NEAR),  # no rate in common
+    ],
+)
+def test_of_equal_configurations_of_a_search_the_one_that_costs_less_is_taken(near, far, noise, chosen):
+    """By what was measured in its trials, of which most have one, and not by a formula of its limits."""
+    known = {configuration_hash(NEAR): near, configuration_hash(FAR): far}
+    assert least_costly(SPACE, (FAR, NEAR), known, noise) == chosen
+
+
+def test_cost_of_a_trial_is_of_the_rates_that_it_followed():
+    """Not of one at which the server had fallen behind, or the load generator had given out."""
+    counters = {"server_processes": {"cpu_s": 0.5, "peak_memory_bytes": 7e6}}
+
+    def at(rate_rps, replied_rps, **more):
+        measured = Measurement(
+            rate_rps=rate_rps, goodput_mbps=1.0, reply_rate_rps=replied_rps, duration_s=1.0, **more
+        )
+        return replace(measured, counters=counters)
+
+    trial = Trial(
+        configuration=NEAR,
+        verdict=Verdict.VERIFIED,
+        measurements=(at(1000.0, 1000.0), at(2000.0, 1500.0), at(900.0, 900.0, generator_limited=True)),
+    )
+    found = cost_of_trial(trial, OPEN)
+    assert found.cpu_s_per_1000_requests == {1000.0: 0.5}
+    assert found.memory_bytes == {1000.0: 7e6}

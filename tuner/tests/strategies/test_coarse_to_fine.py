@@ -3,7 +3,9 @@
 import math
 
 import pytest
+from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.trial import Trial, Verdict
+from trimtab_tuner.certainty.cost import CostOfTrial
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.strategies import make_strategy
@@ -152,13 +154,30 @@ def test_ridge_along_both_knobs_is_followed():
     assert max(value for _, value in trials) >= 0.95 * 8000
 
 
-def test_ties_go_to_the_cheapest():
-    """On a plateau the configuration with least resources is recommended, not the luckiest."""
+def test_ties_go_to_what_is_nearest_to_the_default():
+    """On a plateau, where nothing is known of what trials cost: not the luckiest."""
     strategy = make()
     drive(strategy, lambda c: 1000.0 + (5 if c["workers"] > 4 else 0))
     best = strategy.best().configuration
     assert best["workers"] == 1
     assert best["max_connections"] <= 1024
+
+
+def test_ties_go_to_what_was_measured_to_cost_less():
+    """On a plateau on which more workers use less CPU time."""
+
+    def costs(configurations):
+        return {
+            configuration_hash(each): [
+                CostOfTrial(cpu_s_per_1000_requests={1.0: 1 / each["workers"]}, memory_bytes={1.0: 1e6})
+            ]
+            for each in configurations
+        }
+
+    strategy = make(costs=costs)
+    trials = drive(strategy, lambda c: 1000.0)
+    most = max(proposal.configuration["workers"] for proposal, _ in trials)
+    assert strategy.best().configuration["workers"] == most
 
 
 def test_score_beyond_the_tolerance_beats_the_cheaper():

@@ -6,7 +6,9 @@ test as of scores, within the same blocks) leaves them all to the next. Figures 
 highest that every one of them was driven at and followed, on the ladder or between its rungs.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
@@ -21,6 +23,8 @@ from trimtab_tuner.space import Space
 Figure = Literal["cpu_s_per_1000_requests", "memory_bytes"]
 FIGURES: tuple[Figure, ...] = ("cpu_s_per_1000_requests", "memory_bytes")
 BYTES_PER_MB = 1e6
+ALIKE_CPU = 0.05  # one trial tells CPU time no better, however quiet the host
+ALIKE_MEMORY = 0.05
 
 ByRate = dict[float, tuple[float | None, ...]]
 
@@ -93,6 +97,63 @@ def cheapest(
     nearest = min(left.values(), key=lambda configuration: _distance(space, configuration, default))
     why = "cannot be told apart either" if compared else "could not be compared"
     return nearest, f"is nearest to the default; what they cost {why}"
+
+
+@dataclass(frozen=True)
+class CostOfTrial:
+    """What one trial cost at each rate that it followed; None where it was not counted."""
+
+    cpu_s_per_1000_requests: Mapping[float, float | None]
+    memory_bytes: Mapping[float, float | None]
+
+
+def cost_of_trial(trial: Trial, clients: Clients) -> CostOfTrial:
+    """By what was measured in it, but for the rates at which the load generator gave out."""
+    followed = [m for m in trial.measurements if not m.generator_limited and follows(m, clients.loop)]
+    return CostOfTrial(
+        cpu_s_per_1000_requests={m.rate_rps: m.cpu_s_per_1000_requests for m in followed},
+        memory_bytes={m.rate_rps: m.memory_bytes for m in followed},
+    )
+
+
+def least_costly(
+    space: Space,
+    tied: Sequence[Configuration],
+    costs: Mapping[str, Sequence[CostOfTrial]],
+    noise: float,
+) -> Configuration:
+    """The cheapest of some configurations of a search, which has measured most of them once.
+
+    `costs` has the trials of each, by hash. Where one trial is all there is, two are alike in CPU time that
+    differ by less than `noise` (of one trial, a standard deviation) explains, and in memory, which is counted
+    and not drawn by chance, within `ALIKE_MEMORY`.
+    """
+    left = {configuration_hash(configuration): configuration for configuration in tied}
+    alike_cpu = max(ALIKE_CPU, 2 * math.sqrt(2) * noise)
+    alike = {"cpu_s_per_1000_requests": alike_cpu, "memory_bytes": ALIKE_MEMORY}
+    for figure in FIGURES:
+        found = _means(left, costs, figure)
+        if len(left) > 1 and found:
+            most = (1 + alike[figure]) * min(found.values())
+            left = {digest: left[digest] for digest, mean in found.items() if mean <= most}
+    default = space.default()
+    return min(left.values(), key=lambda configuration: _distance(space, configuration, default))
+
+
+def _means(
+    digests: Iterable[str], costs: Mapping[str, Sequence[CostOfTrial]], figure: Figure
+) -> dict[str, float]:
+    """The figure of each at the highest rate that all followed; empty where it is not known of all."""
+    each = {digest: [getattr(trial, figure) for trial in costs.get(digest, ())] for digest in digests}
+    if not all(each.values()):
+        return {}
+    followed = [
+        {rate for rate, value in trial.items() if value} for trials in each.values() for trial in trials
+    ]
+    rate = max(set.intersection(*followed), default=None)
+    if rate is None:
+        return {}
+    return {digest: fmean(trial[rate] for trial in trials) for digest, trials in each.items()}
 
 
 def _rows(

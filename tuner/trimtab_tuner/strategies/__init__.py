@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab_tuner.space import Space
-from trimtab_tuner.strategies.base import Options, Strategy
+from trimtab_tuner.strategies.base import CostsOf, Options, Strategy, nothing_counted
 from trimtab_tuner.strategies.coarse_to_fine import CoarseToFine
 from trimtab_tuner.strategies.gp import GaussianProcess
 from trimtab_tuner.strategies.grid import Grid
@@ -61,6 +61,7 @@ def make_strategy(
     tie_tolerance: float = 0.01,
     noise: float = 0.0,
     default_first: bool = True,
+    costs: CostsOf = nothing_counted,
     experience: Sequence[PastRun] = (),
     features: Features | None = None,
 ) -> Strategy:
@@ -78,6 +79,7 @@ def make_strategy(
         tie_tolerance=tie_tolerance,
         noise=noise,
         default_first=default_first,
+        costs=costs,
         experience=experience,
         features=features or {},
     )

@@ -13,7 +13,7 @@ proposes the same configurations; it never proposes a configuration twice, excep
 the best. A strategy inherits it and writes `_propose`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -21,11 +21,18 @@ from pydantic import Field
 from trimtab_trials.configuration import Configuration, Value, configuration_hash
 from trimtab_trials.trial import Trial, Verdict
 
+from trimtab_tuner.certainty.cost import CostOfTrial, least_costly
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.space import Space, SpaceError
 from trimtab_tuner.strategies.past_runs import Features, PastRun
 
 Key = tuple[Value, ...]
+CostsOf = Callable[[Sequence[Configuration]], Mapping[str, Sequence[CostOfTrial]]]
+
+
+def nothing_counted(_configurations: Sequence[Configuration]) -> Mapping[str, Sequence[CostOfTrial]]:
+    """For a search of which only scores are known, such as one of a recorded table."""
+    return {}
 
 
 class Proposal(Frozen):
@@ -68,7 +75,7 @@ class Strategy(Protocol):
         ...
 
     def best(self) -> Trial | None:
-        """The trial to recommend so far, ties broken by least resources; None if none was verified.
+        """The trial to recommend so far, ties broken by what they cost; None if none was verified.
 
         Where a configuration was measured more than once, its score is the mean. One whose score is only
         known to be at least so much (`generator-limited`, with an estimated score) is recommended only if no
@@ -88,6 +95,7 @@ class Options:
     `coarse_grid` is the number of grid values per knob of strategies with a grid, `levels` how often
     `coarse-to-fine` refines. Scores within `tie_tolerance` (a share) of the best count as equal to it.
     `noise` is the relative standard deviation of one trial on this host, 0 if trials repeat exactly.
+    `costs` says what the trials of configurations have cost, by their hashes, as far as that is known.
     `experience` are earlier runs and `features` what describes the present one in their terms. Without
     `default_first` the search may begin anywhere.
     """
@@ -99,6 +107,7 @@ class Options:
     tie_tolerance: float = 0.01
     noise: float = 0.0
     default_first: bool = True
+    costs: CostsOf = nothing_counted
     experience: Sequence[PastRun] = ()
     features: Features = field(default_factory=dict)
 
@@ -279,15 +288,15 @@ class BaseStrategy:
         return highest
 
     def cheapest(self, tallies: Sequence[Tally]) -> Tally:
-        """The least resource-intensive of some configurations, the best of those that cost the same."""
-        return min(
-            tallies,
-            key=lambda t: (
-                self.space.resource_cost(t.configuration),
-                -t.mean,
-                configuration_hash(t.configuration),
-            ),
+        """The cheapest of some configurations by what was measured, then the nearest to the default, then the
+        best.
+        """
+        ordered = sorted(tallies, key=lambda t: (-t.mean, configuration_hash(t.configuration)))
+        configurations = [tally.configuration for tally in ordered]
+        chosen = least_costly(
+            self.space, configurations, self.options.costs(configurations), self.options.noise
         )
+        return next(tally for tally in ordered if tally.configuration == chosen)
 
     def as_result(self, tally: Tally) -> Trial:
         """A verified configuration with its mean score, or one whose score is bounded with that bound."""
