@@ -24,7 +24,7 @@ from trimtab_agent.live.promotion import Promotion
 from trimtab_agent.live.running import RunningServer, running_servers
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.processes.programs import find_installed
-from trimtab_agent.station.server.target_server import free_port
+from trimtab_agent.station.server.ports import HeldPorts
 
 CONNECTIONS = int(os.environ.get("TRIMTAB_CONNECTIONS", "100000"))
 RATE_RPS = 1000
@@ -63,7 +63,8 @@ def running(folder: Path) -> Iterator[RunningServer]:
     """An nginx that serves one page, until the end of the block."""
     (folder / "www").mkdir()
     (folder / "www" / "page").write_bytes(os.urandom(PAGE_BYTES))
-    port, file = free_port(), folder / "nginx.conf"
+    ports, file = HeldPorts(), folder / "nginx.conf"
+    port = ports.take()
     file.write_text(FILE.format(folder=folder, port=port))
     command = (str(find_installed("nginx")), "-c", str(file), "-e", "stderr", "-g", "daemon off;")
     process = subprocess.Popen(command)
@@ -76,6 +77,7 @@ def running(folder: Path) -> Iterator[RunningServer]:
                 sys.exit("nginx does not listen")
         yield found[0]
     finally:
+        ports.let_go()
         process.terminate()
         process.wait()
 

@@ -29,7 +29,7 @@ from trimtab_agent.live.running import RunningServer, running_servers
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.station.processes.programs import find_installed
-from trimtab_agent.station.server.target_server import free_port
+from trimtab_agent.station.server.ports import HeldPorts
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.workloads.choice import make_workload
 from trimtab_tuner.live.observed import Observed
@@ -154,7 +154,8 @@ def lab(
 @contextmanager
 def _running(kind: str, folder: Path, root: Path, further: str) -> Iterator[RunningServer]:
     file = folder / f"{kind}.conf"
-    file.write_text(FILES[kind].format(folder=folder, root=root, port=free_port(), further=further))
+    ports = HeldPorts()
+    file.write_text(FILES[kind].format(folder=folder, root=root, port=ports.take(), further=further))
     command: tuple[str, ...] = (str(AgentSettings().httpd_path), "-c", str(file))
     if kind == "nginx":
         command = (str(find_installed("nginx")), "-c", str(file), "-e", "stderr", "-g", "daemon off;")
@@ -169,6 +170,7 @@ def _running(kind: str, folder: Path, root: Path, further: str) -> Iterator[Runn
             time.sleep(0.05)
         yield found[0]
     finally:
+        ports.let_go()
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

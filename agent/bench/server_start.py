@@ -18,7 +18,8 @@ from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
-from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, TargetServer, free_port
+from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
+from trimtab_agent.station.server.target_server import ServerOrder, TargetServer
 from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext, Target
@@ -28,7 +29,8 @@ ROUNDS = 10
 
 def by_itself_s(target: Target, program: Path, root: Path, directory: Path) -> float:
     """Seconds from the start of the program until it answers."""
-    port = free_port()
+    ports = HeldPorts()
+    port = ports.take()
     listen = f"{ADDRESS}:{port}"
     context = RenderContext(root=str(root), listen=(listen,), prefix=str(directory))
     file = directory / "alone.conf"
@@ -46,6 +48,7 @@ def by_itself_s(target: Target, program: Path, root: Path, directory: Path) -> f
                 time.sleep(0.002)
             return time.monotonic() - begun_s
         finally:
+            ports.let_go()
             child.terminate()
             child.wait(10)
 

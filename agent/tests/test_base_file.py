@@ -11,7 +11,8 @@ from trimtab_agent.errors import SpecError
 from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.processes.programs import find_installed
-from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, TargetServer
+from trimtab_agent.station.server.ports import ADDRESS
+from trimtab_agent.station.server.target_server import ServerOrder, TargetServer
 from trimtab_agent.station.warming import warm
 from trimtab_agent.stopping import StopSignal
 from trimtab_agent.study.specification import NOWHERE, KnobSpec, RunSpec, check

@@ -15,7 +15,7 @@ from trimtab_agent.live import steering
 from trimtab_agent.live.running import RunningServer, running_servers
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.processes.programs import find_installed
-from trimtab_agent.station.server.target_server import free_port
+from trimtab_agent.station.server.ports import HeldPorts
 from waiting import until
 
 PROGRAMS = {"apache": "apache2"}
@@ -145,7 +145,8 @@ def started(
     """A server of that kind in that directory, with its file edited, until the end of the block."""
     (directory / "www").mkdir(parents=True)
     (directory / "www" / "page").write_bytes(PAGE)
-    port = free_port()
+    ports = HeldPorts()
+    port = ports.take()
     users = {"nginx": "user root;", "h2o": "user: root", "apache": "User www-data\nGroup www-data"}
     user = users.get(name, "") if os.geteuid() == 0 else ""
     file = directory / f"{name}.conf"
@@ -163,8 +164,10 @@ def started(
     production.start()
     try:
         production.until_listening()
+        ports.let_go()
         yield production
     finally:
+        ports.let_go()
         production.kill()
 
 

@@ -20,8 +20,8 @@ from trimtab_agent.live.production import stats_socket_of
 from trimtab_agent.live.service import AttachSpec
 from trimtab_agent.live.switchbacks import ValueTurns, takes_turns
 from trimtab_agent.runtime import machine_lock, open_live
+from trimtab_agent.station.server.ports import HeldPorts
 from trimtab_agent.station.server.stats_socket import StatsSocket
-from trimtab_agent.station.server.target_server import free_port
 from trimtab_db.records import LiveDecisionKind, LiveRequest, LiveState
 from trimtab_tuner.live import switchback
 from trimtab_tuner.live.episode import Action, Decision
@@ -329,8 +329,9 @@ def test_production_that_is_detached_while_it_does_not_run_ends_the_session(atta
 
 def test_production_that_listens_elsewhere_after_a_reload_is_observed_anew(attached):
     """On what it listens on then."""
-    second = f"listen 127.0.0.1:{free_port()};"
-    live = attached("nginx", edit=lambda text: text.replace("listen 127", f"{second} listen 127"))
+    with HeldPorts() as ports:
+        second = f"listen 127.0.0.1:{ports.take()};"
+        live = attached("nginx", edit=lambda text: text.replace("listen 127", f"{second} listen 127"))
     live.until_told("would try ")
     live.server.file.write_text(live.server.file.read_text().replace(second, ""))
     until(lambda: live.kinds.count(KINDS.PROPOSAL) == 2)

@@ -12,9 +12,10 @@ import psutil
 import pytest
 from live_support import wait_until_gone
 from trimtab_agent.errors import BinaryMissing
+from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import ConfigurationRejected
 from trimtab_agent.station.server.running_backend import backend_program
-from trimtab_agent.station.server.target_server import ADDRESS, TargetServer, free_port
+from trimtab_agent.station.server.target_server import TargetServer
 from trimtab_agent.station.upstream import RunningUpstream, upstream_counters
 from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.targets import TARGETS
@@ -109,15 +110,18 @@ def test_pool_that_php_refuses_is_a_rejected_configuration(ordered):
 @pytest.fixture
 def upstream(settings, tmp_path):
     """Our upstream, which works on one request at a time."""
-    with RunningUpstream(
-        settings.upstream_path,
-        f"{ADDRESS}:{free_port()}",
-        1,
-        cpus=CPUS[-1:],
-        prioritised=False,
-        log=tmp_path / "upstream.log",
-        stop=StopSignal(),
-    ) as running:
+    with (
+        HeldPorts() as ports,
+        RunningUpstream(
+            settings.upstream_path,
+            f"{ADDRESS}:{ports.take()}",
+            1,
+            cpus=CPUS[-1:],
+            prioritised=False,
+            log=tmp_path / "upstream.log",
+            stop=StopSignal(),
+        ) as running,
+    ):
         yield running
 
 

@@ -5,7 +5,8 @@ import os
 import pytest
 from trimtab_agent.station.generator import LoadOrder, LoadResult, drive
 from trimtab_agent.station.measuring import http2_counters
-from trimtab_agent.station.server.target_server import ADDRESS, TargetServer
+from trimtab_agent.station.server.ports import ADDRESS
+from trimtab_agent.station.server.target_server import TargetServer
 from trimtab_agent.station.warming import warm
 from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.targets import TARGETS

@@ -15,8 +15,9 @@ from trimtab_agent.errors import FileSetError, SpecError
 from trimtab_agent.station.data_directory import DataDirectory
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.requirements import completed
+from trimtab_agent.station.server.ports import ADDRESS
 from trimtab_agent.station.server.refusals import ConfigurationRejected
-from trimtab_agent.station.server.target_server import ADDRESS, TargetServer
+from trimtab_agent.station.server.target_server import TargetServer
 from trimtab_agent.stopping import Stopped, StopSignal
 from trimtab_agent.study.specification import RunSpec, check
 from trimtab_trials.trial import Verdict

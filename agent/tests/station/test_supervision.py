@@ -12,9 +12,10 @@ from live_support import children_named
 from trimtab_agent.errors import BinaryMissing, HostError
 from trimtab_agent.station.generator import GeneratorDied, LoadOrder, drive
 from trimtab_agent.station.processes.children import Child
+from trimtab_agent.station.server.ports import ADDRESS
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
 from trimtab_agent.station.server.stats_socket import StatsSocket, StatsSocketError
-from trimtab_agent.station.server.target_server import ADDRESS, TargetServer
+from trimtab_agent.station.server.target_server import TargetServer
 from trimtab_agent.station.warming import WarmingFailed, warm
 from trimtab_agent.stopping import Stopped, StopSignal
 from trimtab_tuner.clients import Clients

@@ -19,8 +19,9 @@ from trimtab_agent.station.clearing import REMOVERS
 from trimtab_agent.station.generator import LoadOrder, drive
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.processes.programs import server_program, version_of
+from trimtab_agent.station.server.ports import ADDRESS
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
-from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, TargetServer
+from trimtab_agent.station.server.target_server import ServerOrder, TargetServer
 from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext

@@ -20,8 +20,9 @@ from trimtab_agent.station.file_set import FileSet
 from trimtab_agent.station.leftovers import Leftovers
 from trimtab_agent.station.processes.programs import find_installed
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
+from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.running_backend import BackendPlace, RunningBackend
-from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, TargetServer, free_port
+from trimtab_agent.station.server.target_server import ServerOrder, TargetServer
 from trimtab_agent.station.warming import warm
 from trimtab_agent.stopping import StopSignal
 from trimtab_tuner.targets import TARGETS, tls
@@ -67,14 +68,20 @@ def tuple_of(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
+@pytest.fixture
+def ports() -> Iterator[dict[str, int]]:
+    """Where production listens, by the word that stands for it in the files."""
+    with HeldPorts() as held:
+        yield {"PORT": held.take(), "TLS": held.take()}
+
+
 @pytest.mark.parametrize(("name", "case"), CASES)
-def test_sites_of_a_private_instance_answer_as_in_production(name, case, open_directory):
+def test_sites_of_a_private_instance_answer_as_in_production(name, case, open_directory, ports):
     """Status, headers, body and certificate, while production runs; and the workload is served."""
     target = TARGETS[name]
     program = find_installed(target.program)
     if program is None:
         pytest.skip(f"{target.program} is not installed")
-    ports = {"PORT": free_port(), "TLS": free_port()}
     files = FileSet(open_directory / "files", specweb99(1, time_scale=0.01))
     files.prepare(lambda done, total: None, StopSignal())
     with ExitStack() as running:
@@ -122,13 +129,12 @@ def production_of(target: Target, program: Path, path: Path, port: int) -> Itera
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)
-def test_tuned_file_serves_as_the_one_before(name, case, open_directory):
+def test_tuned_file_serves_as_the_one_before(name, case, open_directory, ports):
     """Read, changed, accepted by the server, read back: every probe is answered as before."""
     target = TARGETS[name]
     program = find_installed(target.program)
     if program is None:
         pytest.skip(f"{target.program} is not installed")
-    ports = {"PORT": free_port(), "TLS": free_port()}
     with ExitStack() as running:
         backend = running.enter_context(whole_files.application())
         words = {**ports, "DIR": open_directory, "BACKEND": backend}
@@ -158,13 +164,12 @@ def test_tuned_file_serves_as_the_one_before(name, case, open_directory):
 
 
 @pytest.mark.parametrize("name", SERVERS)
-def test_file_is_measured_over_tls_without_the_administrators_keys(name, open_directory):
+def test_file_is_measured_over_tls_without_the_administrators_keys(name, open_directory, ports):
     """They are not even there: certificates of the run stand in their place. What he gets back has his."""
     target = TARGETS[name]
     program = find_installed(target.program)
     if program is None:
         pytest.skip(f"{target.program} is not installed")
-    ports = {"PORT": free_port(), "TLS": free_port()}
     files = FileSet(open_directory / "files", specweb99(1, time_scale=0.01))
     files.prepare(lambda done, total: None, StopSignal())
     whole_files.written(open_directory, name, "tls", {**ports, "DIR": open_directory, "BACKEND": 1})

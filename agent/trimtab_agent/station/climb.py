@@ -36,9 +36,10 @@ from trimtab_agent.station.load_source import LoadSource
 from trimtab_agent.station.measuring import WindowCounters, counted, measurement_of
 from trimtab_agent.station.processes.programs import server_program
 from trimtab_agent.station.profiler import Profile, profiling
+from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed
 from trimtab_agent.station.server.replicas import Replicas
-from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, free_port
+from trimtab_agent.station.server.target_server import ServerOrder
 from trimtab_agent.station.site import Site
 from trimtab_agent.station.upstream import RunningUpstream
 from trimtab_agent.station.warming import WarmingFailed, read_in_group
@@ -139,17 +140,18 @@ class Climb:
         wanted, equipment = self._job.workload.definition.upstream, self._equipment
         if wanted is None:
             return None
-        return running.enter_context(
-            RunningUpstream(
-                equipment.upstream,
-                f"{ADDRESS}:{free_port()}",
-                wanted.concurrency,
-                cpus=self._layout.generator,
-                prioritised=self._layout.prioritises_generator,
-                log=equipment.directory / f"{self._name}.upstream.log",
-                stop=equipment.stop,
+        with HeldPorts() as ports:
+            return running.enter_context(
+                RunningUpstream(
+                    equipment.upstream,
+                    f"{ADDRESS}:{ports.take()}",
+                    wanted.concurrency,
+                    cpus=self._layout.generator,
+                    prioritised=self._layout.prioritises_generator,
+                    log=equipment.directory / f"{self._name}.upstream.log",
+                    stop=equipment.stop,
+                )
             )
-        )
 
     def _measure_calmly(self, server: Replicas, rate_rps: float) -> tuple[Measurement, str]:
         """One rate, measured again if it was spoilt; and what has spoilt it all the same, empty if nothing.

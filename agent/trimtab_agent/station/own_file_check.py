@@ -21,8 +21,8 @@ from trimtab_agent.station.processes.programs import server_program
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
 from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_agent.station.server.own_copies import with_readable
+from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed, require_accepted
-from trimtab_agent.station.server.target_server import ADDRESS, free_port
 
 _STAMP = re.compile(r"\d{4}[/-]\d\d[/-]\d\d \d\d:\d\d:\d\d:? +(\[\w+\] \d+#\d+: )?")
 
@@ -59,10 +59,12 @@ def require_measurable(
 
 
 def _context(directory: Path, cpus: tuple[int, ...]) -> RenderContext:
+    with HeldPorts() as ports:  # nobody is to listen there
+        listen, status_listen = (f"{ADDRESS}:{ports.take()}" for _ in range(2))
     return RenderContext(
         root=str(directory),
-        listen=(f"{ADDRESS}:{free_port()}",),
-        status_listen=f"{ADDRESS}:{free_port()}",
+        listen=(listen,),
+        status_listen=status_listen,
         stats_socket=str(directory / "stats.sock"),
         server_cpus=cpus,
         prefix=str(directory),

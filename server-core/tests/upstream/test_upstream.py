@@ -18,17 +18,14 @@ PROGRAM = os.environ.get(
 )
 
 
-def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture
 def port() -> Iterator[int]:
     """Where an upstream listens that works on two requests at a time."""
-    number = free_port()
+    # Bound until the upstream listens there, which SO_REUSEADDR allows: the kernel gives it to nobody else.
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    number = held.getsockname()[1]
     process = subprocess.Popen((PROGRAM, "--listen", f"127.0.0.1:{number}", "--concurrency", "2"))
     try:
         for _ in range(12_000):
@@ -38,6 +35,7 @@ def port() -> Iterator[int]:
             sleep(0.005)
         yield number
     finally:
+        held.close()
         process.terminate()
         process.wait()
 

@@ -20,8 +20,9 @@ from trimtab_tuner.targets.placement import replicas_of
 from trimtab_agent.counters.server import plain_metrics
 from trimtab_agent.counters.source import Values
 from trimtab_agent.station.processes.children import Child
+from trimtab_agent.station.server.ports import ADDRESS
 from trimtab_agent.station.server.refusals import ConfigurationRejected
-from trimtab_agent.station.server.target_server import ADDRESS, ServerOrder, TargetServer
+from trimtab_agent.station.server.target_server import ServerOrder, TargetServer
 from trimtab_agent.stopping import StopSignal
 
 MEAN = "memory_per_child_bytes"

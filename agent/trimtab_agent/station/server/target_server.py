@@ -11,7 +11,6 @@ a copy of its data, which goes with its directory.
 """
 
 import shutil
-import socket
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -31,7 +30,6 @@ from trimtab_tuner.workloads import shop
 from trimtab_agent.affinity.pinning import WorkerPinning, pinning_of
 from trimtab_agent.counters.server import plain_metrics
 from trimtab_agent.counters.source import Values
-from trimtab_agent.errors import HostError
 from trimtab_agent.os_settings.access import SettingRefused
 from trimtab_agent.station import short_directory
 from trimtab_agent.station.data_directory import copy_of
@@ -40,6 +38,7 @@ from trimtab_agent.station.processes.children import Child, borrowed_cpus, last_
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
 from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_agent.station.server.own_copies import with_readable
+from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import (
     ConfigurationRejected,
     ServerFailed,
@@ -59,7 +58,6 @@ from trimtab_agent.station.server.status_query import StatusQuery
 from trimtab_agent.station.warming import warm, warm_tables
 from trimtab_agent.stopping import Stopped, StopSignal
 
-ADDRESS = "127.0.0.1"
 START_LIMIT_S = 10.0
 RETRY_S = 0.005
 SOCKET_PATH_BYTES = 107  # sizeof(sun_path) - 1, unix(7)
@@ -99,7 +97,8 @@ class TargetServer:
 
     def __init__(self, order: ServerOrder, stop: StopSignal) -> None:
         self._order = order
-        self.port = free_port(order.address)
+        self._ports = HeldPorts()
+        self.port = self._ports.take(order.address)
         self.address = order.address
         self._short = self._too_deep()
         self._directory = short_directory.make(order.leftovers) if self._short else self._own_directory()
@@ -108,7 +107,7 @@ class TargetServer:
             self._status: StatusPage | StatusQuery | None = None
             self._prefix: tuple[str, ...] = ()
             self._backend: RunningBackend | None = None
-            self._backend_port = free_port()
+            self._backend_port = self._ports.take()
             file = order.directory / f"{order.name}.conf"
             self.text = self._render(file)
             command = order.target.check_command(str(file), str(order.program))
@@ -126,6 +125,7 @@ class TargetServer:
                 prefix=(*order.within, *self._prefix),
             )
         except BaseException:
+            self._ports.let_go()
             self._stop_backend()
             self._remove_directory()
             raise
@@ -133,6 +133,7 @@ class TargetServer:
         self._pinning: WorkerPinning | None = None
         try:
             self._wait_until_it_answers(stop)
+            self._ports.let_go()
             if isinstance(self._status, StatusQuery):
                 require_in_force(self.child, self._status, order.target.parse(self.text))
             self._pin_workers(stop)
@@ -180,6 +181,7 @@ class TargetServer:
 
     def stop(self) -> None:
         """Ends the server with all its processes; its directory goes as well."""
+        self._ports.let_go()
         self.child.stop()
         self._stop_backend()
         self._remove_directory()
@@ -276,7 +278,7 @@ class TargetServer:
         order, target = self._order, self._order.target
         status_listen: str | None = None
         if order.target.package is not None:
-            status_port = free_port()
+            status_port = self._ports.take()
             status_listen = f"{ADDRESS}:{status_port}"
             kind = StatusQuery if target.protocol == "mariadb" else StatusPage
             self._status = kind(target, ADDRESS, status_port)
@@ -407,14 +409,3 @@ def workers_among(processes: Sequence[psutil.Process], title: str) -> set[int]:
             if not title or " ".join(process.cmdline()).startswith(title):
                 found.add(process.pid)
     return found
-
-
-def free_port(address: str = ADDRESS) -> int:
-    """A TCP port of `address` that nobody listens on, by asking the kernel for one."""
-    with socket.socket() as probe:
-        try:
-            probe.bind((address, 0))
-        except OSError as error:
-            raise HostError(f"no free TCP port on {address}: {error.strerror}") from error
-        port: int = probe.getsockname()[1]
-        return port
