@@ -16,10 +16,11 @@ from trimtab_tuner.targets.told import Told, line_of, warnings
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import SpecError
 
-Kind = Literal["changed", "runs", "stays", "comment"]
+Kind = Literal["changed", "runs", "corrected", "stays", "comment"]
 HEADINGS: dict[Kind, str] = {
     "changed": "What is measured is your file, but for this (PORT and DIRECTORY are those of a trial):",
     "runs": "The measured server runs or loads this too:",
+    "corrected": "In place of these values your server takes others:",
     "stays": "Exceptions that stay as they are:",
     "comment": "Comments that warn, beside settings that are tuned:",
 }

@@ -78,6 +78,20 @@ def test_what_runs_in_the_measured_server_too_is_named():
     assert told("apache", f"{APACHE}Define A /b", "runs")[-1].startswith("3: Define A /b")
 
 
+def test_numbers_that_apache_lowers_are_told():
+    """By those that bound them, set or not."""
+    text = f"{APACHE}ServerLimit 4\nMaxRequestWorkers 3000\nStartServers 300\nThreadsPerChild 100\n"
+    assert told("apache", text, "corrected") == [
+        "6: ThreadsPerChild 100: Apache takes 64, as ThreadLimit allows no more",
+        "4: MaxRequestWorkers 3000: Apache takes 256, as ServerLimit 4 × ThreadsPerChild 64 allows no more",
+        "5: StartServers 300: Apache takes 4, as ServerLimit 4 allows no more",
+    ]
+    assert (
+        told("apache", f"{APACHE}MaxRequestWorkers 400\nThreadLimit 99\nThreadsPerChild 99", "corrected")
+        == []
+    )
+
+
 EXCEPTED = [
     (
         "nginx",

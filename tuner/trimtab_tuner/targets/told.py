@@ -21,11 +21,12 @@ class Told(NamedTuple):
     """One thing to be told of a line of the file.
 
     `refused`: the file cannot be run privately. `runs`: a program, or code, that the measured instance runs
-    too. `stays`: an exception from a knob, in which its tuned value does not apply. `comment`: somebody has
-    written beside a knob that it is not to be touched.
+    too. `corrected`: a value in whose place the server takes another. `stays`: an exception from a knob, in
+    which its tuned value does not apply. `comment`: somebody has written beside a knob that it is not to be
+    touched.
     """
 
-    kind: Literal["refused", "runs", "stays", "comment"]
+    kind: Literal["refused", "runs", "stays", "corrected", "comment"]
     line: int
     text: str
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from trimtab_tuner.targets.servers.apache import levels, syntax
+from trimtab_tuner.targets.servers.apache import levels, rendering, syntax
 from trimtab_tuner.targets.servers.apache.knobs import KNOBS
 from trimtab_tuner.targets.servers.apache.syntax import SITE, Line
 from trimtab_tuner.targets.told import Told, line_of
@@ -12,6 +12,7 @@ _NAMES = {knob.name.lower(): knob.name for knob in KNOBS}
 _OTHER_MPM = re.compile(r"mpm_(?P<name>prefork|worker|itk|peruser|winnt)_module", re.IGNORECASE)
 _OTHER_SECTION = re.compile(r"!?(mpm_)?(?P<name>prefork|worker|itk)(_module|\.c)", re.IGNORECASE)
 _EVENT_SECTION = re.compile(r"(mpm_)?event(_module|\.c)", re.IGNORECASE)
+UNSET_SERVER_LIMIT = 16
 _PERL = re.compile(r"perl\w*")
 _MAIN_ONLY = {"listen", "serverroot", "loadmodule", "pidfile", "user", "include", "includeoptional"} | {
     *_NAMES
@@ -48,10 +49,34 @@ def told(text: str) -> Iterator[Told]:
             yield Told("runs", number, f"LoadModule {first}: the measured server loads it too")
         elif line.name in ("wsgidaemonprocess", "passengerroot", "fcgidwrapper"):
             yield Told("runs", number, f"{said}: the measured server starts its programs too")
+    yield from _corrected(text)
     for line in levels.exceptions(lines):
         knob = _NAMES[line.name]
         said = " ".join(line.text.split())
         yield Told("stays", line_of(text, line.start), f"{said} stays: a tuned {knob} does not apply there")
+
+
+def _corrected(text: str) -> Iterator[Told]:
+    """Numbers that Apache lowers to what others of them allow (event.c, in event_check_config())."""
+    said = {each.name.lower(): each for each in rendering.assignments(text)}
+
+    def number(name: str, unset: int) -> int:
+        value = said[name].value.strip('"') if name in said else ""
+        return int(value) if value.isdecimal() else unset
+
+    servers = number("serverlimit", UNSET_SERVER_LIMIT)
+    threads = min(number("threadsperchild", 25), number("threadlimit", rendering.LEAST_THREAD_LIMIT))
+    allowed = {
+        "threadsperchild": (threads, "ThreadLimit"),
+        "maxrequestworkers": (servers * threads, f"ServerLimit {servers} × ThreadsPerChild {threads}"),
+        "maxclients": (servers * threads, f"ServerLimit {servers} × ThreadsPerChild {threads}"),
+        "startservers": (servers, f"ServerLimit {servers}"),
+    }
+    for name, (most, why) in allowed.items():
+        if name in said and number(name, 0) > most:
+            each = said[name]
+            told = f"{each.name} {each.value}: Apache takes {most}, as {why} allows no more"
+            yield Told("corrected", line_of(text, each.start), told)
 
 
 def _unseen(what: str) -> str:
