@@ -243,6 +243,8 @@ def _evidence(
         tail=None if is_default else tail_gain(outcome.default, best, compared, tail_rate_rps),
         tail_at=clients_of(run.workload_parameters).level(*run.ladder[:1]),
         effects=outcome.effects,
+        server_cpus=len(run.layout["server"]),
+        cpus=0 if run.over_hosts else repository.host(run.host_id).cpus,
         factorial="" if outcome.factorial is None else outcome.factorial.sentence,
         headline=headline(outcome.ranking, outcome.default, best),
         compared=tuple(compared_finalists(outcome)),

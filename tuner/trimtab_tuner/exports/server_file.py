@@ -46,6 +46,7 @@ def commented(order: ExportOrder) -> About:
             sentences += order.lifted.sentences()
             effect = f"As it was measured, {order.lifted.measured}: {effect}"
         sentences.append(effect)
+        sentences += filter(None, [say.per_cpu(knobs[name], order.configuration, order.evidence)])
         if name in order.target.verify_live:
             sentences.append(f"Verify live: {order.target.verify_live[name]}")
         return say.comment(*sentences)
