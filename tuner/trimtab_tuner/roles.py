@@ -25,6 +25,8 @@ class Role(StrEnum):
     """Connections accepted in one go."""
     ACCEPT_QUEUE = "accept-queue"
     """Connections that may wait in the kernel to be accepted."""
+    DESCRIPTORS = "descriptors"
+    """Files and sockets that a worker may have open; a word where the server finds a number itself."""
     LISTENERS = "listeners"
     """Whether workers have listening sockets of their own."""
     EVENTS = "events"

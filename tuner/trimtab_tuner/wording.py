@@ -39,3 +39,8 @@ def in_mbps(goodput_mbps: float) -> str:
 def in_percent(share: float, decimals: int = 0) -> str:
     """A share of 1."""
     return f"{100 * share:.{decimals}f} %"
+
+
+def in_change(share: float, decimals: int = 0) -> str:
+    """A gain or a loss, with its sign: `+23 %`."""
+    return f"{100 * share:+.{decimals}f} %"

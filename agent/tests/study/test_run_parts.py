@@ -73,7 +73,7 @@ def recorded_run(second_objective=None, **settings):
 def history_of(trials, ladder=(1000.0, 2000.0, 3000.0, 4000.0)):
     """The history of a run with these trials."""
     recorded = SimpleNamespace(
-        run=lambda _: SimpleNamespace(ladder=ladder),
+        run=lambda _: SimpleNamespace(ladder=ladder, space=SPACE.model_dump(mode="json")),
         trials_with_curves=lambda _: trials,
         proposals_of=lambda _: [],
         whole_trials=lambda _, *, after=0, limit=None, numbers=None, size_classes: [

@@ -252,7 +252,10 @@ Pause = Literal["no", "requested", "yes"]
 
 
 class Progress(Reply):
-    """How far a run that is going on has come. `fraction` is from 0 to 1; `rate_index` counts from 0."""
+    """How far a run that is going on has come. `fraction` is from 0 to 1; `rate_index` counts from 0.
+
+    `so_far` says in words what the change that was tried first brings, empty where there is none.
+    """
 
     run_id: int
     state: RunState
@@ -264,6 +267,7 @@ class Progress(Reply):
     rate_index: int | None
     rates: int
     best: BestSoFar | None
+    so_far: str
     elapsed_s: float
     eta_s: float | None
     fraction: float

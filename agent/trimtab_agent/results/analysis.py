@@ -1,6 +1,5 @@
 """What the tuner makes of a run's records beyond the outcome: `GET /runs/{id}/analysis`."""
 
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ from trimtab_tuner.diagnosis.finding import Finding
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.telling.capacity import capacity_of
 from trimtab_tuner.understanding.analysis import Analysis, analyse
 from trimtab_tuner.workloads.links import LINKS
 from trimtab_tuner.workloads.parameters import clients_of, conditions_of
@@ -69,20 +67,10 @@ def analyse_run(repository: Repository, run_id: int) -> Analysis:
 def _analyse_climb(
     repository: Repository, run: records.Run, space: Space, climbs: Sequence[Trial]
 ) -> Analysis:
-    """What limits the default, by the one climb that was all that was asked for.
-
-    The climb overshoots. What shows far above the capacity is how the server fares under overload, and not
-    what keeps it from following more, so the highest rate looked at is the first that was not followed.
-    """
+    """What limits the default, by the one climb that was all that was asked for."""
     default = space.default()
-    findings: tuple[Finding, ...] = ()
     evidence = _evidence(repository, run, space, climbs, default)
-    if evidence is not None:
-        rates = evidence.best.measurements
-        capacity = capacity_of(rates)
-        most = (None if capacity is None else capacity.lost_rps) or math.inf
-        near = replace(evidence.best, measurements=tuple(m for m in rates if m.rate_rps <= most))
-        findings = diagnose(replace(evidence, best=near, trials=(near,)))
+    findings: tuple[Finding, ...] = () if evidence is None else diagnose(evidence.of_climb())
     return Analysis(noise=None, best=default, importance=None, stability=None, findings=findings, notes=())
 
 
@@ -112,11 +100,16 @@ def _evidence(
     if of_best is None:
         return None
     whole[of_best.number] = of_best
+    return evidence_of(run, space, of_best, tuple(whole.get(t.number, t) for t in trials))
+
+
+def evidence_of(run: records.Run, space: Space, best: Trial, trials: tuple[Trial, ...]) -> RunEvidence:
+    """What rules look at: these trials of a run, of which `best` is the one in question (`ascending`)."""
     return RunEvidence(
         space=space,
         equivalents=TARGETS[run.target].equivalents,
-        best=of_best,
-        trials=tuple(whole.get(t.number, t) for t in trials),
+        best=best,
+        trials=trials,
         clients=clients_of(run.workload_parameters),
         server_cpus=tuple(run.layout.get("server", ())),
         link_mbps=_link_mbps(run),

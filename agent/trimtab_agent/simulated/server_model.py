@@ -237,10 +237,13 @@ class SimulatedServer:
     ) -> dict[str, object]:
         used = 100.0 * min(1.0, replied_rps * self.service_s / len(self.cpus))
         others = 100.0 * USED_BY_OTHERS if "disturbed" in incidents else 0.5
-        busy = min(100.0, used + others)
         generator = min(100.0, 100.0 * replied_rps / self.scenario.generator_rps)
-        cpus = [_cpu(cpu, busy) for cpu in self.cpus] + [_cpu(cpu, generator) for cpu in self.generator_cpus]
         workers = self._workers(self.job.configuration)
+        working = min(workers, len(self.cpus))
+        shares = [used * len(self.cpus) / working * (number < working) for number in range(len(self.cpus))]
+        cpus = [
+            _cpu(cpu, min(100.0, share + others)) for cpu, share in zip(self.cpus, shares, strict=True)
+        ] + [_cpu(cpu, generator) for cpu in self.generator_cpus]
         memory = BASE_BYTES + workers * WORKER_BYTES
         connections = self._connections(self.job.configuration)
         memory += round(CONNECTION_BYTES * (0 if math.isinf(connections) else connections))

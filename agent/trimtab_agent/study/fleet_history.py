@@ -101,6 +101,6 @@ class FleetHistory(History):
         """None: what a trial scores on one host says too little of what it could score on another."""
         return None
 
-    def reference_due(self, budget_trials: int, in_flight: int = 0) -> bool:
+    def reference_due(self, budget_trials: int, in_flight: int = 0, *, before: int = 0) -> bool:
         """Never: every host measures the default in each of its blocks."""
         return False

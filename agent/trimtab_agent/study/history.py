@@ -18,6 +18,7 @@ from trimtab_tuner.judging.judgement import SCORED, Scores
 from trimtab_tuner.judging.ladder import grown
 from trimtab_tuner.judging.limits import Limit
 from trimtab_tuner.judging.score import derived_limit, goodput_by_rung
+from trimtab_tuner.space import Space
 from trimtab_tuner.strategies.base import Proposal
 from trimtab_tuner.telling.capacity import capacity_of
 
@@ -47,7 +48,9 @@ class History:
     def __init__(self, repository: Repository, run_id: int) -> None:
         self._repository = repository
         self._run_id = run_id
-        self.ladder = repository.run(run_id).ladder
+        run = repository.run(run_id)
+        self.ladder = run.ladder
+        self._default = Space.model_validate(run.space).default()
         recorded = repository.trials_with_curves(run_id)
         self.trials: list[Trial] = [trial.without_measurements() for trial in recorded]
         self._measured = {trial.number: trial.measurements for trial in recorded}
@@ -110,7 +113,7 @@ class History:
 
     def noise(self) -> Noise:
         """What the default's trials in the search say about noise and drift."""
-        return noise_of(self.finished(TrialPurpose.SEARCH))
+        return noise_of(self.finished(TrialPurpose.SEARCH), self._default)
 
     def leader(self, in_flight: int = 0) -> Leader | None:
         """What the next trial of the search must be able to reach, with so many in flight already.
@@ -185,22 +188,19 @@ class History:
         }
         return derived_limit(means_us[min(means_us)]) if means_us else None
 
-    def reference_due(self, budget_trials: int, in_flight: int = 0) -> bool:
+    def reference_due(self, budget_trials: int, in_flight: int = 0, *, before: int = 0) -> bool:
         """Whether the search's next trial is to be the reference, with so many in flight already.
 
-        Never if the default was not verified.
+        Never if the default was not verified. So many trials went `before` the default's first.
         """
-        position = len(self.finished(TrialPurpose.SEARCH)) + in_flight + 1
-        return self._default_verified and reference_due(position, budget_trials)
+        position = len(self.finished(TrialPurpose.SEARCH)) + in_flight + 1 - before
+        return position > 1 and self._default_verified and reference_due(position, budget_trials)
 
     def default_followed(self, rate_rps: float) -> bool:
         """Whether the default was driven beyond that rate: a trial only rises from what it followed."""
-        searched = self.finished(TrialPurpose.SEARCH)
-        default = searched[0].configuration_hash if searched else ""
         return any(
             measurement.rate_rps > rate_rps
-            for trial in searched
-            if trial.configuration_hash == default
+            for trial in self._of_default()
             for measurement in self._measured[trial.number]
         )
 
@@ -216,14 +216,17 @@ class History:
 
     @property
     def _default_verified(self) -> bool:
-        """Whether the search's first trial, of the default, was verified, or is still to come.
+        """Whether the search's first trial of the default was verified, or is still to come.
 
         One that was disturbed says nothing; the strategy asks for it again.
         """
-        trials = self.finished(TrialPurpose.SEARCH)
-        default = trials[0].configuration_hash if trials else ""
-        judged = [t for t in trials if t.configuration_hash == default and t.verdict != Verdict.DISTURBED]
+        judged = [trial for trial in self._of_default() if trial.verdict != Verdict.DISTURBED]
         return not judged or judged[0].score is not None
+
+    def _of_default(self) -> list[Trial]:
+        """The default's trials in the search."""
+        searched = self.finished(TrialPurpose.SEARCH)
+        return [trial for trial in searched if trial.configuration == self._default]
 
     def record(self, trial: Trial) -> None:
         """Records a trial; those in flight may come to their ends in another order than they began."""

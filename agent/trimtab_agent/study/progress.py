@@ -82,6 +82,7 @@ class RunProgress:
             "rate_index": None,
             "rates": 0,
             "best": None,
+            "so_far": "",
             "load": None,
             "pause": "no",
         }
@@ -139,6 +140,10 @@ class RunProgress:
     def best_changed(self, configuration: Configuration, score: float) -> None:
         """The best so far is this one."""
         self._publish(best={"configuration": configuration, "score": score})
+
+    def told_so_far(self, sentence: str) -> None:
+        """What is known before the search has found anything, in words."""
+        self._publish(so_far=sentence)
 
     def pause_changed(self, pause: Literal["no", "requested", "yes"]) -> None:
         """A pause was asked for, has begun, or is over; its time does not count as elapsed."""

@@ -1,5 +1,8 @@
 """The search of a run: asks the strategy, has measured what it proposes, and the reference in between.
 
+It begins with what the default's calibration points to (first_changes.py): each such change is measured
+alone, before the strategy proposes anything, and what it brings is told at once.
+
 The strategy is kept, and told one trial after the other. What is known of noise and drift changes with the
 reference; with a drift, with two objectives, and with a ladder that has grown, all that was told before means
 something else, and is told anew. With two objectives each question is about another trade-off between them,
@@ -12,8 +15,10 @@ from collections.abc import Sequence
 from trimtab_db import Repository, records
 from trimtab_db.records import RunPhase
 from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.certainty.confirmation import describe
 from trimtab_tuner.certainty.noise import smallest_gain
 from trimtab_tuner.certainty.pareto import steered
+from trimtab_tuner.diagnosis.first_changes import FirstChange
 from trimtab_tuner.judging.job import EarlyEnd
 from trimtab_tuner.judging.ladder import RUNG_RISE, rungs_to_search
 from trimtab_tuner.judging.second_objective import axis
@@ -27,8 +32,11 @@ from trimtab_tuner.workloads.parameters import clients_of
 from trimtab_agent.study.announcer import Announcer
 from trimtab_agent.study.dispatcher import Dispatcher, Order
 from trimtab_agent.study.earlier_runs import earlier_runs, features
+from trimtab_agent.study.first_changes import best_so_far, first_changes_of, so_far
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
+
+FEWEST_FOR_FIRST = 4  # trials of the search: of fewer none can be spared
 
 
 class Search:
@@ -43,6 +51,7 @@ class Search:
         self._history = history
         self._past_runs = earlier_runs(repository, run) if settings.learn else []
         self._clients = clients_of(run.workload_parameters)
+        self._first: tuple[FirstChange, ...] = ()
         self._drifting = False
         self._strategy = self._recommender = self._made()
         if not self._one_objective:
@@ -57,6 +66,7 @@ class Search:
 
     def carry_out(self, dispatcher: Dispatcher, progress: RunProgress, announcer: Announcer) -> None:
         """Searches on until the strategy has no more questions; raises what the dispatcher raises."""
+        self._begin_with_evidence(announcer, progress)
         # A run that was killed may have recorded a trial, and not yet what its ladder became by it.
         recorded = self._history.finished(TrialPurpose.SEARCH)
         grown = [self._grow(trial, dispatcher, announcer) for trial in recorded]
@@ -69,6 +79,7 @@ class Search:
             if not dispatcher.in_flight:
                 break
             trial = dispatcher.wait()
+            self._tell_so_far(trial, announcer, progress)
             self._take_in(trial, grown=self._grow(trial, dispatcher, announcer))
             self._tell_progress(progress)
         announcer.note("info", self._noise_sentence())
@@ -96,7 +107,7 @@ class Search:
 
     @property
     def _reference_rungs(self) -> Sequence[float]:
-        """What the default is driven at when it is measured again.
+        """What the default is driven at.
 
         Those that the ladder began with were made for it: at those that have been added since it had given
         way. Unless it followed them all, because the calibration was disturbed: then they show only that.
@@ -114,9 +125,38 @@ class Search:
         announcer.ladder_grown(trial, self._history.ladder, top)
         return True
 
+    def _begin_with_evidence(self, announcer: Announcer, progress: RunProgress) -> None:
+        """Has the changes that the calibration points to asked first, and says why."""
+        if self._settings.budget_trials < FEWEST_FOR_FIRST:
+            return
+        self._first = first_changes_of(self._run, self._space, self._history)
+        asked = [
+            Proposal(configuration=one.configuration, level=0, reason=one.finding.sentence)
+            for one in self._first
+        ]
+        self._strategy.begin_with(asked)
+        if not self._history.finished(TrialPurpose.SEARCH):
+            for one in self._first:
+                announcer.note(
+                    "info", f"{one.finding.sentence} So {describe(one.changed, {})} is tried first."
+                )
+        elif (told := best_so_far(self._first, self._history)) is not None:
+            progress.told_so_far(told.sentence)
+
+    def _tell_so_far(self, trial: Trial, announcer: Announcer, progress: RunProgress) -> None:
+        """What a change that was tried first brings, when it has been measured the first time."""
+        own = next((one for one in self._first if one.configuration == trial.configuration), None)
+        seen = [t for t in self._history.trials if t.configuration == trial.configuration]
+        if own is None or len(seen) > 1 or (told := so_far(own, trial, self._history)) is None:
+            return
+        announcer.note("info", told.sentence)
+        if (best := best_so_far(self._first, self._history)) is not None:
+            progress.told_so_far(best.sentence)
+
     def _next_order(self, dispatcher: Dispatcher) -> Order | None:
         """What is to be measured next; None when nothing is, as far as is known yet."""
-        if self._history.reference_due(self._settings.budget_trials, dispatcher.in_flight):
+        budget, before = self._settings.budget_trials, len(self._first)
+        if self._history.reference_due(budget, dispatcher.in_flight, before=before):
             # It answers no proposal: that is how it is known later.
             return dispatcher.order(TrialPurpose.SEARCH, self._space.default(), self._reference_rungs)
         proposal = self._strategy.ask()
@@ -125,7 +165,7 @@ class Search:
         return dispatcher.order(
             TrialPurpose.SEARCH,
             proposal.configuration,
-            self._rungs,
+            self._reference_rungs if proposal.configuration == self._space.default() else self._rungs,
             rise=RUNG_RISE if self._grows else None,
             level=proposal.level,
             proposal_number=self._history.propose(proposal),

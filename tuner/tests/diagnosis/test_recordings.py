@@ -25,6 +25,8 @@ NOT_RECORDED = {
     "disk-wait": "its disk is fast: with 13 MB/s read the CPU waited for 6 % at saturation, 11 % below it",
     "threads-lose-throughput": "when it was tried, other programs made the generator the limit",
     "handshakes-take-the-cpu": "recordings are older than TLS",
+    "connection-limit": "it wants idle CPUs, and other programs were on all of them",
+    "too-few-workers": "it wants two CPUs for the server, and the machine has one for it",
     **dict.fromkeys(
         ("ports-run-out", "upstream-makes-requests-wait", "replies-go-to-disk"),
         "recordings are of the core, which does not proxy; agent/tests/station/test_behind.py makes it so",

@@ -91,7 +91,10 @@ def rate(
     whole CPU by `cpuN`.
     """
     counters = copy.deepcopy(COUNTERS)
-    fields = {"health": {"cpu_share": generator_cpu / 100}}
+    fields = {
+        "health": {"cpu_share": generator_cpu / 100},
+        "requests": RequestCounts(offered=64_000),
+    }
     for name, value in changed.items():
         if name.startswith("cpu") and name[3:].isdigit():
             counters["cpu"]["cpus"][int(name[3:])].update(value)
@@ -108,7 +111,6 @@ def rate(
         duration_s=8.0,
         goodput_mbps=goodput,
         reply_rate_rps=rate_rps if replies is None else replies,
-        requests=RequestCounts(offered=64_000),
         size_classes=classes,
         counters=counters,
         server_stats=SERVER if server is None else server,
@@ -202,6 +204,10 @@ ON_DISK = {"server_processes__written_bytes_per_s": 9e6, "network__tcp_time_wait
 
 # Half a CPU on two: 163 of 370 periods.
 THROTTLED = {"cpu_quota__cpus": 0.5, "cpu_quota__throttled_percent": 44.1, "cpu_quota__throttled_cpu": 61.0}
+# Clients who gave up after their requests had been read.
+LATE = {"requests": RequestCounts(offered=64_000, timed_out_after_read=9_000)}
+# Clients whose requests nobody had read when they gave up.
+UNREAD = {"requests": RequestCounts(offered=64_000, timed_out_before_read=9_000)}
 
 FIRING = {
     "quota-is-used-up": run(
@@ -224,6 +230,8 @@ FIRING = {
     "link-is-the-bottleneck": run(trial(rate(goodput=862.0)), link_mbps=1_000.0),
     "stolen-time": run(trial(rate(cpu0={"steal": 12.0}, cpu1={"steal": 9.0}))),
     "other-processes": run(trial(rate(foreign=0.5), rate(foreign=0.9))),
+    "connection-limit": run(trial(rate(replies=6_000.0, **UNREAD))),
+    "too-few-workers": run(trial(rate(replies=6_000.0, cpu0={"idle": 1.0}, cpu1={"idle": 88.0}), workers=1)),
     "connection-ceiling": run(
         trial(max_connections=8192, score=450.0), trial(number=2, max_connections=4096, score=400.0)
     ),
@@ -309,11 +317,14 @@ def on(name, evidence):
     [
         name
         for name, evidence in FIRING.items()
-        if name != "too-few-workers-for-blocking-sendfile" and evidence.protocol == "http"
+        if name not in ("too-few-workers-for-blocking-sendfile", "too-few-workers")
+        and evidence.protocol == "http"
     ],
 )
 def test_rule_fires_on_every_server_and_names_its_own_knobs(server, name):
-    """Only blocking sendfile is trimtab-httpd's alone: the others' sockets never wait."""
+    """Only blocking sendfile is trimtab-httpd's alone: the others' sockets never wait. Fewer workers than
+    CPUs are no value of the scale (test_first_changes.py).
+    """
     (found,) = diagnose(on(server, FIRING[name]))
     own = {knob.name for knob in TARGETS[server].space().knobs}
     assert found.rule == name
@@ -492,6 +503,17 @@ SILENT = {
     "other-processes": (
         run(trial(rate(cpu2={"user": 60.0}, cpu3={"user": 60.0}))),  # on the generator's CPUs
         run(trial(rate(), rate(), rate(foreign=0.9))),  # for a moment
+    ),
+    "connection-limit": (
+        run(trial(rate(replies=6_000.0))),  # clients wait, but have been read
+        run(trial(rate(**UNREAD))),  # it keeps up
+        run(trial(rate(replies=6_000.0, cpu0=BUSY, cpu1=BUSY, **UNREAD))),  # it has no time
+        run(trial(rate(replies=6_000.0, server__connections_open=2_000, **LATE))),  # half of the places
+    ),
+    "too-few-workers": (
+        run(trial(rate(replies=6_000.0, cpu0={"idle": 1.0}, cpu1={"idle": 88.0}))),  # a worker has no work
+        run(trial(rate(cpu0={"idle": 1.0}, cpu1={"idle": 88.0}), workers=1)),  # it keeps up
+        run(trial(rate(replies=6_000.0, cpu0={"idle": 1.0}, cpu1={"idle": 8.0}), workers=1)),
     ),
     "connection-ceiling": (
         run(trial(max_connections=8192, score=401.0), trial(max_connections=4096)),

@@ -21,6 +21,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.special import nctdtrinc, stdtrit
+from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial
 
 from trimtab_tuner.frozen import Frozen
@@ -77,14 +78,13 @@ def judge_noise(scores: Sequence[tuple[int, float]]) -> Noise:
     return Noise(share=share, measured=len(logs), drift_per_trial=drift)
 
 
-def noise_of(searched: Sequence[Trial]) -> Noise:
-    """Noise and drift by the trials of a search in their order, of which the default's is the first."""
-    default = searched[0].configuration_hash if searched else ""
+def noise_of(searched: Sequence[Trial], default: Configuration) -> Noise:
+    """Noise and drift by those trials of a search, in their order, that are the default's."""
     return judge_noise(
         [
             (position, trial.score)
             for position, trial in enumerate(searched, start=1)
-            if trial.score is not None and trial.configuration_hash == default
+            if trial.score is not None and trial.configuration == default
         ]
     )
 

@@ -15,6 +15,12 @@ from trimtab_tuner.wording import in_percent
 
 CONNECTION_ROLES = (Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
 
+NOT_BUSY = 85.0  # percent of the CPUs that its workers can use: then these are not what it lacks
+WAITS_FOR_DISK = 15.0
+UNREAD_SHARE = 0.01
+ALLOWED_FACT = "connections allowed"
+BUSY_FACT = "CPUs that its workers can use: busy"
+FULL_SHARE = 0.8  # some servers keep an eighth of their places free, or take an idle client's
 CEILING_GAIN = 0.03
 CEILING_ERRORS = 2.0  # standard deviations of the difference of two single trials
 STARVING_SHARE = 0.02
@@ -25,13 +31,61 @@ LARGE_SHARE = 0.25
 TAIL_FALL = 0.2
 
 
+def connection_limit(run: RunEvidence) -> Finding | None:
+    """Clients wait unread, or all places are taken, while the server's CPUs have time: so few connections are
+    allowed that no more gets in.
+
+    One trial shows it. A server that waits for its disk has time as well, and lacks something else.
+    """
+    rate, most = run.saturated_rate, run.connections(run.best)
+    equivalent, busy = run.equivalents.get(Role.CONNECTIONS), run.workers_busy(rate)
+    if run.protocol != "http" or equivalent is None or not most or busy is None or not run.saturated(rate):
+        return None
+    disk = run.server_cpu_mean(rate, "iowait") or 0.0
+    unread = rate.requests.timed_out_before_read / max(1, rate.requests.offered)
+    taken = rate.counter("server", "connections_open")
+    full = taken is not None and taken >= FULL_SHARE * most
+    if busy > NOT_BUSY or disk >= WAITS_FOR_DISK or not (full or unread >= UNREAD_SHARE):
+        return None
+    facts = {
+        ALLOWED_FACT: (float(most), ""),
+        "requests that timed out unread": (100 * unread, "%"),
+        BUSY_FACT: (busy, "%"),
+    }
+    if taken is not None:
+        facts["connections open"] = (taken, "")
+    return finding(
+        "connection-limit",
+        run.best,
+        rate,
+        sentence=(
+            f"At {run.level(rate)} clients wait for one of the {most:,} connections that are allowed "
+            f"({equivalent.knob}), while the CPUs that the server uses are only {busy:.0f} % busy."
+        ),
+        facts=facts,
+        chart=over_rates(
+            run.clients,
+            "CPUs that its workers can use",
+            "%",
+            {"busy": (run.best, run.workers_busy)},
+            threshold=NOT_BUSY,
+            fires="below",
+        ),
+        suggestion=f"Allow more connections ({equivalent.knob}).",
+        knob=equivalent.knob,
+        source="Harji 2010, section 3.10: with too few connections more clients bring no more replies.",
+    )
+
+
 def connection_ceiling(run: RunEvidence) -> Finding | None:
     """More connections always gained, up to the most that were tried: the limit itself is what was
     measured.
+
+    Where the limit shows in a single trial (`connection_limit`), that says it better.
     """
     knob = run.space.of_role(*CONNECTION_ROLES)
     most = run.connections(run.best)
-    if knob is None or most is None:
+    if knob is None or most is None or connection_limit(run) is not None:
         return None
     tried = {n for t in run.trials if (n := run.connections(t)) is not None}
     best_by_limit: dict[int, float] = {}
@@ -44,7 +98,8 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
         return None
     below = best_by_limit[limits[-2]]
     # Each is the luckiest trial of its limit: that the one beats the other must not be their luck.
-    noise = noise_of([trial for trial in run.trials if trial.purpose is TrialPurpose.SEARCH]).share
+    searched = [trial for trial in run.trials if trial.purpose is TrialPurpose.SEARCH]
+    noise = noise_of(searched, run.space.default()).share
     least = max(CEILING_GAIN, CEILING_ERRORS * math.sqrt(2) * noise)
     if best_by_limit[most] < (1 + least) * below:
         return None

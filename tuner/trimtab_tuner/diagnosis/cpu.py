@@ -9,8 +9,9 @@ from trimtab_tuner.diagnosis.chart import over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.roles import Role
-from trimtab_tuner.wording import in_percent
+from trimtab_tuner.wording import counted, in_percent
 
+WORKERS_BUSY = 85.0  # percent of the CPUs that the workers can use at once
 # A group that now and then wants all at once runs out in one period of many without being slower for it.
 THROTTLED = 5.0
 INTERRUPTS_BUSY = 40.0
@@ -23,6 +24,42 @@ SYSTEM_BUSY = 40.0
 # for they may end where they began.
 MOVED_SHARE = 0.5
 MOST_CPUS_SHOWN = 4
+
+
+def too_few_workers(run: RunEvidence) -> Finding | None:
+    """There are fewer workers than CPUs, and each keeps one busy, while the others idle."""
+    rate, cpus = run.saturated_rate, len(run.server_cpus)
+    workers, busy = run.meaning(Role.WORKERS, run.best), run.workers_busy(rate)
+    if run.protocol != "http" or workers is None or busy is None or not run.saturated(rate):
+        return None
+    idle = run.server_cpu_mean(rate, "idle") or 0.0
+    if not 0 < workers < cpus or busy < WORKERS_BUSY or idle < OTHERS_IDLE:
+        return None
+    return finding(
+        "too-few-workers",
+        run.best,
+        rate,
+        sentence=(
+            f"At {run.level(rate)} {counted(workers, 'worker')} can use no more than "
+            f"{counted(workers, 'CPU')} of the server's {cpus}, which idle {idle:.0f} % of the time."
+        ),
+        facts={
+            "workers": (float(workers), ""),
+            "CPUs of the server": (float(cpus), ""),
+            "CPUs that its workers use: busy": (busy, "%"),
+            "CPUs of the server: idle": (idle, "%"),
+        },
+        chart=over_rates(
+            run.clients,
+            "CPUs that its workers use",
+            "%",
+            {"busy": (run.best, run.workers_busy)},
+            threshold=WORKERS_BUSY,
+        ),
+        suggestion=f"{run.called('Use a worker for each CPU', Role.WORKERS)}.",
+        knob=run.knob_of(Role.WORKERS),
+        source="nginx documentation, ngx_core_module, worker_processes: as many as there are CPUs.",
+    )
 
 
 def quota_is_used_up(run: RunEvidence) -> Finding | None:

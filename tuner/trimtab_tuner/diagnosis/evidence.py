@@ -7,8 +7,9 @@ server itself counted is in `server_stats`. Anything may be missing: a rule whos
 silent. Rules ask for knobs by role and name them as the server does, so they hold for every server.
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trimtab_trials.configuration import Value
 from trimtab_trials.measurement import FOLLOWS, Measurement
@@ -19,6 +20,7 @@ from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets.equivalents import Equivalent
+from trimtab_tuner.telling.capacity import capacity_of
 
 OPEN_LOOP = Clients()
 
@@ -82,13 +84,41 @@ class RunEvidence:
         """The best trial's value of a knob."""
         return self.best.configuration.get(knob.name)
 
-    def connections(self, trial: Trial) -> int | None:
-        """How many connections a trial's configuration allows in all; None where that cannot be told."""
-        equivalent = self.equivalents.get(Role.CONNECTIONS)
+    def workers_busy(self, rate: Measurement) -> float | None:
+        """How busy the CPUs are that its workers can use, in percent: as many of the server's as it has
+        workers, the busiest ones. None if not counted.
+        """
+        each = rate.cpus(self.server_cpus)
+        busy = sorted(100 - sum(float(cpu.get(state, 0.0)) for state in ("idle", "iowait")) for cpu in each)
+        workers = self.meaning(Role.WORKERS, self.best)
+        used = busy if workers is None else busy[-max(1, workers) :]
+        return sum(used) / len(used) if used else None
+
+    def meaning(self, role: Role, trial: Trial) -> int | None:
+        """What a trial's configuration comes to in a role, whatever the server calls it; None where that
+        cannot be told.
+        """
+        equivalent = self.equivalents.get(role)
         try:
             return None if equivalent is None else equivalent.read(trial.configuration)
-        except (KeyError, ValueError):  # of an earlier version's knobs
+        except (KeyError, ValueError):  # of an earlier version's knobs, or a word
             return None
+
+    def connections(self, trial: Trial) -> int | None:
+        """How many connections a trial's configuration allows in all; None where that cannot be told."""
+        return self.meaning(Role.CONNECTIONS, trial)
+
+    def of_climb(self) -> "RunEvidence":
+        """The evidence of one climb: of its one trial, up to the first rate that it did not follow.
+
+        A climb overshoots. What shows far above the capacity is how the server fares under overload, and not
+        what keeps it from following more.
+        """
+        rates = self.best.measurements
+        capacity = capacity_of(rates)
+        most = (None if capacity is None else capacity.lost_rps) or math.inf
+        near = replace(self.best, measurements=tuple(m for m in rates if m.rate_rps <= most))
+        return replace(self, best=near, trials=(near,))
 
     def called(self, words: str, *roles: Role) -> str:
         """The words with the name of the server's knob behind them, if it has one of the first of these

@@ -4,10 +4,10 @@ A strategy proposes configurations (`ask`) and is told what became of them (`tel
 that were never asked for: that is how a strategy is rebuilt from the recorded trials of an interrupted run.
 What is known of the host while a search goes on (`adjust`), and scores that mean something else now
 (`revise`), leave a strategy as if it had been made and told so from the beginning.
-The first proposal is always the space's default configuration, which is every run's reference (a replay of a
-recorded table, which has no default, lifts that). Given the same seed and the same history, a strategy
-proposes the same configurations; it never proposes a configuration twice, except knowingly with
-`Proposal.repeat`.
+The first proposal is the space's default configuration, which is every run's reference (a replay of a
+recorded table, which has no default, lifts that). Before it come only the configurations that evidence points
+to, where there are any (`begin_with`). Given the same seed and the same history, a strategy proposes the same
+configurations; it never proposes a configuration twice, except knowingly with `Proposal.repeat`.
 
 `BaseStrategy` keeps the books: budget, trials told, proposals in flight, the tally of every configuration,
 the best. A strategy inherits it and writes `_propose`.
@@ -56,6 +56,10 @@ class Strategy(Protocol):
 
         May be called again before the answer is told; proposals in flight are not proposed again.
         """
+        ...
+
+    def begin_with(self, first: Sequence[Proposal]) -> None:
+        """Propose these before anything else, those that are known already left out."""
         ...
 
     def tell(self, result: Trial) -> None:
@@ -176,18 +180,16 @@ class BaseStrategy:
         self.told = 0
         self._in_flight: list[Key] = []
         self._asked: set[Key] = set()
+        self._first: tuple[Proposal, ...] = ()
         self._over = False
+
+    def begin_with(self, first: Sequence[Proposal]) -> None:
+        """Propose these before anything else, those that are known already left out."""
+        self._first = tuple(first)
 
     def ask(self) -> Proposal | None:
         """The next configuration, or None when the search is over."""
-        proposal = None
-        if self.spent < self.options.budget_trials:
-            if self.options.default_first and not self.knows(self.default):
-                proposal = Proposal(
-                    configuration=self.default, level=0, reason="The default configuration, the reference."
-                )
-            else:
-                proposal = self._propose()
+        proposal = self._next() if self.spent < self.options.budget_trials else None
         self._over = proposal is None
         if proposal is not None:
             key = self.key(proposal.configuration)
@@ -308,6 +310,17 @@ class BaseStrategy:
             score=tally.mean,
             reason=tally.last.reason,
         )
+
+    def _next(self) -> Proposal | None:
+        """What evidence points to, then the default, then what the strategy makes of both."""
+        for first in self._first:
+            if not self.knows(first.configuration):
+                return first
+        if self.options.default_first and not self.knows(self.default):
+            return Proposal(
+                configuration=self.default, level=0, reason="The default configuration, the reference."
+            )
+        return self._propose()
 
     def _propose(self) -> Proposal | None:
         """The next configuration, the default being known; None when nothing is left to try."""

@@ -41,7 +41,7 @@ def analyse(
     is to tell why.
     """
     notes = []
-    noise = noise_of(searched)
+    noise = noise_of(searched, space.default())
     results = without_drift(list(enumerate(searched, start=1)), noise)
     mattered = importance(space, results)
     if mattered is None:

@@ -272,6 +272,7 @@ export function progress(change: Partial<Progress> = {}): Progress {
     configuration: defaultConfiguration,
     rate_rps: 2000,
     rate_index: 1,
+    so_far: '',
     rates: 4,
     best: null,
     elapsed_s: 60,

@@ -36,6 +36,7 @@ export function ProgressPanel({ progress, rungs }: { progress: Progress; rungs: 
     rates,
     load,
     pause,
+    so_far,
   } = progress;
   const percent = formatPercent(fraction);
   return (
@@ -73,6 +74,7 @@ export function ProgressPanel({ progress, rungs }: { progress: Progress; rungs: 
           />
         </FigureList>
       </div>
+      {so_far && <p className={classes.inWords}>{so_far}</p>}
     </Panel>
   );
 }

@@ -45,6 +45,7 @@ KNOBS = (
     ),
     Knob(
         name="server.max-fds",
+        role=Role.DESCRIPTORS,
         kind="ordinal",
         choices=("auto", 1024, 4096, 16_384, 65_536, 262_144),
         default="auto",
