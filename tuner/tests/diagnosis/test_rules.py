@@ -204,6 +204,7 @@ ON_DISK = {"server_processes__written_bytes_per_s": 9e6, "network__tcp_time_wait
 
 # Half a CPU on two: 163 of 370 periods.
 THROTTLED = {"cpu_quota__cpus": 0.5, "cpu_quota__throttled_percent": 44.1, "cpu_quota__throttled_cpu": 61.0}
+WAITING_CPUS = {"cpu0": {"iowait": 31.0}, "cpu1": {"iowait": 28.0}}
 # Clients who gave up after their requests had been read.
 LATE = {"requests": RequestCounts(offered=64_000, timed_out_after_read=9_000)}
 # Clients whose requests nobody had read when they gave up.
@@ -240,7 +241,7 @@ FIRING = {
     "too-few-workers-for-blocking-sendfile": run(
         trial(rate(4_000.0, goodput=500.0), rate(goodput=350.0), sendfile="blocking")
     ),
-    "disk-wait": run(trial(rate(replies=6_000.0, cpu0={"iowait": 31.0}, cpu1={"iowait": 28.0}))),
+    "disk-wait": run(trial(rate(replies=6_000.0, paging__read_kib_per_s=4_000.0, **WAITING_CPUS))),
     "footprint-evicts-file-cache": run(
         trial(rate(memory__page_cache_bytes=900 * 2**20, paging__read_kib_per_s=4_000.0)),
         trial(
@@ -395,6 +396,40 @@ def test_the_cache_of_a_memory_group_counts_and_not_the_host_s():
     assert "shrinks by 36 MiB" in found.sentence
 
 
+def test_generator_that_was_late_with_time_to_spare_is_not_called_busy():
+    """It used 8 % of a CPU: what it says of itself is told, and the chart shows by how much it was late."""
+    late = "203 of 4000 arrivals were more than 10000 us late; the limit is one in a hundred."
+    health = {"cpu_share": 0.08, "reasons": [late], "lateness_p99_us": 31_000.0}
+    (found,) = diagnose(run(trial(rate(generator_limited=True, health=health))))
+    assert found.rule == "generator-is-the-bottleneck"
+    assert "at its limit" not in found.sentence
+    assert late in found.sentence
+    assert "Give the generator more CPUs" not in found.suggestion
+    assert "lateness" in found.chart.y_name
+    assert max(point.y for point in found.chart.series[0].points) > found.chart.threshold
+
+
+def test_generator_that_says_nothing_of_its_cpu_gets_no_number():
+    """Not 0 % of a CPU."""
+    (found,) = diagnose(run(trial(rate(generator_limited=True, health={"reasons": []}))))
+    assert "%" not in found.sentence
+    assert "generator CPU" not in {fact.name for fact in found.facts}
+
+
+def test_connections_are_the_unit_of_an_axis_of_connections():
+    """And rates that of all others, in a run whose clients come at a rate."""
+    (ceiling,), (overflow,) = (diagnose(FIRING[n]) for n in ("connection-ceiling", "accept-queue-overflow"))
+    assert (ceiling.chart.x_name, ceiling.chart.x_unit) == ("connections", "connections")
+    assert (overflow.chart.x_name, overflow.chart.x_unit) == ("rate", "requests/s")
+
+
+def test_sentences_cite_nobody():
+    """Papers and their sections stand with the details."""
+    for name in FIRING:
+        (found,) = diagnose(FIRING[name])
+        assert not re.search(r"section|[12][09]\d\d[,:;)]|RFC|Harji", f"{found.sentence} {found.suggestion}")
+
+
 def test_processes_behind_are_named_where_requests_wait_for_one():
     """The knob is that of the program; an idle CPU shows that more of them can do more."""
     target = TARGETS["nginx"]
@@ -538,7 +573,17 @@ SILENT = {
         run(trial(rate(4_000.0, goodput=500.0), rate(goodput=350.0), sendfile="nonblocking")),
     ),
     "disk-wait": (  # the generator's CPUs wait, the server's do not
-        run(trial(rate(replies=6_000.0, cpu2={"iowait": 60.0}, cpu3={"iowait": 60.0}))),
+        run(
+            trial(
+                rate(
+                    replies=6_000.0,
+                    paging__read_kib_per_s=4_000.0,
+                    cpu2={"iowait": 60.0},
+                    cpu3={"iowait": 60.0},
+                )
+            )
+        ),
+        run(trial(rate(replies=6_000.0, paging__read_kib_per_s=0.0, **WAITING_CPUS))),  # for a ring
     ),
     "footprint-evicts-file-cache": (  # more reads, but a better score
         run(

@@ -54,7 +54,7 @@ def over_rates(
     closed = clients.loop == "closed"
     return EvidenceChart(
         x_name="connections" if closed else "rate",
-        x_unit="" if closed else "requests/s",
+        x_unit="connections" if closed else "requests/s",
         y_name=y_name,
         y_unit=y_unit,
         series=tuple(

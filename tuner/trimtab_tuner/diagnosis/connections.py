@@ -41,11 +41,10 @@ def connection_limit(run: RunEvidence) -> Finding | None:
     equivalent, busy = run.equivalents.get(Role.CONNECTIONS), run.workers_busy(rate)
     if run.protocol != "http" or equivalent is None or not most or busy is None or not run.saturated(rate):
         return None
-    disk = run.server_cpu_mean(rate, "iowait") or 0.0
     unread = rate.requests.timed_out_before_read / max(1, rate.requests.offered)
     taken = rate.counter("server", "connections_open")
     full = taken is not None and taken >= FULL_SHARE * most
-    if busy > NOT_BUSY or disk >= WAITS_FOR_DISK or not (full or unread >= UNREAD_SHARE):
+    if busy > NOT_BUSY or run.waits_for_disk(rate) >= WAITS_FOR_DISK or not (full or unread >= UNREAD_SHARE):
         return None
     facts = {
         ALLOWED_FACT: (float(most), ""),
@@ -118,7 +117,7 @@ def connection_ceiling(run: RunEvidence) -> Finding | None:
         },
         chart=EvidenceChart(
             x_name="connections",
-            x_unit="",
+            x_unit="connections",
             y_name="best score",
             y_unit="Mbps",
             series=(

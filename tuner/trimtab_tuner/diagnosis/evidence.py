@@ -23,6 +23,7 @@ from trimtab_tuner.targets.equivalents import Equivalent
 from trimtab_tuner.telling.capacity import capacity_of
 
 OPEN_LOOP = Clients()
+LEAST_KIB_PER_S = 64.0  # the slowest disks do so little when they are busy: some 20 seeks, a few KiB each
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +84,17 @@ class RunEvidence:
     def value(self, knob: Knob) -> Value | None:
         """The best trial's value of a knob."""
         return self.best.configuration.get(knob.name)
+
+    def waits_for_disk(self, rate: Measurement) -> float:
+        """How much of the server's CPUs' time goes by with waiting for the disk, in percent.
+
+        The kernel calls it waiting for I/O too when a process waits for its ring (io_uring(7)), whatever
+        that is for: without anything read or written it is not the disk.
+        """
+        moved = (rate.counter("paging", f"{what}_kib_per_s") for what in ("read", "written"))
+        if sum(kib for kib in moved if kib is not None) < LEAST_KIB_PER_S:
+            return 0.0
+        return self.server_cpu_mean(rate, "iowait") or 0.0
 
     def workers_busy(self, rate: Measurement) -> float | None:
         """How busy the CPUs are that its workers can use, in percent: as many of the server's as it has

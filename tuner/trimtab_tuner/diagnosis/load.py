@@ -4,12 +4,13 @@ from statistics import median, median_low
 
 from trimtab_trials.measurement import Measurement
 
-from trimtab_tuner.diagnosis.chart import over_rates
+from trimtab_tuner.diagnosis.chart import EvidenceChart, over_rates
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding, finding
 from trimtab_tuner.wording import in_digits, in_mbps
 
 GENERATOR_BUSY = 90.0
+LATE_US = 10_000.0  # of an arrival in a hundred: beyond it the generator says that it was the limit
 # Headers from Ethernet to HTTP and what is sent again take the rest: on a profile of 100 Mbit/s, overloaded
 # many times over, goodput peaked at 79 to 91 in measurements of one and a half seconds.
 LINK_FULL = 0.78
@@ -20,28 +21,48 @@ FOREIGN = 10.0
 
 
 def generator_is_the_bottleneck(run: RunEvidence) -> Finding | None:
-    """The generator could not offer what it should have, or its CPU is all but used up."""
+    """The generator's CPU is all but used up, or it could not offer what it should have.
+
+    It may be late with time to spare: then it is not the CPU that it lacks, and its own words count.
+    """
     for rate in reversed(run.best.measurements):
-        busy = _generator_percent(rate) or 0.0
-        if not rate.generator_limited and busy < GENERATOR_BUSY:
+        busy = _generator_percent(rate)
+        full = busy is not None and busy >= GENERATOR_BUSY
+        if not rate.generator_limited and not full:
             continue
+        facts = {"offered": (rate.rate_rps, run.clients.level_unit)}
+        if busy is not None:
+            facts = {"generator CPU": (busy, "%"), **facts}
+        lateness = over_rates(
+            run.clients,
+            "99th percentile of the arrivals' lateness",
+            "us",
+            {"arrivals": (run.best, _lateness_us)},
+            threshold=LATE_US,
+        )
+        used = over_rates(
+            run.clients,
+            "CPU of the generator",
+            "%",
+            {"generator": (run.best, _generator_percent)},
+            threshold=GENERATOR_BUSY,
+        )
         return finding(
             "generator-is-the-bottleneck",
             run.best,
             rate,
             sentence=(
-                f"At {run.level(rate)} the load generator is at its limit "
-                f"({busy:.0f} % of a CPU): faster configurations cannot show."
+                f"At {run.level(rate)} the load generator is at its limit ({busy:.0f} % of a CPU): faster "
+                "configurations cannot show."
+                if full
+                else f"At {run.level(rate)} the load generator could not offer what it should have, so "
+                f"faster configurations cannot show. {_own_words(rate)}"
             ),
-            facts={"generator CPU": (busy, "%"), "offered": (rate.rate_rps, run.clients.level_unit)},
-            chart=over_rates(
-                run.clients,
-                "CPU of the generator",
-                "%",
-                {"generator": (run.best, _generator_percent)},
-                threshold=GENERATOR_BUSY,
-            ),
-            suggestion="Give the generator more CPUs or further machines, or tune for fewer server CPUs.",
+            facts=facts,
+            chart=used if full or not _known(lateness) else lateness,
+            suggestion="Give the generator more CPUs or further machines, or tune for fewer server CPUs."
+            if full
+            else "Stop what else runs on the generator's CPUs, or give it further machines.",
             knob=None,
             source="Harji 2010, section 3.2: clients must never be the limit; the generator's own verdict.",
         )
@@ -131,6 +152,21 @@ def other_processes(run: RunEvidence) -> Finding | None:
         knob=None,
         source="TUNA, arXiv 2503.01801: what a noisy neighbour takes decides which configuration looks best.",
     )
+
+
+def _own_words(rate: Measurement) -> str:
+    """Why the generator says that it was the limit, in its own sentences."""
+    reasons = rate.health.get("reasons") or ["It says no more about it."]
+    return " ".join(f"{str(reason).rstrip('.')}." for reason in reasons)
+
+
+def _lateness_us(rate: Measurement) -> float | None:
+    late = rate.health.get("lateness_p99_us")
+    return float(late) if isinstance(late, int | float) else None
+
+
+def _known(chart: EvidenceChart) -> bool:
+    return any(series.points for series in chart.series)
 
 
 def _generator_percent(rate: Measurement) -> float | None:

@@ -19,24 +19,28 @@ PAGE_KIB = 4.0
 def disk_wait(run: RunEvidence) -> Finding | None:
     """CPUs wait for the disk although there are requests to work on."""
     rate = run.saturated_rate
-    iowait = run.server_cpu_mean(rate, "iowait")
-    if iowait is None or iowait < IOWAIT_BUSY:
+    iowait = run.waits_for_disk(rate)
+    if iowait < IOWAIT_BUSY:
         return None
-    reads = rate.counter("paging", "read_kib_per_s") or 0.0
+    reads, writes = (rate.counter("paging", f"{what}_kib_per_s") or 0.0 for what in ("read", "written"))
     return finding(
         "disk-wait",
         run.best,
         rate,
         sentence=(
             f"The server's CPUs wait for the disk {iowait:.0f} % of the time "
-            f"({in_unit(reads, 'KiB/s')} read)."
+            f"({in_unit(reads, 'KiB/s')} read, {in_unit(writes, 'KiB/s')} written)."
         ),
-        facts={"I/O wait": (iowait, "%"), "read from disk": (reads, "KiB/s")},
+        facts={
+            "I/O wait": (iowait, "%"),
+            "read from disk": (reads, "KiB/s"),
+            "written to disk": (writes, "KiB/s"),
+        },
         chart=over_rates(
             run.clients,
             "I/O wait of the server's CPUs",
             "%",
-            {"I/O wait": (run.best, lambda rate: run.server_cpu_mean(rate, "iowait"))},
+            {"I/O wait": (run.best, run.waits_for_disk)},
             threshold=IOWAIT_BUSY,
         ),
         suggestion=(

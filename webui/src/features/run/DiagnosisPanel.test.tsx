@@ -42,15 +42,30 @@ it('shows what a rule fired on, with its threshold, as a chart and as a table', 
   ).toBeInTheDocument();
   await userEvent.click(screen.getByRole('button', { name: /of requests timed out over rate/ }));
   expect(screen.getByRole('row', { name: /2\u202f000\sreq\/s 8\.00\s%/ })).toBeInTheDocument();
-  expect(screen.getByText(/after Harji 2010, section 3\.12\.$/)).toBeVisible();
+});
+
+it('who says so stands with the details', async () => {
+  await renderInApp(<DiagnosisPanel run={{ id: 7, loop: 'open' }} findings={[starving]} />);
+  const source = screen.getByText(/after Harji 2010, section 3\.12\.$/);
+  expect(source).not.toBeVisible();
+  await userEvent.click(screen.getByText('Where the rule comes from'));
+  expect(source).toBeVisible();
+});
+
+it('an axis of connections counts connections, though clients come at a rate', async () => {
+  const chart = { ...starving.chart, x_name: 'connections', x_unit: 'connections' };
+  await renderInApp(<DiagnosisPanel run={{ id: 7, loop: 'open' }} findings={[{ ...starving, chart }]} />);
+  await userEvent.click(await screen.findByRole('button', { name: /of requests timed out over connections/ }));
+  expect(screen.getByRole('row', { name: /2\u202f000\sconnections 8\.00\s%/ })).toBeInTheDocument();
+  expect(screen.queryByRole('row', { name: /req\/s/ })).toBeNull();
 });
 
 it('speaks of connections where a closed loop was driven', async () => {
   const { chart } = starving;
   const facts = [{ name: 'offered', value: 50, unit: 'connections' }];
-  const closed = { ...starving, facts, chart: { ...chart, x_name: 'connections', x_unit: '' }, rate_rps: 64 };
+  const closed = { ...starving, facts, chart: { ...chart, x_name: 'connections', x_unit: 'connections' }, rate_rps: 64 };
   await renderInApp(<DiagnosisPanel run={{ id: 7, loop: 'closed' }} findings={[closed]} />);
-  expect(await screen.findByText(/at 64\sconnections; rule/)).toBeVisible();
+  expect(await screen.findByText(/at 64\sconnections$/)).toBeVisible();
   expect(screen.getByText(/^50\sconnections$/)).toBeVisible();
   await userEvent.click(screen.getByRole('button', { name: /of requests timed out over connections/ }));
   expect(screen.getByRole('row', { name: /2\u202f000\sconnections 8\.00\s%/ })).toBeInTheDocument();

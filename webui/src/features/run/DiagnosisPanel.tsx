@@ -5,8 +5,8 @@ import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { ShareBar } from '../../components/ShareBar';
-import { formatCount, formatUnit } from '../../maths/format';
-import { type Rungs, rungsOf } from '../../maths/rungs';
+import { formatUnit } from '../../maths/format';
+import { rungsOf } from '../../maths/rungs';
 import classes from './Run.module.css';
 
 interface DiagnosisPanelProps {
@@ -52,7 +52,7 @@ export function DiagnosisPanel({ run, findings }: DiagnosisPanelProps) {
                   </div>
                 ))}
               </dl>
-              <Evidence chart={finding.chart} rungs={rungs} />
+              <Evidence chart={finding.chart} />
               <p className={classes.dimmed}>
                 <TextLink
                   to="/runs/$id/trials/$number"
@@ -62,8 +62,12 @@ export function DiagnosisPanel({ run, findings }: DiagnosisPanelProps) {
                 >
                   Trial {finding.trial}
                 </TextLink>{' '}
-                at {rungs.format(finding.rate_rps)}; rule <code>{finding.rule}</code>, after {finding.source}
+                at {rungs.format(finding.rate_rps)}
               </p>
+              <details className={classes.dimmed}>
+                <summary>Where the rule comes from</summary>
+                <code>{finding.rule}</code>, after {finding.source}
+              </details>
             </li>
           ))}
         </ul>
@@ -73,15 +77,15 @@ export function DiagnosisPanel({ run, findings }: DiagnosisPanelProps) {
 }
 
 /** What the rule looked at, with the bound at which it fires. */
-function Evidence({ chart, rungs }: { chart: EvidenceChart; rungs: Rungs }) {
-  const { x_name, y_name, y_unit, series, threshold, fires } = chart;
+function Evidence({ chart }: { chart: EvidenceChart }) {
+  const { x_name, x_unit, y_name, y_unit, series, threshold, fires } = chart;
   const inUnit = (value: number) => formatUnit(value, y_unit);
   return (
     <CurveChart
       label={`${y_name} over ${x_name}`}
       xName={x_name}
       curves={series.map(({ name, points }, style) => ({ label: name, points, style }))}
-      formatX={x_name === 'rate' || x_name === 'connections' ? rungs.format : formatCount}
+      formatX={(value) => formatUnit(value, x_unit)}
       formatY={inUnit}
       height={170}
       threshold={{ label: `the rule fires ${fires} ${inUnit(threshold)}`, value: threshold }}
