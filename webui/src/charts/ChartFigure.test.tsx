@@ -30,8 +30,8 @@ it('tells rows and columns apart that say the same', async () => {
       table={() => ({
         columns: ['Rate', 'run', 'run'],
         rows: [
-          ['1 000', '5', '6'],
-          ['1 000', '5', '6'],
+          ['1,000', '5', '6'],
+          ['1,000', '5', '6'],
         ],
       })}
     >

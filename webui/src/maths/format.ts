@@ -1,5 +1,6 @@
-// Numbers as people read them: with a unit, three significant digits, and the same digits everywhere. No line ends
-// between a number and its unit. Nothing else in the web UI makes texts of numbers or times.
+// Numbers as people read them: with a unit, three significant digits, and the same digits everywhere: those of the
+// terminal and the reports, which `tuner/trimtab_tuner/wording.py` makes (`33,388 req/s`, `98 %`, `+124 %`). No line
+// ends between a number and its unit. Nothing else in the web UI makes texts of numbers or times.
 //
 // Goodput is told in Mbps and rates in requests per second however large they are: figures beside each other then
 // compare digit by digit. What is counted for the sake of an impression has a prefix (`12.3 k/s`).
@@ -20,14 +21,14 @@ const BINARY = [
   { factor: 2 ** 10, unit: 'KiB' },
 ] as const;
 
-/** From here on a value is written with the next unit: `1 024 KiB` is `1.00 MiB`, and `1 000 µs` is `1.00 ms`. */
+/** From here on a value is written with the next unit: `1,024 KiB` is `1.00 MiB`, and `1,000 µs` is `1.00 ms`. */
 const BINARY_EDGE = 1023.5 / 1024;
 const DECIMAL_EDGE = 0.9995;
 
-/** Thousands set apart by a narrow no-break space. */
+/** Thousands set apart by commas. */
 function group(digits: string): string {
   const [whole = '', fraction] = digits.split('.');
-  const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f');
+  const grouped = whole.replace(/\B(?=(\d{3})+(?!\d))/g, ',');
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }
 
@@ -37,7 +38,7 @@ export function formatNumber(value: number | null | undefined, significant = 3):
   if (value === 0) return '0';
   const magnitude = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(significant)))));
   const decimals = Math.min(6, Math.max(0, significant - 1 - magnitude));
-  return group(value.toFixed(decimals)).replace('-', '−');
+  return group(value.toFixed(decimals));
 }
 
 /** A figure of a target or a rule, with the unit that came with it. */
@@ -54,7 +55,7 @@ export function formatUnit(value: number, unit: string): string {
 /** A count: always whole. */
 export function formatCount(value: number | null | undefined): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
-  return group(Math.round(value).toString()).replace('-', '−');
+  return group(Math.round(value).toString());
 }
 
 /** `12.3 k`-style with an SI prefix before the unit, e.g. `formatSi(12_300, 'req/s')` = `12.3 kreq/s`. */
@@ -128,11 +129,12 @@ export function formatDuration(seconds: number | null | undefined): string {
   return `${Math.floor(whole / 86_400)}\u00a0d\u00a0${Math.floor((whole % 86_400) / 3600)}\u00a0h`;
 }
 
-/** A share (0.123) as a signed percentage: `+12.3 %`. */
+/** A gain or a loss (0.0123) as a signed percentage, with a decimal below ten: `+1.2 %`, `+124 %`, `-0.4 %`. */
 export function formatGain(share: number | null | undefined): string {
   if (share === null || share === undefined || !Number.isFinite(share)) return NONE;
-  const percent = (Math.abs(share) * 100).toFixed(1);
-  return `${Number(percent) === 0 ? '±' : share < 0 ? '−' : '+'}${percent}\u00a0%`;
+  const percent = 100 * share;
+  const text = group(percent.toFixed(Number(Math.abs(percent).toFixed(1)) < 10 ? 1 : 0));
+  return `${percent < 0 ? text : `+${text}`}\u00a0%`;
 }
 
 /** How sure an interval is: `95 %`, `98.3 %`. */

@@ -42,7 +42,7 @@ it('tells what changes with the values before and after', () => {
 
 it('tells the traffic with units, and nothing of what is not known', () => {
   expect(trafficOf({ rate_rps: 1200, reply_bytes: 2048, requests_per_connection: null })).toEqual([
-    ['Rate', '1\u202f200\u00a0req/s'],
+    ['Rate', '1,200\u00a0req/s'],
     ['Size of a reply', '2.00\u00a0KiB'],
   ]);
   expect(trafficOf(null)).toEqual([]);
@@ -54,7 +54,7 @@ it('tells evidence however deep it lies, figures with their units and intervals 
     ['canary, CPU time per request', '250\u00a0µs'],
     ['canary, service time', '1.50\u00a0ms'],
     ['canary, errors', '0\u00a0/s'],
-    ['change, cost', '−10.0\u00a0% to not known'],
+    ['change, cost', '-10\u00a0% to not known'],
     ['runs', 'a; b; c'],
     ['periods', '40.0'],
   ]);

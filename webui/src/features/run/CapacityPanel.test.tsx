@@ -24,7 +24,7 @@ const measured = run({
 it('shows the sentence, the figures, and the climb with where it stops following', async () => {
   await renderInApp(<CapacityPanel run={measured} trials={[climb]} underWay={null} />);
   expect(screen.getByText(sentence)).toBeVisible();
-  expect(screen.getByText('Capacity', { selector: 'dt' }).parentElement).toHaveTextContent('2 000 req/s');
+  expect(screen.getByText('Capacity', { selector: 'dt' }).parentElement).toHaveTextContent('2,000 req/s');
   const [replies] = await screen.findAllByRole('img');
   expect(replies).toHaveAccessibleName(
     /Replies over offered rate: replies at most .*; follows 2\s000\sreq\/s/,

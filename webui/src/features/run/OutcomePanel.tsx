@@ -44,7 +44,7 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
           detail={best ? undefined : standard && 'the default, so far'}
         />
         <Figure
-          label="Gain over the default"
+          label="Gain in score"
           value={formatGain(gainOver(best?.score, standard?.score))}
           detail="no interval yet"
         />
@@ -85,11 +85,12 @@ function TwoFiles({ outcome, files }: { outcome: Outcome; files: ComparedFiles }
 }
 
 function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
-  const { confirmed, best, gain, sentence } = outcome;
+  const { confirmed, best, gain, capacity_gain, capacity_at_least, sentence } = outcome;
   const isDefault = best !== null && sameConfiguration(best, outcome.default);
   const people = finalists(outcome);
   const own = people.find(({ isBest }) => isBest);
-  const untold = confirmed && gain === null;
+  const inCapacity = capacity_gain !== null;
+  const told = capacity_gain ?? gain;
   const standard = isDefault ? undefined : people.find(({ ranked }) => ranked.is_default);
   return (
     <Panel title="Outcome">
@@ -102,16 +103,18 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
             />
           )}
           <Figure
-            label={own ? 'Gain in score' : 'Gain over the default'}
-            value={isDefault ? 'none shown' : untold ? 'cannot be told' : <GainText gain={gain} />}
+            label="Gain over the default"
+            value={isDefault ? 'none shown' : <GainText gain={told} atLeast={inCapacity && capacity_at_least} />}
             detail={
               isDefault
                 ? 'the default is kept'
-                : untold
-                  ? 'the sentence below says why'
-                  : confirmed
-                    ? undefined
-                    : 'not confirmed'
+                : !confirmed
+                  ? 'not confirmed'
+                  : told === null
+                    ? 'the sentence below says why'
+                    : inCapacity
+                      ? 'in capacity'
+                      : 'in score'
             }
           />
           {own && !standard && <Headline own={own.performance} />}
@@ -119,7 +122,12 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
       </div>
       {own && standard && <Changes own={own.performance} standard={standard.performance} />}
       <p className={classes.inWords}>{sentence}</p>
-      {!isDefault && <ConfidenceNote of={[gain]} />}
+      {inCapacity && gain && (
+        <p className={classes.dimmed}>
+          In score, which the search climbs: <GainText gain={gain} />
+        </p>
+      )}
+      {!isDefault && <ConfidenceNote of={[told]} />}
       {outcome.effects.length > 0 && <EffectsTable of={outcome.effects} />}
       {outcome.factorial && <FactorialTable of={outcome.factorial} />}
       {people.length > 0 && <FinalistsTable of={people} />}

@@ -49,7 +49,7 @@ it('lists trials newest first and sorts by score, those without one last', async
 
 it('says the gain over the default, the reason of a failure, and how many got which verdict', async () => {
   await renderInApp(<TrialsPanel {...shown} />);
-  expect(screen.getByRole('cell', { name: '+60.0\u00a0%' })).toBeVisible();
+  expect(screen.getByRole('cell', { name: '+60\u00a0%' })).toBeVisible();
   expect(screen.getByText('The server was killed by signal 9.')).toBeVisible();
   const counts = within(screen.getByRole('list', { name: 'Verdicts' })).getAllByRole('listitem');
   expect(counts.map((item) => item.textContent)).toEqual(['2verified', '1crashed']);

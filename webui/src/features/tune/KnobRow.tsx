@@ -77,7 +77,7 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
             leftSection={<span className={classes.bound}>from</span>}
             leftSectionWidth={44}
             allowDecimal={false}
-            thousandSeparator={'\u202f'}
+            thousandSeparator=","
             value={form.low}
             error={invalid}
             onChange={(value) => onChange({ low: value })}
@@ -91,7 +91,7 @@ function SearchControls({ knob, form, onChange, invalid }: ControlProps) {
             leftSection={<span className={classes.bound}>to</span>}
             leftSectionWidth={32}
             allowDecimal={false}
-            thousandSeparator={'\u202f'}
+            thousandSeparator=","
             value={form.high}
             error={invalid}
             onChange={(value) => onChange({ high: value })}
@@ -156,7 +156,7 @@ function FixedControl({ knob, form, onChange, invalid }: ControlProps) {
         size="xs"
         aria-label={`${knob.name}: value`}
         allowDecimal={false}
-        thousandSeparator={'\u202f'}
+        thousandSeparator=","
         value={typeof form.value === 'number' ? form.value : ''}
         error={invalid}
         onChange={(value) => onChange({ value })}
