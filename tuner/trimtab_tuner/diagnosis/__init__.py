@@ -49,6 +49,7 @@ EXPLAINED_BY_QUOTA: tuple[Rule, ...] = (
     load.generator_is_the_bottleneck,
     load.stolen_time,
     load.other_processes,
+    connections.connection_limit,
     cpu.context_switch_overhead,
     cpu.process_migration,
 )

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from trimtab_trials.configuration import Configuration, Value
 
-from trimtab_tuner.diagnosis import RULES, connections
+from trimtab_tuner.diagnosis import connections, diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
 from trimtab_tuner.diagnosis.finding import Finding
 from trimtab_tuner.frozen import Frozen
@@ -45,10 +45,8 @@ def first_changes(climb: RunEvidence) -> tuple[FirstChange, ...]:
 
     None where nothing gave way, or where no knob that is free is the remedy.
     """
-    if not climb.best.measurements:
-        return ()
     found: list[FirstChange] = []
-    for finding in filter(None, (rule(climb) for rule in RULES)):
+    for finding in diagnose(climb):
         changed = next(_allowed(climb, finding), None)
         if changed is not None and all(changed != other.changed for other in found):
             whole = {**climb.space.default(), **changed}
