@@ -1,7 +1,37 @@
 """Sentences count as people do."""
 
+import json
+import re
+from pathlib import Path
+
 import pytest
-from trimtab_tuner.wording import counted, in_digits, in_mbps, in_unit
+from trimtab_tuner.wording import (
+    counted,
+    in_change,
+    in_confidence,
+    in_digits,
+    in_mbps,
+    in_percent,
+    in_unit,
+)
+
+ROOT = Path(__file__).parents[2]
+# Beside the web UI's own: its test reads the same file.
+SHARED = json.loads((ROOT / "webui/src/maths/figures.json").read_text())
+HERE = {
+    "counts": lambda value: in_unit(value, "connections").removesuffix(" connections"),
+    "figures": in_digits,
+    "mbps": in_mbps,
+    "gains": in_change,
+    "shares": in_percent,
+    "confidences": in_confidence,
+}
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_figures_are_those_of_the_web_ui(kind):
+    """A page, a terminal and a report of the same run show the same text."""
+    assert [HERE[kind](value) for value, _ in SHARED[kind]] == [text for _, text in SHARED[kind]]
 
 
 @pytest.mark.parametrize(
@@ -44,3 +74,19 @@ def test_figures_have_three_digits_and_no_exponent(value, unit, text):
 def test_no_figure_is_an_empty_cell():
     """A table has nothing to say there."""
     assert in_digits(None) == ""
+
+
+# Members of a JSON document, and bounds as they are typed: `errors <= 0.1%`.
+OWN_SYNTAX = ("replay.py", "guards.py")
+
+
+@pytest.mark.parametrize("part", ["tuner/trimtab_tuner", "agent/trimtab_agent"])
+def test_no_sentence_makes_its_own_percentages(part):
+    """`98%` in one and `98 %` in the next came of Python's own format for them."""
+    own = [
+        f"{file.name}: {line.strip()}"
+        for file in sorted((ROOT / part).rglob("*.py"))
+        for line in file.read_text().splitlines()
+        if re.search(r":[+.0-9,]*%\}", line) and file.name not in OWN_SYNTAX
+    ]
+    assert own == []

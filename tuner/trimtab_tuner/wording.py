@@ -1,6 +1,6 @@
-"""How sentences and tables count and measure: `1 trial`, `3 trials`, `1,321 Mbps`.
+"""How sentences and tables count and measure: `1 trial`, `3 trials`, `1,321 Mbps`, `98 %`, `+124 %`.
 
-The web UI makes its figures the same way (`webui/src/maths/format.ts`).
+The web UI makes its figures the same way (`webui/src/maths/format.ts`): one test has both make the same ones.
 """
 
 import math
@@ -41,6 +41,12 @@ def in_percent(share: float, decimals: int = 0) -> str:
     return f"{100 * share:.{decimals}f} %"
 
 
-def in_change(share: float, decimals: int = 0) -> str:
-    """A gain or a loss, with its sign: `+23 %`."""
-    return f"{100 * share:+.{decimals}f} %"
+def in_change(share: float) -> str:
+    """A gain or a loss with its sign, with a decimal below ten: `+1.2 %`, `+124 %`, `-0.4 %`."""
+    percent = 100 * share
+    return f"{percent:+,.{1 if float(f'{abs(percent):.1f}') < 10 else 0}f} %"
+
+
+def in_confidence(share: float) -> str:
+    """How sure an interval is: `95 %`, `98.3 %`."""
+    return f"{100 * share:.3g} %"

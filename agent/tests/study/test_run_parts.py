@@ -155,7 +155,7 @@ def test_outcome_is_told_in_peoples_terms():
     assert outcome.sentence.startswith(
         "workers=4 follows 3,000 requests/s (3,000 to 4,000), the default 1,000"
     )
-    assert "200 % more" in outcome.sentence
+    assert "+200 %" in outcome.sentence
     assert "At 1,000 requests/s: p99 1.00 ms (the default 1.00 ms)" in outcome.sentence
     own = outcome.ranking[0].performance
     assert (own.capacity_rps.mean, own.load_rps, own.at_least) == (3000.0, 1000.0, False)
@@ -178,7 +178,7 @@ def test_default_that_is_never_verified_has_a_capacity_all_the_same():
     ]
     outcome = concluded((DEFAULT, other), trials)
     assert outcome.best == other
-    assert "200 % more" in outcome.sentence
+    assert "+200 %" in outcome.sentence
 
 
 def climbed(capacity_rps):

@@ -9,6 +9,7 @@ from trimtab_db import Repository
 from trimtab_db.records import Run, RunState
 from trimtab_tuner.live.contexts import Context
 from trimtab_tuner.live.proposals import Seed
+from trimtab_tuner.wording import in_change
 from trimtab_tuner.workloads.parameters import WorkloadParameters
 
 from trimtab_agent.errors import TrimtabError
@@ -47,7 +48,8 @@ def _of_run(run: Run, traffic: Context | None) -> Iterator[Seed]:
     if outcome.gain.significant and outcome.gain.gain > 0:
         yield Seed(
             configuration=outcome.best,
-            source=f"run {run.id} on this host recommends it (+{outcome.gain.gain:.0%} on {run.workload})",
+            source=f"run {run.id} on this host recommends it ({in_change(outcome.gain.gain)} in score on "
+            f"{run.workload})",
             gain=outcome.gain.gain,
             context=traffic,
         )

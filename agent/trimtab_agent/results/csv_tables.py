@@ -3,12 +3,14 @@
 A line for each trial, or for each rate of each trial; the first line has the names of the columns, with
 their units. A configuration is a column for each knob, called `knob:` and its name. A cell is empty where
 nothing was measured. Each line names its host: that of a demo says that all is simulated. Lines are made a
-page of trials at a time, so that a run of 10,000 trials takes no more memory than a small one.
+page of trials at a time, so that a run of 10,000 trials takes no more memory than a small one. A trial
+of a finalist has the gain in capacity of its configuration over the default, as shares, with the bounds of
+its interval.
 """
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from functools import cache
@@ -18,6 +20,8 @@ from trimtab_db import Repository
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial
 from trimtab_tuner.space import Space
+
+from trimtab_agent.results.outcome import Outcome, RankedConfiguration
 
 PAGE_TRIALS = 200
 
@@ -31,17 +35,29 @@ class Table(StrEnum):
 
 def csv_lines(repository: Repository, run_id: int, table: Table) -> Iterator[str]:
     """The table as text, some lines at a time; raises RecordNotFoundError before the first."""
-    knobs = [knob.name for knob in Space.model_validate(repository.run(run_id).space).knobs]
-    return _lines(repository, run_id, table, knobs)
+    run = repository.run(run_id)
+    knobs = [knob.name for knob in Space.model_validate(run.space).knobs]
+    outcome = Outcome.model_validate(run.outcome) if run.outcome else None
+    finalists = {one.configuration_hash: one for one in outcome.ranking} if outcome else {}
 
-
-def _lines(repository: Repository, run_id: int, table: Table, knobs: Sequence[str]) -> Iterator[str]:
-    rows_of = _trial_rows if table is Table.TRIALS else _measurement_rows
     name_of = cache(lambda host_id: repository.host(host_id).name)
+
+    def rows_of(trial: Trial) -> Iterator[dict[str, Any]]:
+        host = name_of(trial.host_id)
+        if table is Table.TRIALS:
+            return _trial_rows(trial, host, knobs, finalists.get(trial.configuration_hash))
+        return _measurement_rows(trial, host, knobs)
+
+    return _lines(repository, run_id, rows_of)
+
+
+def _lines(
+    repository: Repository, run_id: int, rows_of: Callable[[Trial], Iterator[dict[str, Any]]]
+) -> Iterator[str]:
     names: list[str] = []
     after = 0
     while page := repository.trials_with_curves(run_id, after=after, limit=PAGE_TRIALS):
-        rows = [row for trial in page for row in rows_of(trial, name_of(trial.host_id), knobs)]
+        rows = [row for trial in page for row in rows_of(trial)]
         if rows:
             yield _text([*([] if names else [list(rows[0])]), *(list(row.values()) for row in rows)])
             names = list(rows[0])
@@ -54,13 +70,21 @@ def _text(rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def _trial_rows(trial: Trial, host: str, knobs: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _trial_rows(
+    trial: Trial, host: str, knobs: Sequence[str], finalist: RankedConfiguration | None
+) -> Iterator[dict[str, Any]]:
+    performance = None if finalist is None else finalist.performance
+    gain = None if performance is None else performance.capacity_gain
     yield {
         **_about(trial, host),
         "reason": trial.reason,
         "score_mbps": trial.score,
         "second_score": trial.second_score,
         "estimated_score_mbps": trial.estimated_score,
+        "capacity_gain": gain and gain.gain,
+        "capacity_gain_low": gain and gain.low,
+        "capacity_gain_high": gain and gain.high,
+        "capacity_at_least": None if performance is None or gain is None else performance.at_least,
         "started_at": trial.started_at.isoformat(),
         "finished_at": trial.finished_at.isoformat(),
         "configuration_hash": trial.configuration_hash,

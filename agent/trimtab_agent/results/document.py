@@ -99,6 +99,8 @@ def _outcome(space: Space, outcome: Outcome) -> Iterator[Block]:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
     yield Heading("Outcome")
     yield Paragraph(outcome.sentence)
+    if outcome.gain_told:
+        yield Paragraph(f"{outcome.gain_told}.", lead=f"Gain over {outcome.default_called}:")
     heads, people = table(compared(outcome), outcome.default_called)
     if people:
         yield Rows(heads, people)
@@ -259,7 +261,7 @@ def _ranked(space: Space, rows: Sequence[Row]) -> Rows:
                 *(str(row.trial.configuration[knob.name]) for knob in knobs),
                 in_digits(row.trial.score),
                 in_digits(ranked.mean_score_mbps if ranked else None),
-                str(ranked.gain) if ranked and ranked.gain else "",
+                "" if ranked is None else ranked.gain_told,
                 row.trial.verdict + " (default)" * row.is_default,
             ]
         )

@@ -13,7 +13,7 @@ from trimtab_tuner.certainty.stability import Kind
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.fleet.across_hosts import AcrossHosts
 from trimtab_tuner.judging.second_objective import Axis
-from trimtab_tuner.telling.people import DEFAULT, Compared, in_words
+from trimtab_tuner.telling.people import DEFAULT, Compared, gain_in_words, in_words
 from trimtab_tuner.telling.performance import Performance
 from trimtab_tuner.telling.two_files import Loss
 from trimtab_tuner.wording import counted, in_unit
@@ -52,6 +52,12 @@ class RankedConfiguration(Found):
     stability: Kind = "unknown"
     is_expert: bool = False
     performance: Performance | None = None
+
+    @property
+    def gain_told(self) -> str:
+        """Its gain over the default, as it is told of what is recommended; empty where there is none."""
+        own = Performance() if self.performance is None else self.performance
+        return gain_in_words(own.capacity_gain, at_least=own.at_least, score=self.gain)
 
 
 class FrontMember(Found):
@@ -229,6 +235,18 @@ class Outcome(Found):
         if self.best is None:
             return self.sentence
         return self.sentence if self.capacity is not None and self.capacity.capacity_rps is None else ""
+
+    @property
+    def keeps_default(self) -> bool:
+        """Whether nothing was shown to be better than the default."""
+        return self.confirmed and self.best == self.default
+
+    @property
+    def gain_told(self) -> str:
+        """The gain over the default, as lists, reports and files tell it; empty where there is none."""
+        if self.keeps_default:
+            return ""
+        return gain_in_words(self.capacity_gain, at_least=self.capacity_at_least, score=self.gain)
 
     @property
     def default_called(self) -> str:

@@ -18,7 +18,7 @@ from trimtab_tuner.fleet.classes import HostClass
 from trimtab_tuner.fleet.host_blocks import HostBlocks, rounds_for
 from trimtab_tuner.presets import RunSettings
 from trimtab_tuner.space import Space
-from trimtab_tuner.wording import counted, in_percent
+from trimtab_tuner.wording import counted, in_change, in_percent
 
 from trimtab_agent.errors import FleetError
 from trimtab_agent.results.outcome import HostOfRun, Outcome, OverHosts
@@ -159,19 +159,19 @@ def sentence_of(across: AcrossHosts, *, unseen: bool) -> str:
     """What the hosts of a confirmation say together, in words."""
     where = "that the search had not used" if unseen else "of the search"
     hosts = counted(len(across.hosts), "host")
-    told = [f"On {hosts} {where} the gain was {in_percent(across.gain, 1)} in the mean"]
+    told = [f"On {hosts} {where} the gain was {in_change(across.gain)} in the mean"]
     if across.low is not None and across.high is not None and across.spread is not None:
-        between = f"{in_percent(across.low, 1)} to {in_percent(across.high, 1)}"
+        between = f"{in_change(across.low)} to {in_change(across.high)}"
         told[0] += f" ({between}); it differs from host to host by {in_percent(across.spread.share, 1)}"
     if across.expected_low is not None and across.expected_high is not None:
         told.append(
-            f"On a new host of the same kind expect {in_percent(across.expected_low, 1)} to "
-            f"{in_percent(across.expected_high, 1)}"
+            f"On a new host of the same kind expect {in_change(across.expected_low)} to "
+            f"{in_change(across.expected_high)}"
         )
     else:
         told.append("They are too few to say what to expect on another one")
     if across.by_stratum:
-        classes = (f"{in_percent(gain, 1)} in class {number}" for number, gain in across.by_stratum.items())
+        classes = (f"{in_change(gain)} in class {number}" for number, gain in across.by_stratum.items())
         told.append(f"By class of hosts it was {', '.join(classes)}")
     if across.unlike:
         told.append(

@@ -219,7 +219,9 @@ class Search:
         times = f"{noise.measured} measurements of the default" if noise.measured >= 2 else "assumed"
         sentence = f"Trials on this host differ by {in_percent(noise.share, 1)} (standard deviation; {times})"
         if noise.drift_per_trial:
-            sentence += f", and drifted by {noise.drift_per_trial:+.2%} per trial, which was taken out"
+            sentence += (
+                f", and drifted by {100 * noise.drift_per_trial:+.2f} % per trial, which was taken out"
+            )
         if repeats >= 2:
             challengers = 1 + self._settings.runners_up + self._settings.expert_baseline
             gain = smallest_gain(noise.share, repeats, challengers=challengers)

@@ -15,12 +15,12 @@ from trimtab_tuner.certainty.factorial import Factorial
 from trimtab_tuner.certainty.setting_effects import effect_sentences
 from trimtab_tuner.space import Space
 from trimtab_tuner.telling.people import table
-from trimtab_tuner.wording import counted, in_digits
+from trimtab_tuner.wording import counted, in_change, in_digits, in_percent
 from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.results.exporting import verdict, was_refused
 from trimtab_agent.results.naming import title_of
-from trimtab_agent.results.outcome import Front, Outcome, compared
+from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration, compared
 from trimtab_agent.results.rows import LEGEND, Row, front_rows, objectives_label, table_rows
 
 STATE_STYLE = {
@@ -90,7 +90,7 @@ def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:
     for knob in space.free:
         name = knob.name.replace("_", "_\n")  # narrow enough for a terminal of 100 columns
         table.add_column(name, justify="right" if knob.kind == "integer" else "left", overflow="fold")
-    for name in ("score\nMbps", "confirmed\nMbps", "gain\n%", "peak\nMbps", "late\n%"):
+    for name in ("score\nMbps", "confirmed\nMbps", "gain in\ncapacity", "peak\nMbps", "late"):
         table.add_column(name, justify="right", overflow="fold")
     table.add_column("verdict", overflow="fold")
     for row in rows:
@@ -100,9 +100,9 @@ def _ranked_table(space: Space, rows: Sequence[Row]) -> Table:
             *(str(row.trial.configuration[knob.name]) for knob in space.free),
             in_digits(row.trial.score),
             in_digits(ranked.mean_score_mbps if ranked else None),
-            f"{ranked.gain.gain * 100:+.1f}" if ranked and ranked.gain else "",
+            _gain(ranked),
             in_digits(row.peak_mbps),
-            "" if row.timeout_percent is None else f"{row.timeout_percent:.1f}",
+            "" if row.timeout_percent is None else in_percent(row.timeout_percent / 100, 1),
             f"{row.trial.verdict}{' (default)' * row.is_default}",
             style="bold green" if row.is_best else "bold" if row.is_default else None,
         )
@@ -159,6 +159,8 @@ def _conclusion(run: records.Run, outcome: Outcome | None, trials: Sequence[Tria
     lines = []
     if outcome is not None:
         lines.append(f"[bold]{escape(outcome.sentence)}[/bold]")
+        if outcome.gain_told:
+            lines.append(f"Gain over {outcome.default_called}: [bold]{outcome.gain_told}[/bold]")
         lines += [escape(sentence) for sentence in effect_sentences(outcome.effects)]
         counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
         lines.append(f"Trials after the calibration: {counts or 'none'}")
@@ -187,11 +189,12 @@ def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> Non
     table = Table()
     named = any(summary.run.name for summary in summaries)
     heads = ["run", *(["name"] if named else []), "started", "state", "target", "workload", "preset"]
-    for name in (*heads, "trials", "best Mbps", "outcome"):
-        table.add_column(name, justify="right" if name in ("run", "trials", "best Mbps") else "left")
+    for name in (*heads, "trials", "highest score", "gain", "outcome"):
+        table.add_column(name, justify="right" if name in ("run", "trials", "highest score") else "left")
     for summary in summaries:
         run = summary.run
-        sentence = run.outcome["sentence"] if run.outcome else run.error
+        outcome = Outcome.model_validate(run.outcome) if run.outcome else None
+        sentence = run.error if outcome is None else outcome.sentence
         table.add_row(
             str(run.id),
             *((escape(run.name),) if named else ()),
@@ -202,6 +205,7 @@ def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> Non
             run.preset,
             str(summary.trials),
             in_digits(summary.best_score),
+            "" if outcome is None else "default kept" if outcome.keeps_default else outcome.gain_told,
             escape(sentence),
         )
     console.print(table)
@@ -210,6 +214,14 @@ def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> Non
 def describe_configuration(configuration: Configuration, space: Space) -> str:
     """The free knobs and their values in one line."""
     return " ".join(f"{knob.name}={configuration[knob.name]}" for knob in space.free)
+
+
+def _gain(ranked: RankedConfiguration | None) -> str:
+    """The gain in capacity of a finalist, without its interval, which stands in the next table."""
+    own = None if ranked is None else ranked.performance
+    if own is None or own.capacity_gain is None:
+        return ""
+    return f"{'at least ' * own.at_least}{in_change(own.capacity_gain.gain)}"
 
 
 def _text(value: object | None) -> str:

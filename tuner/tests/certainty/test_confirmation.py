@@ -153,7 +153,7 @@ def test_every_block_holds_every_finalist_once_in_changing_order():
 def test_significant_gain_is_announced_with_its_interval():
     """The sentence names the change, the gain and the interval."""
     outcome = conclude(SPACE, (workers(1), workers(4)), confirmed(w1=[100] * 4, w4=[120, 121, 119, 120]))
-    expected = "workers=4 scores 20.0 % more than the default (95 % interval 18.7 to 21.3 %)."
+    expected = "In score workers=4 gains +20 % (95 % interval +19 % to +21 %)."
     assert expected == outcome.sentence
     assert workers(4) == outcome.recommended
     assert [group.rank for group in outcome.groups] == [1, 2]
@@ -288,7 +288,7 @@ def test_winner_for_which_the_generator_gave_out_is_announced_as_at_least():
     trials = bounded(confirmed(w1=[100, 101, 99, 100], w4=[120, 122, 119, 121]), 4)
     result = conclude(SPACE, (DEFAULT, workers(4)), trials)
     assert result.recommended == workers(4)
-    assert "workers=4 scores at least 20.5 % more than the default" in result.sentence
+    assert "In score workers=4 gains at least +21 %" in result.sentence
 
 
 def test_default_for_which_the_generator_gave_out_makes_no_gain():

@@ -74,7 +74,7 @@ def test_the_sentence_tells_capacity_where_it_was_climbed():
     }
     found = factorial(SPACE, BOTH, cells, {digest: [None, None] for digest in CELLS})
     assert found.interaction is None
-    assert found.sentence.startswith("Gains in capacity over the default: the server's knobs alone +50.0 %")
+    assert found.sentence.startswith("Gains in capacity over the default: the server's knobs alone +50 %")
     assert found.sentence.count("at least") == 1
 
 

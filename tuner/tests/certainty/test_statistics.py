@@ -38,7 +38,7 @@ def test_one_block_gives_a_gain_without_interval():
     """One pair says nothing about spread, so nothing is significant."""
     gain = paired_gain([100], [200])
     assert (pytest.approx(gain.gain), gain.low, gain.high, gain.significant) == (1.0, None, None, False)
-    assert str(gain) == "+100.0 % (too few repeats for an interval)"
+    assert str(gain) == "+100 % (too few repeats for an interval)"
 
 
 def test_no_common_block_gives_no_gain():
@@ -62,7 +62,7 @@ def test_unequal_lengths_are_refused():
 def test_gain_reads_as_a_sentence_part():
     """The form used in exports and tables."""
     gain = paired_gain([100, 100, 100, 100], [120, 121, 119, 120])
-    assert str(gain) == "+20.0 % (95 % interval +18.7 to +21.3 %)"
+    assert str(gain) == "+20 % (95 % interval +19 % to +21 %)"
 
 
 def test_identical_configurations_are_told_apart_in_at_most_six_percent():

@@ -263,7 +263,8 @@ def test_values_that_cost_more_memory_want_room_for_it():
     refusal = refused(RAILS, tight, CANDIDATE)
     assert refusal is not None
     assert refusal.reason == (
-        "two servers beside production may take 210 MB: expected at most 50% of the 410 MB that are available"
+        "two servers beside production may take 210 MB: expected at most 50 % of the 410 MB that are "
+        "available"
     )
     assert refused(RAILS, tight, replace(CANDIDATE, configuration=CANDIDATE.incumbent)) is None
 

@@ -51,7 +51,7 @@ def test_replicas_are_on_for_files_and_off_for_programs():
     assert not policy.on
     run(policy, server, 0.0, LONGEST_S)
     assert policy.on
-    assert "0 % to 5% dynamic: replicas on, more requests" in policy.said
+    assert "0 % to 5 % dynamic: replicas on, more requests" in policy.said
     run(policy, server, 0.7, LONGEST_S)
     assert not policy.on
     assert "fewer requests" in policy.said

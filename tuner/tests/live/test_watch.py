@@ -64,7 +64,7 @@ def test_errors_that_were_there_before_are_harm_only_when_they_more_than_double(
 def test_requests_that_cost_a_quarter_more_are_harm_after_a_quarter_of_the_time():
     """The first seconds after a reload are dearer for any server."""
     harm, watched_s = told_until_the_end(Watch(BEFORE), seen(cpu_s=0.0151))
-    assert harm == "CPU time per request is 51% higher than before"
+    assert harm == "CPU time per request is 51 % higher than before"
     assert watched_s == WATCH_S / 4 + PERIOD_S
 
 

@@ -18,7 +18,7 @@ from trimtab_tuner.certainty.factorial import leaves_kernel
 from trimtab_tuner.certainty.noise import USUAL_NOISE
 from trimtab_tuner.certainty.ranking import RankGroup, rank_blocks
 from trimtab_tuner.certainty.stability import Kind, stability
-from trimtab_tuner.certainty.statistics import UNKNOWN, Gain, paired_gain
+from trimtab_tuner.certainty.statistics import Gain, paired_gain
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.space import Space
 from trimtab_tuner.wording import counted
@@ -272,7 +272,7 @@ def _announced(
             f"in {default_blocks}: too few to compare their scores."
         )
     elif chosen.gain:
-        sentence = f"{name} scores {'at least ' * chosen.at_least}{_in_words(chosen.gain)}."
+        sentence = f"In score {name} gains {chosen.gain.told(at_least=chosen.at_least)}."
     else:
         sentence = (
             f"{name} passed verification in {passed} of {counted(blocks, 'block')} "
@@ -364,18 +364,6 @@ def _keep_default(
         challengers=challengers,
         groups=groups,
         sentence=sentence,
-    )
-
-
-def _in_words(gain: Gain) -> str:
-    """For instance `23.4 % more than the default (95 % interval 20.1 to 26.8 %)`."""
-    if gain.low is None or gain.high is None:
-        return f"{gain.gain * 100:.1f} % more than the default (too few repeats for an interval)"
-    if not gain.has_interval:
-        return f"by how much more than the default is {UNKNOWN}"
-    return (
-        f"{gain.gain * 100:.1f} % more than the default "
-        f"({gain.confidence * 100:.3g} % interval {gain.low * 100:.1f} to {gain.high * 100:.1f} %)"
     )
 
 

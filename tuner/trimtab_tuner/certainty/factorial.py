@@ -122,4 +122,4 @@ def _gain(part: Cell, *, by_capacity: bool) -> str:
     gain = part.capacity_gain if by_capacity else part.gain
     if gain is None:
         return "cannot be stated"
-    return f"{'at least ' * (by_capacity and part.at_least)}{gain}"
+    return gain.told(at_least=by_capacity and part.at_least)

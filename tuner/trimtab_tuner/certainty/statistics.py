@@ -7,6 +7,7 @@ import numpy as np
 from scipy import special
 
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.wording import in_change, in_confidence
 
 UNKNOWN = "unknown (the repeats differ too much)"
 """What is said of a gain whose interval is so wide that it says nothing."""
@@ -27,14 +28,23 @@ class Gain(Frozen):
     confidence: float = 0.95
 
     def __str__(self) -> str:
-        """For instance `+23.4 % (95 % interval +20.1 to +26.8 %)`; no figure of which that says nothing."""
-        text = f"{self.gain * 100:+.1f} %"
-        if self.low is None or self.high is None:
+        """For instance `+23 % (95 % interval +20 % to +27 %)`: how every gain is told, wherever it is; no figure
+        of one that says nothing.
+        """
+        text = in_change(self.gain)
+        if self.low is None:
             return f"{text} (too few repeats for an interval)"
-        if not self.has_interval:
+        if self.high is not None and not self.has_interval:
             return UNKNOWN
-        bounds = f"{self.low * 100:+.1f} to {self.high * 100:+.1f} %"
-        return f"{text} ({self.confidence * 100:.3g} % interval {bounds})"
+        bounds = f"from {in_change(self.low)}"
+        if self.high is not None:
+            bounds = f"{in_change(self.low)} to {in_change(self.high)}"
+        return f"{text} ({in_confidence(self.confidence)} interval {bounds})"
+
+    def told(self, *, at_least: bool = False) -> str:
+        """The gain as it is told where it may be more."""
+        text = str(self)
+        return f"at least {text}" if at_least and text != UNKNOWN else text
 
     @property
     def has_interval(self) -> bool:

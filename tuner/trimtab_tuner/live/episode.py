@@ -21,6 +21,7 @@ from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.live.cost_model import CostModel
 from trimtab_tuner.live.evidence import Above, Excess, Fewer, Middle, share_bounds
 from trimtab_tuner.live.observed import ArmPeriod, cost_difference, time_difference, together
+from trimtab_tuner.wording import in_percent
 
 
 class Action(StrEnum):
@@ -276,7 +277,8 @@ class Episode:
             return "it takes fewer of its connections than the baseline: some are lost or left waiting"
         for compared in self._compared.values():
             if compared.harm_evidence >= needed:
-                return f"{compared.subject} is more than {self._rules.margin:.0%} higher than the baseline's"
+                margin = in_percent(self._rules.margin)
+                return f"{compared.subject} is more than {margin} higher than the baseline's"
         for name, excess in self._events.items():
             if excess.evidence >= needed:
                 return f"more {name}"
@@ -293,7 +295,8 @@ class Episode:
                 return self._next_step()
             low, high = objective.change(rules.alpha)
             if high < -rules.margin:
-                reason = f"{objective.subject} is {-high:.1%} to {-low:.1%} lower than the baseline's"
+                lower = f"{in_percent(-high, 1)} to {in_percent(-low, 1)} lower"
+                reason = f"{objective.subject} is {lower} than the baseline's"
                 return Decision(Action.PROMOTE, self.share, reason)
         if self._periods_of_step >= rules.most_periods:
             what = (
@@ -307,7 +310,9 @@ class Episode:
         return Decision(Action.GO_ON, self.share, "")
 
     def _next_step(self) -> Decision:
-        reason = f"no worse than the baseline by more than {self._rules.step_margin(self._step):.1%}"
+        reason = (
+            f"no worse than the baseline by more than {in_percent(self._rules.step_margin(self._step), 1)}"
+        )
         self._step += 1
         self._periods_of_step = 0
         for compared in self._compared.values():

@@ -21,7 +21,7 @@ from trimtab_tuner.judging.limits import LATENCIES, TIMES_US, parse_bound
 from trimtab_tuner.live.budget import DAY_S, Spent
 from trimtab_tuner.live.steps import changes, is_within
 from trimtab_tuner.space import Space, SpaceError
-from trimtab_tuner.wording import counted
+from trimtab_tuner.wording import counted, in_percent
 
 HOUR_S = 3600.0
 # So many requests a latency needs before it means anything: ten of them are then expected to take longer than
@@ -283,7 +283,7 @@ def out_of_reach(candidate: Candidate, most_step: float) -> str:
         return ""
     for change in changes(candidate.space, candidate.incumbent, candidate.configuration):
         if not is_within(candidate.space.knob(change.knob), change, most_step):
-            return f"{change}: expected a step of at most {most_step:.0%} of its range"
+            return f"{change}: expected a step of at most {in_percent(most_step)} of its range"
     return ""
 
 
@@ -298,8 +298,8 @@ def too_little_memory(now: Now, candidate: Candidate, share: float) -> str:
     if needed <= share * now.available_bytes:
         return ""
     return (
-        f"two servers beside production may take {needed / 1e6:,.0f} MB: expected at most {share:.0%} of the "
-        f"{now.available_bytes / 1e6:,.0f} MB that are available"
+        f"two servers beside production may take {needed / 1e6:,.0f} MB: expected at most "
+        f"{in_percent(share)} of the {now.available_bytes / 1e6:,.0f} MB that are available"
     )
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab_tuner.live.evidence import Above
+from trimtab_tuner.wording import in_percent
 
 # Classes of the share of dynamic requests end at these.
 CLASS_ENDS = (0.05, 0.2, 0.5)
@@ -168,7 +169,7 @@ class ReplicasPolicy:
         """The class under way."""
         if self._class is None:
             return "no requests yet"
-        ends = ["0 %", *(f"{end:.0%}" for end in CLASS_ENDS), "100 %"]
+        ends = ["0 %", *(in_percent(end) for end in CLASS_ENDS), "100 %"]
         return f"{ends[self._class]} to {ends[self._class + 1]} dynamic"
 
     def _follow(self, now: int) -> None:

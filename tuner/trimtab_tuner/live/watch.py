@@ -7,6 +7,7 @@ for before the promotion, by episodes.
 
 from trimtab_tuner.live.guards import FEW_ERRORS
 from trimtab_tuner.live.observed import Observed, observed_together
+from trimtab_tuner.wording import in_percent
 
 WATCH_S = 60.0
 DEARER = 1.25
@@ -49,5 +50,5 @@ class Watch:
             return ""
         ratio = (seen.arm.cpu_s / seen.arm.requests) / (before.arm.cpu_s / before.arm.requests)
         if ratio > DEARER and sum(period.seconds for period in self._periods) > WATCH_S / 4:
-            return f"CPU time per request is {ratio - 1:.0%} higher than before"
+            return f"CPU time per request is {in_percent(ratio - 1)} higher than before"
         return ""

@@ -22,7 +22,7 @@ from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.pauses import Pauses, Room
 from trimtab_tuner.targets.placement import Workers
 from trimtab_tuner.targets.told import Told
-from trimtab_tuner.telling.people import Compared
+from trimtab_tuner.telling.people import Compared, gain_in_words
 
 PROXIED = "/dynamic/"
 """The paths that are handed on to an upstream."""
@@ -106,10 +106,8 @@ class ExportEvidence:
 
     @property
     def gain_told(self) -> str:
-        """The gain in words: in capacity, or in score where that is all that is known; empty without one."""
-        if self.capacity_gain is not None:
-            return f"{'at least ' * self.capacity_at_least}{self.capacity_gain} in capacity"
-        return "" if self.gain is None else f"{self.gain} in score"
+        """The gain in words; empty without one."""
+        return gain_in_words(self.capacity_gain, at_least=self.capacity_at_least, score=self.gain)
 
 
 def cpus_for_workers(plan: object, context: RenderContext) -> tuple[int, ...]:

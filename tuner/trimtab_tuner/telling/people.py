@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.telling.performance import Figure, Performance
-from trimtab_tuner.wording import in_digits, in_unit
+from trimtab_tuner.wording import in_change, in_digits, in_unit
 
-MANY_TIMES = 9  # a gain beyond that reads better as a factor
 MUCH_MEMORY = 2.0  # times the default's: said with the gain, not only in the table
 
 
@@ -41,7 +40,7 @@ def in_words(
             else ("at least " if default.at_least else "") + _rates(default.capacity_rps)
         )
         if own.capacity_gain is not None:
-            sentence += f": {_gain(own.capacity_gain, at_least=own.at_least)}"
+            sentence += f": {own.capacity_gain.told(at_least=own.at_least)}"
     sentence += "."
     if default is not None and (price := _price(own, default)):
         sentence += f" It comes at a price: {price}."
@@ -51,6 +50,15 @@ def in_words(
     memory = None if default is None else default.memory_bytes
     most = _cost("memory at its peak (PSS)", 1e-6, "MB", own.memory_bytes, memory, called)
     return f"{sentence} {most[:1].upper()}{most[1:]}." if most else sentence
+
+
+def gain_in_words(capacity: Gain | None, *, at_least: bool = False, score: Gain | None = None) -> str:
+    """The gain over the default as pages, lists, reports and files tell it: in capacity, with `at_least` it
+    may be more; in `score` where that is all that is known, and then it says so. Empty without either.
+    """
+    if capacity is not None:
+        return f"{capacity.told(at_least=at_least)} in capacity"
+    return "" if score is None else f"{score} in score"
 
 
 def _price(own: Performance, default: Performance) -> str:
@@ -80,18 +88,6 @@ def _rates(rate: Figure) -> str:
     if rate.low is None or rate.high is None:
         return f"{rate.mean:,.0f} requests/s"
     return f"{rate.mean:,.0f} requests/s ({rate.low:,.0f} to {rate.high:,.0f})"
-
-
-def _gain(gain: Gain, *, at_least: bool) -> str:
-    """A gain in capacity; `at_least` where it may be more, and a loss therefore less."""
-    if gain.gain > MANY_TIMES:
-        return f"{'at least ' * at_least}{1 + gain.gain:,.0f} times as much"
-    bound, sign = ("at least ", "more") if gain.gain >= 0 else ("at most ", "less")
-    percent = f"{bound * at_least}{100 * abs(gain.gain):.0f} % {sign}"
-    if gain.low is None or gain.high is None:
-        return percent
-    interval = f"{100 * gain.low:+.0f} to {100 * gain.high:+.0f} %"
-    return f"{percent} ({100 * gain.confidence:.3g} % interval {interval})"
 
 
 _Cost = tuple[str, float, str, Figure | None, Figure | None]
@@ -134,7 +130,7 @@ def _cells(own: Performance) -> list[str]:
     return [
         "none" if own.capacity_rps is None else least + _figure(own.capacity_rps, 1, "{:,.0f}".format),
         _figure(own.capacity_mbps),
-        "" if gain is None else f"{least}{100 * gain.gain:+.0f} %",
+        "" if gain is None else least + in_change(gain.gain),
         *(_figure(tail, 1e-3) for tail in (own.p50_us, own.p99_us, own.p999_us)),
         _figure(own.cpu_s_per_1000_requests, 1e3),
         _figure(own.memory_bytes, 1e-6),

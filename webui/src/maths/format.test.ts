@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import figures from './figures.json';
 import {
   formatBytes,
   formatConfidence,
@@ -139,4 +140,19 @@ it('a time that cannot be read is shown as missing', () => {
 it('says how sure an interval is without digits that say nothing', () => {
   expect(formatConfidence(0.95)).toBe('95\u00a0%');
   expect(formatConfidence(1 - 0.05 / 3)).toBe('98.3\u00a0%');
+});
+
+const HERE: Record<keyof typeof figures, (value: number) => string> = {
+  counts: formatCount,
+  figures: (value) => formatNumber(value),
+  mbps: formatMbps,
+  gains: formatGain,
+  shares: (value) => formatPercent(value),
+  confidences: formatConfidence,
+};
+
+it.each(Object.entries(figures))('%s are those of terminal and reports', (kind, rows) => {
+  const format = HERE[kind as keyof typeof figures];
+  for (const [value, text] of rows as [number, string][])
+    expect(format(value).replaceAll('\u00a0', ' ')).toBe(text);
 });

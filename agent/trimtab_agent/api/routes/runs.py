@@ -1,8 +1,7 @@
 """Runs: estimate, start, watch, pause, stop, resume; their trials and what happened in them."""
 
-from collections.abc import Mapping
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
@@ -18,6 +17,7 @@ from trimtab_agent.api.trial_schemas import TrialSummary, as_summaries
 from trimtab_agent.errors import SpecError
 from trimtab_agent.results.csv_tables import Table, csv_lines
 from trimtab_agent.results.html import run_html
+from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.specification import RunSpec
 
@@ -176,25 +176,18 @@ def list_events(run_id: RunId, context: ContextDep) -> tuple[records.Event, ...]
 
 
 def _summary(summary: records.RunSummary) -> dict[str, object]:
-    outcome = summary.run.outcome
-    keeps_default = bool(outcome and outcome["confirmed"] and outcome["best"] == outcome["default"])
-    performance = _recommended_performance(outcome) if outcome and not keeps_default else {}
+    outcome = Outcome.model_validate(summary.run.outcome) if summary.run.outcome else None
+    keeps_default = outcome is not None and outcome.keeps_default
+    told = None if outcome is None or keeps_default else outcome
     return {
         **vars(summary.run),
         "trials": summary.trials,
         "best_score": summary.best_score,
-        "gain": outcome["gain"] if outcome and not keeps_default else None,
-        "capacity_gain": performance.get("capacity_gain"),
-        "capacity_at_least": performance.get("at_least", False),
+        "gain": told and told.gain,
+        "capacity_gain": told and told.capacity_gain,
+        "capacity_at_least": told is not None and told.capacity_at_least,
         "keeps_default": keeps_default,
     }
-
-
-def _recommended_performance(outcome: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the configuration to use does in people's terms, as recorded; empty where that is not known."""
-    best = outcome["best"]
-    found = (one.get("performance") for one in outcome["ranking"] if one["configuration"] == best)
-    return next(found, None) or {}
 
 
 def _detail(context: Context, run_id: int) -> RunDetail:

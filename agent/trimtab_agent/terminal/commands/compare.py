@@ -10,6 +10,7 @@ from rich.table import Table
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.certainty.confirmation import describe
 from trimtab_tuner.space import Space
+from trimtab_tuner.telling.people import gain_in_words
 from trimtab_tuner.wording import in_digits
 
 from trimtab_agent.errors import SpecError
@@ -126,10 +127,7 @@ def _print(console: Console, comparison: RunComparison, defaults: Mapping[int, C
 
 
 def _gain(run: ComparedRun) -> str:
-    """The gain in capacity; that in score where there is no other, and then it says so."""
-    if run.capacity_gain is not None:
-        return f"{'at least ' * run.capacity_at_least}{run.capacity_gain}"
-    return "" if run.gain is None else f"{run.gain} in score"
+    return gain_in_words(run.capacity_gain, at_least=run.capacity_at_least, score=run.gain)
 
 
 def _winner(run: ComparedRun, default: Configuration) -> str:

@@ -16,7 +16,7 @@ from trimtab_db import Repository
 from trimtab_db.records import LiveDecision, LiveMode, LiveRequest, LiveSession, LiveState
 from trimtab_tuner.live.accept_limit_policy import Second as LimitedSecond
 from trimtab_tuner.live.replicas_policy import ReplicasPolicy, Second
-from trimtab_tuner.wording import counted
+from trimtab_tuner.wording import counted, in_percent
 
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.host.cpu_layout import process_layout
@@ -337,7 +337,7 @@ def _print_session(console: Console, repository: Repository, session: LiveSessio
 
 def _print_decision(console: Console, decision: LiveDecision) -> None:
     at = f"{decision.at.astimezone():%H:%M:%S}"
-    share = f" ({decision.share:.0%} of the connections)" if decision.share else ""
+    share = f" ({in_percent(decision.share)} of the connections)" if decision.share else ""
     console.print(escape(f"{at}  {decision.kind}: {decision.sentence}{share}"))
 
 

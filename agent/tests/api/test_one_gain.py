@@ -1,0 +1,120 @@
+"""One run tells one gain: on pages, in lists, terminal, reports, tables, files, and to a webhook."""
+
+import csv
+import io
+import re
+from html.parser import HTMLParser
+
+import pytest
+from live_support import WAIT_S, tiny_spec
+from rich.console import Console
+from simulation import Simulation
+from trimtab_agent.paths import VarPaths
+from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.study import webhook
+from trimtab_agent.study.specification import KnobSpec
+from trimtab_agent.terminal.markdown import run_markdown
+from trimtab_agent.terminal.report import print_run, print_runs
+from waiting import until
+
+# The model's default lacks connections, so the search finds something better.
+KNOBS = {"max_connections": KnobSpec(low=512, high=16_384), "workers": KnobSpec(fixed=1)}
+SETTINGS = {
+    "budget_trials": 5,
+    "ladder_points": 4,
+    "calibration_start_rps": 2000.0,
+    "confirmation_repeats": 3,
+}
+
+
+class Words(HTMLParser):
+    """The text of a page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.text = ""
+        self.feed(page)
+
+    def handle_data(self, data):
+        """One more piece of it."""
+        self.text += data
+
+
+@pytest.fixture(name="found")
+def a_run_with_a_gain(tmp_path, start_daemon):
+    """A daemon, the number of a finished run in it, and the outcome of that."""
+    Simulation(tmp_path / "var").change(default_share=0.3)
+    daemon = start_daemon()
+    run_id = daemon.context.service.start(tiny_spec(KNOBS, **SETTINGS))
+    until(lambda: daemon.repository.run(run_id).state != "running", 2 * WAIT_S)
+    run = daemon.repository.run(run_id)
+    assert run.state == "finished", run.error
+    return daemon, run_id, Outcome.model_validate(run.outcome)
+
+
+def in_one_line(text):
+    """A text without its line ends, margins and signs of comments."""
+    return re.sub(r"\s+", " ", re.sub(r"(?m)^\s*#+\s*", " ", text))
+
+
+def printed(show, *arguments):
+    """What a table or a report looks like in a terminal that is wide enough."""
+    out = io.StringIO()
+    show(Console(file=out, width=4000), *arguments)
+    return out.getvalue()
+
+
+def test_gain_is_the_same_wherever_it_is_told(found, monkeypatch):
+    """In capacity, with the same digits and the same interval."""
+    daemon, run_id, outcome = found
+    gain, told = outcome.capacity_gain, outcome.gain_told
+    assert gain is not None
+    assert re.fullmatch(r"(at least )?\+\d+ % \(95 % interval .* %\) in capacity", told)
+    bare = told.removesuffix(" in capacity")
+    repository, client = daemon.repository, daemon.client
+
+    # The sentence, which the page, the terminal and the first page show.
+    assert f": {bare}." in outcome.sentence
+
+    # What the pages make their figures of.
+    detail = client.get(f"/api/v1/runs/{run_id}").json()
+    (line,) = client.get("/api/v1/runs").json()["runs"]
+    (compared,) = client.get("/api/v1/compare", params={"run": run_id}).json()["runs"]
+    for one in (detail, detail["outcome"], line, compared):
+        assert one["capacity_gain"] == gain.model_dump(mode="json")
+        assert one["capacity_at_least"] is outcome.capacity_at_least
+
+    # The terminal.
+    exports = VarPaths(daemon.settings.var).exports(run_id)
+    assert told in printed(print_run, repository, run_id, exports)
+    assert told in printed(print_runs, repository.runs(limit=5))
+
+    # The reports.
+    assert told in in_one_line(run_markdown(repository, run_id))
+    assert told in in_one_line(Words(client.get(f"/api/v1/runs/{run_id}/report.html").text).text)
+
+    # The exported files.
+    for file in repository.exports(run_id):
+        if file.format in ("trimtab-httpd", "readme"):
+            assert f": {told}, " in in_one_line(file.text), file.format
+
+    # The table.
+    rows = list(csv.DictReader(io.StringIO(client.get(f"/api/v1/runs/{run_id}/trials.csv").text)))
+    own = [row for row in rows if row["capacity_gain"]]
+    assert own
+    assert {float(row["capacity_gain"]) for row in own} == {gain.gain}
+    assert {row["capacity_gain_low"] for row in own} == {str(gain.low)}
+
+    # Whoever is told of the end.
+    posted = []
+    monkeypatch.setattr(webhook.httpx, "post", lambda _url, json, **_: posted.append(json) or Accepted())
+    assert webhook.tell_webhook("http://hook.example", repository.run(run_id)) == ""
+    assert posted[0]["gain"] == told
+    assert posted[0]["capacity_gain"] == gain.model_dump(mode="json")
+
+
+class Accepted:
+    """A reply of a webhook."""
+
+    def raise_for_status(self):
+        """It is a success."""
