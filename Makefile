@@ -34,6 +34,8 @@ PACKAGES_TARGETS := apache2-bin h2o lighttpd lighttpd-mod-openssl mariadb-server
 PACKAGES_TEST := linux-perf irqbalance libcmocka-dev wrk httperf chromium fonts-dejavu-core gunicorn php-fpm postgresql uvicorn $(PACKAGES_TARGETS)
 PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_DEB := dpkg-dev
+# What people have written to the tables of a page; named with its file.
+LAB_PAGE := python3 package/lab_page.py package/lab_notes
 PACKAGES_BENCH := wrk httperf nghttp2-client sysbench $(PACKAGES_TARGETS)
 
 .PHONY: help setup build up tune demo docs test check deb test-deb bench bench-live bench-live-tuning bench-mariadb bench-tls behaviours fuzz clean lock packages-test packages-bench \
@@ -214,12 +216,11 @@ fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up
 bench: setup .build/webui .build/packages-bench .build/bench-peers ## measure speed and memory against peers, interleaved; writes docs/lab/benchmarks.md
 	@$(NINJA) -C $(CORE) --quiet bench/do-nothing bench/do-nothing-client
 	@{ for script in $(BENCHMARKS); do $(BIN)/python $$script; echo; done; } | tee .build/benchmarks.md
-	@mv .build/benchmarks.md docs/lab/benchmarks.md
+	@$(LAB_PAGE)/benchmarks.md < .build/benchmarks.md > docs/lab/benchmarks.md
 
 bench-live: setup ## what whole runs on this machine claim: A/A, A/B, quick against grid; three hours; writes docs/lab/whole-runs.md
 	@$(BIN)/python agent/bench/tuning_runs.py > .build/whole-runs.md
-	@sed -n '/^## Announced/,$$p' docs/lab/whole-runs.md >> .build/whole-runs.md # climbed by hand, and kept
-	@mv .build/whole-runs.md docs/lab/whole-runs.md
+	@$(LAB_PAGE)/whole-runs.md < .build/whole-runs.md > docs/lab/whole-runs.md
 
 bench-live-tuning: setup ## live tuning: episodes, simulated and with real servers, what clients see of changes, what observing costs; four hours
 	@$(BIN)/python tuner/bench/live_episodes.py
@@ -230,7 +231,7 @@ bench-live-tuning: setup ## live tuning: episodes, simulated and with real serve
 
 bench-mariadb: .build/packages-bench setup ## trimtab-load beside sysbench, MariaDB's threads beside a pool of them; a quarter of an hour; writes docs/lab/mariadb.md
 	@$(BIN)/python server-core/bench/mariadb.py > .build/mariadb.md
-	@mv .build/mariadb.md docs/lab/mariadb.md
+	@$(LAB_PAGE)/mariadb.md < .build/mariadb.md > docs/lab/mariadb.md
 
 bench-tls: .build/packages-bench setup ## trimtab-load beside h2load and wrk over TLS and HTTP/2, interleaved, on nginx; six minutes; prints a page
 	@$(BIN)/python server-core/bench/tls_generators.py
@@ -238,7 +239,7 @@ bench-tls: .build/packages-bench setup ## trimtab-load beside h2load and wrk ove
 behaviours: setup ## measure the testable statements of the literature, where rounds are missing; writes docs/lab/behaviours.md
 	@$(BIN)/python server-core/bench/behaviours.py
 	@$(BIN)/python server-core/bench/behaviours.py --page > .build/behaviours.md
-	@mv .build/behaviours.md docs/lab/behaviours.md
+	@$(LAB_PAGE)/behaviours.md < .build/behaviours.md > docs/lab/behaviours.md
 
 # --- hand over ------------------------------------------------------------------------------
 
