@@ -160,14 +160,16 @@ def test_runs_are_listed_newest_first_in_pages(repository, make_run):
 
 
 def test_summary_counts_all_trials_and_scores_the_search(repository, make_run, make_trial):
-    """A lucky confirmation does not raise the best score of the search."""
+    """Neither a lucky confirmation nor a lucky repeat raises the best score of the search."""
     run, other = make_run(repository), make_run(repository)
     repository.record_trial(make_trial(run.id, 1, score=80.0))
     repository.record_trial(make_trial(run.id, 2, score=None, verdict="crashed"))
     repository.record_trial(make_trial(run.id, 3, score=99.0, purpose=TrialPurpose.CONFIRMATION))
-    assert repository.run_summary(run.id) == records.RunSummary(run=run, trials=3, best_score=80.0)
+    repeated = {"workers": 1, "sendfile": "nonblocking"}
+    repository.record_trial(make_trial(run.id, 4, score=84.0, configuration=repeated))
+    assert repository.run_summary(run.id) == records.RunSummary(run=run, trials=4, best_score=82.0)
     assert repository.run_summary(other.id) == records.RunSummary(run=other, trials=0, best_score=None)
-    assert [line.trials for line in repository.runs()] == [0, 3]
+    assert [line.trials for line in repository.runs()] == [0, 4]
 
 
 def test_events_come_back_in_order(repository, make_run):

@@ -114,7 +114,9 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
-    """A line of the list of runs: the run, how many trials are recorded, the best score of its search."""
+    """A line of the list of runs: the run, how many trials are recorded, of all purposes and verdicts, and
+    the highest mean score that a configuration has in its search.
+    """
 
     run: Run
     trials: int

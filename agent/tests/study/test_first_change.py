@@ -89,3 +89,16 @@ def test_run_that_goes_on_measures_the_first_change_once(simulated, runtime, lis
     assert [one.configuration for one in first] == [searched[0].configuration]
     assert [line for line in events if line.startswith("So far: ")] == [before] == [after]
     assert len([line for line in events if line.endswith("is tried first.")]) == 1
+
+
+def test_noise_is_measured_where_the_default_fails_verification(simulated, runtime):
+    """Its repeats are driven all the same, and tell by what they followed."""
+    simulated.change(default_share=0.2)
+    default = 1024
+    simulated.happens("starves", where={"max_connections": default}, rate=3)
+    _, searched, told = run_of(runtime, CONNECTIONS, budget_trials=12, thresholds={})
+    of_default = [t for t in searched if t.configuration["max_connections"] == default]
+    assert [t.verdict.value for t in of_default] == ["failed-verification"] * 2
+    (noise,) = [line for line in told if line.startswith("Trials on this host differ by ")]
+    assert "2 measurements of the default" in noise
+    assert "assumed" not in noise

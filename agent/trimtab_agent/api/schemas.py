@@ -177,7 +177,8 @@ class WorkloadReply(Named):
 
 
 class RunSummary(Reply):
-    """A line of the list of runs. `best_score` is that of the search, `gain` that of the confirmation.
+    """A line of the list of runs. `best_score` is that of its best (`results.outcome.best_score`), `trials`
+    counts all that are recorded, `gain` is that of the confirmation in score.
 
     A run that `keeps_default` has found nothing better, and so has no gain. `capacity_gain` is that of the
     configuration to use over the default, None where it is not known; with `capacity_at_least` it may be

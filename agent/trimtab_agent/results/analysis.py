@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from trimtab_db import Repository, records
-from trimtab_trials.configuration import Configuration
+from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.diagnosis import diagnose
 from trimtab_tuner.diagnosis.evidence import RunEvidence
@@ -57,7 +57,9 @@ def analyse_run(repository: Repository, run_id: int) -> Analysis:
     if run.settings.get("capacity_only"):
         return _analyse_climb(repository, run, space, whole)
     trials = [t for t in whole if t.purpose is not TrialPurpose.CALIBRATION]
-    searched = [t for t in trials if t.purpose is TrialPurpose.SEARCH]
+    default = configuration_hash(space.default())
+    measured = {t.number: t for t in repository.trials_with_curves(run_id, configuration_hash=default)}
+    searched = [measured.get(t.number, t) for t in trials if t.purpose is TrialPurpose.SEARCH]
     outcome = None if run.outcome is None else Outcome.model_validate(run.outcome)
     best = best_known(outcome, searched)
     evidence = _evidence(repository, run, space, trials, best or space.default())

@@ -4,12 +4,13 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, computed_field
 from trimtab_trials.configuration import Configuration
-from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_trials.trial import Trial
 from trimtab_tuner.certainty.confirmation import describe
 from trimtab_tuner.certainty.factorial import Factorial
 from trimtab_tuner.certainty.pareto import Place
 from trimtab_tuner.certainty.setting_effects import SettingEffect
 from trimtab_tuner.certainty.stability import Kind
+from trimtab_tuner.certainty.standing import standings
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.fleet.across_hosts import AcrossHosts
 from trimtab_tuner.judging.second_objective import Axis
@@ -302,8 +303,18 @@ def _name(one: RankedConfiguration, outcome: Outcome) -> str:
 
 
 def best_known(outcome: Outcome | None, trials: Iterable[Trial]) -> Configuration | None:
-    """What a run recommends; before its end, the configuration with the highest score of the search."""
+    """The best of a run: what it recommends; before its end, the configuration with the highest mean score of
+    its trials in the search.
+    """
     if outcome is not None and outcome.best is not None:
         return outcome.best
-    scored = [t for t in trials if t.purpose is TrialPurpose.SEARCH and t.score is not None]
-    return max(scored, key=lambda t: t.score or 0.0).configuration if scored else None
+    scored = [one for one in standings(trials).values() if one.search_score is not None]
+    return max(scored, key=lambda one: one.search_score or 0.0).configuration if scored else None
+
+
+def best_score(outcome: Outcome | None, of_search: float | None) -> float | None:
+    """The score of a run's best: the mean of its blocks in the confirmation; before that, the highest mean
+    score that a configuration has in the search (`of_search`).
+    """
+    own = None if outcome is None else outcome.recommended
+    return of_search if own is None or own.mean_score_mbps is None else own.mean_score_mbps

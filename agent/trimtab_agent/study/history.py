@@ -11,7 +11,14 @@ from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
 from trimtab_tuner.certainty.cost import CostOfTrial, cost_of_trial
-from trimtab_tuner.certainty.noise import Noise, noise_of, planned_references, reference_due, without_drift
+from trimtab_tuner.certainty.noise import (
+    JUDGED_BY_RULES,
+    Noise,
+    noise_of,
+    planned_references,
+    reference_due,
+    without_drift,
+)
 from trimtab_tuner.clients import Clients
 from trimtab_tuner.judging.early_stop import Leader, find_leader
 from trimtab_tuner.judging.judgement import SCORED, Scores
@@ -113,7 +120,13 @@ class History:
 
     def noise(self) -> Noise:
         """What the default's trials in the search say about noise and drift."""
-        return noise_of(self.finished(TrialPurpose.SEARCH), self._default)
+        searched = [
+            replace(trial, measurements=self._measured[trial.number])
+            if trial.configuration == self._default
+            else trial
+            for trial in self.finished(TrialPurpose.SEARCH)
+        ]
+        return noise_of(searched, self._default)
 
     def leader(self, in_flight: int = 0) -> Leader | None:
         """What the next trial of the search must be able to reach, with so many in flight already.
@@ -191,10 +204,10 @@ class History:
     def reference_due(self, budget_trials: int, in_flight: int = 0, *, before: int = 0) -> bool:
         """Whether the search's next trial is to be the reference, with so many in flight already.
 
-        Never if the default was not verified. So many trials went `before` the default's first.
+        Never if the default could not be measured. So many trials went `before` the default's first.
         """
         position = len(self.finished(TrialPurpose.SEARCH)) + in_flight + 1 - before
-        return position > 1 and self._default_verified and reference_due(position, budget_trials)
+        return position > 1 and self._default_measured and reference_due(position, budget_trials)
 
     def default_followed(self, rate_rps: float) -> bool:
         """Whether the default was driven beyond that rate: a trial only rises from what it followed."""
@@ -207,7 +220,7 @@ class History:
     def references_left(self, budget_trials: int) -> int:
         """How many more times the search will measure the reference."""
         measured = sum(t.proposal_number is None for t in self.finished(TrialPurpose.SEARCH))
-        return max(0, planned_references(budget_trials) - measured) if self._default_verified else 0
+        return max(0, planned_references(budget_trials) - measured) if self._default_measured else 0
 
     def strategy_budget(self, budget_trials: int) -> int:
         """What is left of the search's budget for the strategy."""
@@ -215,13 +228,13 @@ class History:
         return max(1, budget_trials - references - self.references_left(budget_trials))
 
     @property
-    def _default_verified(self) -> bool:
-        """Whether the search's first trial of the default was verified, or is still to come.
+    def _default_measured(self) -> bool:
+        """Whether the search's first trial of the default measured something, or is still to come.
 
         One that was disturbed says nothing; the strategy asks for it again.
         """
         judged = [trial for trial in self._of_default() if trial.verdict != Verdict.DISTURBED]
-        return not judged or judged[0].score is not None
+        return not judged or judged[0].verdict in JUDGED_BY_RULES
 
     def _of_default(self) -> list[Trial]:
         """The default's trials in the search."""

@@ -20,7 +20,7 @@ from trimtab_tuner.workloads.parameters import clients_of, workload_label
 
 from trimtab_agent.results.exporting import verdict, was_refused
 from trimtab_agent.results.naming import title_of
-from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration, compared
+from trimtab_agent.results.outcome import Front, Outcome, RankedConfiguration, best_score, compared
 from trimtab_agent.results.rows import LEGEND, Row, front_rows, objectives_label, table_rows
 
 STATE_STYLE = {
@@ -189,8 +189,8 @@ def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> Non
     table = Table()
     named = any(summary.run.name for summary in summaries)
     heads = ["run", *(["name"] if named else []), "started", "state", "target", "workload", "preset"]
-    for name in (*heads, "trials", "highest score", "gain", "outcome"):
-        table.add_column(name, justify="right" if name in ("run", "trials", "highest score") else "left")
+    for name in (*heads, "trials", "best, Mbps", "gain", "outcome"):
+        table.add_column(name, justify="right" if name in ("run", "trials", "best, Mbps") else "left")
     for summary in summaries:
         run = summary.run
         outcome = Outcome.model_validate(run.outcome) if run.outcome else None
@@ -204,7 +204,7 @@ def print_runs(console: Console, summaries: Sequence[records.RunSummary]) -> Non
             workload_label(run.workload, run.workload_parameters),
             run.preset,
             str(summary.trials),
-            in_digits(summary.best_score),
+            in_digits(best_score(outcome, summary.best_score)),
             "" if outcome is None else "default kept" if outcome.keeps_default else outcome.gain_told,
             escape(sentence),
         )

@@ -303,11 +303,18 @@ def _no_run(run_id: int) -> RecordNotFoundError:
 _SUMMARIES = select(
     models.Run,
     select(func.count()).where(models.Trial.run_id == models.Run.id).scalar_subquery(),
-    select(func.max(models.Trial.score))
-    .where(models.Trial.run_id == models.Run.id, models.Trial.purpose == TrialPurpose.SEARCH)
+    select(func.avg(models.Trial.score))
+    .where(
+        models.Trial.run_id == models.Run.id,
+        models.Trial.purpose == TrialPurpose.SEARCH,
+        models.Trial.score.is_not(None),
+    )
+    .group_by(models.Trial.configuration_hash)
+    .order_by(func.avg(models.Trial.score).desc())
+    .limit(1)
     .scalar_subquery(),
 )
-"""Runs with the number of their trials and the best score of their search."""
+"""Runs with the number of their trials and the highest mean score of a configuration in their search."""
 
 
 def _run_summary(row: models.Run, trials: int, best_score: float | None) -> records.RunSummary:

@@ -4,10 +4,12 @@ import math
 import random
 
 import pytest
+from trimtab_trials.measurement import Measurement, RequestCounts
 from trimtab_trials.trial import Trial, Verdict
 from trimtab_tuner.certainty.noise import (
     USUAL_NOISE,
     judge_noise,
+    noise_of,
     planned_references,
     planned_repeats,
     reference_due,
@@ -16,6 +18,8 @@ from trimtab_tuner.certainty.noise import (
     without_drift,
 )
 from trimtab_tuner.certainty.statistics import paired_gain
+
+DEFAULT = {"workers": 1}
 
 
 def test_reference_is_the_second_trial_and_every_tenth_after_it_within_the_budget():
@@ -38,6 +42,50 @@ def test_noise_of_many_measurements_is_their_spread(noise):
     found = judge_noise(scores)
     assert found.share == pytest.approx(noise, rel=0.2)
     assert found.drift_per_trial == 0.0
+
+
+def climbed(capacity_rps, *, verdict=Verdict.FAILED_VERIFICATION, score=None, rungs=(500.0, 1000.0, 1300.0)):
+    """A trial of the default, whose large files starve beyond what it follows."""
+    return Trial(
+        configuration=DEFAULT,
+        verdict=verdict,
+        score=score,
+        measurements=tuple(
+            Measurement(
+                rate_rps=rate_rps,
+                reply_rate_rps=min(rate_rps, capacity_rps),
+                goodput_mbps=min(rate_rps, capacity_rps) / 10,
+                requests=RequestCounts(offered=1_000, replied=900),
+            )
+            for rate_rps in rungs
+        ),
+    )
+
+
+def test_default_that_fails_verification_tells_the_noise_all_the_same():
+    """By its goodput up to the first rung that it did not follow."""
+    steady = noise_of([climbed(900.0), climbed(900.0), climbed(900.0)], DEFAULT)
+    restless = noise_of([climbed(600.0), climbed(900.0), climbed(1100.0)], DEFAULT)
+    assert (steady.measured, restless.measured) == (3, 3)
+    assert steady.share < USUAL_NOISE < restless.share
+
+
+def test_what_was_not_driven_in_all_of_them_says_nothing():
+    """A trial that was stopped earlier would look slower."""
+    whole, shorter = climbed(2_000.0), climbed(2_000.0, rungs=(500.0, 1000.0))
+    assert noise_of([whole, shorter, whole], DEFAULT).share < USUAL_NOISE
+
+
+def test_drift_shows_in_a_default_that_fails_verification():
+    """It is taken out of the others' scores."""
+    drifting = [climbed(950.0 * 0.99**place) for place in range(8)]
+    assert noise_of(drifting, DEFAULT).drift_per_trial < -0.003
+
+
+def test_default_that_is_verified_is_judged_by_its_scores():
+    """What it measured beside them changes nothing."""
+    trials = [climbed(900.0, verdict=Verdict.VERIFIED, score=score) for score in (90.0, 110.0)]
+    assert noise_of(trials, DEFAULT) == judge_noise([(1, 90.0), (2, 110.0)])
 
 
 def test_drift_is_seen_and_taken_out():

@@ -494,7 +494,7 @@ def test_a_closed_loop_is_saturated_where_more_connections_bring_no_more_replies
     found = diagnose(run(trial(*rates), clients=CONNECTIONS))
     assert [each.rule for each in found] == ["lock-contention"] * fires
     for each in found:
-        assert (each.chart.x_name, each.chart.x_unit) == ("connections", "")
+        assert (each.chart.x_name, each.chart.x_unit) == ("connections", "connections")
         assert [point.x for point in each.chart.series[0].points] == [32, 64, 128]
 
 

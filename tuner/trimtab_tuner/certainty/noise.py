@@ -3,7 +3,9 @@
 Both are told by the *reference*: the default configuration, measured again and again through a run's search.
 
 It is measured as second trial, and then at every `EVERY`-th: positions 2, 12, 22
-… of the search, which are part of its budget.
+… of the search, which are part of its budget. Where it fails verification it has no scores; its goodput then
+stands in their place, up to the first rung that it did not follow: what it does there does not depend on the
+rule that it breaks.
 
 *Noise* is the relative standard deviation of the reference's scores round their mean, or round their trend
 where there is one. Two or three values say little about a spread, so what is usual on a quiet machine
@@ -18,14 +20,16 @@ them.
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean
 
 import numpy as np
 from scipy.special import nctdtrinc, stdtrit
 from trimtab_trials.configuration import Configuration
-from trimtab_trials.trial import Trial
+from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_tuner.frozen import Frozen
 
+JUDGED_BY_RULES = (Verdict.VERIFIED, Verdict.FAILED_VERIFICATION)
 EVERY = 10
 FIRST = 2
 FEWEST_BUDGET = 8
@@ -79,14 +83,33 @@ def judge_noise(scores: Sequence[tuple[int, float]]) -> Noise:
 
 
 def noise_of(searched: Sequence[Trial], default: Configuration) -> Noise:
-    """Noise and drift by those trials of a search, in their order, that are the default's."""
-    return judge_noise(
-        [
-            (position, trial.score)
-            for position, trial in enumerate(searched, start=1)
-            if trial.score is not None and trial.configuration == default
-        ]
-    )
+    """Noise and drift by those trials of a search, in their order, that are the default's.
+
+    These have their measurements; without them one that failed verification says nothing.
+    """
+    own = [(place, trial) for place, trial in enumerate(searched, start=1) if trial.configuration == default]
+    if not any(trial.verdict is Verdict.FAILED_VERIFICATION for _, trial in own):
+        return judge_noise([(place, trial.score) for place, trial in own if trial.score is not None])
+    judged = [
+        (place, trial) for place, trial in own if trial.measurements and trial.verdict in JUDGED_BY_RULES
+    ]
+    rungs = _followed_by_all([trial for _, trial in judged])
+    return judge_noise([(place, _goodput(trial, rungs)) for place, trial in judged])
+
+
+def _followed_by_all(trials: Sequence[Trial]) -> set[float]:
+    """The rungs that all of these were driven at and followed, and the first that one of them did not."""
+    if not trials:
+        return set()
+    shared = set.intersection(*({m.rate_rps for m in trial.measurements} for trial in trials))
+    lost = [m.rate_rps for trial in trials for m in trial.measurements if not m.followed]
+    return {rate_rps for rate_rps in shared if rate_rps <= min(lost, default=math.inf)}
+
+
+def _goodput(trial: Trial, rungs: set[float]) -> float:
+    """The mean over some rungs; 0, which says nothing, over none."""
+    own = [m.goodput_mbps for m in trial.measurements if m.rate_rps in rungs]
+    return fmean(own) if own else 0.0
 
 
 def without_drift(trials: Sequence[tuple[int, Trial]], noise: Noise) -> list[Trial]:

@@ -6,13 +6,15 @@ Latency and CPU per request depend on the load, so they are told at *one* load f
 highest rung of the ladder that every one of them followed in every block. Memory is the most that the server
 took at any rate.
 
-Each figure is a mean over the blocks with its interval; the gains in capacity are paired within blocks, as
-those in score are. A climb finds a capacity between the last rate that was followed and the first that was
-not: its interval reaches from where the one may lie to where the other may.
+Each figure is a geometric mean over the blocks with its interval, as gains are made of ratios; the gains in
+capacity are paired within blocks, as those in score are. A climb finds a capacity between the last rate that
+was followed and the first that was not: its interval reaches from where the one may lie to where the other
+may.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import fmean, stdev
 
 from pydantic import Field
@@ -29,7 +31,7 @@ OfBlocks = Mapping[Block, Sequence[Measurement]]
 
 
 class Figure(Frozen):
-    """A mean over blocks with its 95 % interval; no interval with fewer than two blocks."""
+    """A (geometric) mean over blocks with its 95 % interval; no interval with fewer than two blocks."""
 
     mean: float
     low: float | None = None
@@ -108,14 +110,18 @@ def common_load(measured: Mapping[str, OfBlocks], ladder: Sequence[float]) -> fl
 
 
 def figure(values: Sequence[float]) -> Figure | None:
-    """The mean of some values with its 95 % interval (Student's t); None of none."""
-    if not values:
-        return None
-    mean = fmean(values)
+    """The geometric mean of some values with its 95 % interval (Student's t on their logarithms), whose lower
+    end is never 0; None of none. What has no logarithm, as a CPU time below the kernel's tick, is taken as it
+    is.
+    """
     if len(values) < 2:
-        return Figure(mean=mean)
-    half = float(stdtrit(len(values) - 1, 0.975)) * stdev(values) / math.sqrt(len(values))
-    return Figure(mean=mean, low=max(0.0, mean - half), high=mean + half)
+        return Figure(mean=values[0]) if values else None
+    positive = min(values) > 0
+    told = [math.log(value) for value in values] if positive else list(values)
+    back = math.exp if positive else partial(max, 0.0)
+    mean = fmean(told)
+    half = float(stdtrit(len(told) - 1, 0.975)) * stdev(told) / math.sqrt(len(told))
+    return Figure(mean=back(mean), low=back(mean - half), high=back(mean + half))
 
 
 def capacity_gain(

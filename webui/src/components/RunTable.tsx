@@ -39,7 +39,7 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
             <Table.Th>Target and workload</Table.Th>
             <Table.Th>State</Table.Th>
             <Table.Th ta="right">Trials</Table.Th>
-            <Table.Th ta="right">Highest score</Table.Th>
+            <Table.Th ta="right">Best score</Table.Th>
             <Table.Th ta="right">Gain over default</Table.Th>
             <Table.Th>Started</Table.Th>
             <Table.Th ta="right">Took</Table.Th>

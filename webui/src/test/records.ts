@@ -174,7 +174,7 @@ export function trial(number: number, change: Partial<TrialSummary> = {}): Trial
     level: 0,
     block: 0,
     configuration: defaultConfiguration,
-    configuration_hash: 'abcdefabcdef',
+    configuration_hash: change.configuration ? JSON.stringify(change.configuration) : 'abcdefabcdef',
     verdict: 'verified',
     reason: '',
     score: 500,

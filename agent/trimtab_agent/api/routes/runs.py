@@ -17,7 +17,7 @@ from trimtab_agent.api.trial_schemas import TrialSummary, as_summaries
 from trimtab_agent.errors import SpecError
 from trimtab_agent.results.csv_tables import Table, csv_lines
 from trimtab_agent.results.html import run_html
-from trimtab_agent.results.outcome import Outcome
+from trimtab_agent.results.outcome import Outcome, best_score
 from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.specification import RunSpec
 
@@ -182,7 +182,7 @@ def _summary(summary: records.RunSummary) -> dict[str, object]:
     return {
         **vars(summary.run),
         "trials": summary.trials,
-        "best_score": summary.best_score,
+        "best_score": best_score(outcome, summary.best_score),
         "gain": told and told.gain,
         "capacity_gain": told and told.capacity_gain,
         "capacity_at_least": told is not None and told.capacity_at_least,

@@ -27,7 +27,7 @@ it('shows the sentence, the figures, and the climb with where it stops following
   expect(screen.getByText('Capacity', { selector: 'dt' }).parentElement).toHaveTextContent('2,000 req/s');
   const [replies] = await screen.findAllByRole('img');
   expect(replies).toHaveAccessibleName(
-    /Replies over offered rate: replies at most .*; follows 2\s000\sreq\/s/,
+    /Replies over offered rate: replies at most .*; follows 2,000\sreq\/s/,
   );
   expect(screen.getAllByText('a rule broken')).toHaveLength(2);
   expect(screen.getByRole('link', { name: 'trial 1' })).toBeVisible();
@@ -56,7 +56,7 @@ it('says `at least` on the line in the charts too', async () => {
   const least = outcome({ ranking: [], gain: null, capacity: performance(2000, { at_least: true }) });
   await renderInApp(<CapacityPanel run={run({ outcome: least })} trials={[climb]} underWay={null} />);
   for (const chart of await screen.findAllByRole('img'))
-    expect(chart).toHaveAccessibleName(/; follows at least 2\s000\sreq\/s/);
+    expect(chart).toHaveAccessibleName(/; follows at least 2,000\sreq\/s/);
 });
 
 it('shows what the user has fixed, as it is what was measured', async () => {

@@ -55,7 +55,9 @@ it('who says so stands with the details', async () => {
 it('an axis of connections counts connections, though clients come at a rate', async () => {
   const chart = { ...starving.chart, x_name: 'connections', x_unit: 'connections' };
   await renderInApp(<DiagnosisPanel run={{ id: 7, loop: 'open' }} findings={[{ ...starving, chart }]} />);
-  await userEvent.click(await screen.findByRole('button', { name: /of requests timed out over connections/ }));
+  await userEvent.click(
+    await screen.findByRole('button', { name: /of requests timed out over connections/ }),
+  );
   expect(screen.getByRole('row', { name: /2,000\sconnections 8\.00\s%/ })).toBeInTheDocument();
   expect(screen.queryByRole('row', { name: /req\/s/ })).toBeNull();
 });
@@ -63,7 +65,12 @@ it('an axis of connections counts connections, though clients come at a rate', a
 it('speaks of connections where a closed loop was driven', async () => {
   const { chart } = starving;
   const facts = [{ name: 'offered', value: 50, unit: 'connections' }];
-  const closed = { ...starving, facts, chart: { ...chart, x_name: 'connections', x_unit: 'connections' }, rate_rps: 64 };
+  const closed = {
+    ...starving,
+    facts,
+    chart: { ...chart, x_name: 'connections', x_unit: 'connections' },
+    rate_rps: 64,
+  };
   await renderInApp(<DiagnosisPanel run={{ id: 7, loop: 'closed' }} findings={[closed]} />);
   expect(await screen.findByText(/at 64\sconnections$/)).toBeVisible();
   expect(screen.getByText(/^50\sconnections$/)).toBeVisible();

@@ -63,7 +63,11 @@ it('has every figure of every finalist in a table, the recommended one on top', 
 it('explains an interval of more than 95 % where it stands', async () => {
   const gain = { gain: 0.2, low: 0.1, high: 0.3, significant: true, blocks: 4, confidence: 1 - 0.05 / 3 };
   await renderInApp(
-    <OutcomePanel run={run({ outcome: outcome({ gain, capacity_gain: gain }) })} standard={trial(1)} best={best} />,
+    <OutcomePanel
+      run={run({ outcome: outcome({ gain, capacity_gain: gain }) })}
+      standard={trial(1)}
+      best={best}
+    />,
   );
   expect(screen.getByText(/^98\.3 % interval: 3 configurations were compared/)).toBeVisible();
 });

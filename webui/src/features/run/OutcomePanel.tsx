@@ -104,7 +104,9 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
           )}
           <Figure
             label="Gain over the default"
-            value={isDefault ? 'none shown' : <GainText gain={told} atLeast={inCapacity && capacity_at_least} />}
+            value={
+              isDefault ? 'none shown' : <GainText gain={told} atLeast={inCapacity && capacity_at_least} />
+            }
             detail={
               isDefault
                 ? 'the default is kept'

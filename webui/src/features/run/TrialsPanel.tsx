@@ -20,7 +20,7 @@ import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { VerdictMark } from '../../components/RunState';
 import { formatCount } from '../../maths/format';
-import { freeKnobs } from '../../maths/space';
+import { defaultConfiguration, freeKnobs } from '../../maths/space';
 import { verdictCounts } from './keyTrials';
 import classes from './Run.module.css';
 import { TrialRow } from './TrialRow';
@@ -64,7 +64,13 @@ export const TrialsPanel = memo(function TrialsPanel(props: TrialsPanelProps) {
   );
   const data = useMemo(() => [...kept], [kept]);
   const columns = useMemo(
-    () => makeColumns(freeKnobs(run.space), standardScore, run.second_objective),
+    () =>
+      makeColumns(
+        freeKnobs(run.space),
+        defaultConfiguration(run.space),
+        standardScore,
+        run.second_objective,
+      ),
     [run.space, run.second_objective, standardScore],
   );
   const table = useReactTable({

@@ -17,6 +17,13 @@ describe('keyTrials', () => {
     expect(best?.number).toBe(2);
   });
 
+  it('takes the highest mean, not the luckiest trial', () => {
+    const lucky = { ...standard, workers: 16 };
+    const repeats = [930, 700].map((score, index) => trial(5 + index, { configuration: lucky, score }));
+    const { best } = keyTrials([...trials, ...repeats], space, null);
+    expect([best?.number, best?.score]).toEqual([5, 815]);
+  });
+
   it('follows the outcome once there is one', () => {
     expect(keyTrials(trials, space, outcome({ best: { ...standard, workers: 4 } })).best?.number).toBe(2);
     expect(keyTrials(trials, space, outcome({ best: standard })).best).toBeUndefined();

@@ -17,10 +17,19 @@ export function keyTrials(trials: readonly TrialSummary[], space: Space, outcome
   const of = (configuration: Configuration) =>
     search.find((trial) => sameConfiguration(trial.configuration, configuration));
   const standard = of(outcome?.default ?? defaultConfiguration(space));
-  const verified = search.filter(({ score }) => score !== null);
-  const highest = verified.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0))[0];
-  const best = outcome ? outcome.best && of(outcome.best) : highest;
-  return { standard, best: !best || best === standard ? undefined : best };
+  const best = outcome ? outcome.best && of(outcome.best) : highest(search);
+  return { standard, best: !best || best.number === standard?.number ? undefined : best };
+}
+
+/** The trial of the configuration with the highest mean score, as the agent's `best_known` has it. */
+function highest(search: readonly TrialSummary[]): TrialSummary | undefined {
+  const scores = new Map<string, number[]>();
+  for (const { configuration_hash, score } of search)
+    if (score !== null) scores.set(configuration_hash, [...(scores.get(configuration_hash) ?? []), score]);
+  const mean = (own: readonly number[]) => own.reduce((sum, score) => sum + score, 0) / own.length;
+  const [best] = [...scores].toSorted(([, a], [, b]) => mean(b) - mean(a));
+  const own = best && search.find(({ configuration_hash }) => configuration_hash === best[0]);
+  return own && { ...own, score: mean(best[1]) };
 }
 
 /** How much better one score is than another, as a share; null when it cannot be said. */

@@ -5,6 +5,8 @@ import { type Column, createColumnHelper } from '@tanstack/react-table';
 import type { TrialSummary } from '../../api/generated';
 import { VerdictMark } from '../../components/RunState';
 import { formatCount, formatDuration, formatGain, formatMbps } from '../../maths/format';
+import type { Configuration } from '../../maths/heatMapGrid';
+import { sameConfiguration } from '../../maths/knobDiff';
 import { formatSecond } from '../../maths/secondObjective';
 import { gainOver } from './keyTrials';
 import classes from './Run.module.css';
@@ -13,7 +15,15 @@ const column = createColumnHelper<TrialSummary>();
 const seconds = (trial: TrialSummary) =>
   (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
 
-export function makeColumns(knobs: readonly string[], standardScore: number | null, second: string | null) {
+/** The default itself gains nothing over the default: what its trials differ by is noise. */
+export function makeColumns(
+  knobs: readonly string[],
+  standard: Configuration,
+  standardScore: number | null,
+  second: string | null,
+) {
+  const gain = (trial: TrialSummary) =>
+    sameConfiguration(trial.configuration, standard) ? null : gainOver(trial.score, standardScore);
   return [
     column.accessor('number', {
       header: 'Trial',
@@ -63,9 +73,9 @@ export function makeColumns(knobs: readonly string[], standardScore: number | nu
             meta: { right: true },
           }),
         ]),
-    column.accessor((trial) => gainOver(trial.score, standardScore) ?? undefined, {
+    column.accessor((trial) => gain(trial) ?? undefined, {
       id: 'gain',
-      header: 'Over default',
+      header: 'Score over default',
       sortUndefined: 'last',
       cell: ({ getValue }) => formatGain(getValue()),
       meta: { right: true },
