@@ -15,6 +15,7 @@ from trimtab_agent.study import webhook
 from trimtab_agent.study.specification import KnobSpec
 from trimtab_agent.terminal.markdown import run_markdown
 from trimtab_agent.terminal.report import print_run, print_runs
+from trimtab_tuner.wording import in_digits, in_mbps
 from waiting import until
 
 # The model's default lacks connections, so the search finds something better.
@@ -111,6 +112,35 @@ def test_gain_is_the_same_wherever_it_is_told(found, monkeypatch):
     assert webhook.tell_webhook("http://hook.example", repository.run(run_id)) == ""
     assert posted[0]["gain"] == told
     assert posted[0]["capacity_gain"] == gain.model_dump(mode="json")
+
+
+def test_best_and_number_of_trials_are_the_same_wherever_they_are_told(found):
+    """In the list, on the page, in the terminal, in the report, and in the exported file."""
+    daemon, run_id, outcome = found
+    repository, client = daemon.repository, daemon.client
+    best = outcome.recommended.mean_score_mbps
+    trials = len(client.get(f"/api/v1/runs/{run_id}/trials").json())
+    detail = client.get(f"/api/v1/runs/{run_id}").json()
+    (line,) = client.get("/api/v1/runs").json()["runs"]
+    for one in (detail, line):
+        assert (one["best_score"], one["trials"]) == (best, trials)
+
+    exports = VarPaths(daemon.settings.var).exports(run_id)
+    terminal = printed(print_run, repository, run_id, exports)
+    assert in_digits(best) in terminal
+    assert f"{trials} trials; took" in terminal
+    assert in_digits(best) in printed(print_runs, repository.runs(limit=5))
+
+    report = in_one_line(run_markdown(repository, run_id))
+    assert f"| trials | {trials}, which took" in report
+    for file in repository.exports(run_id):
+        if file.format in ("trimtab-httpd", "readme"):
+            told = in_one_line(file.text)
+            assert in_mbps(best) in told
+            assert f"{trials} trials" in told
+    assert outcome.written is not None
+    own = next(file.text for file in repository.exports(run_id) if file.format == "trimtab-httpd")
+    assert f"\nmax_connections = {outcome.written['max_connections']}\n" in own
 
 
 class Accepted:

@@ -32,7 +32,9 @@ def test_exported_limit_is_for_unscaled_pauses_and_the_measured_one_is_driven(ru
     assert "time limit 0.5 s" in flat
     assert "checked against the highest value that the server takes" in flat
 
-    again = Outcome.model_validate(run.outcome).remeasured
+    outcome = Outcome.model_validate(run.outcome)
+    assert outcome.written == {**outcome.best, "max_connections": lifted}
+    again = outcome.remeasured
     assert again is not None
     driven = runtime.repository.trial(run_id, again.trial)
     assert f"\nmax_connections = {DEFAULT}\n" in driven.server_config

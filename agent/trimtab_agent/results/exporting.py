@@ -49,11 +49,13 @@ class NothingToExport(TrimtabError):
 class Driven:
     """What stands for the measured server's file when that is driven: its `text` with limits as measured.
 
-    `note` is a sentence on how the two differ; empty if they do not.
+    `note` is a sentence on how the two differ, empty if they do not. `written` is what the exported files
+    say.
     """
 
     text: str
     note: str
+    written: Configuration
 
 
 def export_run(
@@ -118,10 +120,11 @@ def content_of(run: records.Run, text: str) -> bytes:
 def _driven(run: records.Run, order: ExportOrder) -> Driven:
     """What is measured once more; of a user's own file the whole that it comes to."""
     note = order.lifted.note() if order.lifted is not None and order.written != order.configuration else ""
-    order = replace(order, as_measured=True)
+    written, order = order.written, replace(order, as_measured=True)
     if order.base is None:
-        return Driven(next(export_files(order)).text, note)
-    return Driven(anywhere(order.target, changed_whole(order, order.base), Path(run.base["path"])), note)
+        return Driven(next(export_files(order)).text, note, written)
+    text = anywhere(order.target, changed_whole(order, order.base), Path(run.base["path"]))
+    return Driven(text, note, written)
 
 
 def _context(run: records.Run, root: Path, directory: Path) -> RenderContext:

@@ -187,6 +187,8 @@ class Outcome(Found):
     search's best changes both the server and the kernel. `over_hosts` is there of a run on several hosts.
     `effects` has each setting of the search's best, those that `best` keeps first; none where it is the
     default, or was not confirmed.
+    `written` is what the exported files say, which is `best` but for a limit on connections for pauses as
+    they are; None where nothing was exported.
     """
 
     sentence: str
@@ -203,6 +205,7 @@ class Outcome(Found):
     factorial: Factorial | None = None
     over_hosts: OverHosts | None = None
     effects: tuple[SettingEffect, ...] = ()
+    written: Configuration | None = None
 
     @property
     def recommended(self) -> RankedConfiguration | None:

@@ -267,6 +267,7 @@ class Study:
         self.progress.expect(RunPhase.EXPORTING, int(outcome.best is not None))
         if outcome.best is not None:
             driven = self._export()
+            outcome = outcome.model_copy(update={"written": driven.written})
             exports = self._repository.exports(self._run.id)
             best = outcome.best
             outcome, said = remeasure(self._run, outcome, best, exports, driven, ladder, self._dispatcher)

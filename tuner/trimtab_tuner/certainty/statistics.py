@@ -28,8 +28,8 @@ class Gain(Frozen):
     confidence: float = 0.95
 
     def __str__(self) -> str:
-        """For instance `+23 % (95 % interval +20 % to +27 %)`: how every gain is told, wherever it is; no figure
-        of one that says nothing.
+        """How every gain is told, wherever it is: `+23 % (95 % interval +20 % to +27 %)`; no figure of one that
+        says nothing.
         """
         text = in_change(self.gain)
         if self.low is None:

@@ -435,6 +435,7 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
     capacity: null,
     over_hosts: null,
     effects: [],
+    written: null,
     remark_on_ranks: '',
     ...change,
   };

@@ -64,7 +64,11 @@ export function ExportPage() {
     >
       {run.data?.outcome && <EvidencePanel run={run.data} outcome={run.data.outcome} />}
       {run.data?.outcome?.best && (
-        <Differences base={run.data.outcome.default} best={run.data.outcome.best} />
+        <Differences
+          base={run.data.outcome.default}
+          best={run.data.outcome.best}
+          written={run.data.outcome.written ?? run.data.outcome.best}
+        />
       )}
       <Loadable query={exports} what="The exports" height={420}>
         {(files) =>
@@ -96,8 +100,15 @@ export function ExportPage() {
   );
 }
 
-function Differences({ base, best }: { base: Configuration; best: Configuration }) {
-  const changes = changedKnobs(base, best);
+interface DifferencesProps {
+  base: Configuration;
+  best: Configuration;
+  /** What the files say: the best but for a limit on connections for pauses as they are. */
+  written: Configuration;
+}
+
+function Differences({ base, best, written }: DifferencesProps) {
+  const changes = changedKnobs(base, written);
   return (
     <Panel title="Differences from the default">
       {changes.length === 0 ? (
@@ -122,6 +133,7 @@ function Differences({ base, best }: { base: Configuration; best: Configuration 
                 </Table.Td>
                 <Table.Td>
                   <ins className={classes.added}>{to ?? 'not set'}</ins>
+                  {best[knob] !== to && ` (measured with ${best[knob]})`}
                 </Table.Td>
               </Table.Tr>
             ))}
