@@ -180,7 +180,8 @@ def _importance(importance: Importance) -> Iterator[Block]:
     )
     yield Paragraph(
         f"From {importance.trials} verified trials; the model behind it predicts "
-        f"{in_percent(importance.r_squared)} of the variance of trials it has not seen."
+        f"{in_percent(importance.r_squared)} of the variance of trials it has not seen. The shares are over "
+        "everything that was tried; what a setting of the recommendation brings, the outcome says."
     )
 
 

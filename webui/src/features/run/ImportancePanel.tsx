@@ -32,7 +32,7 @@ export function ImportancePanel({ importance, noise }: ImportancePanelProps) {
   return (
     <Panel
       title="Importance"
-      description={`How much of the variance of the score each knob explains alone, and pairs beyond that. From ${formatCount(importance.trials)} verified trials; the model behind it predicts ${formatPercent(Math.max(0, importance.r_squared))} of the variance of trials it has not seen.`}
+      description={`How much of the variance of the score each knob explains alone, and pairs beyond that, over everything that was tried; what a setting of the recommendation brings, the outcome says. From ${formatCount(importance.trials)} verified trials; the model behind it predicts ${formatPercent(Math.max(0, importance.r_squared))} of the variance of trials it has not seen.`}
     >
       {importance.r_squared < LITTLE && (
         <div className={classes.caution}>
@@ -67,7 +67,7 @@ export function ImportancePanel({ importance, noise }: ImportancePanelProps) {
               <Table.Td>
                 <code>{name}</code>
               </Table.Td>
-              <Table.Td ta="right">{formatPercent(share, 1)}</Table.Td>
+              <Table.Td ta="right">{formatPercent(share)}</Table.Td>
               <Table.Td w="40%">
                 <ShareBar share={share} />
               </Table.Td>
