@@ -98,7 +98,8 @@ def test_noise_is_measured_where_the_default_fails_verification(simulated, runti
     simulated.happens("starves", where={"max_connections": default}, rate=3)
     _, searched, told = run_of(runtime, CONNECTIONS, budget_trials=12, thresholds={})
     of_default = [t for t in searched if t.configuration["max_connections"] == default]
-    assert [t.verdict.value for t in of_default] == ["failed-verification"] * 2
+    assert len(of_default) >= 2
+    assert {t.verdict.value for t in of_default} == {"failed-verification"}
     (noise,) = [line for line in told if line.startswith("Trials on this host differ by ")]
-    assert "2 measurements of the default" in noise
+    assert f"{len(of_default)} measurements of the default" in noise
     assert "assumed" not in noise

@@ -236,7 +236,7 @@ def _evidence(
         workload=workload_label(run.workload, run.workload_parameters),
         objective=run.objective,
         trade_off="" if outcome.front is None else outcome.front.sentence_on(configuration_hash(best)),
-        trials=repository.run_summary(run.id).trials,
+        trials=outcome.judged_trials,
         default=outcome.default,
         score_mbps=scores.get(configuration_hash(best)),
         default_score_mbps=scores.get(configuration_hash(outcome.default)),

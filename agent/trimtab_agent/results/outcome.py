@@ -241,6 +241,13 @@ class Outcome(Found):
         return self.sentence if self.capacity is not None and self.capacity.capacity_rps is None else ""
 
     @property
+    def judged_trials(self) -> int:
+        """How many trials of search and confirmation the run has: of all that are recorded, which a list
+        counts, without the calibration and what was driven once more at the end.
+        """
+        return sum(self.verdicts.values())
+
+    @property
     def keeps_default(self) -> bool:
         """Whether nothing was shown to be better than the default."""
         return self.confirmed and self.best == self.default

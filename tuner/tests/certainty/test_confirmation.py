@@ -288,7 +288,7 @@ def test_winner_for_which_the_generator_gave_out_is_announced_as_at_least():
     trials = bounded(confirmed(w1=[100, 101, 99, 100], w4=[120, 122, 119, 121]), 4)
     result = conclude(SPACE, (DEFAULT, workers(4)), trials)
     assert result.recommended == workers(4)
-    assert "In score workers=4 gains at least +21 %" in result.sentence
+    assert "In score workers=4 gains at least +20 %" in result.sentence
 
 
 def test_default_for_which_the_generator_gave_out_makes_no_gain():

@@ -50,7 +50,8 @@ def header(target: Target, file_name: str, evidence: ExportEvidence) -> str:
     sentences = [
         f"Configuration for {target.name}, found by Trimtab.",
         use(target, file_name),
-        f"Run {evidence.run} of {evidence.date} on {evidence.host}, {counted(evidence.trials, 'trial')}.",
+        f"Run {evidence.run} of {evidence.date} on {evidence.host}, {counted(evidence.trials, 'trial')} of "
+        "search and confirmation.",
         f"Workload {evidence.workload}, objective {evidence.objective}.",
         sessions(evidence),
     ]

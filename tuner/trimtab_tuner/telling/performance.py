@@ -116,6 +116,8 @@ def figure(values: Sequence[float]) -> Figure | None:
     """
     if len(values) < 2:
         return Figure(mean=values[0]) if values else None
+    if min(values) == max(values):
+        return Figure(mean=values[0], low=values[0], high=values[0])
     positive = min(values) > 0
     told = [math.log(value) for value in values] if positive else list(values)
     back = math.exp if positive else partial(max, 0.0)

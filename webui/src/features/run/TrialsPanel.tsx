@@ -65,12 +65,7 @@ export const TrialsPanel = memo(function TrialsPanel(props: TrialsPanelProps) {
   const data = useMemo(() => [...kept], [kept]);
   const columns = useMemo(
     () =>
-      makeColumns(
-        freeKnobs(run.space),
-        defaultConfiguration(run.space),
-        standardScore,
-        run.second_objective,
-      ),
+      makeColumns(freeKnobs(run.space), defaultConfiguration(run.space), standardScore, run.second_objective),
     [run.space, run.second_objective, standardScore],
   );
   const table = useReactTable({
