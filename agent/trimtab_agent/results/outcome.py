@@ -242,8 +242,8 @@ class Outcome(Found):
 
     @property
     def judged_trials(self) -> int:
-        """How many trials of search and confirmation the run has: of all that are recorded, which a list
-        counts, without the calibration and what was driven once more at the end.
+        """How many trials there were after the calibration, until the outcome was known: a list counts all that
+        are recorded, with the calibration and what was driven once more at the end.
         """
         return sum(self.verdicts.values())
 

@@ -28,8 +28,9 @@ class Gain(Frozen):
     confidence: float = 0.95
 
     def __str__(self) -> str:
-        """How every gain is told, wherever it is: `+23 % (95 % interval +20 % to +27 %)`; no figure of one that
-        says nothing.
+        """How every gain is told, wherever it is: `+23 % (95 % interval +20 % to +27 %)`.
+
+        No figure of one that says nothing.
         """
         text = in_change(self.gain)
         if self.low is None:

@@ -46,7 +46,8 @@ def _summary(order: ExportOrder) -> str:
     evidence = order.evidence
     where = f"Measured on {evidence.date} on {evidence.host}, in {counted(evidence.trials, 'trial')}"
     lines = [
-        f"{where} of search and confirmation under the workload `{evidence.workload}`. Objective: {evidence.objective}.\n",
+        f"{where} after the calibration, under the workload `{evidence.workload}`. "
+        f"Objective: {evidence.objective}.\n",
         "Results hold for this machine and this workload.\n",
     ]
     if evidence.pauses is not None:

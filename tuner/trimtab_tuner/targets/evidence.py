@@ -47,11 +47,11 @@ def comment(*sentences: str) -> str:
 
 def header(target: Target, file_name: str, evidence: ExportEvidence) -> str:
     """The top of the file: for what server, how to use the file, where the values come from."""
+    measured = f"Run {evidence.run} of {evidence.date} on {evidence.host}"
     sentences = [
         f"Configuration for {target.name}, found by Trimtab.",
         use(target, file_name),
-        f"Run {evidence.run} of {evidence.date} on {evidence.host}, {counted(evidence.trials, 'trial')} of "
-        "search and confirmation.",
+        f"{measured}, {counted(evidence.trials, 'trial')} after the calibration.",
         f"Workload {evidence.workload}, objective {evidence.objective}.",
         sessions(evidence),
     ]
