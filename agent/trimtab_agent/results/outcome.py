@@ -242,8 +242,9 @@ class Outcome(Found):
 
     @property
     def judged_trials(self) -> int:
-        """How many trials there were after the calibration, until the outcome was known: a list counts all that
-        are recorded, with the calibration and what was driven once more at the end.
+        """How many trials there were after the calibration, until the outcome was known.
+
+        A list counts all that are recorded, with the calibration and what was driven once more at the end.
         """
         return sum(self.verdicts.values())
 

@@ -45,9 +45,9 @@ def readme(order: ExportOrder) -> ExportFile:
 def _summary(order: ExportOrder) -> str:
     evidence = order.evidence
     where = f"Measured on {evidence.date} on {evidence.host}, in {counted(evidence.trials, 'trial')}"
+    where += f" after the calibration, under the workload `{evidence.workload}`."
     lines = [
-        f"{where} after the calibration, under the workload `{evidence.workload}`. "
-        f"Objective: {evidence.objective}.\n",
+        f"{where} Objective: {evidence.objective}.\n",
         "Results hold for this machine and this workload.\n",
     ]
     if evidence.pauses is not None:
