@@ -37,6 +37,29 @@ it('tells each main figure before and after, with both intervals', async () => {
   expect(told('Memory at its peak (PSS)')).toHaveTextContent('after 48.0 MB');
 });
 
+it('lists what each setting gives, and what was found worth nothing', async () => {
+  const kept = {
+    knob: 'workers',
+    value: 4,
+    default: 1,
+    kept: true,
+    setting: 'workers 4',
+    told: '+23 % (20 to 26)',
+  };
+  const dropped = {
+    ...{ knob: 'sendfile', value: 'off', default: 'nonblocking', kept: false },
+    ...{ setting: 'sendfile off', told: 'no effect, left at nonblocking' },
+  };
+  const ended = { ...outcome(), effects: [kept, dropped] };
+  await renderInApp(<OutcomePanel run={run({ outcome: ended })} standard={trial(1)} best={best} />);
+  const rows = within(screen.getByRole('table', { name: 'What each setting gives' })).getAllByRole('row');
+  expect(rows.map((row) => row.textContent)).toEqual([
+    'SettingWhat it gives',
+    'workers 4+23 % (20 to 26)',
+    'sendfile offno effect, left at nonblocking',
+  ]);
+});
+
 it('says that a difference may be chance only where the intervals overlap', async () => {
   const ended = outcome();
   const [first, second] = ended.ranking as [RankedConfiguration, RankedConfiguration];
