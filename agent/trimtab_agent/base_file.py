@@ -66,17 +66,22 @@ class UsualFile:
     trouble: str = ""
 
 
+def usual_path(target: Target) -> Path | None:
+    """The first of the target's usual files that is there; None without one."""
+    # Not Path.is_file(): it raises where a directory above may not be looked into.
+    there = next((path for path in target.usual_files if os.path.isfile(path)), None)  # noqa: PTH113
+    return None if there is None else Path(there)
+
+
 def usual_file(target: Target, cpus: int) -> UsualFile | None:
     """The first of the target's usual files that is there; None without one.
 
     For those who may not name files: the path is one of a fixed list, and of what is in it they get names and
     values of knobs. So trouble is told without a word of the file.
     """
-    # Not Path.is_file(): it raises where a directory above may not be looked into.
-    there = next((path for path in target.usual_files if os.path.isfile(path)), None)  # noqa: PTH113
-    if there is None:
+    path = usual_path(target)
+    if path is None:
         return None
-    path = Path(there)
     try:
         base = read_base(target, path)
         return UsualFile(path=str(path), values=target.parse(base.expanded, cpus))

@@ -6,10 +6,11 @@ from pathlib import Path
 from trimtab_tuner.checking import check, files
 from trimtab_tuner.checking.contradiction import Contradiction
 from trimtab_tuner.checking.statements import read
+from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderError, Target
 
-from trimtab_agent.base_file import BaseFile, read_base
+from trimtab_agent.base_file import BaseFile, read_base, usual_path
 from trimtab_agent.errors import SpecError
 from trimtab_agent.host.allowed import machine_for
 
@@ -42,6 +43,31 @@ def target_of(path: Path, name: str | None) -> Target:
         f"{path}: its name does not say which server reads it; expected --target with one of "
         f"{', '.join(TARGETS)}",
     )
+
+
+class CheckedFile(Frozen):
+    """What contradicts this machine in the file that a server is usually run with.
+
+    `path` is None where there is no such file. `trouble` says why that is not known; empty where it is.
+    """
+
+    path: str | None
+    found: tuple[Contradiction, ...] = ()
+    trouble: str = ""
+
+
+def usual_file_checked(target: Target) -> CheckedFile:
+    """For those who may not name files: the path is one of a fixed list, and what is told of the file are its
+    settings of limits, queues, CPUs, upstreams, roots and logs.
+    """
+    path = usual_path(target)
+    if path is None:
+        return CheckedFile(path=None)
+    try:
+        return CheckedFile(path=str(path), found=checked(target, path))
+    except SpecError:
+        trouble = f"It could not be read: trimtab check {path} says why."
+        return CheckedFile(path=str(path), trouble=trouble)
 
 
 def failing(found: Sequence[Contradiction]) -> bool:

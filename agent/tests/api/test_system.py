@@ -240,6 +240,25 @@ def test_targets_say_what_their_usual_files_set_and_nothing_else_of_them(daemon,
     assert "secret" not in reply.text
 
 
+def test_usual_file_is_checked_against_this_machine(daemon, tmp_path, monkeypatch):
+    """What `trimtab check` says of it; of no other file, whoever asks."""
+    own = tmp_path / "nginx.conf"
+    own.write_text("worker_processes 4096;\nevents {}\n")
+    monkeypatch.setattr(NginxTarget, "usual_files", (str(own),))
+    monkeypatch.setattr(LighttpdTarget, "usual_files", ())
+    reply = daemon.client.get("/api/v1/targets/nginx/check").json()
+    assert (reply["path"], reply["trouble"]) == (str(own), "")
+    (found,) = [each for each in reply["found"] if each["rule"] == "more-workers-than-cpus"]
+    assert (found["file"], found["line"], found["severity"]) == (str(own), 1, "note")
+    without = {"path": None, "found": [], "trouble": ""}
+    assert daemon.client.get("/api/v1/targets/lighttpd/check").json() == without
+    assert daemon.client.get("/api/v1/targets/iis/check").status_code == 404
+    own.write_text("secret {\n")
+    reply = daemon.client.get("/api/v1/targets/nginx/check").json()
+    assert reply["trouble"] == f"It could not be read: trimtab check {own} says why."
+    assert "secret" not in str(reply)
+
+
 def test_a_usual_file_that_makes_no_sense_is_told_without_a_word_of_it(daemon, tmp_path, monkeypatch):
     """A server's own message would quote the line."""
     own = tmp_path / "nginx.conf"

@@ -30,6 +30,7 @@ from trimtab_agent.api.schemas import (
     WorkloadReply,
 )
 from trimtab_agent.base_file import usual_file
+from trimtab_agent.checked_file import CheckedFile, usual_file_checked
 from trimtab_agent.errors import HostError, SpecError
 from trimtab_agent.station.site import require_conditions
 from trimtab_agent.study.own_file_report import of_text
@@ -75,6 +76,14 @@ def _target(target: Target, context: Context) -> dict[str, object]:
         "workload": DEFAULT_WORKLOADS[target.protocol],
         "file": usual_file(target, len(context.layout.server)),
     }
+
+
+@router.get("/targets/{name}/check")
+def check_usual_file(name: str) -> CheckedFile:
+    """What in the file that the server is usually run with here contradicts this machine, without a load."""
+    if name not in TARGETS:
+        raise HTTPException(404)
+    return usual_file_checked(TARGETS[name])
 
 
 @router.get("/targets/{name}/space")

@@ -11,6 +11,7 @@ import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
 import { RunTable } from '../../components/RunTable';
 import { formatBytes, formatCount } from '../../maths/format';
+import { CheckedFile } from './CheckedFile';
 import classes from './HomePage.module.css';
 import { LastRun } from './LastRun';
 import { RunningNow } from './RunningNow';
@@ -72,6 +73,7 @@ export function HomePage() {
           }
         </Loadable>
       </Panel>
+      <CheckedFile />
       <Panel title="This host">
         <Loadable query={host} what="The host" height={64}>
           {(data) => (
