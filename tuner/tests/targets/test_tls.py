@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
+from ruamel.yaml import YAML
 from trimtab_tuner.exports import ExportOrder, export_files
 from trimtab_tuner.exports.translation import translate
 from trimtab_tuner.targets import TARGETS
@@ -100,7 +100,7 @@ def test_lighttpd_speaks_tls_where_there_are_certificates(key, tickets, sign):
 @pytest.mark.parametrize("key", ["rsa", "ecdsa"])
 def test_h2o_speaks_tls_where_there_are_certificates(key):
     """On every address for the workload, and not on that of the status page."""
-    said = yaml.safe_load(rendered("h2o", tls_key=key, **{"ssl-session-resumption": "off"}))
+    said = YAML(typ="safe", pure=True).load(rendered("h2o", tls_key=key, **{"ssl-session-resumption": "off"}))
     hosts = said["hosts"]
     for name in ("site-0", "site-1"):
         assert hosts[name]["listen"]["ssl"]["certificate-file"] == f"/run/tls/{key}.pem"
@@ -123,7 +123,7 @@ def test_h2o_resumes_as_asked_and_keeps_what_else_a_file_says_of_that(before, af
     target = TARGETS["h2o"]
     configuration = space("h2o").default() | {"ssl-session-resumption": "cache"}
     text = target.changed(before + "user: me\n", configuration, ["ssl-session-resumption"], CONTEXT)
-    assert yaml.safe_load(text) == {"user": "me", "ssl-session-resumption": after}
+    assert YAML(typ="safe", pure=True).load(text) == {"user": "me", "ssl-session-resumption": after}
     assert text.count("ssl-session-resumption") == 1
 
 

@@ -17,9 +17,11 @@ Edit = tuple[int, int, str]
 
 def apply(text: str, edits: Collection[Edit]) -> str:
     """The text with these edits, which do not overlap; new lines end as those of the text do."""
-    for start, end, replacement in sorted(edits, reverse=True):
-        text = text[:start] + ending_as_in(text, replacement) + text[end:]
-    return text
+    pieces, position = [], 0
+    for start, end, replacement in sorted(edits):
+        pieces += [text[position:start], ending_as_in(text, replacement)]
+        position = end
+    return "".join((*pieces, text[position:]))
 
 
 def single_lines(text: str, knobs: Collection[str]) -> Excerpt:

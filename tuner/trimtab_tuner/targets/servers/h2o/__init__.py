@@ -8,7 +8,7 @@ configuration which needs them and no other.
 import json
 from collections.abc import Collection, Iterable, Sequence
 
-import yaml
+from ruamel import yaml
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.protocols import ProtocolName

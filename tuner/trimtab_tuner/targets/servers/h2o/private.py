@@ -6,7 +6,7 @@ answered by a host more. What is replaced or left out is named in the comment at
 
 from collections.abc import Collection, Iterator, Sequence
 
-import yaml
+from ruamel import yaml
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls

@@ -1,10 +1,13 @@
-"""The language of h2o.conf, YAML: read by PyYAML, whose nodes know where they stand in the text."""
+"""The language of h2o.conf, YAML: read by ruamel.yaml, whose nodes know where they stand in the text.
+
+Nodes are as they are written: `ON` is no truth value, what stands twice stands twice, an anchor stays one.
+"""
 
 import json
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-import yaml
+from ruamel import yaml
 
 from trimtab_tuner.targets.assignments import Assignment
 from trimtab_tuner.targets.base import RenderError
@@ -28,7 +31,7 @@ class Command(NamedTuple):
 def commands(text: str) -> list[Command]:
     """All commands of the file, in their order. Raises RenderError for what is no h2o.conf."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = yaml.YAML(typ="safe", pure=True).compose(text)
     except yaml.YAMLError as error:
         raise RenderError(" ".join(str(error).split())) from error
     if root is None:

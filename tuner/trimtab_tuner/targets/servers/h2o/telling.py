@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-import yaml
+from ruamel import yaml
 
 from trimtab_tuner.targets.servers.h2o import syntax
 from trimtab_tuner.targets.told import Told

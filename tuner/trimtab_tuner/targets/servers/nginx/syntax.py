@@ -7,6 +7,7 @@ directive; it is passed over.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -27,6 +28,9 @@ _LUA = re.compile(
       | (?P<brace>[{}]) | .""",
     re.VERBOSE | re.DOTALL,
 )
+_ESCAPED = re.compile(r"""\\(["'\\trn])""")
+_SIGNS = {"t": "\t", "r": "\r", "n": "\n"}
+_BREAK = re.compile("\n")
 _LUA_BLOCK = "_by_lua_block"
 # Blocks whose lines are data, whatever their first word is.
 _DATA = {"charset_map", "geo", "map", "split_clients", "types"}
@@ -52,6 +56,7 @@ def parse(text: str) -> list[Directive]:
     stack: list[list[Directive]] = [top]
     open_blocks: list[Directive] = []
     words: list[tuple[str, int, int]] = []
+    breaks = [found.start() for found in _BREAK.finditer(text)]
     for kind, value, start, end in _tokens(text):
         if kind == "word":
             words.append((value, start, end))
@@ -68,7 +73,7 @@ def parse(text: str) -> list[Directive]:
                 arguments=[word for word, _, _ in words[1:]],
                 start=words[0][1],
                 end=end,
-                line=_line(text, words[0][1]),
+                line=bisect_left(breaks, words[0][1]) + 1,
                 spans=[(a, b) for _, a, b in words],
             )
             stack[-1].append(directive)
@@ -116,10 +121,15 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int, int]]:
                 position = _lua_end(text, position)
             first = ""
         elif kind in ("double", "single"):
-            yield "word", re.sub(r"\\(.)", r"\1", match[kind]), match.start(), match.end()
+            yield "word", _unescaped(match[kind]), match.start(), match.end()
         elif kind == "word":
             first = first or match[0]
-            yield "word", match[0], match.start(), match.end()
+            yield "word", _unescaped(match[0]), match.start(), match.end()
+
+
+def _unescaped(word: str) -> str:
+    """The word as nginx takes it: a backslash before anything else, as in a regular expression, stays."""
+    return _ESCAPED.sub(lambda found: _SIGNS.get(found[1], found[1]), word) if "\\" in word else word
 
 
 def _lua_end(text: str, position: int) -> int:
