@@ -9,7 +9,8 @@ import pytest
 
 from .conftest import PROGRAM, patiently
 
-DOCUMENTATION = Path(__file__).parents[3] / "docs" / "internals" / "load-generator.md"
+PAGES = Path(__file__).parents[3] / "docs" / "internals"
+DOCUMENTATION = "\n".join((PAGES / name).read_text() for name in ("load-generator.md", "load-protocols.md"))
 URL = "http://127.0.0.1:1/"
 
 
@@ -222,7 +223,7 @@ def test_every_field_is_documented(load, serve):
     """Each name in a real progress line and a real result stands in the documentation, as code."""
     outcome = load(serve(always_replies).url, "--rate", "20", "--duration", "1.2")
     closed = load(serve(always_replies).url, "--connections", "2", "--duration", "0.1", mode="closed")
-    documented = set(re.findall(r"`([a-z0-9_]+)`", DOCUMENTATION.read_text()))
+    documented = set(re.findall(r"`([a-z0-9_]+)`", DOCUMENTATION))
     assert set() == member_names([outcome.result, closed.result, *outcome.progress]) - documented
 
 
@@ -232,13 +233,11 @@ def test_every_failure_reason_is_documented():
     names = re.findall(r'\[FAILURE_\w+\] = "([a-z0-9-]+)"', (folder / "accounting.c").read_text())
     reasons = re.findall(r"^    (FAILURE_\w+)", (folder / "accounting.h").read_text(), re.MULTILINE)
     assert len(names) == len(reasons) - 4  # but for those that are named by their detail
-    text = DOCUMENTATION.read_text()
-    assert [name for name in names if f"`{name}`" not in text] == []
+    assert [name for name in names if f"`{name}`" not in DOCUMENTATION] == []
 
 
 def test_every_option_is_documented(load):
     """Each option of --help stands in the documentation."""
     options = set(re.findall(r"^  (--[a-z-]+)", load(URL, "--text", "--help").stdout, re.MULTILINE))
     assert len(options) >= 11
-    text = DOCUMENTATION.read_text()
-    assert set() == {option for option in options if f"`{option}" not in text}
+    assert set() == {option for option in options if f"`{option}" not in DOCUMENTATION}

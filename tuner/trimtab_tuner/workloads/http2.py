@@ -1,7 +1,7 @@
 """HTTP/2: how the visitors of a workload ask.
 
 A session is one connection, and its requests are streams of it: the first request of a burst goes alone, the
-others at once, up to `streams` of them (docs/internals/load-generator.md).
+others at once, up to `streams` of them (docs/internals/load-protocols.md).
 """
 
 from typing import Annotated
