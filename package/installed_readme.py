@@ -2,8 +2,8 @@
 
     installed_readme.py README.md SITE PREFIX
 
-prints it. `SITE` is the built site, `PREFIX` the way to it from where the README lies. Ends with status 1, and
-names the link, if one would lead nowhere.
+prints it. `SITE` is the built site, `PREFIX` the way to it from where the README lies. Ends with status 1 if
+a link would lead nowhere, and names it.
 """
 
 import re

@@ -1,6 +1,7 @@
 """Who is let in: names, origins, tokens, and the headers that keep browsers careful."""
 
 import pytest
+from trimtab_agent.api.daemon import _elsewhere, _url
 from trimtab_agent.errors import HostError
 from trimtab_agent.settings import AgentSettings
 
@@ -126,3 +127,52 @@ def test_short_or_missing_token_is_refused(tmp_path):
         AgentSettings(token="x" * 6).access_token()
     with pytest.raises(HostError, match=r"the token file .*/none cannot be read"):
         AgentSettings(token_file=tmp_path / "none").access_token()
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain"]
+)
+def test_body_that_a_form_can_send_is_not_taken(empty_daemon, kind):
+    """Another site can send such a one without asking first."""
+    reply = empty_daemon.client.post("/api/v1/runs/1/stop", content="a=1", headers={"Content-Type": kind})
+    assert (reply.status_code, reply.json()["error"]["code"]) == (415, "not-json")
+    assert empty_daemon.client.post("/api/v1/runs/1/stop").status_code == 404
+
+
+def test_data_is_not_kept_by_browsers(empty_daemon):
+    """Whoever uses the machine later finds none of it; the UI's own files may be kept."""
+    assert empty_daemon.client.get("/api/v1/runs").headers["cache-control"] == "no-store"
+    assert empty_daemon.client.get("/").headers.get("cache-control") != "no-store"
+
+
+def test_cookie_behind_tls_is_for_tls_only(start_daemon):
+    """A proxy on this machine says that its client spoke TLS."""
+    daemon = start_daemon(token=TOKEN)
+    body = {"token": TOKEN}
+    plain = daemon.client.post("/api/v1/session", json=body)
+    behind = daemon.client.post("/api/v1/session", json=body, headers={"X-Forwarded-Proto": "https"})
+    assert "secure" not in plain.headers["set-cookie"].lower()
+    assert "secure" in behind.headers["set-cookie"].lower()
+
+
+@pytest.mark.parametrize(
+    ("host", "extra", "url", "elsewhere"),
+    [
+        ("0.0.0.0", (), "http://127.0.0.1:8080", "set in TRIMTAB_EXTRA_HOSTS"),  # noqa: S104
+        ("::", (), "http://[::1]:8080", "set in TRIMTAB_EXTRA_HOSTS"),
+        (
+            "0.0.0.0",  # noqa: S104
+            ("tuner.example", "a.example:443"),
+            "http://127.0.0.1:8080",
+            "http://tuner.example:8080, http://a.example:443",
+        ),
+        ("127.0.0.1", (), "http://127.0.0.1:8080", ""),
+    ],
+)
+def test_address_that_is_printed_can_be_opened(host, extra, url, elsewhere):
+    """0.0.0.0 is no address to go to; which names other machines may use is said beside it."""
+    settings = AgentSettings(host=host, extra_hosts=extra, without_token=True)
+    assert _url(settings, 8080) == url
+    said = _elsewhere(settings, 8080)
+    assert elsewhere in said
+    assert bool(said) == bool(elsewhere)

@@ -51,3 +51,19 @@ def test_every_operation_documents_its_reply_and_its_errors():
 def test_views_have_the_fields_of_what_they_show(view, kind):
     """Lists of trials are written from the dataclasses themselves."""
     assert set(view.model_fields) == {field.name for field in fields(kind)}
+
+
+def test_errors_are_documented_as_the_json_that_they_are():
+    """Also of what answers with HTML, CSV, a ZIP or text."""
+    for path, operations in json.loads(document())["paths"].items():
+        for operation in operations.values():
+            for status in ("4XX", "5XX"):
+                assert set(operation["responses"][status]["content"]) == {"application/json"}, path
+
+
+def test_report_of_no_run_is_refused_as_documented(empty_daemon):
+    """422 in words, in JSON, although a report is HTML."""
+    for path in ("report.html", "trials.csv", "exports/zip"):
+        reply = empty_daemon.client.get(f"/api/v1/runs/{2**70}/{path}")
+        assert (reply.status_code, reply.headers["content-type"]) == (422, "application/json")
+        assert "expected less than or equal to 2147483647" in reply.json()["error"]["message"]

@@ -8,6 +8,7 @@ shows the token: in an `Authorization: Bearer` header, or through a session cook
 exchanged for.
 """
 
+import math
 import secrets
 from collections import deque
 from http.cookies import CookieError, SimpleCookie
@@ -15,12 +16,15 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
+from trimtab_agent.api.wrong_tokens import WrongTokens
 from trimtab_agent.settings import AgentSettings
 
 COOKIE = "trimtab_session"
 SESSIONS_KEPT = 256
 LONGEST_PORT = 5  # digits
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+# What a form of another site can send without being asked first.
+FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 LIVE_PATH = "/api/v1/live"
 OPEN_PATHS = frozenset({"/api/v1/health", "/api/v1/session"})
@@ -30,8 +34,9 @@ OPEN_PATHS = frozenset({"/api/v1/health", "/api/v1/session"})
 class AccessDenied(Exception):
     """A request is refused at the door, with this status, error code and sentence."""
 
-    def __init__(self, status: int, code: str, sentence: str) -> None:
+    def __init__(self, status: int, code: str, sentence: str, *, wait_s: float = 0.0) -> None:
         super().__init__(sentence)
+        self.headers = {"Retry-After": str(math.ceil(wait_s))} if wait_s else None
         self.status = status
         self.code = code
         self.sentence = sentence
@@ -44,6 +49,7 @@ class Access:
         """Raises `HostError` if the settings would leave the daemon open (`AgentSettings.access_token`)."""
         self._token = settings.access_token()
         self._sessions: deque[str] = deque(maxlen=SESSIONS_KEPT)
+        self._wrong = WrongTokens()
         own = settings.host if ":" not in settings.host else f"[{settings.host}]"
         self._authorities = {f"{name}:{port}" for name in (*LOOPBACK_NAMES, own.lower())}
         self._any_port = {name for name in settings.extra_hosts if _port(name) is None}
@@ -54,8 +60,8 @@ class Access:
         """Whether requests must show a token."""
         return self._token is not None
 
-    def check(self, method: str, path: str, headers: Headers) -> None:
-        """Raise `AccessDenied` unless a request with these headers may pass."""
+    def check(self, method: str, path: str, headers: Headers, client: str = "") -> None:
+        """Raise `AccessDenied` unless a request with these headers, of this address, may pass."""
         authority = headers.get("host", "").lower()
         if not self._known(authority):
             raise AccessDenied(
@@ -67,16 +73,21 @@ class Access:
         guarded = method not in SAFE_METHODS or path == LIVE_PATH
         if guarded and origin is not None and not _is_page_of(origin, authority):
             raise AccessDenied(403, "foreign-origin", f"{origin} is another origin.")
-        if path.startswith("/api/") and path not in OPEN_PATHS and not self._shows_token(headers):
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if method not in SAFE_METHODS and kind in FORM_TYPES:
+            raise AccessDenied(
+                415, "not-json", f"A body of {kind} is not taken; expected application/json, or no body."
+            )
+        if path.startswith("/api/") and path not in OPEN_PATHS and not self._shows_token(headers, client):
             raise AccessDenied(
                 401,
                 "token-required",
                 "This daemon asks for its token: `Authorization: Bearer`, or POST /api/v1/session.",
             )
 
-    def open_session(self, token: str) -> str:
+    def open_session(self, token: str, client: str = "") -> str:
         """The value of a new session cookie, in exchange for the token; raises `AccessDenied`."""
-        if self._token is None or not secrets.compare_digest(token.encode(), self._token.encode()):
+        if not self._is_token(token, client):
             raise AccessDenied(401, "wrong-token", "That is not this daemon's token.")
         self._sessions.append(secrets.token_urlsafe(32))
         return self._sessions[-1]
@@ -86,13 +97,26 @@ class Access:
         name = authority if port is None else authority.removesuffix(f":{port}")
         return name in self._any_port or f"{name}:{port or 80}" in self._authorities
 
-    def _shows_token(self, headers: Headers) -> bool:
+    def _is_token(self, shown: str, client: str) -> bool:
+        """Raises `AccessDenied` for an address that has been wrong too often, right or not."""
+        if wait_s := self._wrong.wait_s(client):
+            raise AccessDenied(
+                429,
+                "too-many-tries",
+                f"Too many wrong tokens from {client}; expected the next try in {math.ceil(wait_s)} s.",
+                wait_s=wait_s,
+            )
+        if self._token is None or not secrets.compare_digest(shown.encode(), self._token.encode()):
+            self._wrong.note(client)
+            return False
+        self._wrong.forget(client)
+        return True
+
+    def _shows_token(self, headers: Headers, client: str) -> bool:
         if self._token is None:
             return True
         scheme, _, shown = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and secrets.compare_digest(
-            shown.strip().encode(), self._token.encode()
-        ):
+        if scheme.lower() == "bearer" and self._is_token(shown.strip(), client):
             return True
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)

@@ -1,5 +1,7 @@
 """Puts the daemon's HTTP face together: routes, errors, gate, documentation, web UI."""
 
+from typing import Any
+
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.responses import RedirectResponse
@@ -47,7 +49,25 @@ def make_api() -> FastAPI:
         api.include_router(part.router)
     app.include_router(api)
     add_error_handlers(app)
+    _document_errors(app)
     return app
+
+
+def _document_errors(app: FastAPI) -> None:
+    """Errors are JSON everywhere. FastAPI would document them in the type of a route's own replies."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = made()
+        for path in document["paths"].values():
+            for operation in path.values():
+                for status in ("4XX", "5XX"):
+                    content = operation["responses"][status].get("content", {})
+                    if "application/json" not in content and content:
+                        content["application/json"] = content.pop(next(iter(content)))
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
 
 
 def create_app(settings: AgentSettings, context: Context) -> FastAPI:

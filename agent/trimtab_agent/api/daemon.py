@@ -27,8 +27,7 @@ def run_daemon(settings: AgentSettings) -> None:
     listener = listen(settings)
     port: int = listener.getsockname()[1]
     access = Access(settings, port)
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    url = f"http://{host}:{port}"
+    url = _url(settings, port)
     with listener, only_daemon(settings.var, url) as lock, open_runtime(settings) as runtime:
         lock.tell(database=runtime.repository.place)  # before commands can ask
         # Joined at the end of the process: an import that is cut off in the middle may end it with an abort.
@@ -53,5 +52,24 @@ def run_daemon(settings: AgentSettings) -> None:
         )
         with listen_locally(settings.var) as local:
             said = f" {SAID}, in {settings.var}." if settings.demo else ""
-            print(f"Trimtab is at {url}, Ctrl-C ends it.{said}", flush=True)
+            print(f"Trimtab is at {url}, Ctrl-C ends it.{said}{_elsewhere(settings, port)}", flush=True)
             serve(app, [listener, local])
+
+
+def _url(settings: AgentSettings, port: int) -> str:
+    """An address that a browser on this machine can open: 0.0.0.0 and :: are none."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _elsewhere(settings: AgentSettings, port: int) -> str:
+    """How browsers of other machines reach a daemon that listens on all addresses."""
+    if settings.host not in ("0.0.0.0", "::"):  # noqa: S104
+        return ""
+    if not settings.extra_hosts:
+        return (
+            f" From other machines: http://NAME:{port}, where NAME is one that you have set in "
+            "TRIMTAB_EXTRA_HOSTS."
+        )
+    names = (name if ":" in name.rpartition("]")[2] else f"{name}:{port}" for name in settings.extra_hosts)
+    return f" From other machines: {', '.join(f'http://{name}' for name in names)}."

@@ -82,7 +82,7 @@ def _database_error(_request: Request, error: Exception) -> Response:
 
 def _access_denied(_request: Request, error: Exception) -> Response:
     assert isinstance(error, AccessDenied)  # noqa: S101
-    return error_reply(error.status, error.code, error.sentence)
+    return error_reply(error.status, error.code, error.sentence, headers=error.headers)
 
 
 def _invalid_request(_request: Request, error: Exception) -> Response:

@@ -30,14 +30,19 @@ class Gate:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(SECURITY_HEADERS)
+                headers = MutableHeaders(scope=message)
+                headers.update(SECURITY_HEADERS)
+                if scope["path"].startswith("/api/"):
+                    headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
         try:
             if not is_local(scope):
-                self._access.check(scope["method"], scope["path"], Headers(scope=scope))
+                client = (scope.get("client") or ("",))[0]
+                self._access.check(scope["method"], scope["path"], Headers(scope=scope), client)
         except AccessDenied as denied:
-            await error_reply(denied.status, denied.code, denied.sentence)(scope, receive, send_guarded)
+            reply = error_reply(denied.status, denied.code, denied.sentence, headers=denied.headers)
+            await reply(scope, receive, send_guarded)
         else:
             await self._app(scope, _limited(receive), send_guarded)
 

@@ -12,6 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.server import HANDLED_SIGNALS
 
+from trimtab_agent.api.http_protocol import ImpatientProtocol
 from trimtab_agent.errors import HostError
 from trimtab_agent.settings import AgentSettings
 
@@ -52,7 +53,12 @@ def listen(settings: AgentSettings) -> socket.socket:
 def serve(app: FastAPI, listeners: list[socket.socket]) -> None:
     """Serve `app` on the listeners until SIGTERM or SIGINT, then finish what is being answered."""
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=GRACE_S
+        app,
+        http=ImpatientProtocol,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_S,
     )
     DaemonServer(config, app.state.context.closing).run(listeners)
 

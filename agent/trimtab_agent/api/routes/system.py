@@ -47,7 +47,7 @@ def open_session(body: SessionRequest, request: Request, response: Response, con
     """Exchanges the token for a cookie, for browsers, which cannot add a header to the live stream."""
     response.set_cookie(
         COOKIE,
-        context.access.open_session(body.token),
+        context.access.open_session(body.token, request.client.host if request.client else ""),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
