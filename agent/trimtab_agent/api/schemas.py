@@ -110,7 +110,6 @@ class UsualFile(Reply):
 
     path: str
     values: Configuration
-    told: tuple[str, ...]
     trouble: str
 
 
