@@ -334,6 +334,7 @@ def test_gain_in_capacity_is_told_where_the_scores_gain_cannot_be(daemon, record
     daemon.repository.set_run_outcome(recorded_run.id, {**outcome, "gain": None, "ranking": ranking})
     (listed,) = daemon.client.get("/api/v1/runs").json()["runs"]
     assert (listed["gain"], listed["capacity_gain"]["gain"], listed["capacity_at_least"]) == (None, 0.6, True)
+    assert listed["capacity_rps"] == 8000.0
 
 
 def test_tables_of_a_run_come_as_csv(daemon, recorded_run):

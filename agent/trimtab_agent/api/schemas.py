@@ -179,9 +179,9 @@ class RunSummary(Reply):
     """A line of the list of runs. `best_score` is that of its best (`results.outcome.best_score`), `trials`
     counts all that are recorded, `gain` is that of the confirmation in score.
 
-    A run that `keeps_default` has found nothing better, and so has no gain. `capacity_gain` is that of the
-    configuration to use over the default, None where it is not known; with `capacity_at_least` it may be
-    more.
+    A run that `keeps_default` has found nothing better, and so has no gain. `capacity_rps` is the load that
+    the configuration to use follows and `capacity_gain` its gain over the default, None where they are not
+    known; with `capacity_at_least` they may be more.
     """
 
     id: int
@@ -208,6 +208,7 @@ class RunSummary(Reply):
     trials: int
     best_score: float | None
     gain: Gain | None
+    capacity_rps: float | None
     capacity_gain: Gain | None
     capacity_at_least: bool
     keeps_default: bool

@@ -233,6 +233,12 @@ class Outcome(Found):
         own = self.recommended
         return own is not None and own.performance is not None and own.performance.at_least
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def beyond_figures(self) -> str:
+        """The sentence without what it begins with: the figures of `recommended` and of the default."""
+        return self.sentence.removeprefix(headline(self.ranking, self.default, self.best)).lstrip()
+
     @property
     def without_answer(self) -> str:
         """Why there is nothing to use, in words; empty where there is."""

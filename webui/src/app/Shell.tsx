@@ -13,6 +13,7 @@ import { useLive } from '../stream/LiveProvider';
 import { ConnectionMark, DisconnectedBanner } from './Connection';
 import { DemoBanner } from './DemoBanner';
 import { EndNoticeButton } from './EndNoticeButton';
+import { Footer } from './Footer';
 import { PAGES, useFrameActions } from './frameActions';
 import { Logo } from './Logo';
 import classes from './Shell.module.css';
@@ -66,7 +67,8 @@ export function Shell() {
                 className={classes.running}
                 underline="never"
               >
-                Run {progress.run_id} · {progress.phase} · {formatPercent(progress.fraction)}
+                Run {progress.run_id} · {progress.pause === 'yes' ? 'paused' : progress.phase} ·{' '}
+                {formatPercent(progress.fraction)}
               </TextLink>
             )}
             <EndNoticeButton running={progress !== null} />
@@ -81,6 +83,7 @@ export function Shell() {
       <DemoBanner />
       <DisconnectedBanner state={state} />
       <Content />
+      <Footer />
       <Palette open={palette} onClose={() => setPalette(false)} />
     </>
   );

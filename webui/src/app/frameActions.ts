@@ -39,6 +39,7 @@ export function useFrameActions(openPalette: () => void): Action[] {
           },
         ]
       : []),
+    { title: 'Look a word up in the glossary', run: () => void navigate({ to: '/glossary' }) },
     ...(health?.documentation
       ? [{ title: 'Read the documentation', run: () => window.location.assign('/docs/') }]
       : []),

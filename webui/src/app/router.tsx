@@ -13,6 +13,7 @@ import { trialsQuery } from '../api/useTrials';
 import { HomePage } from '../features/home/HomePage';
 import { LIVE_WINDOWS_S, type LiveWindow } from '../features/live/windows';
 import { runSearch } from '../features/run/runSearch';
+import { type RunListSearch, runListSearch } from '../features/runs/runList';
 import { type NumberListText, numberListText, wholeFrom } from '../maths/numberList';
 import { NotFound } from './NotFound';
 import { RouteError } from './RouteError';
@@ -69,9 +70,12 @@ const liveSessionRoute = createRoute({
 const tuneRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/tune',
-  // The run whose settings the form begins with.
-  validateSearch: (search: Record<string, unknown>): { like?: number | undefined } => ({
+  // What the form begins with: the settings of a run, or a server with what its own file sets.
+  validateSearch: (
+    search: Record<string, unknown>,
+  ): { like?: number | undefined; target?: string | undefined } => ({
     like: wholeFrom(1, search.like),
+    target: typeof search.target === 'string' ? search.target : undefined,
   }),
   component: lazyRouteComponent(() => import('../features/tune/TunePage'), 'TunePage'),
 });
@@ -79,11 +83,9 @@ const tuneRoute = createRoute({
 const runsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/runs',
-  validateSearch: (
-    search: Record<string, unknown>,
-  ): { page?: number | undefined; archived?: boolean | undefined } => ({
+  validateSearch: (search: Record<string, unknown>): RunListSearch => ({
     page: wholeFrom(2, search.page),
-    archived: search.archived === true || undefined,
+    ...runListSearch(search),
   }),
   component: lazyRouteComponent(() => import('../features/runs/RunsPage'), 'RunsPage'),
 });
@@ -147,6 +149,12 @@ const hostRoute = createRoute({
   component: lazyRouteComponent(() => import('../features/host/HostPage'), 'HostPage'),
 });
 
+const glossaryRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/glossary',
+  component: lazyRouteComponent(() => import('../features/glossary/GlossaryPage'), 'GlossaryPage'),
+});
+
 const routeTree = rootRoute.addChildren([
   homeRoute,
   liveRoute,
@@ -160,6 +168,7 @@ const routeTree = rootRoute.addChildren([
   exportRoute,
   compareRoute,
   hostRoute,
+  glossaryRoute,
 ]);
 
 export const router = createRouter({

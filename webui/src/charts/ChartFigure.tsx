@@ -151,7 +151,7 @@ const Swatch = memo(function Swatch({ index, shape }: SwatchProps) {
 function DataTable({ caption, table }: { caption: string; table: ChartTable }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={classes.scroll} tabIndex={0} aria-label={caption}>
+    <section className={classes.scroll} data-scrolls tabIndex={0} aria-label={caption}>
       <table className={classes.table}>
         <caption className="visually-hidden">{caption}</caption>
         <thead>

@@ -1,7 +1,7 @@
 // Curves over a common x, each with its own colour, dash and point, so that they differ without colour. What is told
 // in another unit of the same x lies below them on an axis of its own.
 
-import type { ChartData, ChartOptions, Plugin } from 'chart.js';
+import type { Chart, ChartData, ChartOptions, Plugin } from 'chart.js';
 import { Line } from 'react-chartjs-2';
 import type { Point } from '../maths/decimate';
 import { tickText } from '../maths/ticks';
@@ -69,6 +69,7 @@ const POINTS = ['circle', 'rectRot', 'triangle', 'rect'] as const;
 const MARK_DASH = [3, 4];
 /** The chart takes an axis for one of y by the first letter of its name. */
 const LOWER = 'yLower';
+const NARROW_PX = 400;
 const SHARE_ABOVE = 3;
 const SHARE_BELOW = 2;
 
@@ -204,13 +205,18 @@ function dataset(theme: ChartTheme, { label, points, style, shape }: Curve) {
   };
 }
 
+/** On a narrow screen a title would lie over its ticks: the labels with their units say it there. */
+const titled = (name: string | undefined): boolean =>
+  // Chart.js asks a function here too, although its types do not say so.
+  (({ chart }: { chart: Chart }) => name !== undefined && chart.width >= NARROW_PX) as unknown as boolean;
+
 function options(theme: ChartTheme, props: CurveChartProps): ChartOptions<'line'> {
   const { formatX, formatY, lower, logarithmic = false, fitted = false, xTicks, yName, marks = [] } = props;
   const axis = (format: (y: number) => string, isLogarithmic: boolean, name: string | undefined) => ({
     type: isLogarithmic ? ('logarithmic' as const) : ('linear' as const),
     border: { display: false },
     grid: { color: theme.grid },
-    title: { display: name !== undefined, text: name ?? '', color: theme.dimmed },
+    title: { display: titled(name), text: name ?? '', color: theme.dimmed },
     ticks: {
       color: theme.dimmed,
       maxTicksLimit: 6,

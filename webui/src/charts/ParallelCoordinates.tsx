@@ -5,6 +5,7 @@
 
 import { type PointerEvent, useEffect, useRef, useState } from 'react';
 import { lineCss } from '../maths/colourScale';
+import { elided } from '../maths/elided';
 import type { KnobValue } from '../maths/knobDiff';
 import type { ParallelAxis } from '../maths/parallelAxes';
 import { type ChartTheme, useChartTheme } from './chartTheme';
@@ -30,6 +31,7 @@ interface ParallelCoordinatesProps {
 const MARGIN = { left: 56, right: 56, top: 30, bottom: 16 };
 const AXIS_REACH_PX = 28;
 const SHORTEST_BRUSH_PX = 4;
+const NAME_GAP_PX = 6;
 
 interface Brush {
   axis: number;
@@ -164,6 +166,7 @@ function drawAxes(
   theme: ChartTheme,
 ): void {
   context.font = "12px 'Inter Variable', system-ui, sans-serif";
+  const room = axes.length < 2 ? size.width : xAt(size, 1) - xAt(size, 0) - NAME_GAP_PX;
   axes.forEach((axis, index) => {
     const x = xAt(size, index);
     context.strokeStyle = theme.dimmed;
@@ -174,7 +177,11 @@ function drawAxes(
     context.stroke();
     context.fillStyle = theme.text;
     context.textAlign = 'center';
-    context.fillText(axis.name, x, 14);
+    context.fillText(
+      elided(axis.name, room, (text) => context.measureText(text).width),
+      x,
+      14,
+    );
     context.textAlign = 'left';
     for (const tick of axis.ticks) {
       const y = yAt(size, tick.at) + 4;

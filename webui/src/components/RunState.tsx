@@ -7,6 +7,7 @@ import {
   IconCircleX,
   IconHandStop,
   IconLoader,
+  IconPlayerPause,
   IconPlayerSkipForward,
   IconPlayerStop,
   IconTimeline,
@@ -45,7 +46,9 @@ function Mark({ tone, Icon, word }: { tone: Tone; Icon: Icon; word: string }) {
   );
 }
 
-export function RunStateMark({ state }: { state: RunState }) {
+/** `paused`: it is going on, but waits for its user. */
+export function RunStateMark({ state, paused = false }: { state: RunState; paused?: boolean }) {
+  if (paused && state === 'running') return <Mark tone="warn" Icon={IconPlayerPause} word="paused" />;
   return <Mark {...STATES[state]} word={state} />;
 }
 

@@ -1,13 +1,40 @@
-// Runs as rows: what was tuned, how it stands, what it gained.
+// Runs as rows: what was tuned, how it stands, what it takes and what it gained.
 
-import { Table } from '@mantine/core';
+import { Badge, Table } from '@mantine/core';
+import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import type { RunSummary } from '../api/generated';
-import { formatCount, formatDuration, formatMbps, formatTime } from '../maths/format';
+import { useProgress } from '../api/useProgress';
+import { formatCount, formatDuration, formatMbps, formatRate, formatTime } from '../maths/format';
+import { leastText } from '../maths/intervals';
 import { searches } from '../maths/presets';
 import { GainText } from './GainText';
 import { TextLink } from './links';
 import { RunStateMark } from './RunState';
 import classes from './RunTable.module.css';
+
+/** The columns by which the table can be sorted. */
+export type RunColumn =
+  | 'run'
+  | 'target'
+  | 'state'
+  | 'trials'
+  | 'capacity'
+  | 'gain'
+  | 'score'
+  | 'started'
+  | 'took';
+
+const HEADS: readonly { column: RunColumn; title: string; right?: true }[] = [
+  { column: 'run', title: 'Run' },
+  { column: 'target', title: 'Target and workload' },
+  { column: 'state', title: 'State' },
+  { column: 'trials', title: 'Trials', right: true },
+  { column: 'capacity', title: 'Capacity', right: true },
+  { column: 'gain', title: 'Gain over default', right: true },
+  { column: 'score', title: 'Best score', right: true },
+  { column: 'started', title: 'Started' },
+  { column: 'took', title: 'Took', right: true },
+];
 
 function durationOf(run: RunSummary): string {
   if (run.finished_at === null) return '–';
@@ -29,20 +56,24 @@ function GainCell({ run }: { run: RunSummary }) {
   );
 }
 
-export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
+interface RunTableProps {
+  runs: readonly RunSummary[];
+  /** The column that the rows are sorted by, after `-` where it descends. */
+  sort?: string;
+  /** Asked for another order; without it the order is fixed. */
+  onSort?: (sort: string) => void;
+}
+
+export function RunTable({ runs, sort = '', onSort }: RunTableProps) {
+  const progress = useProgress();
   return (
-    <Table.ScrollContainer minWidth={860} type="native">
+    <Table.ScrollContainer minWidth={960} type="native">
       <Table verticalSpacing="xs" highlightOnHover>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Run</Table.Th>
-            <Table.Th>Target and workload</Table.Th>
-            <Table.Th>State</Table.Th>
-            <Table.Th ta="right">Trials</Table.Th>
-            <Table.Th ta="right">Best score</Table.Th>
-            <Table.Th ta="right">Gain over default</Table.Th>
-            <Table.Th>Started</Table.Th>
-            <Table.Th ta="right">Took</Table.Th>
+            {HEADS.map((head) => (
+              <Head key={head.column} {...head} sort={sort} onSort={onSort} />
+            ))}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -54,18 +85,31 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
                 </TextLink>
                 {run.name !== '' && <span className={classes.name}>{run.name}</span>}
                 {run.archived && <span className={classes.aside}>archived</span>}
+                {run.tags.map((tag) => (
+                  <Badge key={tag} size="xs" variant="default" tt="none" mr={4}>
+                    {tag}
+                  </Badge>
+                ))}
               </Table.Td>
               <Table.Td>
                 {run.target} · {run.workload} · {run.preset}
               </Table.Td>
               <Table.Td>
-                <RunStateMark state={run.state} />
+                <RunStateMark
+                  state={run.state}
+                  paused={progress?.run_id === run.id && progress.pause === 'yes'}
+                />
               </Table.Td>
               <Table.Td ta="right">{formatCount(run.trials)}</Table.Td>
-              <Table.Td ta="right">{formatMbps(run.best_score)}</Table.Td>
+              <Table.Td ta="right">
+                {run.capacity_rps === null
+                  ? '–'
+                  : leastText(run.capacity_at_least) + formatRate(run.capacity_rps)}
+              </Table.Td>
               <Table.Td ta="right">
                 <GainCell run={run} />
               </Table.Td>
+              <Table.Td ta="right">{formatMbps(run.best_score)}</Table.Td>
               <Table.Td>{formatTime(run.started_at)}</Table.Td>
               <Table.Td ta="right">{durationOf(run)}</Table.Td>
             </Table.Tr>
@@ -73,5 +117,29 @@ export function RunTable({ runs }: { runs: readonly RunSummary[] }) {
         </Table.Tbody>
       </Table>
     </Table.ScrollContainer>
+  );
+}
+
+interface HeadProps {
+  column: RunColumn;
+  title: string;
+  right?: true;
+  sort: string;
+  onSort: ((sort: string) => void) | undefined;
+}
+
+function Head({ column, title, right, sort, onSort }: HeadProps) {
+  const ascends = sort === column;
+  const descends = sort === `-${column}`;
+  const align = right && 'right';
+  if (onSort === undefined) return <Table.Th ta={align}>{title}</Table.Th>;
+  return (
+    <Table.Th ta={align} aria-sort={ascends ? 'ascending' : descends ? 'descending' : 'none'}>
+      <button type="button" className={classes.sort} onClick={() => onSort(descends ? column : `-${column}`)}>
+        {title}
+        {ascends && <IconArrowUp size={13} aria-hidden />}
+        {descends && <IconArrowDown size={13} aria-hidden />}
+      </button>
+    </Table.Th>
   );
 }

@@ -7,7 +7,7 @@ import classes from './ScrollTable.module.css';
 export function ScrollTable({ label, children }: { label: string; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <section className={classes.scroll} tabIndex={0} aria-label={`Table: ${label}`}>
+    <section className={classes.scroll} data-scrolls tabIndex={0} aria-label={`Table: ${label}`}>
       <Table stickyHeader fz="sm" verticalSpacing={5}>
         {children}
       </Table>

@@ -310,6 +310,7 @@ export function run(change: Partial<RunDetail> = {}): RunDetail {
     trials: 2,
     best_score: 520,
     gain: null,
+    capacity_rps: null,
     capacity_gain: null,
     capacity_at_least: false,
     keeps_default: false,
@@ -436,6 +437,7 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
     over_hosts: null,
     effects: [],
     written: null,
+    beyond_figures: 'workers=4 gains 23 % over the default.',
     remark_on_ranks: '',
     ...change,
   };

@@ -179,13 +179,17 @@ def _summary(summary: records.RunSummary) -> dict[str, object]:
     outcome = Outcome.model_validate(summary.run.outcome) if summary.run.outcome else None
     keeps_default = outcome is not None and outcome.keeps_default
     told = None if outcome is None or keeps_default else outcome
+    recommended = outcome and outcome.recommended
+    performance = outcome and (outcome.capacity or (recommended and recommended.performance))
+    capacity = performance and performance.capacity_rps
     return {
         **vars(summary.run),
         "trials": summary.trials,
         "best_score": best_score(outcome, summary.best_score),
         "gain": told and told.gain,
         "capacity_gain": told and told.capacity_gain,
-        "capacity_at_least": told is not None and told.capacity_at_least,
+        "capacity_rps": capacity and capacity.mean,
+        "capacity_at_least": performance is not None and performance.at_least,
         "keeps_default": keeps_default,
     }
 

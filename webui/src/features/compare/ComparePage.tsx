@@ -9,6 +9,7 @@ import { compareOptions } from '../../api/generated/@tanstack/react-query.gen';
 import { useRuns } from '../../api/useRuns';
 import { CurveChart } from '../../charts/CurveChart';
 import { Loadable } from '../../components/Loadable';
+import { TextLink } from '../../components/links';
 import { Message } from '../../components/Message';
 import { Page } from '../../components/Page';
 import { Panel } from '../../components/Panel';
@@ -77,7 +78,7 @@ export function ComparePage() {
         }
       </Loadable>
       {chosen.length === 0 ? (
-        <Message title="Choose the runs to compare.">Two or more; one shows its architectures.</Message>
+        <Message title="Choose the runs to compare.">Two or more.</Message>
       ) : (
         <Loadable query={comparison} what="The comparison" height={420}>
           {(data) => <Compared comparison={data} all={all} onAll={onAll} />}
@@ -94,6 +95,27 @@ interface ComparedProps {
 }
 
 function Compared({ comparison, all, onAll }: ComparedProps) {
+  const [first, second] = comparison.runs;
+  if (first !== undefined && second === undefined) {
+    return (
+      <>
+        <Message title="One run is no comparison.">
+          Choose another one beside run {first.id}. What it has found itself stands on{' '}
+          <TextLink to="/runs/$id" params={{ id: first.id }} underline="always">
+            its own page
+          </TextLink>
+          .
+        </Message>
+        {comparison.architectures.length > 1 && (
+          <ArchitecturesPanel architectures={comparison.architectures} />
+        )}
+      </>
+    );
+  }
+  return <SideBySide comparison={comparison} all={all} onAll={onAll} />;
+}
+
+function SideBySide({ comparison, all, onAll }: ComparedProps) {
   const rungs = rungsOf(...comparison.runs.map(({ loop }) => loop));
   const curves = comparison.runs.flatMap((run, style) =>
     run.curve.length === 0

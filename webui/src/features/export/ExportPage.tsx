@@ -21,6 +21,7 @@ import { Diff } from './Diff';
 import { EvidencePanel } from './EvidencePanel';
 import classes from './ExportPage.module.css';
 import { OwnFilePanel } from './OwnFilePanel';
+import { StepsPanel } from './StepsPanel';
 
 const route = getRouteApi('/runs/$id/export');
 
@@ -78,6 +79,12 @@ export function ExportPage() {
             </Message>
           ) : (
             <>
+              {files[0] && (
+                <StepsPanel
+                  file={files.find(({ replaced }) => replaced) ?? files[0]}
+                  base={run.data?.base ?? null}
+                />
+              )}
               {files.map(
                 (file) =>
                   file.replaced && (

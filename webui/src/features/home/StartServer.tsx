@@ -117,7 +117,7 @@ function Start({ server }: { server: TargetReply }) {
               {formatDuration(estimate.data.duration_s)} on a quiet host.{' '}
             </>
           )}
-          <TextLink to="/tune" size="sm" underline="always">
+          <TextLink to="/tune" search={{ target: server.name }} size="sm" underline="always">
             Set up another run
           </TextLink>
         </span>

@@ -1,6 +1,7 @@
 // What becomes of a server with the recommended configuration: each main figure before and after, with the intervals
 // of both as small bars on one scale.
 
+import { IconArrowUpRight } from '@tabler/icons-react';
 import { Fragment } from 'react';
 import type { Figure as Interval, Performance } from '../../api/generated';
 import { GainText } from '../../components/GainText';
@@ -57,7 +58,7 @@ function Change({ told, own, standard }: ChangesProps & { told: Told }) {
           {told.bounded && own.capacity_gain ? (
             <GainText gain={own.capacity_gain} atLeast={own.at_least ?? false} />
           ) : (
-            before && after && <Difference before={before} after={after} />
+            before && after && <Difference before={before} after={after} grown={told.grown} />
           )}
         </span>
         <span className={classes.bars}>
@@ -67,7 +68,7 @@ function Change({ told, own, standard }: ChangesProps & { told: Told }) {
                 <Fragment key={name}>
                   <span>{name}</span>
                   <IntervalBar figure={figure} max={max} own={isOwn} />
-                  <span data-right>{intervalText(figure, told.format)}</span>
+                  <span data-interval>{intervalText(figure, told.format)}</span>
                 </Fragment>
               ),
           )}
@@ -77,12 +78,25 @@ function Change({ told, own, standard }: ChangesProps & { told: Told }) {
   );
 }
 
-/** How much of two means, and whether it may be chance as far as their intervals tell. */
-function Difference({ before, after }: { before: Interval; after: Interval }) {
+interface DifferenceProps {
+  before: Interval;
+  after: Interval;
+  grown: string | undefined;
+}
+
+/** How much of two means, whether it may be chance as far as their intervals tell, and if not, whether it is a cost. */
+function Difference({ before, after, grown }: DifferenceProps) {
+  const chance = overlap(before, after);
   return (
     <>
       <strong>{formatGain(gainOver(after.mean, before.mean))}</strong>
-      {overlap(before, after) && <span className={classes.note}>the intervals overlap: could be chance</span>}
+      {chance && <span className={classes.note}>the intervals overlap: could be chance</span>}
+      {!chance && grown && after.mean > before.mean && (
+        <span className={classes.grown}>
+          <IconArrowUpRight size={14} aria-hidden />
+          {grown}
+        </span>
+      )}
     </>
   );
 }

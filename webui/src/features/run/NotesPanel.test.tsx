@@ -1,8 +1,8 @@
 import { QueryClient, useQuery } from '@tanstack/react-query';
-import { screen } from '@testing-library/react';
+import { screen, waitFor } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import type { RunDetail, RunNotes } from '../../api/generated';
 import { getRunOptions, getRunQueryKey } from '../../api/generated/@tanstack/react-query.gen';
 import { run } from '../../test/records';
@@ -32,9 +32,9 @@ beforeEach(() => {
 async function open(theirs?: string) {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: 60_000 } } });
   client.setQueryData(runKey, stored);
-  await renderInApp(<Page />, client);
+  const { router } = await renderInApp(<Page />, client);
   if (theirs !== undefined) stored = { ...stored, notes: theirs };
-  return { client, field: await screen.findByRole('textbox', { name: 'Notes' }) };
+  return { client, router, field: await screen.findByRole('textbox', { name: 'Notes' }) };
 }
 
 const save = () => userEvent.click(screen.getByRole('button', { name: 'Save' }));
@@ -78,4 +78,31 @@ it('takes the newer notes when asked to, and by itself where nothing has been wr
   await client.invalidateQueries();
   await screen.findByDisplayValue('newest');
   expect(screen.queryByRole('alert')).toBeNull();
+});
+
+it('a name that is too long is refused in words, and stays as it was written', async () => {
+  await open();
+  const name = screen.getByRole('textbox', { name: 'Name' });
+  await userEvent.click(name);
+  await userEvent.paste('n'.repeat(93));
+  expect(screen.getByText('A name has at most 80 characters; this one has 93.')).toBeVisible();
+  expect(name).toHaveValue('n'.repeat(93));
+  expect(screen.getByRole('button', { name: 'Save' })).toBeDisabled();
+});
+
+it('asks before notes that are not saved are left', async () => {
+  const ask = vi.spyOn(window, 'confirm').mockReturnValue(false);
+  const { router, field } = await open();
+  await router.navigate({ to: '/runs' });
+  expect(ask).not.toHaveBeenCalled();
+  await router.navigate({ to: '/' });
+  const again = await screen.findByRole('textbox', { name: 'Notes' });
+  expect(again).not.toBe(field);
+  await userEvent.type(again, ', and more');
+  void router.navigate({ to: '/runs' });
+  await waitFor(() => expect(ask).toHaveBeenCalledOnce());
+  expect(router.state.location.pathname).toBe('/');
+  ask.mockReturnValue(true);
+  await router.navigate({ to: '/runs' });
+  expect(await screen.findByText('list of runs')).toBeVisible();
 });

@@ -2,12 +2,33 @@
 // nothing is overwritten before its user has seen that.
 
 import { Button, TagsInput, Textarea, TextInput } from '@mantine/core';
+import { useBlocker } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { RunDetail } from '../../api/generated';
 import { Message } from '../../components/Message';
 import { Panel } from '../../components/Panel';
+import { formatCount } from '../../maths/format';
 import classes from './Run.module.css';
 import { sameWords, useNotes, type Written } from './useNotes';
+
+// What the daemon takes at most, in characters.
+const MOST_IN_NAME = 80;
+const MOST_IN_NOTES = 10_000;
+const MOST_IN_TAG = 40;
+const MOST_TAGS = 20;
+
+/** What is wrong with a text that is too long. It is left as it was written: its user shortens it. */
+function tooLong(what: string, text: string, most: number): string | undefined {
+  const length = [...text].length;
+  return length > most
+    ? `${what} has at most ${formatCount(most)} characters; this one has ${formatCount(length)}.`
+    : undefined;
+}
+
+function tagTrouble(tags: readonly string[]): string | undefined {
+  if (tags.length > MOST_TAGS) return `A run has at most ${MOST_TAGS} tags; these are ${tags.length}.`;
+  return tags.map((tag) => tooLong(`The tag “${tag}”`, tag, MOST_IN_TAG)).find(Boolean);
+}
 
 export function NotesPanel({ run: { id, name, notes, tags } }: { run: RunDetail }) {
   const stored: Written = { name, notes, tags };
@@ -21,6 +42,16 @@ export function NotesPanel({ run: { id, name, notes, tags } }: { run: RunDetail 
     setForm(form);
     save.reset();
   };
+  const refused =
+    [...form.name].length > MOST_IN_NAME ||
+    [...form.notes].length > MOST_IN_NOTES ||
+    tagTrouble(form.tags) !== undefined;
+  useBlocker({
+    shouldBlockFn: () =>
+      !window.confirm('Leave this page? What you have written about the run is not saved.'),
+    enableBeforeUnload: true,
+    disabled: !changed,
+  });
   const behind = !sameWords(stored, known);
   if (behind && (!changed || sameWords(form, stored))) {
     setKnown(stored);
@@ -37,7 +68,7 @@ export function NotesPanel({ run: { id, name, notes, tags } }: { run: RunDetail 
       >
         <TextInput
           label="Name"
-          maxLength={80}
+          error={tooLong('A name', form.name, MOST_IN_NAME)}
           value={form.name}
           onChange={(event) => setForm({ ...form, name: event.currentTarget.value })}
         />
@@ -46,14 +77,13 @@ export function NotesPanel({ run: { id, name, notes, tags } }: { run: RunDetail 
           placeholder={form.tags.length === 0 ? 'Write a word and press Enter' : ''}
           value={form.tags}
           onChange={(tags) => setForm({ ...form, tags })}
-          maxTags={20}
-          maxLength={40}
+          error={tagTrouble(form.tags)}
         />
         <Textarea
           label="Notes"
           rows={2}
           classNames={{ input: classes.growing }}
-          maxLength={10_000}
+          error={tooLong('A note', form.notes, MOST_IN_NOTES)}
           value={form.notes}
           onChange={(event) => setForm({ ...form, notes: event.currentTarget.value })}
         />
@@ -63,7 +93,7 @@ export function NotesPanel({ run: { id, name, notes, tags } }: { run: RunDetail 
             type="submit"
             size="xs"
             variant="default"
-            disabled={!changed || behind}
+            disabled={!changed || behind || refused}
             loading={save.isPending}
           >
             Save

@@ -60,6 +60,26 @@ it('lists what each setting gives, and what was found worth nothing', async () =
   ]);
 });
 
+it('marks what the recommended configuration costs more than the default, as far as it is told from chance', async () => {
+  const ended = outcome();
+  const [first, second] = ended.ranking as [RankedConfiguration, RankedConfiguration];
+  const hungry = performance(9200, { memory_bytes: { mean: 96e6, low: 95e6, high: 97e6 } });
+  const ranking = [{ ...first, performance: hungry }, second];
+  await renderInApp(
+    <OutcomePanel run={run({ outcome: { ...ended, ranking } })} standard={trial(1)} best={best} />,
+  );
+  const told = (label: RegExp) => screen.getByText(label, { selector: 'dt' }).parentElement;
+  expect(told(/^Memory/)).toHaveTextContent('+100.0 %takes more');
+  expect(told(/^CPU/)).not.toHaveTextContent('costs more');
+});
+
+it('does not say again in words what the figures say', async () => {
+  const ended = outcome({ sentence: 'It takes 9,200. Twice as good.', beyond_figures: 'Twice as good.' });
+  await renderInApp(<OutcomePanel run={run({ outcome: ended })} standard={trial(1)} best={best} />);
+  expect(screen.getByText('Twice as good.')).toBeVisible();
+  expect(screen.queryByText(/It takes 9,200/)).toBeNull();
+});
+
 it('says that a difference may be chance only where the intervals overlap', async () => {
   const ended = outcome();
   const [first, second] = ended.ranking as [RankedConfiguration, RankedConfiguration];

@@ -85,7 +85,7 @@ function TwoFiles({ outcome, files }: { outcome: Outcome; files: ComparedFiles }
 }
 
 function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
-  const { confirmed, best, gain, capacity_gain, capacity_at_least, sentence } = outcome;
+  const { confirmed, best, gain, capacity_gain, capacity_at_least } = outcome;
   const isDefault = best !== null && sameConfiguration(best, outcome.default);
   const people = finalists(outcome);
   const own = people.find(({ isBest }) => isBest);
@@ -94,6 +94,7 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
   const standard = isDefault ? undefined : people.find(({ ranked }) => ranked.is_default);
   return (
     <Panel title="Outcome">
+      {own && standard && <Changes own={own.performance} standard={standard.performance} />}
       <div className={classes.recommended}>
         <FigureList>
           {best && (
@@ -122,8 +123,7 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
           {own && !standard && <Headline own={own.performance} />}
         </FigureList>
       </div>
-      {own && standard && <Changes own={own.performance} standard={standard.performance} />}
-      <p className={classes.inWords}>{sentence}</p>
+      <p className={classes.inWords}>{own ? outcome.beyond_figures : outcome.sentence}</p>
       {inCapacity && gain && (
         <p className={classes.dimmed}>
           In score, which the search climbs: <GainText gain={gain} />

@@ -14,6 +14,7 @@ import { Page } from '../../components/Page';
 import { RunStateMark } from '../../components/RunState';
 import { formatTime } from '../../maths/format';
 import { numbersIn } from '../../maths/numberList';
+import { plainName } from '../../maths/plainNames';
 import { isCapacityOnly, isOfTwoFiles, searches } from '../../maths/presets';
 import { rungsOf } from '../../maths/rungs';
 import { runTitle } from '../../maths/runTitle';
@@ -121,7 +122,7 @@ function Loaded({ run }: { run: RunDetail }) {
   return (
     <Page
       title={runTitle(run)}
-      mark={<RunStateMark state={run.state} />}
+      mark={<RunStateMark state={run.state} paused={progress?.pause === 'yes'} />}
       description={descriptionOf(run)}
       actions={<RunActions key={run.id} run={run} progress={progress} />}
     >
@@ -201,7 +202,9 @@ function descriptionOf(run: RunDetail): string {
   const { target, target_version, workload, preset, strategy, objective, second_objective: second } = run;
   const how = !searches(preset)
     ? ''
-    : `, ${strategy} by ${objective}${second === null ? '' : ` and ${second}`}`;
+    : `. Searched (${strategy}) for: ${lower(plainName(objective))}${second === null ? '' : ` and ${lower(plainName(second))}`}`;
   const cpus = run.layout.reason && ` CPUs: ${run.layout.reason}.`;
-  return `${target} ${target_version} under ${workload}, ${preset} preset${how}; on ${run.host}, started ${formatTime(run.started_at)}.${cpus}`;
+  return `${target} ${target_version} under ${workload}, ${preset} preset, on ${run.host}, started ${formatTime(run.started_at)}${how}.${cpus}`;
 }
+
+const lower = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);

@@ -94,6 +94,7 @@ export const TrialsPanel = memo(function TrialsPanel(props: TrialsPanelProps) {
           <section
             ref={box}
             className={classes.tableScroll}
+            data-scrolls
             aria-label="Table of trials"
             onScroll={drawn.onScroll}
           >

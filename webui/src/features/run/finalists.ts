@@ -52,6 +52,8 @@ export interface Told {
   loaded?: true;
   /** Whether it may be a lower bound. */
   bounded?: true;
+  /** What it is called where there is more of it than before; of what nobody wants more. */
+  grown?: string;
 }
 
 const CAPACITY: Told = {
@@ -65,17 +67,20 @@ const P99: Told = {
   figure: (one) => one.p99_us,
   format: formatMicroseconds,
   loaded: true,
+  grown: 'slower',
 };
 const CPU: Told = {
   name: 'CPU per 1,000 requests',
   figure: (one) => one.cpu_s_per_1000_requests,
   format: formatCpu,
   loaded: true,
+  grown: 'costs more',
 };
 const MEMORY: Told = {
   name: 'Memory at its peak (PSS)',
   figure: (one) => one.memory_bytes,
   format: formatMegabytes,
+  grown: 'takes more',
 };
 
 /** What an operator asks for first. */

@@ -3,6 +3,7 @@
 import { Select, TagsInput, TextInput } from '@mantine/core';
 import type { Condition, Named } from '../../api/generated';
 import { Panel } from '../../components/Panel';
+import { bothNames } from '../../maths/plainNames';
 import { OwnFile } from './OwnFile';
 import classes from './Tune.module.css';
 import {
@@ -53,14 +54,6 @@ export function MeasuredFields(props: MeasuredFieldsProps) {
             error={errorOf('workload')}
             onChange={(workload) => onChange({ workload })}
           />
-          <TextInput
-            label="Path of your own configuration file"
-            inputWrapperOrder={WRAPPER_ORDER}
-            description="Trimtab measures the whole file and hands it back with the changes. A browser may not name files of this machine, so start such a run with the command on this page."
-            placeholder="/etc/nginx/nginx.conf"
-            value={form.base}
-            onChange={(event) => onChange({ base: event.currentTarget.value })}
-          />
           {(Object.keys(CONDITION_LABELS) as ConditionName[]).map((name) => (
             <ConditionSelect
               key={name}
@@ -74,7 +67,14 @@ export function MeasuredFields(props: MeasuredFieldsProps) {
             />
           ))}
         </div>
-        <OwnFile target={form.target} own={form.own} error={errorOf('defaults')} onOwn={onOwn} />
+        <OwnFile
+          target={catalogue.targets.find(({ name }) => name === form.target)}
+          own={form.own}
+          base={form.base}
+          error={errorOf('defaults')}
+          onOwn={onOwn}
+          onBase={(base) => onChange({ base })}
+        />
       </Panel>
       <Panel title="What is best">
         <div className={classes.fields}>
@@ -157,7 +157,7 @@ export function NamedSelect({ label, options, value, error, onChange }: NamedSel
       label={label}
       inputWrapperOrder={WRAPPER_ORDER}
       description={options.find(({ name }) => name === value)?.help}
-      data={options.map(({ name }) => ({ value: name, label: name === '' ? 'none' : name }))}
+      data={options.map(({ name }) => ({ value: name, label: name === '' ? 'none' : bothNames(name) }))}
       value={value}
       error={error}
       allowDeselect={false}

@@ -1,49 +1,69 @@
-// A user's own configuration, chosen or pasted: what it sets are the defaults that the gain is measured over.
+// A user's own configuration file, in one field: its text, whose values become the defaults that the gain is measured
+// over; or its path, with which a terminal tunes the whole file.
 
 import { Button, FileButton, Textarea } from '@mantine/core';
 import { IconFileUpload } from '@tabler/icons-react';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { TargetReply } from '../../api/generated';
 import { readValuesMutation } from '../../api/generated/@tanstack/react-query.gen';
 import { KnobChips } from '../../components/KnobChips';
 import classes from './Tune.module.css';
 import { NO_OWN_VALUES, type OwnValues, WRAPPER_ORDER } from './tuneForm';
 
 interface OwnFileProps {
-  target: string;
+  target: TargetReply | undefined;
   own: OwnValues;
+  /** The file's path; empty where its text is given. */
+  base: string;
   /** What the daemon has against the values. */
   error: string | undefined;
   onOwn: (own: OwnValues) => void;
+  onBase: (base: string) => void;
 }
 
-export function OwnFile({ target, own, error, onOwn }: OwnFileProps) {
-  const [text, setText] = useState('');
+/** A line that is a path and no setting. */
+const PATH = /^\s*\/\S+\s*$/;
+
+export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProps) {
+  const [text, setText] = useState(base);
   const read = useMutation(readValuesMutation());
   const told = [...new Set(read.data?.told)];
   const taken = Object.keys(own.values).length;
+  const isPath = PATH.test(text);
+  const usual = target?.file && !target.file.trouble ? target.file : null;
+  const write = (content: string) => {
+    setText(content);
+    read.reset();
+    onBase(PATH.test(content) ? content.trim() : '');
+  };
   const take = (file: string, content: string) =>
     read.mutate(
-      { path: { name: target }, body: { text: content } },
+      { path: { name: target?.name ?? '' }, body: { text: content } },
       { onSuccess: ({ values }) => onOwn({ file, values }) },
     );
   const choose = async (file: File | null) => {
     if (file === null) return;
     const content = await file.text();
-    setText(content);
+    write(content);
     take(file.name, content);
   };
   return (
     <div className={classes.own}>
       <Textarea
-        label="Your own configuration"
+        label="Your own configuration file"
         inputWrapperOrder={WRAPPER_ORDER}
-        description="Paste it or choose the file. Its values become the defaults, so the gain is measured over them. Trimtab uses nothing else of it, and does not read files that it includes."
+        description={
+          isPath
+            ? 'Trimtab measures the whole file with what it includes, and hands it back with the changes. A browser may not name files of this machine: start the run with the command on this page.'
+            : 'Paste it, choose it, or write its path. Of its text the values become the defaults, so the gain is measured over them; a path is for a run in a terminal, which tunes the whole file.'
+        }
+        placeholder={target?.file?.path ?? ''}
         rows={3}
         spellCheck={false}
         value={text}
         error={read.error?.message ?? error}
-        onChange={(event) => setText(event.currentTarget.value)}
+        onChange={(event) => write(event.currentTarget.value)}
       />
       <div className={classes.ownActions}>
         <FileButton onChange={choose}>
@@ -61,12 +81,21 @@ export function OwnFile({ target, own, error, onOwn }: OwnFileProps) {
         <Button
           size="xs"
           variant="default"
-          disabled={text.trim() === ''}
+          disabled={isPath || text.trim() === ''}
           loading={read.isPending}
           onClick={() => take('', text)}
         >
           Take its values
         </Button>
+        {usual && own.file !== usual.path && (
+          <Button
+            size="xs"
+            variant="default"
+            onClick={() => onOwn({ file: usual.path, values: usual.values })}
+          >
+            Take those of {usual.path}
+          </Button>
+        )}
         {taken > 0 && (
           <Button size="xs" variant="default" onClick={() => onOwn(NO_OWN_VALUES)}>
             Forget them

@@ -24,7 +24,13 @@ beforeEach(() => {
     '/presets': [preset, long],
     '/targets': [
       { name: 'core', help: 'Ours.', protocol: 'http', workload: 'specweb99' },
-      { name: 'mariadb', help: 'A database.', protocol: 'mariadb', workload: 'shop' },
+      {
+        name: 'mariadb',
+        help: 'A database.',
+        protocol: 'mariadb',
+        workload: 'shop',
+        file: { path: '/etc/mysql/my.cnf', values: { workers: 3 }, trouble: '' },
+      },
     ],
     '/workloads': [
       { name: 'specweb99', help: 'Files.', protocol: 'http' },
@@ -46,13 +52,15 @@ beforeEach(() => {
 });
 afterEach(() => localStorage.clear());
 
-/** The page at its own address; `like`: a run whose settings it begins with. */
-async function open(like?: number) {
+/** The page at its own address; `like`: a run whose settings it begins with, or `target`: a server. */
+async function open(like?: number, target?: string) {
   const root = createRootRoute();
   const tune = createRoute({ getParentRoute: () => root, path: '/tune', component: TunePage });
   const router = createRouter({
     routeTree: root.addChildren([tune]),
-    history: createMemoryHistory({ initialEntries: [`/tune${like ? `?like=${like}` : ''}`] }),
+    history: createMemoryHistory({
+      initialEntries: [`/tune${like ? `?like=${like}` : ''}${target ? `?target=${target}` : ''}`],
+    }),
   });
   const client = new QueryClient({ defaultOptions: { queries: { retry: false } } });
   render(
@@ -185,4 +193,39 @@ it('begins like a run that has tuned the kernel with its knobs', async () => {
   await open(7);
   expect(screen.getByRole('switch', { name: 'Tune the kernel too' })).toBeChecked();
   expect(screen.getByRole('group', { name: /swappiness/ })).toHaveTextContent('default 60');
+});
+
+it('a server that was chosen elsewhere is the one to tune, over what its own file sets', async () => {
+  const router = await open(undefined, 'mariadb');
+  expect(screen.getByRole('combobox', { name: 'Target' })).toHaveValue('mariadb');
+  expect(screen.getByText('Taken from /etc/mysql/my.cnf:', { exact: false })).toHaveTextContent('workers=3');
+  expect(screen.getByRole('combobox', { name: 'Workload' })).toHaveValue('shop');
+  await waitFor(() => expect(router.state.location.search).toEqual({}));
+});
+
+it('what is set up for that server already stays as it is', async () => {
+  await open();
+  await changeBudget('7');
+  cleanup();
+  await open(undefined, 'core');
+  expect(budget()).toHaveValue('7 trials');
+});
+
+it('one field takes a file’s text or its path, and a path is for a terminal', async () => {
+  await open();
+  const file = screen.getByRole('textbox', { name: 'Your own configuration file' });
+  await userEvent.type(file, '/srv/own.conf');
+  expect(screen.getByRole('button', { name: 'Start the run' })).toBeDisabled();
+  expect(screen.getByText(/trimtab tune .*--base \/srv\/own\.conf/)).toBeVisible();
+  await userEvent.clear(file);
+  await userEvent.type(file, 'workers = 2');
+  expect(screen.getByRole('button', { name: 'Start the run' })).toBeEnabled();
+  expect(screen.getByRole('button', { name: 'Take its values' })).toBeEnabled();
+});
+
+it('choices have their plain names first', async () => {
+  await open();
+  expect(screen.getByRole('combobox', { name: 'Objective' })).toHaveValue(
+    'Mean goodput over the ladder (condensed-area)',
+  );
 });

@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
-import type { Preset, Space } from '../../api/generated';
+import type { Preset, Space, TargetReply } from '../../api/generated';
 import { getRunOptions } from '../../api/generated/@tanstack/react-query.gen';
 import { Loadable } from '../../components/Loadable';
 import { Page } from '../../components/Page';
@@ -26,7 +26,7 @@ import { useSpace } from './useSpace';
 const route = getRouteApi('/tune');
 
 export function TunePage() {
-  const { like } = route.useSearch();
+  const { like, target } = route.useSearch();
   const catalogue = useCatalogue();
   return (
     <Page
@@ -34,9 +34,11 @@ export function TunePage() {
       description="Choose how long to look, and which knobs to leave to the search. A preset fills in everything."
     >
       <Loadable query={catalogue} what="What can be chosen" height={420}>
-        {(data) =>
-          like === undefined ? <Prepared catalogue={data} /> : <Again catalogue={data} like={like} />
-        }
+        {(data) => {
+          if (like !== undefined) return <Again catalogue={data} like={like} />;
+          const server = data.targets.find(({ name }) => name === target);
+          return server ? <Begun catalogue={data} server={server} /> : <Prepared catalogue={data} />;
+        }}
       </Loadable>
     </Page>
   );
@@ -126,6 +128,32 @@ function WithSpace({ catalogue, space: bare, target, kernel, kept, onOther }: Wi
       onKernel={(too) => onOther({ ...form, kernel: too })}
       onChange={(change) => setForm((known) => ({ ...known, ...change }))}
     />
+  );
+}
+
+/**
+ * Fills the form for a server that was chosen elsewhere, over what its own file sets, and goes on as if its user had
+ * written that. What the form holds for this server already stays.
+ */
+function Begun({ catalogue, server }: { catalogue: Catalogue; server: TargetReply }) {
+  const space = useSpace(server.name, false);
+  const navigate = useNavigate();
+  useEffect(() => {
+    const [preset] = catalogue.presets;
+    if (!space.data || preset === undefined) return;
+    if (keptForm()?.target !== server.name) {
+      const start = opening(catalogue);
+      const own = server.file ? { file: server.file.path, values: server.file.values } : NO_OWN_VALUES;
+      const workload = workloadFor(catalogue, server.name, start.workload);
+      const chosen = { ...start, target: server.name, own, workload };
+      keepForm(presetForm(preset, withDefaults(space.data, own.values), chosen));
+    }
+    void navigate({ to: '/tune', search: {}, replace: true });
+  }, [space.data, catalogue, server, navigate]);
+  return (
+    <Loadable query={{ ...space, data: undefined }} what="The knobs of the target" height={420}>
+      {() => null}
+    </Loadable>
   );
 }
 
