@@ -9,6 +9,7 @@ import { Palette } from '../actions/Palette';
 import { useProgress } from '../api/useProgress';
 import { TextLink } from '../components/links';
 import { formatPercent } from '../maths/format';
+import { phaseOf } from '../maths/phase';
 import { useLive } from '../stream/LiveProvider';
 import { ConnectionMark, DisconnectedBanner } from './Connection';
 import { DemoBanner } from './DemoBanner';
@@ -67,7 +68,7 @@ export function Shell() {
                 className={classes.running}
                 underline="never"
               >
-                Run {progress.run_id} · {progress.pause === 'yes' ? 'paused' : progress.phase} ·{' '}
+                Run {progress.run_id} · {progress.pause === 'yes' ? 'paused' : phaseOf(progress.phase)} ·{' '}
                 {formatPercent(progress.fraction)}
               </TextLink>
             )}

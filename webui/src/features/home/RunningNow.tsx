@@ -4,6 +4,7 @@ import { Figure, FigureList } from '../../components/Figure';
 import { LinkButton } from '../../components/links';
 import { Panel } from '../../components/Panel';
 import { formatCount, formatDuration, formatMbps, formatPercent } from '../../maths/format';
+import { phaseOf } from '../../maths/phase';
 import classes from './HomePage.module.css';
 
 /** How far the run that is going on has come, and the way to it. */
@@ -11,7 +12,7 @@ export function RunningNow({ progress }: { progress: Progress }) {
   const { run_id, phase, pause, fraction, trial, trials_expected, elapsed_s, eta_s, best } = progress;
   return (
     <Panel
-      title={`Run ${run_id} is ${pause === 'yes' ? 'paused' : phase}`}
+      title={`Run ${run_id} is ${pause === 'yes' ? 'paused' : phaseOf(phase)}`}
       actions={
         <LinkButton to="/runs/$id" params={{ id: run_id }}>
           Watch run {run_id}

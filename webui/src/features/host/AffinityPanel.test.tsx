@@ -1,4 +1,5 @@
 import { screen } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
 import { HttpResponse, http } from 'msw';
 import { expect, it } from 'vitest';
 import type { MeasuredPlans, Topology } from '../../api/generated';
@@ -6,6 +7,8 @@ import { api, renderInApp, url } from '../../test/render';
 import { AffinityPanel } from './AffinityPanel';
 
 const TOPOLOGY: Topology = { cpus: [], caches: [], devices: [], interrupts: [] };
+
+let app: Awaited<ReturnType<typeof renderInApp>>;
 
 async function shown(measured: MeasuredPlans) {
   api.use(
@@ -15,7 +18,7 @@ async function shown(measured: MeasuredPlans) {
       HttpResponse.json({ plan: {}, settings: [], sentence: 'A plan.' }),
     ),
   );
-  await renderInApp(<AffinityPanel topology={TOPOLOGY} />);
+  app = await renderInApp(<AffinityPanel topology={TOPOLOGY} />);
   return screen.findByText(measured.reason);
 }
 
@@ -27,4 +30,18 @@ it('begins with the plan that measured best here', async () => {
 it('begins with none where nothing was measured, and says so', async () => {
   await shown({ best: 'none', reason: 'No recorded run has measured a plan.', plans: [] });
   expect(screen.getByRole('radio', { name: 'none' })).toBeChecked();
+});
+
+it('what its user has chosen stays when another plan has measured better meanwhile', async () => {
+  await shown({ best: 'none', reason: 'Nothing yet.', plans: [] });
+  const { client } = app;
+  await userEvent.click(screen.getByRole('radio', { name: 'process' }));
+  api.use(
+    http.get(url('/affinity/measured'), () =>
+      HttpResponse.json({ best: 'interrupt', reason: 'interrupt measured best.', plans: [] }),
+    ),
+  );
+  await client.invalidateQueries();
+  await screen.findByText('interrupt measured best.');
+  expect(screen.getByRole('radio', { name: 'process' })).toBeChecked();
 });

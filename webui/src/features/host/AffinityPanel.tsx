@@ -29,12 +29,14 @@ const PLANS: readonly { name: PlanRequest['plan']; help: string }[] = [
 export function AffinityPanel({ topology }: { topology: Topology }) {
   // What is set can be seen and put back whether or not that is known; once it is, its best is chosen.
   const { data } = useQuery(getMeasuredPlansOptions());
-  return <Plans key={data?.best} topology={topology} measured={data} />;
+  return <Plans topology={topology} measured={data} />;
 }
 
 function Plans({ topology, measured }: { topology: Topology; measured: MeasuredPlans | undefined }) {
   const usable = topology.devices.filter(({ queues }) => queues.some(({ direction }) => direction === 'rx'));
-  const [plan, setPlan] = useState<PlanRequest['plan']>(measured?.best ?? 'none');
+  /** Null until its user has chosen one: what is learnt later of the measured ones changes no choice. */
+  const [chosen, setChosen] = useState<PlanRequest['plan'] | null>(null);
+  const plan = chosen ?? measured?.best ?? 'none';
   const [devices, setDevices] = useState<string[]>(() =>
     usable.filter(({ up, driver }) => up && driver !== null).map(({ name }) => name),
   );
@@ -57,7 +59,7 @@ function Plans({ topology, measured }: { topology: Topology; measured: MeasuredP
             orientation={narrow ? 'vertical' : 'horizontal'}
             value={plan}
             data={PLANS.map(({ name }) => name)}
-            onChange={(name) => setPlan(name as PlanRequest['plan'])}
+            onChange={(name) => setChosen(name as PlanRequest['plan'])}
           />
           {measured && <p className={classes.dimmed}>{measured.reason}</p>}
           <div className={classes.fields}>

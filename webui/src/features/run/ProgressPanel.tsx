@@ -19,7 +19,7 @@ const PHASES: Record<Progress['phase'], string> = {
   eliminating: 'Eliminating: which settings of the best are worth something, with and without them',
   confirming: 'Confirming: the winner against the default, interleaved',
   exporting: 'Exporting: writing and checking configuration files',
-  done: 'Done',
+  done: 'Measuring a trial again',
 };
 
 /** How far a running run is, and what is being measured this second. */
