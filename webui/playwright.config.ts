@@ -1,18 +1,14 @@
 // Browser tests: Debian's Chromium against the real daemon.
 //
-// The daemon gets a directory of its own in test-results/ that is made anew for every run of the tests. One worker
-// and a fixed order: a host has one tuning run at a time. What needs a run, which tunes the real server under real
-// load, is tagged `@live` (`npm run e2e:live`); the rest is the gate (`npm run e2e`), which needs no run and comes
-// first. The specs that look at a finished run come after the one that leaves it.
+// The daemon is a demo in a directory of its own in test-results/, which is made anew for every run of the tests, with
+// the runs of e2e/seeds.ts in it: what is about deciding, showing and keeping is tested on simulated measurements,
+// and that is the gate (`npm run e2e`). What starts a server or measures is tagged `@live` (`npm run e2e:live`), and
+// has daemons of its own. One worker and a fixed order: a host has one tuning run at a time.
 
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { defineConfig } from '@playwright/test';
 
-const LIVE = /@live/;
-const FIRST_RUN = 'first-run.spec.ts';
-/** They look at the run that the first one has left finished. */
-const AFTERWARDS = ['trials.spec.ts', 'widths.spec.ts'];
 const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
 // Workers load this file again: only the first load empties the directory.
 if (process.env.TRIMTAB_E2E_VAR === undefined) {
@@ -24,6 +20,7 @@ if (process.env.TRIMTAB_E2E_VAR === undefined) {
 
 export default defineConfig({
   testDir: './e2e',
+  globalSetup: './e2e/seeds.ts',
   outputDir: './test-results/traces',
   workers: 1,
   fullyParallel: false,
@@ -50,14 +47,8 @@ export default defineConfig({
       ],
     },
   },
-  projects: [
-    { name: 'gate', grepInvert: LIVE },
-    { name: 'first run', grep: LIVE, testMatch: FIRST_RUN },
-    { name: 'running', grep: LIVE, testIgnore: [FIRST_RUN, ...AFTERWARDS] },
-    { name: 'afterwards', grep: LIVE, testMatch: AFTERWARDS, dependencies: ['first run'] },
-  ],
   webServer: {
-    command: `../.venv/bin/trimtab up --port ${PORT} --var ${process.env.TRIMTAB_E2E_VAR}`,
+    command: `../.venv/bin/trimtab up --demo --port ${PORT} --var ${process.env.TRIMTAB_E2E_VAR}`,
     url: `http://127.0.0.1:${PORT}/api/v1/health`,
     reuseExistingServer: false,
     gracefulShutdown: { signal: 'SIGTERM', timeout: 10_000 },

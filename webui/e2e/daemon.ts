@@ -11,17 +11,18 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 export const PROGRAM = resolve(import.meta.dirname, '../../.venv/bin/trimtab');
-const READY_MS = 120_000;
+const READY_MS = 300_000;
 const READY_EVERY_MS = 100;
 
 export class OwnDaemon {
   private process: ChildProcess | null = null;
   readonly var = mkdtempSync(join(tmpdir(), 'trimtab-e2e-'));
 
-  /** `environment`: settings of the daemon besides port and directory. */
+  /** `environment`: settings of the daemon besides port and directory. `demo`: its measurements are simulated. */
   constructor(
     private readonly port: number,
     private readonly environment: Record<string, string> = {},
+    private readonly demo = false,
   ) {}
 
   get url(): string {
@@ -30,7 +31,8 @@ export class OwnDaemon {
 
   /** Resolves when the daemon answers. */
   async start(): Promise<void> {
-    this.process = spawn(PROGRAM, ['up', '--port', String(this.port), '--var', this.var], {
+    const options = ['--port', String(this.port), '--var', this.var, ...(this.demo ? ['--demo'] : [])];
+    this.process = spawn(PROGRAM, ['up', ...options], {
       env: { ...process.env, ...this.environment },
       stdio: 'ignore',
     });

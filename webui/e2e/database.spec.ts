@@ -1,18 +1,14 @@
 // MariaDB in the browser: it has workloads of its own, is tuned as a web server is, and gets a fragment of its
-// option file. In a directory of its own, so that the other tests' newest run stays the one that they know.
+// option file.
 
-import { OwnDaemon } from './daemon';
+import { stopRuns } from './api';
 import { expect, inspect, setUpTinyRun, startRun, test } from './fixtures';
+import { scenario } from './scenario';
 
-const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097) + 9;
-const daemon = new OwnDaemon(PORT);
-test.use({ baseURL: daemon.url });
-test.afterAll(() => daemon.remove());
+test.beforeEach(({ request }) => stopRuns(request));
 
-test('a database is tuned under the customers of a shop, and its option file is shown', {
-  tag: '@live',
-}, async ({ page }) => {
-  await daemon.start();
+test('a database is tuned under the customers of a shop, and its option file is shown', async ({ page }) => {
+  scenario.hold(1);
   await setUpTinyRun(page, 2, 'mariadb');
   await expect(page.getByRole('combobox', { name: 'Workload' })).toHaveValue('shop');
   await expect(page.getByRole('group', { name: /^thread_handling/ })).toBeVisible();
@@ -20,7 +16,9 @@ test('a database is tuned under the customers of a shop, and its option file is 
   await inspect(page, 'tune-database');
 
   const id = await startRun(page);
-  await expect(page.getByRole('heading', { name: 'Outcome' })).toBeVisible({ timeout: 200_000 });
+  await expect(page.getByRole('progressbar', { name: /Progress of the run/ })).toBeVisible();
+  scenario.release();
+  await expect(page.getByRole('heading', { name: 'Outcome' })).toBeVisible();
   await inspect(page, 'run-database');
 
   await page.goto(`/runs/${id}/export`);

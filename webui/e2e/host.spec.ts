@@ -1,11 +1,18 @@
-// The Host page: what the machine looks like, what a plan would change, and that applying and restoring do it.
+// The Host page: what the machine looks like, what a plan would change, and that applying and restoring do it. On a
+// daemon that is no demo, as that changes nothing.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import { get } from './api';
+import { OwnDaemon } from './daemon';
 import { expect, inspect, test } from './fixtures';
+
+const daemon = new OwnDaemon(Number(process.env.TRIMTAB_E2E_PORT ?? 8097) + 5);
+test.use({ baseURL: daemon.url });
+test.beforeAll(() => daemon.start());
+test.afterAll(() => daemon.remove());
 
 interface Topology {
   devices: { name: string; up: boolean; queues: { direction: string }[] }[];
@@ -36,6 +43,7 @@ test('shows where interrupts go and what a plan would change, and touches nothin
   await page.getByText('process', { exact: true }).click();
   await expect(page.getByText(/^process:/)).toBeVisible();
   await expect(page.getByText('Trimtab has changed nothing on this host.')).toBeVisible();
+  await expect(page.getByRole('complementary', { name: 'Demo' })).toHaveCount(0);
   await inspect(page, 'host');
 });
 

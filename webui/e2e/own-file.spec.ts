@@ -1,16 +1,15 @@
 // A run with the administrator's own file: it is started on the command line, and the browser shows what was done
-// to the file. In a directory of its own, so that the other tests' newest run stays the one that they know.
+// to the file.
 
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { get } from './api';
-import { OwnDaemon, PROGRAM } from './daemon';
+import { get, stopRuns } from './api';
+import { PROGRAM } from './daemon';
 import { expect, inspect, test } from './fixtures';
+import { scenario } from './scenario';
 
-const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097) + 7;
-// So few connections that every other number is many times as good, whatever else the machine is doing.
+const VAR = process.env.TRIMTAB_E2E_VAR ?? '';
 const OWN_FILE = `# kept by hand
 worker_processes 1;
 events { worker_connections 10; }
@@ -19,31 +18,25 @@ http {
     server { listen 80; root /srv; }
 }
 `;
-const SHORT = [
-  ...['directories=1', 'time_scale=0.02', 'timeout_s=0.5', 'calibration_start_rps=100'],
-  ...['calibration_step_s=0.5', 'rate_duration_s=0.4', 'warmup_s=0.1', 'ladder_points=2'],
-  ...['calibration_halvings=1', 'capacity_halvings=0', 'confirmation_repeats=4'],
-  'thresholds={"all_files_limit":1,"size_limit":1,"size_over_mean_limit":1,"failures_limit":1}',
-].map((setting) => `--set=${setting}`);
 
-const daemon = new OwnDaemon(PORT);
-test.use({ baseURL: daemon.url });
-test.afterAll(() => daemon.remove());
+test.beforeEach(({ request }) => stopRuns(request));
 
-test('the exported file is shown beside the own one, with what was replaced to measure', {
-  tag: '@live',
-}, async ({ page, request }) => {
-  const file = join(daemon.var, 'own.conf');
+test('the exported file is shown beside the own one, with what was replaced to measure', async ({
+  page,
+  request,
+}) => {
+  scenario.release();
+  const file = test.info().outputPath('own.conf');
   writeFileSync(file, OWN_FILE);
-  const options = ['tune', '--target=nginx', `--base=${file}`, '--budget=3', '--knob=worker_processes=1'];
-  const narrowed = ['--knob=worker_connections=512:4096', ...SHORT, `--var=${daemon.var}`];
-  await promisify(execFile)(PROGRAM, [...options, ...narrowed]);
-  await daemon.start();
-  const [exported] = await get<{ diff_base: string; replaced: string[] }[]>(request, '/runs/1/exports');
+  const own = ['--target=nginx', `--base=${file}`, '--knob=worker_connections=512:4096'];
+  const options = ['tune', '--json', '--preset=quick', '--budget=3', ...own, `--var=${VAR}`];
+  const { stdout } = await promisify(execFile)(PROGRAM, options, { maxBuffer: 2 ** 27 });
+  const { id } = (JSON.parse(stdout) as { run: { id: number } }).run;
+  const [exported] = await get<{ diff_base: string; replaced: string[] }[]>(request, `/runs/${id}/exports`);
   const { diff_base = '', replaced = [] } = exported ?? {};
   expect(replaced.some((sentence) => sentence.startsWith('access_log /var/log/nginx/own.log'))).toBe(true);
 
-  await page.goto('/runs/1/export');
+  await page.goto(`/runs/${id}/export`);
   const title = page.getByRole('heading', { name: 'Your file and the exported one' });
   await expect(title).toBeVisible();
   await expect(page.getByText(file, { exact: true })).toBeVisible();

@@ -3,13 +3,15 @@
 import type { Page } from '@playwright/test';
 import { OwnDaemon, Wire } from './daemon';
 import { expect, inspect, setUpTinyRun, startRun, test } from './fixtures';
+import { Scenario } from './scenario';
 
 const PORT = Number(process.env.TRIMTAB_E2E_PORT ?? 8097);
 const LIVE = /^GET \/api\/v1\/live /;
 
 test.describe('a page whose daemon', () => {
   const wire = new Wire(PORT + 2, PORT + 1);
-  const daemon = new OwnDaemon(PORT + 1, { TRIMTAB_EXTRA_HOSTS: `127.0.0.1:${PORT + 2}` });
+  const daemon = new OwnDaemon(PORT + 1, { TRIMTAB_EXTRA_HOSTS: `127.0.0.1:${PORT + 2}` }, true);
+  const scenario = new Scenario(daemon.var);
   // A request that meets a cut wire, a request cut short.
   test.use({ baseURL: wire.url, expected: [/ERR_/] });
   test.beforeAll(async () => {
@@ -56,11 +58,13 @@ test.describe('a page whose daemon', () => {
   test('is killed in the middle of a run shows the run as it is found again, and resumes it', {
     tag: '@live',
   }, async ({ page }) => {
+    scenario.hold(6);
     await setUpTinyRun(page, 40);
     const id = await startRun(page);
     const progress = page.getByRole('progressbar', { name: /Progress of the run/ });
     const map = page.getByRole('img', { name: /^Map of scores .*: [1-9]\d* (cells|configurations)/ }).first();
-    await expect(map).toBeVisible({ timeout: 120_000 });
+    await expect(map).toBeVisible();
+    await expect(page.getByRole('link', { name: 'Trial 5', exact: true }).first()).toBeVisible();
     await daemon.end('SIGKILL');
     await expect(lostBanner(page)).toBeVisible();
     await daemon.start();
@@ -72,6 +76,7 @@ test.describe('a page whose daemon', () => {
     await expect(page.getByRole('link', { name: new RegExp(`^Run ${id} · `) })).toHaveCount(0);
     await expect(map).toBeVisible();
     await inspect(page, 'run-interrupted');
+    scenario.hold('each');
     await page.getByRole('button', { name: 'Resume' }).click();
     await expect(progress).toBeVisible();
     await page.getByRole('button', { name: 'Stop' }).click();
@@ -100,7 +105,7 @@ async function pauses(daemon: OwnDaemon): Promise<number> {
 }
 
 test.describe('a daemon that asks for a token', () => {
-  const daemon = new OwnDaemon(PORT + 3, { TRIMTAB_TOKEN: 'a-token-for-a-browser-test' });
+  const daemon = new OwnDaemon(PORT + 3, { TRIMTAB_TOKEN: 'a-token-for-a-browser-test' }, true);
   // A stream that meets a killed daemon is a request that fails.
   test.use({ baseURL: daemon.url, expected: [/status of 401|ERR_/] });
   test.beforeAll(() => daemon.start());
@@ -113,6 +118,7 @@ test.describe('a daemon that asks for a token', () => {
     await page.getByLabel('Token', { exact: true }).fill('a-token-that-is-wrong');
     await page.keyboard.press('Enter');
     await expect(page.getByText(/not this daemon/)).toBeVisible();
+    await expect(page.getByRole('complementary', { name: 'Demo' })).toBeVisible();
     await inspect(page, 'token');
     await page.getByLabel('Token', { exact: true }).fill('a-token-for-a-browser-test');
     await page.keyboard.press('Enter');

@@ -1,8 +1,10 @@
-// A run while it goes on: by keyboard alone, in two tabs, beside a second one that is refused.
+// A run while it goes on: by keyboard alone, in two tabs, beside a second one that is refused. The scenario holds it
+// where a test wants to see it.
 
 import type { Locator, Page } from '@playwright/test';
 import { get, type Run, stopRuns } from './api';
 import { expect, goByKeys, inspect, quickStart, setUpTinyRun, startRun, TINY, test } from './fixtures';
+import { scenario } from './scenario';
 
 const MOST_TABS = 250;
 
@@ -20,11 +22,17 @@ async function tabTo(page: Page, element: Locator): Promise<void> {
 }
 
 const paused = (page: Page) => page.getByText('Paused', { exact: true });
+/** Lets a trial that is held go on once the run has been asked to pause, and waits for the pause. */
+async function pausedAfter(page: Page, trial: number): Promise<void> {
+  await expect(page.getByRole('button', { name: 'Resume' })).toBeVisible();
+  scenario.hold(trial + 1);
+  await expect(paused(page)).toBeVisible();
+}
+
 const progressOf = (page: Page) => page.getByRole('progressbar', { name: /Progress of the run/ });
 
-test('a run is set up, started, paused, resumed and stopped by keyboard alone', { tag: '@live' }, async ({
-  page,
-}) => {
+test('a run is set up, started, paused, resumed and stopped by keyboard alone', async ({ page }) => {
+  scenario.hold(3);
   await page.goto('/');
   await expect(quickStart(page)).toBeEnabled();
   await goByKeys(page, 't', /\/tune/);
@@ -44,7 +52,8 @@ test('a run is set up, started, paused, resumed and stopped by keyboard alone', 
   const id = new URL(page.url()).pathname.split('/').at(-1);
   await expect(progressOf(page)).toBeVisible();
   await page.keyboard.press('p');
-  await expect(paused(page)).toBeVisible({ timeout: 120_000 });
+  await pausedAfter(page, 3);
+  scenario.hold('each');
   await page.keyboard.press('p');
   await expect(page.getByRole('button', { name: 'Pause' })).toBeVisible();
   await page.keyboard.press('?');
@@ -56,9 +65,9 @@ test('a run is set up, started, paused, resumed and stopped by keyboard alone', 
   await expect(page.getByText('stopped', { exact: true })).toBeVisible();
 });
 
-test('whoever asks for no motion gets none, and the cell under way pulses for the others', {
-  tag: '@live',
-}, async ({ page }) => {
+test('whoever asks for no motion gets none, and the cell under way pulses for the others', async ({
+  page,
+}) => {
   await page.emulateMedia({ reducedMotion: 'reduce' });
   // What moves: animations and transitions, and the dashed frame on the map, by its opacity each time it is drawn.
   await page.addInitScript(() => {
@@ -80,14 +89,16 @@ test('whoever asks for no motion gets none, and the cell under way pulses for th
   });
   const seen = <Value>(name: 'moved' | 'frames') =>
     page.evaluate((own) => (globalThis as unknown as Record<string, Value[]>)[own] ?? [], name);
+  scenario.hold(4);
   await setUpTinyRun(page, 40);
   expect(await seen<string>('moved')).toEqual([]);
   await startRun(page);
   const rows = page.getByRole('region', { name: 'Table of trials' }).locator('tbody tr');
   const paleFrames = async () => (await seen<number>('frames')).filter((opacity) => opacity < 1).length;
-  await expect.poll(async () => (await seen('frames')).length, { timeout: 120_000 }).toBeGreaterThan(0);
-  const before = await rows.count();
-  await expect.poll(() => rows.count()).toBeGreaterThan(before + 1);
+  await expect.poll(async () => (await seen('frames')).length).toBeGreaterThan(0);
+  await expect(rows).toHaveCount(3);
+  scenario.hold(8);
+  await expect(rows).toHaveCount(7);
   await page.keyboard.press('?');
   await expect(page.getByRole('dialog', { name: 'Actions' })).toBeVisible();
   await page.keyboard.press('Escape');
@@ -107,9 +118,11 @@ test.describe('while a run goes on', () => {
   // The refused second run is an answer of 409, which Chromium also writes to the console.
   test.use({ expected: [/status of 409/] });
 
-  test('two tabs show the same, a second run is refused with the way to the first, and it can be resumed', {
-    tag: '@live',
-  }, async ({ page, context }) => {
+  test('two tabs show the same, a second run is refused with the way to the first, and it can be resumed', async ({
+    page,
+    context,
+  }) => {
+    scenario.hold(3);
     await setUpTinyRun(page, 40);
     const id = await startRun(page);
     await expect(progressOf(page)).toBeVisible();
@@ -119,7 +132,8 @@ test.describe('while a run goes on', () => {
     await other.getByRole('link', { name: `Watch run ${id}` }).click();
     await expect(progressOf(other)).toBeVisible();
     await other.getByRole('button', { name: 'Pause' }).click();
-    for (const tab of [page, other]) await expect(paused(tab)).toBeVisible({ timeout: 120_000 });
+    await pausedAfter(other, 3);
+    await expect(paused(page)).toBeVisible();
 
     await setUpTinyRun(other, 4);
     await other.getByRole('button', { name: 'Start the run' }).click();
@@ -132,6 +146,7 @@ test.describe('while a run goes on', () => {
     await other.getByRole('button', { name: 'Start the run' }).click();
     await other.getByRole('link', { name: `Go to run ${id}` }).click();
 
+    scenario.hold('each');
     await page.reload();
     await expect(paused(page)).toBeVisible();
     await page.getByRole('button', { name: 'Resume' }).click();
@@ -153,10 +168,13 @@ test.describe('while a run goes on', () => {
 });
 
 test('the capacity is measured without a search, and its climb drawn', { tag: '@live' }, async ({ page }) => {
+  scenario.hold(1);
   await setUpTinyRun(page, 4);
   await page.getByRole('button', { name: 'Measure capacity' }).click();
   await page.waitForURL(/\/runs\/\d+$/);
-  await expect(page.getByText('finished', { exact: true })).toBeVisible({ timeout: 300_000 });
+  await expect(progressOf(page)).toBeVisible();
+  scenario.release();
+  await expect(page.getByText('finished', { exact: true })).toBeVisible();
   await expect(page.getByText(/^The configuration follows/).first()).toBeVisible();
   await expect(page.getByRole('img', { name: /^Replies over offered rate/ })).toBeVisible();
   for (const absent of ['Outcome', 'Map of the search', 'Trials']) {
@@ -168,9 +186,11 @@ test('the capacity is measured without a search, and its climb drawn', { tag: '@
   await expect(page.getByRole('heading', { name: 'Measurements' })).toBeVisible();
 });
 
-test('a double click on the start of the quick run starts one run, and it is deleted for good', {
-  tag: '@live',
-}, async ({ page, request }) => {
+test('a double click on the start of the quick run starts one run, and it is deleted for good', async ({
+  page,
+  request,
+}) => {
+  scenario.hold('each');
   const before = await get<{ total: number }>(request, '/runs?limit=1');
   await page.goto('/');
   await quickStart(page).dblclick();

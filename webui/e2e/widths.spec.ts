@@ -1,7 +1,7 @@
 // Every page from the narrowest screen to the widest, with the longest words that its user may have written.
 
 import type { Page } from '@playwright/test';
-import { finishedRun } from './api';
+import { CAPACITY, FINISHED, STOPPED } from './api';
 import { expect, SCREENSHOTS, test } from './fixtures';
 
 const RUNLESS = ['/', '/live', '/live-tuning', '/tune', '/runs', '/compare', '/host', '/fleet'];
@@ -11,6 +11,7 @@ const WIDTHS = { narrow: { width: 360, height: 740 }, wide: { width: 3840, heigh
 async function fits(page: Page, name: string, path: string): Promise<void> {
   await page.goto(path);
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+  await expect(page.getByRole('complementary', { name: 'Demo' })).toContainText('simulated measurements');
   await expect(page.locator('[aria-busy=true]')).toHaveCount(0);
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   await page.screenshot({
@@ -26,22 +27,20 @@ for (const [name, viewport] of Object.entries(WIDTHS)) {
     for (const path of [...RUNLESS, '/no/such/page']) await fits(page, `${name}-bare`, path);
   });
 
-  test(`every page fits a screen ${viewport.width} pixels wide`, { tag: '@live' }, async ({
-    page,
-    request,
-  }) => {
-    const { id } = await finishedRun(request);
+  test(`every page of a demo fits a screen ${viewport.width} pixels wide, and says what it is`, {
+    tag: '@live',
+  }, async ({ page, request }) => {
+    const address = `/api/v1/runs/${FINISHED}`;
     const longest = { name: 'n'.repeat(80), tags: ['w'.repeat(40), 'two words'], notes: 'm'.repeat(2000) };
-    expect((await request.patch(`/api/v1/runs/${id}`, { data: longest, maxRetries: 2 })).ok()).toBe(true);
+    expect((await request.patch(address, { data: longest, maxRetries: 2 })).ok()).toBe(true);
     await page.setViewportSize(viewport);
-    const run = `/runs/${id}`;
-    const paths = [...RUNLESS, `/compare?runs=${id}`, run];
-    for (const path of [...paths, `${run}/trials/2`, `${run}/export`, '/no/such/page']) {
+    const run = `/runs/${FINISHED}`;
+    const others = [`/compare?runs=${FINISHED},${STOPPED}`, `/runs/${STOPPED}`, `/runs/${CAPACITY}`];
+    for (const path of [...RUNLESS, ...others, run, `${run}/trials/2`, `${run}/export`, '/no/such/page']) {
       await fits(page, name, path);
     }
     // The other tests look for the run without a name.
-    expect((await request.patch(`/api/v1/runs/${id}`, { data: { name: '' }, maxRetries: 2 })).ok()).toBe(
-      true,
-    );
+    const none = { name: '', tags: [], notes: '' };
+    expect((await request.patch(address, { data: none, maxRetries: 2 })).ok()).toBe(true);
   });
 }

@@ -7,6 +7,7 @@ import { useState } from 'react';
 import { ActionsProvider } from '../actions/ActionsProvider';
 import { ApiError } from '../api/errors';
 import { LiveProvider } from '../stream/LiveProvider';
+import { DemoBanner } from './DemoBanner';
 import { router } from './router';
 import { TokenForm } from './TokenForm';
 import { theme } from './theme';
@@ -42,7 +43,10 @@ export function App() {
     >
       <QueryClientProvider client={client}>
         {tokenMissing ? (
-          <TokenForm onAccepted={() => setTokenMissing(false)} />
+          <>
+            <DemoBanner />
+            <TokenForm onAccepted={() => setTokenMissing(false)} />
+          </>
         ) : (
           <LiveProvider>
             <ActionsProvider>

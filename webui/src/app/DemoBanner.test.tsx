@@ -12,12 +12,12 @@ const health = (demo: boolean) =>
 it('says on a demo that its measurements are simulated', async () => {
   api.use(health(true));
   await renderInApp(<DemoBanner />);
-  expect(await screen.findByRole('note')).toHaveTextContent('Demo: simulated measurements.');
+  expect(await screen.findByRole('complementary')).toHaveTextContent('Demo: simulated measurements.');
 });
 
 it('says nothing where they are real', async () => {
   api.use(health(false));
   const { client } = await renderInApp(<DemoBanner />);
   await expect.poll(() => client.isFetching()).toBe(0);
-  expect(screen.queryByRole('note')).toBeNull();
+  expect(screen.queryByRole('complementary')).toBeNull();
 });

@@ -8,9 +8,9 @@ export function DemoBanner() {
   const { data: health } = useQuery({ ...getHealthOptions(), staleTime: Number.POSITIVE_INFINITY });
   if (!health?.demo) return null;
   return (
-    <p className={classes.banner} role="note">
+    <aside className={classes.banner} aria-label="Demo">
       <strong>Demo: simulated measurements.</strong> No server is started, and nothing on this machine is
       changed.
-    </p>
+    </aside>
   );
 }
