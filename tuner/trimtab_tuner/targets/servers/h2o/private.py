@@ -127,7 +127,7 @@ def _with_site(text: str, configuration: Configuration, context: RenderContext) 
     """The hosts of the instance behind the user's, whose first one answers for names that nobody has."""
     found = syntax.spans(text, ("hosts",))
     first = next((command for command in syntax.commands(text) if command.above == ("hosts",)), None)
-    if len(found) != 1 or first is None or found[0][0].value.flow_style or first.column == 0:
+    if len(found) != 1 or first is None or syntax.in_braces(found[0][0].value) or first.column == 0:
         raise RenderError("hosts: expected one such line, and hosts below it on lines that are indented")
     end = found[0][1]
     # Not the names of a file of ours, which is driven too: h2o refuses a host twice.
@@ -168,7 +168,7 @@ def _listen(command: Command, places: Places) -> Iterator[Change]:
     if host is not None:
         yield Change(host.start_mark.index, host.end_mark.index, place[0], "")
     else:
-        behind = ", " if value.flow_style else "\n" + " " * key.start_mark.column
+        behind = ", " if syntax.in_braces(value) else "\n" + " " * key.start_mark.column
         yield Change(key.start_mark.index, key.start_mark.index, f"host: {place[0]}{behind}", "")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ruamel import yaml
+from ruamel.yaml.error import YAMLError
 
 from trimtab_tuner.targets.assignments import Assignment
 from trimtab_tuner.targets.base import RenderError
@@ -32,13 +33,18 @@ def commands(text: str) -> list[Command]:
     """All commands of the file, in their order. Raises RenderError for what is no h2o.conf."""
     try:
         root = yaml.YAML(typ="safe", pure=True).compose(text)
-    except yaml.YAMLError as error:
+    except YAMLError as error:
         raise RenderError(" ".join(str(error).split())) from error
     if root is None:
         return []
-    if not isinstance(root, yaml.MappingNode) or root.flow_style:
+    if not isinstance(root, yaml.MappingNode) or in_braces(root):
         raise RenderError("expected commands, each at the beginning of a line with a colon behind it")
     return list(_inside(root, (), set()))
+
+
+def in_braces(node: yaml.Node) -> bool:
+    """Whether a list or a mapping is written in braces."""
+    return isinstance(node, yaml.MappingNode | yaml.SequenceNode) and bool(node.flow_style)
 
 
 def _inside(node: yaml.Node, above: tuple[str, ...], seen: set[int]) -> Iterator[Command]:
