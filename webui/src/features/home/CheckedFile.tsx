@@ -21,7 +21,7 @@ function Check({ name, path }: { name: string; path: string }) {
   return (
     <Panel title="Your file on this machine" description={<code>{path}</code>}>
       <Loadable query={query} what="The check of the file" height={64}>
-        {({ found, trouble }) => (
+        {({ found = [], trouble }) => (
           <>
             {trouble && <p className={classes.said}>{trouble}</p>}
             {!trouble && found.length === 0 && (

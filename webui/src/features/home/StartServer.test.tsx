@@ -7,7 +7,7 @@ import { api, renderInApp, url } from '../../test/render';
 import { StartServer } from './StartServer';
 
 const NGINX = target('nginx', {
-  file: { path: '/etc/nginx/nginx.conf', values: { worker_processes: 2 }, trouble: '', told: [] },
+  file: { path: '/etc/nginx/nginx.conf', values: { worker_processes: 2 }, trouble: '' },
 });
 
 let started: unknown[];
@@ -26,7 +26,7 @@ const here = (...targets: ReturnType<typeof target>[]) =>
   api.use(http.get(url('/targets'), () => HttpResponse.json(targets)));
 
 it('offers the server whose own file sets the most first, and tunes from what that sets', async () => {
-  const empty = target('lighttpd', { file: { path: '/etc/l.conf', values: {}, trouble: '', told: [] } });
+  const empty = target('lighttpd', { file: { path: '/etc/l.conf', values: {}, trouble: '' } });
   here(
     target('core'),
     target('h2o'),
@@ -67,7 +67,7 @@ it('does not start what the daemon refuses, and says why', async () => {
 it('says so of a file that makes no sense, and offers the defaults', async () => {
   here({
     ...NGINX,
-    file: { path: '/etc/nginx/nginx.conf', values: {}, trouble: 'It could not be read.', told: [] },
+    file: { path: '/etc/nginx/nginx.conf', values: {}, trouble: 'It could not be read.' },
   });
   await renderInApp(<StartServer />);
   expect(await screen.findByText(/It could not be read/)).toBeInTheDocument();

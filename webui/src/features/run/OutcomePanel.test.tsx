@@ -69,7 +69,7 @@ it('marks what the recommended configuration costs more than the default, as far
     <OutcomePanel run={run({ outcome: { ...ended, ranking } })} standard={trial(1)} best={best} />,
   );
   const told = (label: RegExp) => screen.getByText(label, { selector: 'dt' }).parentElement;
-  expect(told(/^Memory/)).toHaveTextContent('+100.0 %takes more');
+  expect(told(/^Memory/)).toHaveTextContent(/\+100\s%takes more/);
   expect(told(/^CPU/)).not.toHaveTextContent('costs more');
 });
 
