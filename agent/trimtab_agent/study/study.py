@@ -264,12 +264,12 @@ class Study:
             return
         self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
         self._enter(RunPhase.EXPORTING)
-        self.progress.expect(RunPhase.EXPORTING, int(outcome.best is not None))
-        if outcome.best is not None:
+        best = outcome.best
+        self.progress.expect(RunPhase.EXPORTING, int(best is not None))
+        if best is not None:
             driven = self._export()
             outcome = outcome.model_copy(update={"written": driven.written})
             exports = self._repository.exports(self._run.id)
-            best = outcome.best
             outcome, said = remeasure(self._run, outcome, best, exports, driven, ladder, self._dispatcher)
             self._repository.set_run_outcome(self._run.id, outcome.model_dump(mode="json"))
             self._export()

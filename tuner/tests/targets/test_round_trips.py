@@ -124,6 +124,11 @@ def test_expert_advice_lies_in_the_space(name, cpus):
         (
             "apache",
             "<VirtualHost *>\nKeepAliveTimeout 9\n</VirtualHost>\nKeepAliveTimeout 8",
+            {"KeepAliveTimeout": 9},
+        ),
+        (
+            "apache",
+            "<VirtualHost a>\nKeepAliveTimeout 9\n</VirtualHost>\n<VirtualHost b>\n</VirtualHost>\nKeepAliveTimeout 8",
             {"KeepAliveTimeout": 8},
         ),
         ("h2o", "num-threads: 3 # all\nhosts:\n  max-connections: 5\n", {"num-threads": 3}),

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 from trimtab_db import records
 from trimtab_tuner.presets import Estimate
+from trimtab_tuner.telling.performance import Performance
 from trimtab_tuner.understanding.analysis import Analysis
 from trimtab_tuner.workloads.parameters import clients_of
 
@@ -175,12 +176,19 @@ def list_events(run_id: RunId, context: ContextDep) -> tuple[records.Event, ...]
     return context.repository.events(run_id)
 
 
+def _performance(outcome: Outcome | None) -> Performance | None:
+    """What a run says of the capacity: what a run of `capacity` found, or that of what is recommended."""
+    if outcome is None:
+        return None
+    recommended = outcome.recommended
+    return outcome.capacity or (None if recommended is None else recommended.performance)
+
+
 def _summary(summary: records.RunSummary) -> dict[str, object]:
     outcome = Outcome.model_validate(summary.run.outcome) if summary.run.outcome else None
     keeps_default = outcome is not None and outcome.keeps_default
     told = None if outcome is None or keeps_default else outcome
-    recommended = outcome and outcome.recommended
-    performance = outcome and (outcome.capacity or (recommended and recommended.performance))
+    performance = _performance(outcome)
     capacity = performance and performance.capacity_rps
     return {
         **vars(summary.run),
