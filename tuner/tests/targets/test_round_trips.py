@@ -128,8 +128,8 @@ def test_expert_advice_lies_in_the_space(name, cpus):
         ),
         (
             "apache",
-            "<VirtualHost a>\nKeepAliveTimeout 9\n</VirtualHost>\n<VirtualHost b>\n</VirtualHost>\nKeepAliveTimeout 8",
-            {"KeepAliveTimeout": 8},
+            "EnableMMAP on\n<VirtualHost a>\nEnableMMAP off\n</VirtualHost>\n<VirtualHost b>\n</VirtualHost>",
+            {"EnableMMAP": "on"},
         ),
         ("h2o", "num-threads: 3 # all\nhosts:\n  max-connections: 5\n", {"num-threads": 3}),
         ("core", "[server]\nworkers = 3\naffinity = 0,2\n", {"workers": 3, "affinity": "process"}),
