@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, StreamingResponse
-from starlette.routing import Route
+from starlette.responses import PlainTextResponse
+from starlette.routing import request_response
+from starlette.types import Receive, Scope, Send
 from trimtab_agent.api.http_protocol import REQUEST_TIMEOUT_S, ImpatientProtocol
 from uvicorn import Config
 from uvicorn.server import ServerState
@@ -74,6 +74,10 @@ class Connection:
     async def send(self, data: bytes) -> None:
         """Sends, and lets the server do what it can without another word of the client."""
         self.protocol.data_received(data)
+        await self.turns()
+
+    async def turns(self) -> None:
+        """Lets the server do what it can."""
         for _ in range(50):
             await asyncio.sleep(0)
 
@@ -97,15 +101,18 @@ def connected(test):
         async def echo(request: Request) -> PlainTextResponse:
             return PlainTextResponse((await request.body()).decode())
 
-        async def stream(_request: Request) -> StreamingResponse:
-            async def lines():
-                yield "first\n"
-                await go_on.wait()
-                yield "last\n"
+        async def stream(send: Send) -> None:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"first", "more_body": True})
+            await go_on.wait()
+            await send({"type": "http.response.body", "body": b"last"})
 
-            return StreamingResponse(lines(), media_type="text/plain")
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["path"] == "/stream":
+                await stream(send)
+            else:
+                await request_response(echo)(scope, receive, send)
 
-        app = Starlette(routes=[Route("/echo", echo, methods=["POST"]), Route("/stream", stream)])
         loop, timers, wire = asyncio.get_running_loop(), [], Wire()
         config = Config(app, log_config=None)
         config.load()
@@ -179,7 +186,7 @@ def test_reply_that_goes_on_is_not_cut_off():
         assert b"first" in client.wire.sent
         assert client.waits == []
         client.go_on.set()
-        await client.send(b"")
+        await client.turns()
         assert b"last" in client.wire.sent
         assert len(client.waits) == 1
 
