@@ -39,7 +39,7 @@ test('the exported file is shown beside the own one, with what was replaced to m
   await page.goto(`/runs/${id}/export`);
   const title = page.getByRole('heading', { name: 'Your file and the exported one' });
   await expect(title).toBeVisible();
-  await expect(page.getByText(file, { exact: true })).toBeVisible();
+  await expect(page.getByText(file, { exact: true }).first()).toBeVisible();
   const list = page.getByRole('list', { name: 'What else differed in the file that was measured' });
   await expect(list.getByRole('listitem')).toHaveText(replaced);
   const changes = page.getByRole('region', { name: 'Changes in own.conf' });
