@@ -86,7 +86,7 @@ def test_finished_runs_are_seeds_with_the_traffic_that_they_were_measured_with(d
     repository = daemon.repository
     (old,) = seeds_for(repository, recorded_run.host_id, "core", daemon.settings.var)
     assert (old.configuration["workers"], old.gain, old.context) == (4, 0.25, None)
-    assert old.source == f"run {recorded_run.id} on this host recommends it (+25% on specweb99)"
+    assert old.source == f"run {recorded_run.id} on this host recommends it (+25 % in score on specweb99)"
     asked = parameters(WORKLOADS["specweb99"].sized(2), 1.0).model_dump(mode="json")
     run = replace(repository.run(recorded_run.id), workload_parameters=asked)
     listed = SimpleNamespace(runs=lambda **_: [SimpleNamespace(run=run)])

@@ -68,7 +68,7 @@ def test_a_plan_that_costs_is_not_the_best(daemon, record_plans):
     record_plans({"none": [100.0, 200.0, 400.0], "aligned": [65.0, 131.0, 259.0]})
     reply = daemon.client.get("/api/v1/affinity/measured").json()
     assert reply["best"] == "none"
-    assert "aligned beside none: -34.9 %" in reply["reason"]
+    assert "aligned beside none: -35 %" in reply["reason"]
 
 
 def test_a_gain_that_could_be_chance_is_none(daemon, record_plans):
