@@ -26,7 +26,11 @@ def test_space_has_the_kernels_knobs_only_where_they_are_asked_for(daemon, here)
 
 def test_estimate_of_a_run_with_the_kernel_counts_the_factorial(daemon, here):
     """Two finalists more in each block."""
-    body = {"target": "nginx", "preset": "quick", "settings": {"confirmation_repeats": 4, "elimination_trials": 0}}
+    body = {
+        "target": "nginx",
+        "preset": "quick",
+        "settings": {"confirmation_repeats": 4, "elimination_trials": 0},
+    }
     plain = daemon.client.post("/api/v1/runs/estimate", json=body).json()
     both = daemon.client.post("/api/v1/runs/estimate", json={**body, "kernel": True}).json()
     assert both["trials"] - plain["trials"] == 8

@@ -131,7 +131,8 @@ def test_best_and_number_of_trials_are_the_same_wherever_they_are_told(found):
     assert f"{trials} trials; took" in terminal
     assert in_digits(best) in printed(print_runs, repository.runs(limit=5))
 
-    assert outcome.judged_trials == trials - 2  # the calibration, and the exported file
+    driven = outcome.remeasured.trial is not None  # not below a folder whose name is too long for a socket
+    assert outcome.judged_trials == trials - 1 - driven  # the calibration, and the exported file
     report = in_one_line(run_markdown(repository, run_id))
     assert f"| trials | {trials}, which took" in report
     for file in repository.exports(run_id):
