@@ -216,7 +216,12 @@ def tuning_spec(plan: StudyPlan, memory: Memory, server: str, ladder: Sequence[f
             "workers": KnobSpec(low=plan.workers[0], high=plan.workers[1]),
             "max_connections": KnobSpec(low=plan.connections[0], high=plan.connections[1]),
         },
-        settings={**plan.settings, "ladder": tuple(ladder), "confirmation_repeats": 0},
+        settings={
+            **plan.settings,
+            "ladder": tuple(ladder),
+            "elimination_trials": 0,
+            "confirmation_repeats": 0,
+        },
         budget_trials=plan.budget_trials,
         seed=plan.seed,
         tags=(study_tag(plan), _cell_tag((memory, server))),
