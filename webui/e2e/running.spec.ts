@@ -31,38 +31,43 @@ async function pausedAfter(page: Page, trial: number): Promise<void> {
 
 const progressOf = (page: Page) => page.getByRole('progressbar', { name: /Progress of the run/ });
 
-test('a run is set up, started, paused, resumed and stopped by keyboard alone', async ({ page }) => {
-  scenario.hold(3);
-  await page.goto('/');
-  await expect(quickStart(page)).toBeEnabled();
-  await goByKeys(page, 't', /\/tune/);
-  const fields = { Budget: '40', ...TINY };
-  for (const [label, value] of Object.entries(fields)) {
-    const field = page.getByRole('textbox', { name: label, exact: true });
-    await tabTo(page, field);
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.type(value);
-    if (label !== 'Budget') continue;
-    await tabTo(page, page.getByRole('button', { name: 'Advanced settings' }));
+test.describe('by keyboard alone', () => {
+  // On a slow machine "0", on its way to "0.1", is asked about and refused, which Chromium writes to the console.
+  test.use({ expected: [/status of 422/] });
+
+  test('a run is set up, started, paused, resumed and stopped', async ({ page }) => {
+    scenario.hold(3);
+    await page.goto('/');
+    await expect(quickStart(page)).toBeEnabled();
+    await goByKeys(page, 't', /\/tune/);
+    const fields = { Budget: '40', ...TINY };
+    for (const [label, value] of Object.entries(fields)) {
+      const field = page.getByRole('textbox', { name: label, exact: true });
+      await tabTo(page, field);
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.type(value);
+      if (label !== 'Budget') continue;
+      await tabTo(page, page.getByRole('button', { name: 'Advanced settings' }));
+      await page.keyboard.press('Enter');
+    }
+    await tabTo(page, page.getByRole('button', { name: 'Start the run' }));
     await page.keyboard.press('Enter');
-  }
-  await tabTo(page, page.getByRole('button', { name: 'Start the run' }));
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/\/runs\/\d+$/);
-  const id = new URL(page.url()).pathname.split('/').at(-1);
-  await expect(progressOf(page)).toBeVisible();
-  await page.keyboard.press('p');
-  await pausedAfter(page, 3);
-  scenario.hold('each');
-  await page.keyboard.press('p');
-  await expect(page.getByRole('button', { name: 'Pause' })).toBeVisible();
-  await page.keyboard.press('?');
-  const palette = page.getByRole('dialog', { name: 'Actions' });
-  await expect(palette.getByRole('option', { name: `Pause run ${id} p` })).toBeVisible();
-  await page.keyboard.type('stop');
-  await expect(palette.getByRole('option')).toHaveCount(1);
-  await page.keyboard.press('Enter');
-  await expect(page.getByText('stopped', { exact: true })).toBeVisible();
+    await page.waitForURL(/\/runs\/\d+$/);
+    const id = new URL(page.url()).pathname.split('/').at(-1);
+    await expect(progressOf(page)).toBeVisible();
+    await page.keyboard.press('p');
+    await pausedAfter(page, 3);
+    scenario.hold('each');
+    await page.keyboard.press('p');
+    await expect(page.getByRole('button', { name: 'Pause' })).toBeVisible();
+    await page.keyboard.press('?');
+    const palette = page.getByRole('dialog', { name: 'Actions' });
+    await expect(palette.getByRole('option', { name: `Pause run ${id} p` })).toBeVisible();
+    await page.keyboard.type('stop');
+    await expect(palette.getByRole('option')).toHaveCount(1);
+    await page.keyboard.press('Enter');
+    await expect(page.getByText('stopped', { exact: true })).toBeVisible();
+  });
 });
 
 test('whoever asks for no motion gets none, and the cell under way pulses for the others', async ({
