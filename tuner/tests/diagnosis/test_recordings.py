@@ -2,7 +2,7 @@
 
 The recordings are counters of the real server under real load (agent/bench/record_faults.py), in the fault
 and with it mended; each says how it was made. For the rules of NOT_RECORDED there is none, for the reason
-given there: those are known only from a healthy rate altered by hand (test_rules.py).
+given there: those are known only from a healthy rate altered by hand (healthy.py).
 """
 
 import json
