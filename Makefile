@@ -173,7 +173,8 @@ sanitized: .build/packages-test setup
 	@$(NINJA) -C $(CORE_THREAD) --quiet
 
 test-core: sanitized
-	@$(BIN)/meson test -C $(CORE_SANITIZED) --no-rebuild --print-errorlogs --timeout-multiplier 10
+	@$(BIN)/meson test -C $(CORE_SANITIZED) --no-rebuild --print-errorlogs --timeout-multiplier 10 \
+	  || { mkdir -p .build/junit; cp $(CORE_SANITIZED)/meson-logs/testlog.junit.xml .build/junit/c.xml; exit 1; }
 	@$(SANITIZED) $(BIN)/pytest $(call GATE,core,4) server-core/tests
 	@$(THREAD_CHECKED) $(BIN)/pytest $(call GATE,core-threads,4) server-core/tests/http -k "$(THREADED)"
 

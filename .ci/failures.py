@@ -8,6 +8,7 @@ fault that came first. Prints nothing where no test failed: then it was no test 
 
 from __future__ import annotations
 
+import itertools
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -40,23 +41,27 @@ class Failure:
 
 def outputs_of(file: Path) -> dict[tuple[str, str], str]:
     """Everything that the tests of a JUnit file printed, by file and test."""
-    return {_key(case): _text(case) for case in _cases(file)}
+    return {_key(case): _text(case, printed) for case, printed in _cases(file)}
 
 
 def failures_of(file: Path) -> list[Failure]:
     """The tests of a JUnit file that failed or had an error, in their order."""
     return [
-        Failure(*_key(case), _text(case))
-        for case in _cases(file)
+        Failure(*_key(case), _text(case, printed))
+        for case, printed in _cases(file)
         if case.find("failure") is not None or case.find("error") is not None
     ]
 
 
-def _cases(file: Path) -> Iterator[ElementTree.Element]:
+def _cases(file: Path) -> Iterator[tuple[ElementTree.Element, str]]:
+    """Each test of a file, and what its suite as a whole printed."""
     try:
-        yield from ElementTree.parse(file).iter("testcase")  # noqa: S314 - written by our own suites
+        suites = ElementTree.parse(file).iter("testsuite")  # noqa: S314 - written by our own suites
     except ElementTree.ParseError:
         return  # the suite was stopped while it wrote; what it printed stands above
+    for suite in suites:
+        printed = suite.findtext("system-out") or ""
+        yield from ((case, printed) for case in suite.findall("testcase"))
 
 
 def _key(case: ElementTree.Element) -> tuple[str, str]:
@@ -65,9 +70,16 @@ def _key(case: ElementTree.Element) -> tuple[str, str]:
     return (as_path if Path(as_path).is_file() else file), case.get("name", "")
 
 
-def _text(case: ElementTree.Element) -> str:
+def _text(case: ElementTree.Element, printed: str) -> str:
     parts = [part for child in case for part in (child.get("message"), child.text) if part]
-    return "\n".join(parts)
+    return "\n".join(parts) or _remarks(case.get("name", ""), printed)
+
+
+def _remarks(name: str, printed: str) -> str:
+    """What a program that speaks TAP, as the C tests do, said of a failed test: the lines behind its own."""
+    _, found, after = printed.partition(f"not ok {name}\n")
+    remarks = itertools.takewhile(lambda line: line.startswith("# "), after.splitlines()) if found else ()
+    return " ".join(line.removeprefix("# ") for line in remarks if not line.startswith("# not ok"))
 
 
 def main() -> None:
