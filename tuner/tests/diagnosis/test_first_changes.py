@@ -17,8 +17,10 @@ CONNECTIONS = {
 }
 
 
-def rate(rate_rps, share=1.0, *, idle=(60.0, 60.0), unread=0.0, counters=None):
-    """A rate at which that share of the requests was answered; `idle` is that of the server's two CPUs."""
+def rate(rate_rps, share=1.0, *, idle=(60.0, 60.0), unread=0.0, shut=0.0, counters=None):
+    """A rate at which that share of the requests was answered; `idle` is that of the server's two CPUs, `shut`
+    the share of the requests whose connection was closed.
+    """
     cpus = [{"cpu": number, "idle": idle, "iowait": 0.0} for number, idle in enumerate(idle)]
     offered = round(10 * rate_rps)
     return Measurement(
@@ -29,6 +31,7 @@ def rate(rate_rps, share=1.0, *, idle=(60.0, 60.0), unread=0.0, counters=None):
         goodput_mbps=1.0,
         requests=RequestCounts(offered=offered, timed_out_before_read=round(unread * offered)),
         counters={"cpu": {"cpus": cpus, "total": {}}, **(counters or {})},
+        failures={"closed-early": round(shut * offered)},
     )
 
 
@@ -51,7 +54,7 @@ LIMITED = (rate(8_000.0), rate(12_000.0, 0.7, unread=0.2), rate(20_000.0, 0.4, i
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_connection_limit_that_gives_way_is_raised_alone_on_every_server(server):
-    """To twice what the CPUs have room for, in as much as the knob can be."""
+    """To more than what the CPUs have room for, in as much as the knob can be."""
     evidence = climb(server, *LIMITED)
     (first,) = first_changes(evidence)
     assert first.finding.rule == "connection-limit"
@@ -71,7 +74,23 @@ def test_more_connections_are_as_many_as_the_idle_cpus_have_room_for():
         for idle in (50.0, 80.0)
     ]
     values = [one.changed["max_connections"] for (one,) in changes]
-    assert values == [4100, 10_000]  # in two digits
+    assert values == [8200, 20_000]  # in two digits
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_server_that_closes_connections_to_make_room_gets_more_though_its_cpus_are_busy(server):
+    """nginx does so at its limit, and overflows the kernel's queue meanwhile: with more connections it did
+    twice as much on the same CPU.
+    """
+    overflows = {"network": {"listen_overflows_per_s": 111.0, "passive_opens_per_s": 1_896.0}}
+    gives_way = rate(14_741.0, 0.7, idle=(1.0, 1.0), shut=0.04, counters=overflows)
+    evidence = climb(server, rate(8_000.0), rate(13_107.0), gives_way)
+    first = first_changes(evidence)[0]
+    assert first.finding.rule == "connection-limit"
+    assert "closed the connection under 4.0 % of the requests" in first.finding.sentence
+    connections = TARGETS[server].equivalents["connections"]
+    before, after = (connections.read(each) for each in (evidence.space.default(), first.configuration))
+    assert after > 1.5 * before
 
 
 def test_what_shows_far_above_the_knee_points_nowhere():

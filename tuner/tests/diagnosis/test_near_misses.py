@@ -51,6 +51,13 @@ SILENT = {
         run(trial(rate(**UNREAD))),  # it keeps up
         run(trial(rate(replies=6_000.0, cpu0=BUSY, cpu1=BUSY, **UNREAD))),  # it has no time
         run(trial(rate(replies=6_000.0, server__connections_open=2_000, **LATE))),  # half of the places
+        run(trial(rate(replies=6_000.0, failures={"closed-early": 30}, cpu0=BUSY, cpu1=BUSY))),  # a few
+        run(  # closed for another reason: it did so while it kept up
+            trial(
+                rate(4_000.0, failures={"closed-early": 400}),
+                rate(replies=6_000.0, failures={"closed-early": 900}, cpu0=BUSY, cpu1=BUSY),
+            )
+        ),
     ),
     "too-few-workers": (
         run(trial(rate(replies=6_000.0, cpu0={"idle": 1.0}, cpu1={"idle": 88.0}))),  # a worker has no work

@@ -55,6 +55,8 @@ class SettingEffect(Frozen):
             return f"no effect{self._shown_by}, left at {self.default}"
         if self.gain is None:
             return "not measured by itself"
+        if self.gain.low is None:
+            return f"{_percent(self.gain)}, seen once"
         if not self.shown:
             return f"not told from nothing, {_percent(self.gain)}"
         return f"{_percent(self.gain)}{' in score' * (self.measure == 'score')}"

@@ -18,6 +18,7 @@ CONNECTION_ROLES = (Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
 NOT_BUSY = 85.0  # percent of the CPUs that its workers can use: then these are not what it lacks
 WAITS_FOR_DISK = 15.0
 UNREAD_SHARE = 0.01
+SHUT_SHARE = 0.005  # of the requests
 ALLOWED_FACT = "connections allowed"
 BUSY_FACT = "CPUs that its workers can use: busy"
 FULL_SHARE = 0.8  # some servers keep an eighth of their places free, or take an idle client's
@@ -32,8 +33,12 @@ TAIL_FALL = 0.2
 
 
 def connection_limit(run: RunEvidence) -> Finding | None:
-    """Clients wait unread, or all places are taken, while the server's CPUs have time: so few connections are
-    allowed that no more gets in.
+    """So few connections are allowed that no more gets in.
+
+    Clients wait unread, or all places are taken, while the server's CPUs have time. Or the server closes
+    connections that clients still use, to have their places for others, as nginx and Apache do: that is no
+    less true while its CPUs are busy, for a server that has more connections to choose from does more for
+    each waking.
 
     One trial shows it. A server that waits for its disk has time as well, and lacks something else.
     """
@@ -44,25 +49,44 @@ def connection_limit(run: RunEvidence) -> Finding | None:
     unread = rate.requests.timed_out_before_read / max(1, rate.requests.offered)
     taken = rate.counter("server", "connections_open")
     full = taken is not None and taken >= FULL_SHARE * most
-    if busy > NOT_BUSY or run.waits_for_disk(rate) >= WAITS_FOR_DISK or not (full or unread >= UNREAD_SHARE):
+    shut = _shut_by_server(rate)
+    makes_room = shut >= SHUT_SHARE and not any(
+        _shut_by_server(other) >= SHUT_SHARE / 5 for other in run.best.measurements if other.followed
+    )
+    waits = busy <= NOT_BUSY and run.waits_for_disk(rate) < WAITS_FOR_DISK
+    if not makes_room and not (waits and (full or unread >= UNREAD_SHARE)):
         return None
     facts = {
         ALLOWED_FACT: (float(most), ""),
         "requests that timed out unread": (100 * unread, "%"),
         BUSY_FACT: (busy, "%"),
     }
+    if makes_room:
+        facts["requests whose connection the server closed"] = (100 * shut, "%")
     if taken is not None:
         facts["connections open"] = (taken, "")
+    allowed = f"the {most:,} connections that are allowed ({equivalent.knob})"
     return finding(
         "connection-limit",
         run.best,
         rate,
         sentence=(
-            f"At {run.level(rate)} clients wait for one of the {most:,} connections that are allowed "
-            f"({equivalent.knob}), while the CPUs that the server uses are only {busy:.0f} % busy."
+            f"At {run.level(rate)} the server closed the connection under {in_percent(shut, 1)} of the requests "
+            f"and at lower rates under none: {allowed} are taken, and it makes room."
+            if makes_room
+            else f"At {run.level(rate)} clients wait for one of {allowed}, while the CPUs that the server uses "
+            f"are only {busy:.0f} % busy."
         ),
         facts=facts,
         chart=over_rates(
+            run.clients,
+            "requests whose connection the server closed",
+            "%",
+            {"closed": (run.best, lambda rate: 100 * _shut_by_server(rate))},
+            threshold=100 * SHUT_SHARE,
+        )
+        if makes_room
+        else over_rates(
             run.clients,
             "CPUs that its workers can use",
             "%",
@@ -74,6 +98,11 @@ def connection_limit(run: RunEvidence) -> Finding | None:
         knob=equivalent.knob,
         source="Harji 2010, section 3.10: with too few connections more clients bring no more replies.",
     )
+
+
+def _shut_by_server(rate: Measurement) -> float:
+    """The share of the requests that failed because the server had closed their connection."""
+    return sum(rate.failures.get(how, 0) for how in ("closed-early", "reset")) / max(1, rate.requests.offered)
 
 
 def connection_ceiling(run: RunEvidence) -> Finding | None:

@@ -24,7 +24,7 @@ from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.equivalents import Meanings
 
 MOST = 2  # changes: each costs a trial of the search
-SLACK = 2.0  # times what the CPUs should be able to use
+SLACK = 4.0  # times what the CPUs seem to have room for: with more to choose from they do more at each waking
 LEAST_BUSY = 5.0  # percent: a CPU that did less says only that there is much more room
 LONGER_QUEUE = 8
 WAITING_WORKERS = 8  # for each CPU, where workers wait for the disk
