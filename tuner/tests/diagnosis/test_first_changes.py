@@ -18,8 +18,8 @@ CONNECTIONS = {
 
 
 def rate(rate_rps, share=1.0, *, idle=(60.0, 60.0), unread=0.0, shut=0.0, counters=None):
-    """A rate at which that share of the requests was answered; `idle` is that of the server's two CPUs, `shut`
-    the share of the requests whose connection was closed.
+    """A rate at which that share of the requests was answered; `idle` is that of the server's two CPUs,
+    `shut` the share of the requests whose connection was closed.
     """
     cpus = [{"cpu": number, "idle": idle, "iowait": 0.0} for number, idle in enumerate(idle)]
     offered = round(10 * rate_rps)

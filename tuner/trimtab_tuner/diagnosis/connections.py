@@ -49,19 +49,16 @@ def connection_limit(run: RunEvidence) -> Finding | None:
     unread = rate.requests.timed_out_before_read / max(1, rate.requests.offered)
     taken = rate.counter("server", "connections_open")
     full = taken is not None and taken >= FULL_SHARE * most
-    shut = _shut_by_server(rate)
-    makes_room = shut >= SHUT_SHARE and not any(
-        _shut_by_server(other) >= SHUT_SHARE / 5 for other in run.best.measurements if other.followed
-    )
+    shut = _closed_to_make_room(run, rate)
     waits = busy <= NOT_BUSY and run.waits_for_disk(rate) < WAITS_FOR_DISK
-    if not makes_room and not (waits and (full or unread >= UNREAD_SHARE)):
+    if not shut and not (waits and (full or unread >= UNREAD_SHARE)):
         return None
     facts = {
         ALLOWED_FACT: (float(most), ""),
         "requests that timed out unread": (100 * unread, "%"),
         BUSY_FACT: (busy, "%"),
     }
-    if makes_room:
+    if shut:
         facts["requests whose connection the server closed"] = (100 * shut, "%")
     if taken is not None:
         facts["connections open"] = (taken, "")
@@ -71,11 +68,11 @@ def connection_limit(run: RunEvidence) -> Finding | None:
         run.best,
         rate,
         sentence=(
-            f"At {run.level(rate)} the server closed the connection under {in_percent(shut, 1)} of the requests "
-            f"and at lower rates under none: {allowed} are taken, and it makes room."
-            if makes_room
-            else f"At {run.level(rate)} clients wait for one of {allowed}, while the CPUs that the server uses "
-            f"are only {busy:.0f} % busy."
+            f"At {run.level(rate)} the server closed the connection under {in_percent(shut, 1)} of the "
+            f"requests, and at lower rates under none: {allowed} are taken, and it makes room."
+            if shut
+            else f"At {run.level(rate)} clients wait for one of {allowed}, while the CPUs that the server "
+            f"uses are only {busy:.0f} % busy."
         ),
         facts=facts,
         chart=over_rates(
@@ -85,7 +82,7 @@ def connection_limit(run: RunEvidence) -> Finding | None:
             {"closed": (run.best, lambda rate: 100 * _shut_by_server(rate))},
             threshold=100 * SHUT_SHARE,
         )
-        if makes_room
+        if shut
         else over_rates(
             run.clients,
             "CPUs that its workers can use",
@@ -98,6 +95,16 @@ def connection_limit(run: RunEvidence) -> Finding | None:
         knob=equivalent.knob,
         source="Harji 2010, section 3.10: with too few connections more clients bring no more replies.",
     )
+
+
+def _closed_to_make_room(run: RunEvidence, rate: Measurement) -> float:
+    """The share of the requests whose connection the server closed to have its place; 0 where that is small,
+    or where it closed some while it kept up, and so for another reason.
+    """
+    shut, followed = _shut_by_server(rate), [m for m in run.best.measurements if m.followed]
+    if shut < SHUT_SHARE or any(_shut_by_server(other) >= SHUT_SHARE / 5 for other in followed):
+        return 0.0
+    return shut
 
 
 def _shut_by_server(rate: Measurement) -> float:
