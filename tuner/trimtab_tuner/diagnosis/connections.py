@@ -109,7 +109,8 @@ def _closed_to_make_room(run: RunEvidence, rate: Measurement) -> float:
 
 def _shut_by_server(rate: Measurement) -> float:
     """The share of the requests that failed because the server had closed their connection."""
-    return sum(rate.failures.get(how, 0) for how in ("closed-early", "reset")) / max(1, rate.requests.offered)
+    closed: int = sum(rate.failures.get(how, 0) for how in ("closed-early", "reset"))
+    return closed / max(1, rate.requests.offered)
 
 
 def connection_ceiling(run: RunEvidence) -> Finding | None:
