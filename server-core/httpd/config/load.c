@@ -8,6 +8,7 @@
 #include "httpd/config/host_section.h"
 #include "httpd/config/identity.h"
 #include "httpd/config/path_section.h"
+#include "httpd/io/control_socket.h"
 #include "httpd/io/events.h"
 #include "httpd/log.h"
 
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/un.h>
 
 /* Descriptors of a worker that are neither connections nor cached files: the standard three, listeners, the
  * event set, wake-up, root, one file being opened, and some reserve. */
@@ -40,7 +40,6 @@ bool config_check(const struct config *config)
     const struct architecture *architecture = architecture_of(config);
     const unsigned serving = architecture_layout(config).serving;
     const char *socket_path = config_text(config, KNOB_STATS_SOCKET);
-    const size_t path_max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
     bool ok = true;
     char sentence[256];
 
@@ -61,8 +60,9 @@ bool config_check(const struct config *config)
         snprintf(sentence, sizeof(sentence), "expected at least one for each of the %u workers", serving);
         ok = config_refuse(config, KNOB_MAX_CONNECTIONS, sentence);
     }
-    if (socket_path && strlen(socket_path) > path_max) {
-        snprintf(sentence, sizeof(sentence), "expected a path of at most %zu bytes", path_max);
+    if (socket_path && !control_socket_can_be_at(socket_path)) {
+        snprintf(sentence, sizeof(sentence), "expected a file name of at most %d bytes",
+                 CONTROL_SOCKET_NAME_MAX);
         ok = config_refuse(config, KNOB_STATS_SOCKET, sentence);
     }
     if (config_text(config, KNOB_GROUP) && !config_text(config, KNOB_USER))

@@ -7,6 +7,7 @@
 #include "httpd/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define LINE_MAX_BYTES 1024
+#define PATH_BYTES_MAX (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
 #define BACK_OFF_MS    100 /* when descriptors or memory have run out */
 
 struct client {
@@ -36,18 +38,47 @@ struct interpreter {
 };
 
 static int listener = -1;
-static struct sockaddr_un address = {.sun_family = AF_UNIX};
+static char *socket_path;
 static struct stat socket_file; /* to remove at the end what we made, and not what another put in its place */
 static struct client clients[CONTROL_CLIENTS_MAX];
 static uint64_t back_off_until_ns; /* nobody is accepted before */
 
+bool control_socket_can_be_at(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return strlen(path) <= PATH_BYTES_MAX || (slash && strlen(slash + 1) <= CONTROL_SOCKET_NAME_MAX);
+}
+
+/* Writes the address of the socket at `path`, and a descriptor of its directory if that needs one, to be
+ * closed after use, or -1. Returns false with errno on failure. */
+static bool make_address(const char *path, struct sockaddr_un *address, int *directory)
+{
+    const char *slash = strrchr(path, '/');
+    char *above;
+
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    *directory = -1;
+    if (strlen(path) <= PATH_BYTES_MAX) {
+        strcpy(address->sun_path, path);
+        return true;
+    }
+    above = strndup(path, (size_t)(slash - path));
+    if (above)
+        *directory = open(above, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    free(above);
+    snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d/%.*s", *directory,
+             CONTROL_SOCKET_NAME_MAX, slash + 1);
+    return *directory >= 0;
+}
+
 /* Removes a socket at which nobody answers. Returns -1 when something else is in the way. */
-static int remove_stale(void)
+static int remove_stale(const char *path, const struct sockaddr_un *address)
 {
     struct stat status;
     int probe, connected;
 
-    if (lstat(address.sun_path, &status) != 0)
+    if (lstat(path, &status) != 0)
         return errno == ENOENT ? 0 : -1;
     if (!S_ISSOCK(status.st_mode)) {
         errno = EEXIST;
@@ -56,9 +87,9 @@ static int remove_stale(void)
     probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (probe < 0)
         return -1;
-    connected = connect(probe, (struct sockaddr *)&address, sizeof(address));
+    connected = connect(probe, (const struct sockaddr *)address, sizeof(*address));
     if (connected != 0 && errno == ECONNREFUSED)
-        connected = unlink(address.sun_path);
+        connected = unlink(path);
     else if (connected == 0 || errno == EAGAIN) { /* EAGAIN: its queue is full, but it lives */
         errno = EADDRINUSE;
         connected = -1;
@@ -67,30 +98,52 @@ static int remove_stale(void)
     return connected;
 }
 
-int control_socket_open(const char *path)
+/* Makes the socket, so that it never exists with another mode than 0600. */
+static int bind_listener(const struct sockaddr_un *address)
 {
-    mode_t mask;
+    const mode_t mask = umask(0177);
     int bound;
 
-    for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++)
-        clients[i].fd = -1;
-    strncpy(address.sun_path, path, sizeof(address.sun_path) - 1);
-    if (remove_stale() != 0) {
+    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bound = listener < 0 ? -1 : bind(listener, (const struct sockaddr *)address, sizeof(*address));
+    umask(mask);
+    return bound;
+}
+
+/* Makes the socket and listens there. Logs what is wrong and returns false. */
+static bool begin(const char *path, const struct sockaddr_un *address)
+{
+    if (remove_stale(path, address) != 0) {
         log_error("cannot make the stats socket %s: %s", path,
                   errno == EADDRINUSE ? "another server answers there"
                   : errno == EEXIST   ? "something else has this name"
                                       : strerror(errno));
-        return -1;
+        return false;
     }
-    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    mask = umask(0177); /* so that it never exists with another mode than 0600 */
-    bound = listener < 0 ? -1 : bind(listener, (struct sockaddr *)&address, sizeof(address));
-    umask(mask);
-    if (bound != 0 || listen(listener, CONTROL_CLIENTS_MAX) != 0 || stat(path, &socket_file) != 0) {
+    if (bind_listener(address) == 0 && listen(listener, CONTROL_CLIENTS_MAX) == 0 &&
+        stat(path, &socket_file) == 0)
+        return true;
+    log_errno("cannot make the stats socket %s", path);
+    return false;
+}
+
+int control_socket_open(const char *path)
+{
+    struct sockaddr_un address;
+    bool begun = false;
+    int directory;
+
+    for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++)
+        clients[i].fd = -1;
+    socket_path = strdup(path);
+    if (socket_path && make_address(path, &address, &directory)) {
+        begun = begin(path, &address);
+        if (directory >= 0)
+            close(directory);
+    } else {
         log_errno("cannot make the stats socket %s", path);
-        return -1;
     }
-    return 0;
+    return begun ? 0 : -1;
 }
 
 static void disconnect(struct client *client)
@@ -269,9 +322,10 @@ void control_socket_close(void)
         if (clients[i].fd >= 0)
             disconnect(&clients[i]);
     }
-    if (stat(address.sun_path, &status) == 0 && status.st_ino == socket_file.st_ino &&
+    if (stat(socket_path, &status) == 0 && status.st_ino == socket_file.st_ino &&
         status.st_dev == socket_file.st_dev)
-        unlink(address.sun_path);
+        unlink(socket_path);
+    free(socket_path);
     close(listener);
     listener = -1;
 }

@@ -10,9 +10,17 @@
 #define TRIMTAB_HTTPD_IO_CONTROL_SOCKET_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #define CONTROL_CLIENTS_MAX 64
+
+/* unix(7) gives an address 107 bytes. A socket whose path is longer is reached by a descriptor of its
+ * directory (/proc/self/fd/N/NAME), so that only its name has to be so short. */
+#define CONTROL_SOCKET_NAME_MAX 80
+
+/* Says whether a socket can be at `path`: its name is not too long. */
+bool control_socket_can_be_at(const char *path);
 
 /*
  * Creates the socket with mode 0600 at `path`. A socket left there by a server that died is replaced; one at

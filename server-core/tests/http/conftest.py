@@ -220,11 +220,16 @@ class StatsClient:
     def __init__(self, path: Path) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(TIMEOUT_S)
+        directory = os.open(
+            path.parent, os.O_PATH | os.O_DIRECTORY
+        )  # the path may be too long for an address
         try:
-            self.socket.connect(str(path))
+            self.socket.connect(f"/proc/self/fd/{directory}/{path.name}")
         except OSError:
             self.socket.close()
             raise
+        finally:
+            os.close(directory)
         self.stream = self.socket.makefile("rb")
 
     def command(self, line: str) -> Any:

@@ -83,9 +83,9 @@ BAD = {
         GOOD + "architecture = mp\nworkers = 8\nreuseport = on\nmax_connections = 2\n",
         "f.ini:7: max_connections = 2: expected at least one for each of the 8 workers, as with reuseport",
     ),
-    "long-socket-path": (
+    "long-socket-name": (
         GOOD + f"stats_socket = {'s' * 108}\n",
-        "expected a path of at most 107 bytes",
+        "expected a file name of at most 80 bytes",
     ),
     "byte-0": (GOOD + "access_log = /a\0b\n", "f.ini:4: access_log = /a: expected text, there is a byte 0"),
     "empty": ("", "root is not set"),

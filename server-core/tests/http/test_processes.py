@@ -224,6 +224,25 @@ def test_stats_socket_of_a_dead_server_is_replaced(start: Callable[..., Any], tm
     assert server.command("show info")["pid"] == server.process.pid
 
 
+def test_stats_socket_may_lie_deeper_than_an_address_reaches(
+    start: Callable[..., Any], binary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unix(7) allows 107 bytes. A dead one is replaced, a live one not taken, and what was made goes."""
+    path = tmp_path / ("directory-" * 12) / "stats"
+    path.parent.mkdir()
+    monkeypatch.chdir(path.parent)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind("stats")
+    server = start(stats_socket=path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    again = start_again(server, binary)
+    assert (again.returncode, "another server answers there" in again.stderr) == (1, True)
+    assert server.command("show info")["pid"] == server.process.pid
+    server.process.terminate()
+    assert server.process.wait() == 0
+    assert not path.exists()
+
+
 def test_other_file_in_the_place_of_the_stats_socket_is_left_alone(
     start: Callable[..., Any], binary: str, tmp_path: Path
 ) -> None:

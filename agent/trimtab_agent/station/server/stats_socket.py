@@ -4,6 +4,7 @@ The protocol is written up in docs/internals/stats-socket.md.  One connection se
 """
 
 import json
+import os
 import socket
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +25,7 @@ class StatsSocket:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         self._socket.settimeout(timeout_s)
         try:
-            self._socket.connect(str(path))
+            _connect(self._socket, path)
         except OSError as error:
             self._socket.close()
             raise StatsSocketError(f"stats socket {path}: {error.strerror or error}") from error
@@ -86,3 +87,12 @@ class StatsSocket:
         if not line.endswith(b"\n"):
             raise StatsSocketError(f"stats socket {self._path}: {command}: the server closed the connection")
         return line
+
+
+def _connect(connection: socket.socket, path: Path) -> None:
+    # By way of a descriptor: unix(7) gives a path 107 bytes, and directories lie deeper.
+    directory = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        connection.connect(f"/proc/self/fd/{directory}/{path.name}")
+    finally:
+        os.close(directory)
