@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from trimtab_agent.station.server.ports import HeldPorts
 
 CORE = Path(__file__).resolve().parents[1]
 HTTPD = CORE / "build" / "httpd" / "trimtab-httpd"
@@ -63,12 +63,6 @@ class Server:
             rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
             total_kb += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
         return total_kb * 1024
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def core_with(**knobs: object) -> Command:
@@ -214,8 +208,8 @@ def running(
     """
     folder.mkdir(parents=True)
     folder.chmod(0o777)  # nginx and h2o drop root and then write here
-    port = _free_port()
-    with (folder / "output.log").open("w+b") as output:
+    with HeldPorts() as ports, (folder / "output.log").open("w+b") as output:
+        port = ports.take()
         child = subprocess.Popen(
             [
                 "taskset",
@@ -234,6 +228,7 @@ def running(
         try:
             url = f"http://127.0.0.1:{port}"
             _await_answer(name, child, url + probe_path, Path(output.name))
+            ports.let_go()
             yield Server(name, url, psutil.Process(child.pid))
         finally:
             child.send_signal(signal.SIGTERM)

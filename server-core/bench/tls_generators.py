@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import random
 import re
-import socket
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import report
 import servers
 from generator_rate import CONNECTIONS, drive
 from trimtab_agent.station.server.certificates import make_certificates
+from trimtab_agent.station.server.ports import HeldPorts
 from trimtab_tuner.targets import tls
 
 CIPHER = "TLS_AES_128_GCM_SHA256"
@@ -138,13 +138,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--seconds", type=int, default=3)
     options = parser.parse_args()
-    with servers.folders() as (folder, root):
+    with servers.folders() as (folder, root), HeldPorts() as held:
         make_certificates(folder / "tls")
         for size in SIZES_BYTES:
             (root / f"{size}.bin").write_bytes(bytes(size))
-        ports = {secure: _free_port() for secure in (True, False)}
+        ports = {secure: held.take() for secure in (True, False)}
         command = servers.nginx_with(site=_sites(ports, root, folder / "tls"))
         with servers.running("nginx", folder / "nginx", root, f"/{SIZES_BYTES[0]}.bin", command):
+            held.let_go()
             sections = []
             for case in CASES:
                 for size in SIZES_BYTES:
@@ -163,12 +164,6 @@ def main() -> None:
     )
     print(f"Machine: {report.machine()}.\n")
     print("\n".join(sections), end="")
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-    return port
 
 
 def _sites(ports: dict[bool, int], root: Path, certificates: Path) -> str:
