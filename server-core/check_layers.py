@@ -2,6 +2,7 @@
 
 `make check` runs it. A line "#include "httpd/ROOM/NAME.h"" in a file of one room is allowed when the table
 below says so. Inside a room NAME.h and NAME.c are one module, and modules must not use each other in circles.
+What another file defines is declared in a header, so that no use is hidden from this: no .c file says `extern`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 HTTPD = Path(__file__).parent / "httpd"
 INCLUDE = re.compile(r'^#include "httpd/(?:(\w+)/)?(\w+)\.h"', re.MULTILINE)
+EXTERN = re.compile(r"^extern\b", re.MULTILINE)
 
 # Each room may use itself, those named, and what lies beside the rooms in BASE.
 ROOMS: dict[str, set[str]] = {
@@ -30,6 +32,15 @@ ROOMS: dict[str, set[str]] = {
 BASE = {"log"}
 
 
+def circle(what: str, uses: dict[str, set[str]]) -> list[str]:
+    """The circle in which these modules use each other, if there is one."""
+    try:
+        TopologicalSorter({name: used - {name} for name, used in uses.items()}).prepare()
+    except CycleError as error:
+        return [f"{what}/: modules use each other in a circle: {' -> '.join(error.args[1])}"]
+    return []
+
+
 def faults() -> list[str]:
     """Every line that the table does not allow, and every circle."""
     found = []
@@ -42,10 +53,10 @@ def faults() -> list[str]:
             elif used_room not in ROOMS[room] and (used_room or used not in BASE):
                 found.append(f"{path}: {room}/ may not use {used_room or '.'}/{used}.h")
     for room, modules in uses.items():
-        try:
-            TopologicalSorter({name: used - {name} for name, used in modules.items()}).prepare()
-        except CycleError as error:
-            found.append(f"{room}/: modules use each other in a circle: {' -> '.join(error.args[1])}")
+        found += circle(room, modules)
+    for path in sorted(HTTPD.rglob("*.c")):
+        if EXTERN.search(path.read_text()):
+            found.append(f"{path}: `extern` belongs into a header of the file that defines it")
     return found
 
 

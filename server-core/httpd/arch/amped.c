@@ -13,11 +13,11 @@
  *
  * Processes: event loops 0…workers-1, then the helpers of event loop 0, of event loop 1, and so on.
  */
+#include "httpd/arch/architectures.h"
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/handover.h"
 #include "httpd/arch/helpers.h"
 #include "httpd/cache/hash.h"
-#include "httpd/config/architecture.h"
 #include "httpd/connection/answer.h"
 #include "httpd/connection/sending.h"
 #include "httpd/connection/serving.h"
@@ -289,8 +289,6 @@ static int run(struct worker *worker)
     helpers_destroy(helpers);
     return exit_code;
 }
-
-extern const struct architecture architecture_amped, architecture_co_amped;
 
 const struct architecture architecture_amped = {
     .name = "amped",

@@ -16,10 +16,10 @@
  * memory, and sends what does not fit the cache. What the server has in memory, such as a small file, a user
  * thread sends itself unless sendfile blocks. Workers without a job sleep.
  */
+#include "httpd/arch/architectures.h"
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/queue.h"
 #include "httpd/arch/user_threads.h"
-#include "httpd/config/architecture.h"
 #include "httpd/connection/sending.h"
 #include "httpd/log.h"
 
@@ -214,8 +214,6 @@ static int run(struct worker *worker)
     free(knot.workers);
     return exit_code;
 }
-
-extern const struct architecture architecture_knot;
 
 const struct architecture architecture_knot = {
     .name = "knot",

@@ -5,8 +5,8 @@
  *
  * Process i takes connections while i is less than max_connections, so at most `workers` are open.
  */
+#include "httpd/arch/architectures.h"
 #include "httpd/arch/blocking_loop.h"
-#include "httpd/config/architecture.h"
 
 #include <stdio.h>
 
@@ -43,8 +43,6 @@ static int run(struct worker *worker)
 {
     return blocking_loop_run(worker, NULL);
 }
-
-extern const struct architecture architecture_mp;
 
 const struct architecture architecture_mp = {
     .name = "mp",

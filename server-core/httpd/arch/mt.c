@@ -8,8 +8,8 @@
  * The main thread serves nobody. It starts the threads, hands the master's wake-up on to each of them, and
  * ends the process when all have ended. Thread i takes connections while i is less than max_connections.
  */
+#include "httpd/arch/architectures.h"
 #include "httpd/arch/blocking_loop.h"
-#include "httpd/config/architecture.h"
 #include "httpd/connection/worker.h"
 #include "httpd/log.h"
 
@@ -215,8 +215,6 @@ static int run(struct worker *process)
     file_table_destroy(process->table);
     return EXIT_SUCCESS;
 }
-
-extern const struct architecture architecture_mt;
 
 const struct architecture architecture_mt = {
     .name = "mt",

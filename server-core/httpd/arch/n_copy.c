@@ -9,6 +9,7 @@
  * architecture need not know that it is copied. Only shared-symped does, because what its processes share is
  * made before they are forked.
  */
+#include "httpd/arch/architectures.h"
 #include "httpd/arch/copies.h"
 #include "httpd/arch/shared_symped.h"
 #include "httpd/connection/worker.h"
@@ -176,8 +177,6 @@ static int run(struct worker *worker)
     worker_take_row(worker, worker->process);
     return worker->architecture->run(worker);
 }
-
-extern const struct architecture architecture_n_copy;
 
 const struct architecture architecture_n_copy = {
     .name = "n-copy",

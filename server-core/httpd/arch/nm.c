@@ -19,9 +19,9 @@
  * With one worker this is N user threads on one kernel thread, with as many workers as max_connections one
  * kernel thread for each user thread.
  */
+#include "httpd/arch/architectures.h"
 #include "httpd/arch/nm_processors.h"
 #include "httpd/cache/file_table.h"
-#include "httpd/config/architecture.h"
 #include "httpd/connection/sending.h"
 #include "httpd/log.h"
 
@@ -168,8 +168,6 @@ static int run(struct worker *worker)
     exit_code = processors_close(&processors);
     return exit_code;
 }
-
-extern const struct architecture architecture_nm;
 
 const struct architecture architecture_nm = {
     .name = "nm",

@@ -29,6 +29,7 @@
 
 #include "common/affinity.h"
 #include "common/clock.h"
+#include "httpd/arch/architectures.h"
 #include "httpd/cache/file_table.h"
 #include "httpd/log.h"
 
@@ -318,8 +319,6 @@ static int run(struct worker *worker)
     stop_all(&pipeline);
     return EXIT_SUCCESS;
 }
-
-extern const struct architecture architecture_pipeline;
 
 const struct architecture architecture_pipeline = {
     .name = "pipeline",

@@ -13,6 +13,7 @@
  */
 #include "httpd/arch/shared_symped.h"
 
+#include "httpd/arch/architectures.h"
 #include "httpd/arch/copies.h"
 #include "httpd/arch/event_loop.h"
 #include "httpd/connection/connection_pool.h"
@@ -142,8 +143,6 @@ static bool prepare(struct master *master)
 {
     return shared_symped_prepare(master, 1);
 }
-
-extern const struct architecture architecture_shared_symped;
 
 const struct architecture architecture_shared_symped = {
     .name = "shared-symped",

@@ -10,9 +10,9 @@
  * A connection goes to the SPED of the pool that has the fewest. Those that a SPED has are known from its
  * counters, and from what was handed to it since.
  */
+#include "httpd/arch/architectures.h"
 #include "httpd/arch/event_loop.h"
 #include "httpd/arch/handover.h"
-#include "httpd/config/architecture.h"
 #include "httpd/connection/accept_policy.h"
 #include "httpd/connection/connection.h"
 #include "httpd/connection/worker.h"
@@ -332,8 +332,6 @@ static int run(struct worker *worker)
     handover_expect(worker, &common->channels[worker->process], 1, NULL);
     return event_loop_run(worker);
 }
-
-extern const struct architecture architecture_smped;
 
 const struct architecture architecture_smped = {
     .name = "smped",

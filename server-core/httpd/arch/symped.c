@@ -4,16 +4,14 @@
  * divides the load and no lock is needed. With blocking sendfile, or when a disk read blocks, the other
  * processes go on.
  */
+#include "httpd/arch/architectures.h"
 #include "httpd/arch/event_loop.h"
-#include "httpd/config/architecture.h"
 
 static const enum knob_id UNDERSTOOD[] = {
     KNOB_EVENTS,        KNOB_SENDFILE,          KNOB_MAX_CONNECTIONS, KNOB_ACCEPT_LIMIT, KNOB_AFFINITY,
     KNOB_CACHE_ENTRIES, KNOB_KEEPALIVE_TIMEOUT, KNOB_REQUEST_TIMEOUT, KNOB_WORKERS,      KNOB_REUSEPORT,
     KNOB_COUNT,
 };
-
-extern const struct architecture architecture_symped;
 
 const struct architecture architecture_symped = {
     .name = "symped",

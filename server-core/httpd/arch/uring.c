@@ -8,8 +8,9 @@
  *     kernel -- received, sent ----> [work queue] ----> work phase: parse, look up, ask for the reply
  *
  * The two phases alternate. As in TUX the work queue may grow while it is worked on: when it is empty the
- * kernel is asked, without waiting, whether more has come, and only then, or after some rounds (TUX has no
- * such bound), it is the accept queue's turn.
+ * kernel is given what has been asked for, and asked, without waiting, what has come of it; only then, or
+ * after some rounds (TUX has no such bound), it is the accept queue's turn. A round that has asked for
+ * nothing is the last one: the call that waits would bring the same.
  *
  * A reply leaves with one operation, head and body together (uring_send.c). What would have to wait for a
  * disk is done by threads of the kernel: sending what is not in memory, and looking up names that the kernel
@@ -21,7 +22,7 @@
 #include "httpd/arch/uring.h"
 
 #include "common/clock.h"
-#include "httpd/config/architecture.h"
+#include "httpd/arch/architectures.h"
 #include "httpd/connection/answer.h"
 #include "httpd/connection/sending.h"
 #include "httpd/connection/serving.h"
@@ -440,8 +441,6 @@ static bool check(const struct config *config)
             "expected nonblocking: this architecture sends from the page cache and waits for no client");
     return ok;
 }
-
-extern const struct architecture architecture_uring;
 
 const struct architecture architecture_uring = {
     .name = "uring",

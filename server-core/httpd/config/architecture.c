@@ -1,39 +1,7 @@
 /*
- * The table of architectures; see architecture.h.
+ * See architecture.h.
  */
 #include "httpd/config/architecture.h"
-
-extern const struct architecture architecture_amped;
-extern const struct architecture architecture_co_amped;
-extern const struct architecture architecture_knot;
-extern const struct architecture architecture_mp;
-extern const struct architecture architecture_mt;
-extern const struct architecture architecture_n_copy;
-extern const struct architecture architecture_nm;
-extern const struct architecture architecture_pipeline;
-extern const struct architecture architecture_shared_symped;
-extern const struct architecture architecture_smped;
-extern const struct architecture architecture_sped;
-extern const struct architecture architecture_symped;
-extern const struct architecture architecture_uring;
-
-/* clang-format off */
-static const struct architecture *const ARCHITECTURES[] = {
-    &architecture_sped,
-    &architecture_symped,
-    &architecture_shared_symped,
-    &architecture_n_copy,
-    &architecture_amped,
-    &architecture_co_amped,
-    &architecture_smped,
-    &architecture_mp,
-    &architecture_mt,
-    &architecture_pipeline,
-    &architecture_knot,
-    &architecture_nm,
-    &architecture_uring,
-};
-/* clang-format on */
 
 /* What any server has, however it divides its work. */
 static const enum knob_id COMMON_KNOBS[] = {
@@ -44,7 +12,7 @@ static const enum knob_id COMMON_KNOBS[] = {
 
 const struct architecture *architecture_at(size_t index)
 {
-    return index < sizeof(ARCHITECTURES) / sizeof(*ARCHITECTURES) ? ARCHITECTURES[index] : NULL;
+    return index < ARCHITECTURE_COUNT ? ARCHITECTURES[index] : NULL;
 }
 
 const char *architecture_name(size_t index)

@@ -2,8 +2,9 @@
  * What an architecture is to the rest of the server: a name, the knobs it understands, how it is laid out in
  * processes, and the code that each of these runs.
  *
- * A new architecture is one file that defines a `struct architecture`, and one line in the table in
- * architecture.c; one that n-copy may copy is also named in knobs.c (copy_of). It is built from the same
+ * A new architecture is one file that defines a `struct architecture`, its declaration and its line in the
+ * table in arch/architectures.h and .c, and the file's name in meson.build; one that n-copy may copy is also
+ * named in knobs.c (copy_of). It is built from the same
  * parts as all others (connection.h, file_cache.h, io/), so that a difference between two architectures is a
  * difference of architecture; what it does with connections in its own way is in its driver (driver.h).
  *
@@ -93,6 +94,10 @@ struct architecture {
      * the exit code of the process. */
     int (*run)(struct worker *worker);
 };
+
+/* All of them. The table lies in arch/, for what is declared here knows no architecture by name. */
+extern const struct architecture *const ARCHITECTURES[];
+extern const size_t ARCHITECTURE_COUNT;
 
 /* Returns entry `index` of the table of architectures, or NULL behind the last. */
 const struct architecture *architecture_at(size_t index);

@@ -101,8 +101,8 @@ struct knob_value {
 
 extern const struct knob KNOBS[KNOB_COUNT];
 
-/* Returns the name of architecture `index`, or NULL behind the last; the table of them (architecture.c),
- * which knows the knobs, says it. */
+/* Returns the name of architecture `index`, or NULL behind the last; the table of them
+ * (arch/architectures.c), which knows the knobs, says it. */
 const char *architecture_name(size_t index);
 
 /* Returns the id of the knob called `name`, or KNOB_COUNT. */

@@ -13,7 +13,7 @@
  * Listeners are level-triggered in both, so that a queue which the accept phase did not drain is reported
  * again, and EPOLLEXCLUSIVE, so that an arrival wakes one sleeping worker and not all (epoll_ctl(2)).
  */
-#include "httpd/io/events.h"
+#include "httpd/io/mechanisms.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,9 +27,6 @@ struct event_set {
     uint32_t trigger; /* EPOLLET or 0 */
     struct epoll_event events[EVENTS_MAX];
 };
-
-extern const struct event_mechanism event_mechanism_epoll;
-extern const struct event_mechanism event_mechanism_epoll_et;
 
 static struct event_set *create(uint32_t trigger)
 {

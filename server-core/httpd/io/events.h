@@ -1,12 +1,12 @@
 /*
  * Event mechanisms: how a worker learns from the kernel which descriptors are ready.
  *
- * DESIGN. One file per family, one line per mechanism in the table in events.c. There are two kinds. One that
- * reports *edges* (epoll-et, io_uring) says once that something has become ready: a connection is added once,
- * asks for writability only when a send has blocked, and whoever receives an event must remember it until a
- * read or a write has come up empty. One that reports *levels* (select, poll, epoll) repeats itself until
- * that has happened, so what is asked for has to follow the state of the connection: reading while a request
- * is awaited, writing while a reply is blocked. connection_watch() does for both what they need.
+ * DESIGN. One file per family, one line per mechanism in the table in mechanisms.c. There are two kinds. One
+ * that reports *edges* (epoll-et, io_uring) says once that something has become ready: a connection is added
+ * once, asks for writability only when a send has blocked, and whoever receives an event must remember it
+ * until a read or a write has come up empty. One that reports *levels* (select, poll, epoll) repeats itself
+ * until that has happened, so what is asked for has to follow the state of the connection: reading while a
+ * request is awaited, writing while a reply is blocked. connection_watch() does for both what they need.
  *
  * Every descriptor carries a tag of the caller's; events come back with it.
  */

@@ -13,7 +13,7 @@
  * that are in the ring already would then be taken for those of the next connection with that descriptor;
  * they are told apart by a generation that grows with each use of the descriptor and travels in user_data.
  */
-#include "httpd/io/events.h"
+#include "httpd/io/mechanisms.h"
 
 #include <errno.h>
 #include <liburing.h>
@@ -49,8 +49,6 @@ struct event_set {
     int listeners[64];   /* that have to be added again */
     unsigned fired;      /* how many of these */
 };
-
-extern const struct event_mechanism event_mechanism_io_uring;
 
 static uint64_t user_data(int fd, uint32_t generation)
 {

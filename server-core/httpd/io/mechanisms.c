@@ -1,13 +1,7 @@
 /*
  * The table of event mechanisms; see events.h.
  */
-#include "httpd/io/events.h"
-
-extern const struct event_mechanism event_mechanism_epoll;
-extern const struct event_mechanism event_mechanism_epoll_et;
-extern const struct event_mechanism event_mechanism_io_uring;
-extern const struct event_mechanism event_mechanism_poll;
-extern const struct event_mechanism event_mechanism_select;
+#include "httpd/io/mechanisms.h"
 
 static const struct event_mechanism *const MECHANISMS[] = {
     &event_mechanism_select,   &event_mechanism_poll,     &event_mechanism_epoll,

@@ -4,7 +4,7 @@
  * The array has no holes: a descriptor that leaves is replaced by the last one. An index from descriptor to
  * place finds it; it is as long as the largest descriptor.
  */
-#include "httpd/io/events.h"
+#include "httpd/io/mechanisms.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -20,8 +20,6 @@ struct event_set {
     uint32_t *place_of; /* descriptor -> place */
     size_t descriptors; /* that place_of has room for */
 };
-
-extern const struct event_mechanism event_mechanism_poll;
 
 static struct event_set *create(void)
 {

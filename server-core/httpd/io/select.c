@@ -4,7 +4,7 @@
  * A set has FD_SETSIZE bits, so no descriptor may have a higher number; config_check_host() sees to it that
  * none gets one. Every call copies and scans the sets up to the highest descriptor.
  */
-#include "httpd/io/events.h"
+#include "httpd/io/mechanisms.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,6 @@ struct event_set {
     int highest;               /* descriptor in either; -1: none */
     uint64_t tags[FD_SETSIZE];
 };
-
-extern const struct event_mechanism event_mechanism_select;
 
 static struct event_set *create(void)
 {
