@@ -221,7 +221,8 @@ static bool work_phase(struct queues *queues)
     for (int round = 0; queues->work_count > 0; round++) {
         work_through_queue(queues);
         queues->work_count = 0;
-        if (round == WORK_ROUNDS || queues->worker->now_ns - begun_ns > WORK_NS)
+        if (!uring_has_asked(&queues->uring) || round == WORK_ROUNDS ||
+            queues->worker->now_ns - begun_ns > WORK_NS)
             break;
         if (!turn(queues, 0))
             return false;

@@ -137,6 +137,12 @@ const char *uring_unavailable(void);
  * Returns -1 with errno set on failure. */
 int uring_wait(struct uring *uring, int timeout_ms);
 
+/* Says whether something has been asked for that the kernel has not been given yet. */
+static inline bool uring_has_asked(const struct uring *uring)
+{
+    return io_uring_sq_ready(&uring->ring) > 0;
+}
+
 /* Takes up to `size` completions. Returns how many. */
 unsigned uring_take(struct uring *uring, struct completion *completions, unsigned size);
 
