@@ -167,9 +167,9 @@ test: setup ## the gate: linters, C under sanitizers, Python, web, browser; a qu
 	@$(MAKE) test-browser
 
 sanitized: .build/packages-test setup
-	$(call configure,$(CORE_SANITIZED),-Dbuildtype=debug -Db_sanitize=address$(,)undefined)
+	$(call configure,$(CORE_SANITIZED),-Dbuildtype=debug -Db_lto=false -Db_sanitize=address$(,)undefined)
 	@$(NINJA) -C $(CORE_SANITIZED) --quiet
-	$(call configure,$(CORE_THREAD),-Dbuildtype=debug -Db_sanitize=thread)
+	$(call configure,$(CORE_THREAD),-Dbuildtype=debug -Db_lto=false -Db_sanitize=thread)
 	@$(NINJA) -C $(CORE_THREAD) --quiet
 
 test-core: sanitized
@@ -207,7 +207,7 @@ test-live: sanitized .build/webui ## what measures or takes real time, one after
 
 SECONDS := 60
 fuzz: .build/packages-fuzz .build/packages-run .build/venv ## have clang make up inputs for SECONDS per target; what breaks one is left in .build/fuzz
-	$(call configure,$(CORE_FUZZ),-Dfuzz=true -Dtests=disabled -Dwerror=false -Dbuildtype=debugoptimized -Db_sanitize=address$(,)undefined -Db_lundef=false,CC=clang)
+	$(call configure,$(CORE_FUZZ),-Dfuzz=true -Dtests=disabled -Dwerror=false -Dbuildtype=debugoptimized -Db_lto=false -Db_sanitize=address$(,)undefined -Db_lundef=false,CC=clang)
 	@$(NINJA) -C $(CORE_FUZZ) --quiet
 	@for target in protocol values config control http2 sessions reply results sql_reply trace; do \
 	  mkdir -p .build/fuzz/$$target; echo "$$target, $(SECONDS) s"; \
