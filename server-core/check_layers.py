@@ -2,7 +2,8 @@
 
 `make check` runs it. A line "#include "httpd/ROOM/NAME.h"" in a file of one room is allowed when the table
 below says so. Inside a room NAME.h and NAME.c are one module, and modules must not use each other in circles.
-What another file defines is declared in a header, so that no use is hidden from this: no .c file says `extern`.
+What another file defines is declared in a header, so that no use is hidden from this: no .c file says
+`extern`. The files of the load generator are held to be without circles too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 HTTPD = Path(__file__).parent / "httpd"
+LOADGEN = Path(__file__).parent / "loadgen"
 INCLUDE = re.compile(r'^#include "httpd/(?:(\w+)/)?(\w+)\.h"', re.MULTILINE)
+INCLUDE_OF_LOADGEN = re.compile(r'^#include "(?:loadgen/)?(\w+)\.h"', re.MULTILINE)
 EXTERN = re.compile(r"^extern\b", re.MULTILINE)
 
 # Each room may use itself, those named, and what lies beside the rooms in BASE.
@@ -54,7 +57,11 @@ def faults() -> list[str]:
                 found.append(f"{path}: {room}/ may not use {used_room or '.'}/{used}.h")
     for room, modules in uses.items():
         found += circle(room, modules)
-    for path in sorted(HTTPD.rglob("*.c")):
+    generator: dict[str, set[str]] = {}
+    for path in sorted(LOADGEN.glob("*.[ch]")):
+        generator.setdefault(path.stem, set()).update(INCLUDE_OF_LOADGEN.findall(path.read_text()))
+    found += circle("loadgen", generator)
+    for path in sorted([*HTTPD.rglob("*.c"), *LOADGEN.glob("*.c")]):
         if EXTERN.search(path.read_text()):
             found.append(f"{path}: `extern` belongs into a header of the file that defines it")
     return found

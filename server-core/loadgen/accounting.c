@@ -4,7 +4,6 @@
 #include "accounting.h"
 
 #include "common/clock.h"
-#include "health.h"
 #include "memory.h"
 
 #include <nghttp2/nghttp2.h>
@@ -125,7 +124,7 @@ void account_start(struct account *account, uint64_t intended_ns, uint64_t start
 
     account->sessions_started++;
     histogram_record(account->lateness_us, late_us);
-    if (late_us > HEALTH_LATE_US)
+    if (late_us > ACCOUNT_LATE_US)
         account->late_arrivals++;
 }
 

@@ -23,6 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* An arrival counts as late when it started this long after its moment: the tail that a generator shows which
+ * has time to spare. */
+#define ACCOUNT_LATE_US 1000
+
 /* Why a request failed. */
 enum failure {
     FAILURE_CONNECT_REFUSED,   /* connect: ECONNREFUSED */
@@ -108,7 +112,7 @@ struct account {
     uint64_t window_bytes;         /* heads and bodies of the replies inside the window */
     uint64_t window_replies;
     uint64_t window_due;             /* requests whose moment lies inside the window */
-    uint64_t late_arrivals;          /* started more than HEALTH_LATE_US after their moment */
+    uint64_t late_arrivals;          /* started more than ACCOUNT_LATE_US after their moment */
     struct histogram *lateness_us;   /* of all arrivals */
     struct histogram *connect_us;    /* from the intended start of the session */
     struct histogram *handshake_us;  /* from the established connection on */

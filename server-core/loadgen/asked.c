@@ -4,7 +4,6 @@
 #include "asked.h"
 
 #include "common/clock.h"
-#include "connection.h"
 #include "content.h"
 #include "random.h"
 

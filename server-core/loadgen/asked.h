@@ -5,19 +5,11 @@
 #ifndef TRIMTAB_LOADGEN_ASKED_H
 #define TRIMTAB_LOADGEN_ASKED_H
 
-#include "loadgen/reply.h"
+#include "loadgen/connections.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct connections;
-
-struct asked {
-    bool conditional; /* in the conditional form of its kind */
-    bool verifying;   /* the body of its reply is compared with what it should be */
-    bool wrong;       /* and it differs */
-};
 
 /* Draws in what way request number `request` of the plan is asked. */
 struct asked asked_draw(struct connections *all, uint32_t request);

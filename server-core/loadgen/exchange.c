@@ -3,10 +3,12 @@
  */
 #include "exchange.h"
 
+#include "asked.h"
 #include "common/clock.h"
-#include "http2.h"
+#include "connection.h"
 #include "memory.h"
-#include "sql_exchange.h"
+#include "sql_request.h"
+#include "transport.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,15 +32,11 @@ static struct reply_text request_text(const struct connections *all, const struc
 
 bool exchange_sent(const struct connections *all, const struct connection *c)
 {
-    if (all->http2 != NULL)
-        return http2_sent(c);
     return c->sent == request_text(all, c).length;
 }
 
 bool exchange_send(struct connections *all, struct connection *c)
 {
-    if (all->http2 != NULL)
-        return http2_send(all, c);
     struct reply_text text = request_text(all, c);
     ssize_t sent = all->transport->send(all, c, text.start + c->sent, text.length - c->sent);
 
@@ -49,16 +47,6 @@ bool exchange_send(struct connections *all, struct connection *c)
     c->sent += sent < 0 ? 0 : (uint32_t)sent;
     if (c->sent < text.length)
         connection_watch_sending(all, c);
-    return true;
-}
-
-bool exchange_begin(struct connections *all, struct connection *c)
-{
-    if (all->http2 != NULL)
-        return http2_begin(all, c);
-    if (!connections_of_statements(all))
-        return exchange_ask(all, c, c->intended_ns);
-    c->state = GREETING;
     return true;
 }
 
@@ -277,16 +265,8 @@ static bool read_while_thinking(struct connections *all, struct connection *c)
 
 bool exchange_read(struct connections *all, struct connection *c, bool until_empty)
 {
-    if (c->paced)
-        return false;
-    if (c->http2 != NULL && c->state >= ASKING)
-        return http2_read(all, c, until_empty);
     switch (c->state) {
-    case GREETING:
-        return sql_read(all, c, until_empty);
     case ASKING:
-        if (connections_of_statements(all))
-            return sql_read(all, c, until_empty);
         return read_head(all, c, until_empty);
     case READING_BODY:
         return read_body(all, c, until_empty);
@@ -294,6 +274,7 @@ bool exchange_read(struct connections *all, struct connection *c, bool until_emp
         return read_while_thinking(all, c);
     case CONNECTING:
     case HANDSHAKING:
+    case GREETING:
     case IDLE:
         break;
     }

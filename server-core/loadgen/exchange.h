@@ -10,14 +10,11 @@
 #ifndef TRIMTAB_LOADGEN_EXCHANGE_H
 #define TRIMTAB_LOADGEN_EXCHANGE_H
 
-#include "loadgen/connection.h"
+#include "loadgen/connections.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-/* Begins the session of `connection`, which is established. Returns false when it has ended. */
-bool exchange_begin(struct connections *all, struct connection *connection);
 
 /* Begins the present request of `connection`, meant for `intended_ns`. Returns false when the session has
  * ended. */

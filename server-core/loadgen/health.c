@@ -44,11 +44,11 @@ void health_judge(struct health *health, const struct account *account, bool clo
                    "%" PRIu64 " of %" PRIu64
                    " arrivals were more than %d us late; the limit is one in a hundred.",
                    too_late, account->sessions_started, HEALTH_LATENESS_LIMIT_US);
-    if (cpu_share >= HEALTH_CPU_SHARE_LIMIT && health->lateness_p99_us > HEALTH_LATE_US)
+    if (cpu_share >= HEALTH_CPU_SHARE_LIMIT && health->lateness_p99_us > ACCOUNT_LATE_US)
         add_reason(health,
                    "The generator used %.0f %% of its CPU while more than 1 %% of the arrivals were over %d "
                    "us late.",
-                   cpu_share * 100, HEALTH_LATE_US);
+                   cpu_share * 100, ACCOUNT_LATE_US);
     if (closed_loop && cpu_share >= HEALTH_CPU_SHARE_LIMIT)
         add_reason(health,
                    "The generator used %.0f %% of its CPU, so the server may have waited for it; --processes "

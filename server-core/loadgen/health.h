@@ -10,10 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* An arrival counts as late when it started this long after its moment: the tail that a generator shows which
- * has time to spare. */
-#define HEALTH_LATE_US 1000
-
 /* More than one arrival in a hundred later than this means that the generator did not offer the load that was
  * asked for. A generator that falls behind by only 0.5 % gets there within two seconds; one that is merely
  * preempted for a scheduler tick or two (1 to 4 ms each) does not. In a run of some dozen arrivals one

@@ -17,7 +17,7 @@
 #ifndef TRIMTAB_LOADGEN_HTTP2_H
 #define TRIMTAB_LOADGEN_HTTP2_H
 
-#include "loadgen/connection.h"
+#include "loadgen/connections.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,14 +55,5 @@ uint64_t http2_due_ns(const struct connections *all, const struct connection *co
 /* Closed loop: gives up the requests that have timed out, and no others. Returns whether there were any;
  * http2_wake asks for others in their place. */
 bool http2_give_up(struct connections *all, struct connection *connection, uint64_t now_ns);
-
-/* The connection is at its end: counts the requests that are under way as ended by `outcome`, or as failed
- * for `reason` with its detail where that is OUTCOME_FAILED. Returns whether there were any. */
-bool http2_end_requests(struct connections *all, struct connection *connection, enum outcome outcome,
-                        enum failure reason, unsigned detail);
-
-/* Takes leave of the server, if that is the way to end, and forgets the connection; what is to be asked again
- * stays, but with `for_good`. */
-void http2_close(struct connections *all, struct connection *connection, bool for_good);
 
 #endif

@@ -4,7 +4,9 @@
  */
 #include "http2_frames.h"
 
+#include "asked.h"
 #include "memory.h"
+#include "transport.h"
 
 #include <string.h>
 
@@ -316,4 +318,58 @@ void http2_submit(struct http2_connection *m, struct http2_stream *stream)
     if (stream->id < 0)
         memory_needed(NULL); /* the numbers of streams give out after 2^30 requests, later than any run */
     m->all->account->streams++;
+}
+
+bool http2_end_requests(struct connections *all, struct connection *c, enum outcome outcome,
+                        enum failure reason, unsigned detail)
+{
+    struct http2_connection *m = c->http2;
+    bool any = false;
+
+    if (m == NULL)
+        return false;
+    struct http2_streams *const lists[] = {&m->under_way, &m->again};
+    for (unsigned i = 0; i < 2; i++)
+        for (struct http2_stream *stream; (stream = lists[i]->first) != NULL;) {
+            uint64_t size = connection_planned_size(all, stream->request);
+            if (!stream->given_up && outcome == OUTCOME_FAILED)
+                account_failure(all->account, reason, detail, size);
+            else if (!stream->given_up)
+                account_outcome(all->account, outcome, size);
+            any = any || !stream->given_up;
+            /* libnghttp2 knows the stream still, until the connection is closed. */
+            if (m->session != NULL)
+                nghttp2_session_set_stream_user_data(m->session, stream->id, NULL);
+            http2_stream_remove(lists[i], stream);
+            http2_stream_free(all->http2, stream);
+        }
+    m->in_flight = 0;
+    return any;
+}
+
+void http2_close(struct connections *all, struct connection *c, bool for_good)
+{
+    struct http2_connection *m = c->http2;
+    const uint8_t *frame;
+
+    if (m == NULL)
+        return;
+    if (m->session != NULL) {
+        nghttp2_session_set_user_data(m->session, NULL);
+        /* RFC 9113 §6.8: so that the server knows that nothing more is to come. */
+        if (!all->network.close_with_reset && m->unsent == NULL && !m->leaving &&
+            nghttp2_session_terminate_session(m->session, NGHTTP2_NO_ERROR) == 0)
+            for (ssize_t length; (length = nghttp2_session_mem_send(m->session, &frame)) > 0;)
+                if (all->transport->send(all, c, frame, (size_t)length) < 0)
+                    break;
+        nghttp2_session_del(m->session);
+        m->session = NULL;
+    }
+    free(m->unsent);
+    m->unsent = NULL;
+    m->unsent_begin = m->unsent_bytes = 0;
+    if (!for_good)
+        return;
+    free(m);
+    c->http2 = NULL;
 }

@@ -5,8 +5,7 @@
 #ifndef TRIMTAB_LOADGEN_HTTP2_FRAMES_H
 #define TRIMTAB_LOADGEN_HTTP2_FRAMES_H
 
-#include "loadgen/connection.h"
-#include "loadgen/http2.h"
+#include "loadgen/connections.h"
 
 #include <nghttp2/nghttp2.h>
 #include <stdbool.h>
@@ -83,5 +82,14 @@ struct http2_stream *http2_stream_new(struct http2 *http2);
 void http2_stream_append(struct http2_streams *list, struct http2_stream *stream);
 void http2_stream_remove(struct http2_streams *list, struct http2_stream *stream);
 void http2_stream_free(struct http2 *http2, struct http2_stream *stream);
+
+/* The connection is at its end: counts the requests that are under way as ended by `outcome`, or as failed
+ * for `reason` with its detail where that is OUTCOME_FAILED. Returns whether there were any. */
+bool http2_end_requests(struct connections *all, struct connection *connection, enum outcome outcome,
+                        enum failure reason, unsigned detail);
+
+/* Takes leave of the server, if that is the way to end, and forgets the connection; what is to be asked again
+ * stays, but with `for_good`. */
+void http2_close(struct connections *all, struct connection *connection, bool for_good);
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef TRIMTAB_LOADGEN_KEPT_SOCKETS_H
 #define TRIMTAB_LOADGEN_KEPT_SOCKETS_H
 
-#include "loadgen/connection.h"
+#include "loadgen/connections.h"
 
 #include <stdbool.h>
 

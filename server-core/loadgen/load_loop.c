@@ -5,6 +5,7 @@
 
 #include "arrivals.h"
 #include "common/clock.h"
+#include "open_sessions.h"
 
 #include <sys/epoll.h>
 #include <sys/timerfd.h>

@@ -18,7 +18,7 @@
 #ifndef TRIMTAB_LOADGEN_LOAD_LOOP_H
 #define TRIMTAB_LOADGEN_LOAD_LOOP_H
 
-#include "loadgen/connection.h"
+#include "loadgen/connections.h"
 #include "loadgen/options.h"
 
 #include <stdbool.h>

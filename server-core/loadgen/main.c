@@ -6,7 +6,8 @@
  *     sessions.c         what is asked for, and in what order: sessions of requests (request_kind.c)
  *     workers.c          the processes that do it, and the one that watches them
  *     load_loop.c        the loop that starts sessions: at the moments of arrivals.c, or as others end
- *     connection.c       the life of one session: its socket (network.c), its timeouts (timers.c)
+ *     open_sessions.c    what happens to the sessions that are open
+ *     connection.c       the life of one: its socket (network.c), its timeouts (timers.c)
  *     transport.c, tls.c how its bytes travel
  *     exchange.c         one request and its reply (reply.c, content.c)
  *     sql_exchange.c     the same with a MariaDB server (sql_reply.c)
@@ -21,7 +22,7 @@
 #include "memory.h"
 #include "merge.h"
 #include "report.h"
-#include "sql_exchange.h"
+#include "sql_request.h"
 #include "tls.h"
 #include "url.h"
 #include "workers.h"

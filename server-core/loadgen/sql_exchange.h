@@ -9,21 +9,11 @@
 #ifndef TRIMTAB_LOADGEN_SQL_EXCHANGE_H
 #define TRIMTAB_LOADGEN_SQL_EXCHANGE_H
 
-#include "loadgen/connection.h"
+#include "loadgen/connections.h"
 
 #include <stdbool.h>
 
-/* Makes the packet with which every client answers the greeting: a user without a password, and the database
- * to use. Returns false when the names are missing or too long. */
-bool sql_make_login(struct sql_login *login, const char *user, const char *database);
-
 /* Receives once, and goes on with the session as far as that allows. Returns what exchange_read does. */
 bool sql_read(struct connections *all, struct connection *connection, bool until_empty);
-
-/* Has the next statement of the present request be the one to send: the first one after 0 bytes of it. */
-void sql_next_statement(const struct connections *all, struct connection *connection);
-
-/* Tells the server that the client has had all it wants. */
-void sql_quit(const struct connection *connection);
 
 #endif

@@ -3,7 +3,7 @@
  */
 #include "transport.h"
 
-#include "connection.h"
+#include "connections.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

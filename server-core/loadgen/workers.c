@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "load_loop.h"
 #include "memory.h"
+#include "open_sessions.h"
 #include "report.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 #define TRIMTAB_LOADGEN_WORKERS_H
 
 #include "loadgen/accounting.h"
-#include "loadgen/connection.h"
+#include "loadgen/connections.h"
 #include "loadgen/options.h"
 
 #include <signal.h>

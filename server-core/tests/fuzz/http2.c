@@ -6,9 +6,9 @@
  * the end of the stream. What the generator sends goes nowhere.
  */
 #include "loadgen/http2.h"
-#include "loadgen/connection.h"
-#include "loadgen/exchange.h"
+#include "loadgen/open_sessions.h"
 #include "loadgen/sessions.h"
+#include "loadgen/transport.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <errno.h>
@@ -84,8 +84,8 @@ static void play(const struct session_plan *plan, struct connections *all)
     account_start(all->account, 0, 0);
     all->open = 1;
     timeout_queue_append(&all->session_timeouts, &c->timeout, UINT64_MAX - 1);
-    if (exchange_begin(all, c))
-        while (exchange_read(all, c, true))
+    if (http2_begin(all, c))
+        while (http2_read(all, c, true))
             ;
     /* Left are those that wait for a pause, or that ended with a GOAWAY. */
     connections_interrupt(all);
