@@ -16,6 +16,17 @@ bool affinity_cpu_usable(int cpu)
     return CPU_ISSET(cpu, &allowed);
 }
 
+size_t affinity_usable(int *cpus, size_t room)
+{
+    size_t count = 0;
+
+    for (int cpu = 0; cpu <= AFFINITY_CPU_MAX && count < room; cpu++) {
+        if (affinity_cpu_usable(cpu))
+            cpus[count++] = cpu;
+    }
+    return count;
+}
+
 int affinity_restrict(const int *cpus, size_t count)
 {
     cpu_set_t only;

@@ -32,7 +32,6 @@ def diffs(run: records.Run, export: records.Export) -> tuple[str, str]:
     context = RenderContext(
         root="/srv/www",
         listen=("127.0.0.1:8000",),
-        server_cpus=cpus,
         prefix=f"/var/lib/{target.program}",
         error_log=f"/var/log/{target.program}/error.log",
     )

@@ -143,7 +143,9 @@ const struct knob KNOBS[KNOB_COUNT] = {
     [KNOB_SNDBUF] = {.name = "sndbuf", .kind = KNOB_INTEGER, .low = 0, .high = 1 << 30,
         .default_text = "0", .help = "socket send buffer in bytes (SO_SNDBUF); 0 leaves it to the kernel"},
     [KNOB_AFFINITY] = {.name = "affinity", .kind = KNOB_CPUS, .low = 0, .high = AFFINITY_CPU_MAX,
-        .default_text = "none", .help = "CPUs to pin workers to: worker i gets element i modulo the number of elements"},
+        .default_text = "none",
+        .help = "CPUs to pin workers to: worker i gets element i modulo the number of elements; auto: all that "
+                "the server may use"},
     [KNOB_CACHE_ENTRIES] = {.name = "cache_entries", .kind = KNOB_INTEGER, .low = 1, .high = 1000000,
         .default_text = "30000", .help = "open files with their headers kept by each worker"},
     [KNOB_CACHE_MB] = {.name = "cache_mb", .kind = KNOB_INTEGER, .low = 1, .high = 1 << 20,
@@ -285,6 +287,15 @@ static bool parse_list(const struct knob *knob, const char *text, struct knob_va
     return ok;
 }
 
+/* All CPUs that this process may use. */
+static bool take_usable_cpus(struct knob_value *value)
+{
+    value->cpus = calloc(KNOB_ELEMENTS_MAX, sizeof(*value->cpus));
+    if (value->cpus)
+        value->count = affinity_usable(value->cpus, KNOB_ELEMENTS_MAX);
+    return value->count > 0;
+}
+
 void knob_release(struct knob_value *value)
 {
     free(value->origin);
@@ -311,7 +322,10 @@ bool knob_parse(const struct knob *knob, const char *text, struct knob_value *va
         ok = parse_list(knob, text, &parsed);
         break;
     case KNOB_CPUS:
-        ok = *text == '\0' || strcmp(text, "none") == 0 || parse_list(knob, text, &parsed);
+        if (strcmp(text, "auto") == 0)
+            ok = take_usable_cpus(&parsed);
+        else
+            ok = *text == '\0' || strcmp(text, "none") == 0 || parse_list(knob, text, &parsed);
         break;
     case KNOB_CHOICE:
         ok = parse_choice(knob, text, &parsed.integer);
@@ -354,7 +368,7 @@ void knob_expected(const struct knob *knob, char *text, size_t size)
         snprintf(text, size, "comma-separated addresses such as 127.0.0.1:8000 or [::1]:8000");
         break;
     case KNOB_CPUS:
-        snprintf(text, size, "comma-separated CPU numbers from %" PRId64 " to %" PRId64 ", or none",
+        snprintf(text, size, "comma-separated CPU numbers from %" PRId64 " to %" PRId64 ", or none, or auto",
                  knob->low, knob->high);
         break;
     case KNOB_CHOICE:

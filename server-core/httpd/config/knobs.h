@@ -57,7 +57,7 @@ enum knob_kind {
     KNOB_PATH,
     KNOB_NAME,            /* letters, digits and few signs */
     KNOB_ADDRESSES,       /* comma-separated address:port */
-    KNOB_CPUS,            /* comma-separated CPU numbers, or `none` */
+    KNOB_CPUS,            /* comma-separated CPU numbers, or `none`, or `auto` */
     KNOB_CHOICE,          /* one of a list of names */
     KNOB_INTEGER,         /* low…high */
     KNOB_INTEGER_OR_WORD, /* low…high, or one of a list of words */

@@ -86,6 +86,14 @@ def test_workers_are_pinned_as_the_affinity_says(
         await_state(lambda: os.sched_getaffinity(worker["pid"]) == {worker["cpu"]})  # noqa: B023
 
 
+def test_workers_are_pinned_to_all_cpus_in_turns_without_a_list(start: Callable[..., Any]) -> None:
+    """`auto` is every CPU that the server may use."""
+    cpus = sorted(os.sched_getaffinity(0))
+    server = start(workers=3, affinity="auto")
+    rows = server.command("show info")["workers"]
+    assert [row["cpu"] for row in rows] == [cpus[row["worker"] % len(cpus)] for row in rows]
+
+
 @pytest.mark.parametrize("stop_signal", [signal.SIGTERM, signal.SIGINT])
 def test_stopping_ends_idle_connections_and_leaves_nothing_behind(
     start: Callable[..., Any], stop_signal: int

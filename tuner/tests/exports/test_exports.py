@@ -254,28 +254,28 @@ def test_long_queue_raises_the_kernels_limit():
     assert "\nnet.core.somaxconn" not in exported(order("core"))["sysctl"].text
 
 
-def test_affinity_script_names_the_servers_cpus():
-    """Those it was measured on."""
-    assert 'taskset -acp 0,2 "$pid"' in exported(order("h2o"))["affinity"].text
+def test_affinity_script_is_given_the_cpus():
+    """Those it was measured on are named in a comment."""
+    text = exported(order("h2o"))["affinity"].text
+    assert 'taskset -acp "$cpus" "$pid"' in text
+    assert "It was measured as by: sh affinity.sh 0 2\n" in joined(text)
 
 
 @pytest.mark.parametrize("name", ["lighttpd", "apache", "h2o"])
 def test_affinity_script_deals_out_workers_that_the_server_cannot_pin(name):
-    """One by one on the CPUs in turn; the drop-in keeps the whole server to them."""
+    """One by one on the CPUs in turn."""
     files = exported(order(name, {**TUNED[name], "affinity": "aligned"}))
-    assert "\nset -- 0 2\n" in files["affinity"].text
-    assert 'taskset -acp 0,2 "$pid"' not in files["affinity"].text
+    assert 'taskset -acp "$cpus" "$pid"' not in files["affinity"].text
+    assert ' "$cpu" "$worker"\n' in files["affinity"].text
     assert "trimtab affinity apply aligned" in joined(files["affinity"].text)
-    assert "\nCPUAffinity=0 2\n" in files["systemd"].text
-    assert "worker_cpu_affinity 1 100 1;" in files["nginx"].text
+    assert "worker_cpu_affinity auto;" in files["nginx"].text
 
 
 def test_affinity_that_a_server_has_no_setting_for_is_named():
     """In the translated file, as every knob without an equivalent."""
     files = exported(order("core", {"affinity": "process"}))
     assert "No equivalent in lighttpd: affinity = process." in joined(files["lighttpd"].text)
-    assert "\nCPUAffinity=0 2\n" in files["systemd"].text
-    assert "\n# CPUAffinity=0 2\n" in exported(order("core"))["systemd"].text
+    assert "\n# CPUAffinity=0 2\n" in files["systemd"].text
 
 
 def test_without_known_cpus_nothing_is_put_anywhere():
@@ -376,7 +376,7 @@ def test_core_becomes_nginx_in_its_own_terms():
     for line in (
         "worker_processes 3;",
         "worker_connections 1336;",
-        "worker_cpu_affinity 1 100 1;",
+        "worker_cpu_affinity auto;",
         "multi_accept on;",
         "sendfile on;",
         "listen 127.0.0.1:8000 backlog=4096;",

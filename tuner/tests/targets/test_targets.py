@@ -89,11 +89,10 @@ def test_affinity_plan_becomes_the_servers_cpus():
     assert parse(CORE.render({**DEFAULT, "affinity": "process"}, CONTEXT))["affinity"] == "0,2"
 
 
-def test_affinity_without_cpus_is_refused():
-    """There is nothing to pin to."""
+def test_affinity_without_known_cpus_is_left_to_the_server():
+    """It knows those that it may use."""
     context = RenderContext(root="/srv/www", listen=("127.0.0.1:8000",))
-    with pytest.raises(RenderError, match="affinity plan process"):
-        CORE.render({**DEFAULT, "affinity": "process"}, context)
+    assert parse(CORE.render({**DEFAULT, "affinity": "process"}, context))["affinity"] == "auto"
 
 
 @pytest.mark.parametrize("root", ["/srv/a\nworkers = 9", "/srv/a ; b", " /srv"])

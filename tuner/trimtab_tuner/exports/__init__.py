@@ -11,9 +11,9 @@ from trimtab_tuner.targets.placement import replicas_of
 __all__ = ["Check", "ExportFile", "ExportOrder", "export_files", "format_help", "place_of"]
 
 _HELP = {
-    "systemd": "For systemd: descriptors, CPUs.",
+    "systemd": "For systemd: descriptors; the CPUs as a comment.",
     "sysctl": "Kernel settings without which the server's own would be cut down.",
-    "affinity": "Script that puts the running server on the CPUs it was measured on.",
+    "affinity": "Script that puts the running server on CPUs, as it was measured.",
     "tuned": "TuneD profile with the kernel settings.",
     "tmpfiles": "Kernel settings under /sys, for systemd-tmpfiles.",
     **{backend.package: f"What answered behind the server: {backend.help}" for backend in BACKENDS.values()},

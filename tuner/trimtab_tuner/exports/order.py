@@ -1,7 +1,7 @@
 """What is to be exported, and what an exported file is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from trimtab_trials.configuration import Configuration
@@ -9,6 +9,7 @@ from trimtab_trials.configuration import Configuration
 from trimtab_tuner.exports.lifting import Lifted, lift
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext, Target
+from trimtab_tuner.targets.placement import replicas_of
 from trimtab_tuner.targets.sources import Sources
 
 
@@ -72,6 +73,16 @@ class ExportOrder:
     def _differing(self, configuration: Configuration) -> tuple[str, ...]:
         default = self.evidence.default
         return tuple(name for name, value in configuration.items() if default.get(name) != value)
+
+    @property
+    def place(self) -> RenderContext:
+        """Where a file is to serve: on CPUs that are known to whoever takes it, not those of the measurement.
+
+        Only replicas have CPUs of their own, which is what they are.
+        """
+        if replicas_of(self.configuration) > 1:
+            return self.context
+        return replace(self.context, server_cpus=())
 
     @property
     def cpus(self) -> int:

@@ -162,7 +162,7 @@ def _files(order: ExportOrder) -> str:
     if kernel.has_tmpfiles(order):
         about["tmpfiles-trimtab.conf"] = "for `/etc/tmpfiles.d/`"
     if order.context.server_cpus and not _several(order):
-        about["affinity.sh"] = "puts the server on the CPUs it was measured on"
+        about["affinity.sh"] = "puts the server on the CPUs that it is given, as it was measured"
     stem, _, ending = order.target.file_name.rpartition(".")
     about[f"{stem}-changes.{ending}"] = "only what differs from the default, to merge into a file of your own"
     listed = "".join(f"- `{file}`: {what}\n" for file, what in about.items())

@@ -31,7 +31,7 @@ def complete(order: ExportOrder, added: str = "") -> ExportFile:
     stem, _, ending = target.file_name.rpartition(".")
     head = say.header(target, f"{stem}{added}.{ending}", order.evidence)
     head += say.comment(*say.requirements(target.demands(order.written)), *say.places(target))
-    text = head + "\n" + target.render(order.written, order.context, commented(order))
+    text = head + "\n" + target.render(order.written, order.place, commented(order))
     return ExportFile(target.program, target.file_name, text, Check(target.program, target.check_command))
 
 
@@ -67,7 +67,7 @@ def _own_file(order: ExportOrder, base: Sources) -> ExportFile:
 
 def changed_whole(order: ExportOrder, base: Sources) -> str:
     """The marked text of the user's files with the tuned settings."""
-    return order.target.changed(base.marked, order.written, _tuned(order, base), order.context)
+    return order.target.changed(base.marked, order.written, _tuned(order, base), order.place)
 
 
 def _tuned(order: ExportOrder, base: Sources) -> list[str]:
@@ -123,7 +123,7 @@ def changes(order: ExportOrder) -> ExportFile:
         lines.append("# Nothing: no configuration was shown to be better.\n")
     elif not of_server:
         lines.append("# Nothing: only knobs of the kernel, which have files of their own.\n")
-    for names, text in target.excerpt(order.written, of_server, order.context):
+    for names, text in target.excerpt(order.written, of_server, order.place):
         lines.append("".join(map(about, names)) + text)
     stem, _, ending = target.file_name.rpartition(".")
     return ExportFile(f"{target.program}-changes", f"{stem}-changes.{ending}", "\n".join(lines))
@@ -146,6 +146,6 @@ def of_backend(order: ExportOrder, _added: str = "") -> ExportFile:
 
     check = Check(backend.package, command) if backend.check_command("", "") else None
     sign = "; " if backend.speaks == "fastcgi" else "# "
-    text = say.comment(say.measured_on(order.evidence)).replace("# ", sign)
+    text = say.comment(say.measured_on(order.evidence), say.PLACES).replace("# ", sign)
     text += backend.render(order.configuration, context, commented(order))
     return ExportFile(backend.package, backend.file_name, text, check)

@@ -3,7 +3,6 @@
 from trimtab_tuner.affinity import pins_workers, steers_queues
 from trimtab_tuner.exports import kernel
 from trimtab_tuner.exports.order import Check, ExportFile, ExportOrder
-from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import evidence as say
 from trimtab_tuner.targets.base import plan_of
 from trimtab_tuner.targets.placement import Workers
@@ -12,7 +11,7 @@ SOMAXCONN = 4096  # the kernel's own default since 5.4 (Documentation/networking
 
 
 def systemd(order: ExportOrder) -> ExportFile:
-    """A drop-in with the descriptors the server needs and the CPUs it was measured on."""
+    """A drop-in with the descriptors the server needs; the CPUs it was measured on are a comment."""
     unit = order.target.unit
     demands = order.target.demands(order.written)
     lines = [
@@ -30,24 +29,14 @@ def systemd(order: ExportOrder) -> ExportFile:
     ]
     if order.context.server_cpus:
         cpus = " ".join(map(str, order.context.server_cpus))
-        plan = plan_of(order.target, order.configuration)
-        if pins_workers(plan) and (order.base is None or _places_workers(order)):
-            lines.append(say.comment(f"The CPUs among which the affinity plan {plan} deals out the workers."))
-            lines.append(f"CPUAffinity={cpus}\n")
-        else:
-            lines.append(
-                say.comment(
-                    "The CPUs that the server had while it was measured; the load generator had the others. "
-                    "Remove the sign of comment only if yours shall keep to them as well."
-                )
+        lines.append(
+            say.comment(
+                "The CPUs that the server had while it was measured; the load generator had the others. "
+                "Remove the sign of comment only if yours shall keep to them as well."
             )
-            lines.append(f"# CPUAffinity={cpus}\n")
+        )
+        lines.append(f"# CPUAffinity={cpus}\n")
     return ExportFile("systemd", "systemd-trimtab.conf", "".join(lines))
-
-
-def _places_workers(order: ExportOrder) -> bool:
-    """Whether a setting that places workers was tuned: what a user's own file says of that is not ours."""
-    return order.target.equivalents[Role.PLACEMENT].knob in order.changed
 
 
 def sysctl(order: ExportOrder) -> ExportFile:
@@ -86,16 +75,16 @@ def sysctl(order: ExportOrder) -> ExportFile:
 
 
 def affinity(order: ExportOrder) -> ExportFile:
-    """A script that puts the running server's workers on the CPUs they were measured on.
+    """A script that puts the running server's workers on CPUs, as they were measured; it is told which.
 
-    To be called only where it is known on which.
+    To be called only where it is known on which they were.
     """
     program, plan = order.target.program, plan_of(order.target, order.configuration)
     workers = order.target.workers_to_pin(order.configuration) if pins_workers(plan) else None
     what = f"every process of {program}" if workers is None else f"the workers of {program}, one by one,"
-    cpus = ",".join(map(str, order.context.server_cpus))
+    cpus = " ".join(map(str, order.context.server_cpus))
     sentences = [
-        f"Puts {what} on CPU {cpus}, as it was measured.",
+        f"Puts {what} on the CPUs that it is given. It was measured as by: sh affinity.sh {cpus}",
         "What was before is printed first. Processes that start later are where the unit says.",
         say.measured_on(order.evidence),
     ]
@@ -104,25 +93,26 @@ def affinity(order: ExportOrder) -> ExportFile:
             f"The plan {plan} steers receive queues as well: trimtab affinity apply {plan} --device DEVICE"
         )
     text = "#!/bin/sh\n" + say.comment(*sentences) + "set -eu\n"
-    text += _all_processes(program, cpus) if workers is None else _each_worker(order, workers)
+    text += '[ $# -gt 0 ] || { echo "usage: sh affinity.sh CPU ..." >&2; exit 2; }\n'
+    text += _all_processes(program) if workers is None else _each_worker(program, workers)
     text += f"# Verify live: for p in $(pgrep -x {program}); do taskset -acp $p; done\n"
     check = Check("sh", lambda file, sh: (sh or "sh", "-n", file))
     return ExportFile("affinity", "affinity.sh", text, check)
 
 
-def _all_processes(program: str, cpus: str) -> str:
+def _all_processes(program: str) -> str:
     return (
+        'cpus=$(IFS=,; echo "$*")\n'
         f'pids=$(pgrep -x {program}) || {{ echo "{program} is not running" >&2; exit 1; }}\n'
         "for pid in $pids; do\n"
         '    taskset -cp "$pid"\n'
-        f'    taskset -acp {cpus} "$pid" >/dev/null\n'
+        '    taskset -acp "$cpus" "$pid" >/dev/null\n'
         "done\n"
     )
 
 
-def _each_worker(order: ExportOrder, workers: Workers) -> str:
+def _each_worker(program: str, workers: Workers) -> str:
     """The CPUs are the script's arguments, taken in turn; a process goes there with all its threads."""
-    program = order.target.program
     if workers.kind == "process":
         listed, options = 'pgrep -P "$main" || echo "$main"', "-acp"
     else:
@@ -131,7 +121,6 @@ def _each_worker(order: ExportOrder, workers: Workers) -> str:
         options = "-cp"
     return (
         f'main=$(pgrep -o -x {program}) || {{ echo "{program} is not running" >&2; exit 1; }}\n'
-        f"set -- {' '.join(map(str, order.context.server_cpus))}\n"
         f"for worker in $({listed}); do\n"
         "    cpu=$1\n"
         "    shift\n"

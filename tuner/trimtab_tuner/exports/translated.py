@@ -22,7 +22,7 @@ def translated_file(order: ExportOrder, target: Target) -> ExportFile:
     translation = translate(source, order.written, target, order.cpus)
     space = space_as_of(source, order.written, target, order.cpus)
     knobs = {knob.name: knob for knob in space.knobs}
-    context = order.context
+    context = order.place
     if not target.tls_knobs:
         context = replace(context, tls_directory=None)
     if not target.proxy_knobs:

@@ -39,14 +39,14 @@ class RenderContext:
     """What a configuration file needs besides the knobs.
 
     `listen` are `address:port` strings; `server_cpus` the CPUs set aside for the server, used when the
-    configuration pins its workers; `prefix` is a directory of the server's own for run-time files (pid,
-    temporary files) of targets that need one. What the server counts is read at `stats_socket` (core) or
-    under the target's `status_path` at `status_listen` (the others); None leaves it out of the file.
-    `error_log` is a path, or `stderr`. Requests for PHP go to the pool at `php_socket`; without one there is
-    no PHP. Those below `PROXIED` go on to the server at `upstream`, an `address:port`; without one, to none.
-    With `tls_directory`, which holds the certificates (`targets/tls.py`), every address of `listen` speaks
-    TLS. A database serves what is in `data_directory`, a directory of the server's own; without one its file
-    says only what is tuned.
+    configuration pins its workers, without which a server that can find out itself is told to; `prefix` is a
+    directory of the server's own for run-time files (pid, temporary files) of targets that need one. What the
+    server counts is read at `stats_socket` (core) or under the target's `status_path` at `status_listen` (the
+    others); None leaves it out of the file. `error_log` is a path, or `stderr`. Requests for PHP go to the
+    pool at `php_socket`; without one there is no PHP. Those below `PROXIED` go on to the server at
+    `upstream`, an `address:port`; without one, to none. With `tls_directory`, which holds the certificates
+    (`targets/tls.py`), every address of `listen` speaks TLS. A database serves what is in `data_directory`, a
+    directory of the server's own; without one its file says only what is tuned.
     """
 
     root: str
@@ -108,17 +108,6 @@ class ExportEvidence:
     def gain_told(self) -> str:
         """The gain in words; empty without one."""
         return gain_in_words(self.capacity_gain, at_least=self.capacity_at_least, score=self.gain)
-
-
-def cpus_for_workers(plan: object, context: RenderContext) -> tuple[int, ...]:
-    """The CPUs that a plan deals out to the workers; empty when it pins none. Raises RenderError."""
-    if not affinity.pins_workers(plan):
-        return ()
-    if not context.server_cpus:
-        raise RenderError(
-            f"affinity plan {plan}: expected to know the CPUs set aside for the server, there are none"
-        )
-    return context.server_cpus
 
 
 About = Callable[[str], str]

@@ -6,9 +6,11 @@ to do.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from trimtab_trials.configuration import Configuration, Value
 
+from trimtab_tuner import affinity
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.space import AtMost, Knob, Space
 from trimtab_tuner.targets import values
@@ -22,7 +24,6 @@ from trimtab_tuner.targets.base import (
     RenderContext,
     RenderError,
     as_it_stands,
-    cpus_for_workers,
     no_comment,
     nothing_of_proxying,
     nothing_of_tls,
@@ -113,7 +114,7 @@ class CoreTarget:
         return f"[server]\n{head}" + "".join(about(n) + _line(n, v) for n, v in lines.items())
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
-        """The knobs that an INI file sets; a list of CPUs for `affinity` is the plan `process`."""
+        """The knobs that an INI file sets; CPUs for `affinity`, or `auto`, are the plan `process`."""
         said = last_values(syntax.assignments(text))
         found: Configuration = {}
         for knob in KNOBS:
@@ -150,10 +151,11 @@ class CoreTarget:
     def changed(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
     ) -> str:
-        """Keys are replaced where they stand, or added at the end of their section."""
-        values = {n: str(v) for n, v in settings(configuration, context).items() if n in knobs}
-        end = syntax.server_sections(text)[-1][1]
-        return with_values(text[:end], syntax.assignments(text), values, joint=" = ") + text[end:]
+        """Keys are replaced where they stand, or added at the end of their section.
+
+        Which CPUs there are is the business of the machine that the file is for.
+        """
+        return _with(text, settings(configuration, replace(context, server_cpus=())), knobs)
 
     def private(
         self, text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext
@@ -170,9 +172,13 @@ class CoreTarget:
         bare = apply(text, left_out)
         lines = [line for start, end, _ in left_out for line in text[start:end].splitlines() if line.strip()]
         said = [f"access_log = {logged} to {own['access_log']}"] if logged else []
+        written = settings(configuration, context)
+        pinned = last_values(syntax.assignments(text)).get("affinity", "none")
+        if pinned not in ("none", written["affinity"]):
+            said.append(f"affinity = {pinned} as {written['affinity']}")
         lines = [line for line in lines if not (logged and line.lstrip().startswith("access_log"))]
         return naming([*said, *(f"left out: {line}" for line in lines)]) + syntax.with_own(
-            self.changed(bare, configuration, knobs, context), own
+            _with(bare, written, {*knobs, "affinity"} if pinned != "none" else knobs), own
         )
 
     def excerpt(
@@ -224,9 +230,16 @@ def settings(configuration: Configuration, context: RenderContext) -> Configurat
     A run of an earlier version knew fewer of them: the others are left to the server, as they were then.
     """
     values = {knob.name: configuration[knob.name] for knob in KNOBS if knob.name in configuration}
-    cpus = cpus_for_workers(values["affinity"], context)
-    values["affinity"] = ",".join(str(cpu) for cpu in cpus) or "none"
+    pinned = affinity.pins_workers(values["affinity"])
+    values["affinity"] = (",".join(map(str, context.server_cpus)) or "auto") if pinned else "none"
     return values
+
+
+def _with(text: str, written: Configuration, knobs: Collection[str]) -> str:
+    """The text with what is written of these knobs."""
+    values = {name: str(value) for name, value in written.items() if name in knobs}
+    end = syntax.server_sections(text)[-1][1]
+    return with_values(text[:end], syntax.assignments(text), values, joint=" = ") + text[end:]
 
 
 def _line(name: str, value: Value) -> str:

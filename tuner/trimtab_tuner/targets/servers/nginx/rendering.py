@@ -4,13 +4,13 @@ import textwrap
 
 from trimtab_trials.configuration import Configuration
 
+from trimtab_tuner import affinity
 from trimtab_tuner.targets import tls, values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
     PROXIED,
     About,
     RenderContext,
-    cpus_for_workers,
     no_comment,
 )
 from trimtab_tuner.targets.http2 import HTTP2, speaks_http2
@@ -88,11 +88,10 @@ def settings(configuration: Configuration, context: RenderContext) -> dict[str, 
         f"open_file_cache max={entries} inactive=60s;" if entries else "open_file_cache off;"
     )
     lines["keepalive_timeout"] = f"keepalive_timeout {configuration['keepalive_timeout']}s;"
-    cpus = cpus_for_workers(configuration["worker_cpu_affinity"], context)
-    if cpus:
-        workers = int(configuration["worker_processes"])
-        masks = " ".join(f"{1 << cpus[i % len(cpus)]:b}" for i in range(workers))
-        lines["worker_cpu_affinity"] = f"worker_cpu_affinity {masks};"
+    if affinity.pins_workers(configuration["worker_cpu_affinity"]):
+        workers, cpus = int(configuration["worker_processes"]), context.server_cpus
+        masks = [f"{1 << cpus[i % len(cpus)]:b}" for i in range(workers)] if cpus else ["auto"]
+        lines["worker_cpu_affinity"] = f"worker_cpu_affinity {' '.join(masks)};"
     return {name: lines[name] for name in BLOCK if name in lines}
 
 
