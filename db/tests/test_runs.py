@@ -1,6 +1,6 @@
 """The contract of the repository about runs, hosts, events and exports; runs on every backend."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from trimtab_db import records
@@ -87,7 +87,7 @@ def test_phase_ladder_and_outcome_are_kept(repository, make_run):
 
 
 def test_resumed_run_has_no_end_and_no_error_any_more(repository, make_run):
-    """Stopping ends a stretch of a run, resuming begins the next one."""
+    """Stopping ends a stretch of a run, resuming begins the next one; how long it took is that of both."""
     run = make_run(repository)
     repository.set_run_state(run.id, RunState.FAILED, error="The server is gone.")
     failed = repository.run(run.id)
@@ -97,7 +97,13 @@ def test_resumed_run_has_no_end_and_no_error_any_more(repository, make_run):
     resumed = repository.run(run.id)
     assert (resumed.state, resumed.error, resumed.finished_at) == (RunState.RUNNING, "", None)
     assert resumed.created_at == run.created_at
-    assert resumed.started_at >= failed.finished_at
+    assert resumed.started_at > run.started_at
+    repository.set_run_state(run.id, RunState.STOPPED)
+    stopped = repository.run(run.id)
+    assert stopped.finished_at is not None
+    first_stretch = failed.finished_at - run.started_at
+    assert stopped.finished_at - stopped.started_at >= first_stretch
+    assert stopped.finished_at - run.created_at > stopped.finished_at - stopped.started_at
 
 
 def test_only_running_runs_become_interrupted(repository, make_run):
@@ -110,6 +116,15 @@ def test_only_running_runs_become_interrupted(repository, make_run):
     assert "agent ended" in repository.run(run.id).error
     assert repository.run(finished).state is RunState.FINISHED
     assert repository.interrupt_running_runs(run.host_id) == ()
+
+
+def test_interrupted_run_ended_with_its_last_trial(repository, make_run, make_trial):
+    """Nobody knows when it was killed; until the next start of the agent it did nothing."""
+    run = make_run(repository)
+    trial = make_trial(run.id, started_at=run.started_at, finished_at=run.started_at + timedelta(seconds=7))
+    repository.record_trial(trial)
+    repository.interrupt_running_runs(run.host_id)
+    assert repository.run(run.id).finished_at == trial.finished_at
 
 
 def test_running_runs_of_another_machine_are_left_alone(repository, make_run, make_host):

@@ -71,7 +71,8 @@ class NewRun:
 class Run:
     """A run as recorded. `outcome` is None until the run has one; `ladder` is empty until calibrated.
 
-    Its user may have given it a `name`; one that is `archived` is left out of lists unless asked for.
+    Its user may have given it a `name`; one that is `archived` is left out of lists unless asked for. It was
+    begun at `created_at`; `started_at` is later by as long as it stood still between its stretches.
     """
 
     id: int

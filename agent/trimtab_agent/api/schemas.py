@@ -182,6 +182,9 @@ class RunSummary(Reply):
     A run that `keeps_default` has found nothing better, and so has no gain. `capacity_rps` is the load that
     the configuration to use follows and `capacity_gain` its gain over the default, None where they are not
     known; with `capacity_at_least` they may be more.
+
+    It was begun at `created_at`. `started_at` is later by as long as it stood still: from there to
+    `finished_at` is how long it took.
     """
 
     id: int

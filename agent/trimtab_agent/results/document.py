@@ -201,7 +201,7 @@ def _facts(
         ("objective", objectives_label(run)),
         ("strategy", f"{run.strategy} (seed {run.seed})"),
         ("ladder", clients_of(run.workload_parameters).level(*run.ladder) if run.ladder else ""),
-        ("started", f"{run.started_at:%Y-%m-%d %H:%M} UTC"),
+        ("started", f"{run.created_at:%Y-%m-%d %H:%M} UTC"),
         ("trials", f"{len(trials)}, which took {took}; the run is {run.state}"),
         *([] if noise is None else [("noise", _noise(noise))]),
     ]

@@ -145,14 +145,19 @@ class RunRepository(RepositoryPart):
     def set_run_state(
         self, run_id: int, state: RunState, *, error: str = "", host_id: int | None = None
     ) -> None:
-        """Move a run to `state`; `running` begins a stretch of it, on that host, all others end it."""
+        """Move a run to `state`; `running` begins a stretch of it, on that host, all others end it.
+
+        From `started_at` to `finished_at` is as long as all stretches together: a resumed run started so much
+        before it goes on.
+        """
         with self.database.writing() as session:
             row = _run_row(session, run_id)
             row.host_id = host_id or row.host_id
             row.state = state
             row.error = error
             if state is RunState.RUNNING:
-                row.started_at, row.finished_at = now(), None
+                so_far = (row.finished_at or row.started_at) - row.started_at
+                row.started_at, row.finished_at = now() - so_far, None
             else:
                 row.finished_at = now()
 
@@ -223,7 +228,11 @@ class RunRepository(RepositoryPart):
             for row in rows:
                 row.state = RunState.INTERRUPTED
                 row.error = "The agent ended while this run was going on."
-                row.finished_at = now()
+                # When it ended nobody knows; what it did last is recorded.
+                trials = select(func.max(models.Trial.finished_at)).where(models.Trial.run_id == row.id)
+                events = select(func.max(models.Event.at)).where(models.Event.run_id == row.id)
+                known = (session.scalar(trials), session.scalar(events))
+                row.finished_at = max([row.started_at, *(at for at in known if at is not None)])
             return tuple(row.id for row in rows)
 
     def delete_run(self, run_id: int) -> None:

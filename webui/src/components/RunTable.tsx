@@ -110,7 +110,7 @@ export function RunTable({ runs, sort = '', onSort }: RunTableProps) {
                 <GainCell run={run} />
               </Table.Td>
               <Table.Td ta="right">{formatMbps(run.best_score)}</Table.Td>
-              <Table.Td>{formatTime(run.started_at)}</Table.Td>
+              <Table.Td>{formatTime(run.created_at)}</Table.Td>
               <Table.Td ta="right">{durationOf(run)}</Table.Td>
             </Table.Tr>
           ))}

@@ -10,7 +10,7 @@ import classes from './HomePage.module.css';
 
 /** What came out of the newest run, and what can be done with it. */
 export function LastRun({ run }: { run: RunSummary }) {
-  const { id, name, target, workload, state, started_at } = run;
+  const { id, name, target, workload, state, created_at } = run;
   const { data } = useQuery(getRunOptions({ path: { run_id: id } }));
   const said = data?.outcome?.sentence || data?.error;
   return (
@@ -18,7 +18,7 @@ export function LastRun({ run }: { run: RunSummary }) {
       title={`Run ${id}${name && `, ${name}`}: ${target} under ${workload}`}
       description={
         <>
-          <RunStateMark state={state} /> · started {formatTime(started_at)}
+          <RunStateMark state={state} /> · started {formatTime(created_at)}
         </>
       }
     >

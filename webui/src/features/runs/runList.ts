@@ -29,7 +29,7 @@ const ORDERS: Record<RunColumn, (run: RunSummary) => number | string | null> = {
   capacity: ({ capacity_rps }) => capacity_rps,
   gain: ({ capacity_gain }) => capacity_gain?.gain ?? null,
   score: ({ best_score }) => best_score,
-  started: ({ started_at }) => started_at,
+  started: ({ created_at }) => created_at,
   took: durationOf,
 };
 
