@@ -50,6 +50,22 @@ test.describe('the Tune page', () => {
   });
 });
 
+test('a word of the field is explained where it stands, and leads to its entry', async ({ page }) => {
+  await page.goto('/tune');
+  const word = page.getByRole('link', { name: 'ladder', exact: true });
+  await word.focus();
+  await expect(page.getByRole('tooltip')).toContainText('The rates of a run');
+  await inspect(page, 'term');
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('tooltip')).toHaveCount(0);
+  await word.hover();
+  await expect(page.getByRole('tooltip')).toBeVisible();
+  await word.press('Enter');
+  await expect(page).toHaveURL(/\/glossary#ladder$/);
+  await expect(page.getByText('The rates of a run', { exact: false })).toBeVisible();
+  await inspect(page, 'glossary');
+});
+
 test('the Live page draws every CPU, pauses, and keeps its window in the address', async ({
   page,
   request,

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from 'react';
 import classes from './Figure.module.css';
+import { WithTerms } from './Term';
 
 interface FigureProps {
   label: string;
@@ -21,7 +22,9 @@ export function FigureList({ children, narrow }: { children: ReactNode; narrow?:
 export function Figure({ label, value, detail }: FigureProps) {
   return (
     <div className={classes.figure}>
-      <dt className={classes.label}>{label}</dt>
+      <dt className={classes.label}>
+        <WithTerms text={label} />
+      </dt>
       <dd className={classes.value}>
         {value}
         {detail && <span className={classes.detail}>{detail}</span>}

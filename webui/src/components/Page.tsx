@@ -2,11 +2,13 @@
 
 import type { ReactNode } from 'react';
 import classes from './Page.module.css';
+import { WithTerms } from './Term';
 
 interface PageProps {
   title: string;
   /** What stands beside the title, such as a state. */
   mark?: ReactNode;
+  /** Words of the glossary in a text are marked. */
   description?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
@@ -22,7 +24,11 @@ export function Page({ title, mark, description, actions, children }: PageProps)
             <h1 className={classes.title}>{title}</h1>
             {mark}
           </div>
-          {description && <p className={classes.description}>{description}</p>}
+          {description && (
+            <p className={classes.description}>
+              {typeof description === 'string' ? <WithTerms text={description} /> : description}
+            </p>
+          )}
         </div>
         {actions && <div className={classes.actions}>{actions}</div>}
       </header>

@@ -104,7 +104,7 @@ function CpuPanel({ cpu, view, role }: { cpu: number; view: TimeView; role: stri
     [cpu],
   );
   return (
-    <Panel title={`CPU ${cpu}`} description={role}>
+    <Panel title={`CPU ${cpu}`} description={`${role} Its time by state.`.trim()}>
       <TimeChart
         label={`Use of CPU ${cpu} by state, in percent`}
         view={view}

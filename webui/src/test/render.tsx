@@ -32,7 +32,11 @@ export async function renderInApp(
   const here = createRoute({
     getParentRoute: () => root,
     path: '/',
-    component: () => <div data-testid="app">{ui}</div>,
+    component: () => (
+      <div id="content" data-testid="app">
+        {ui}
+      </div>
+    ),
   });
   const elsewhere = createRoute({
     getParentRoute: () => root,

@@ -17,7 +17,7 @@ export function OwnFilePanel({ path, file, replaced }: OwnFilePanelProps) {
   const lines = diffLines(file.diff_base);
   const count = (wanted: string) => lines.filter(({ kind }) => kind === wanted).length;
   return (
-    <Panel title="Your file and the exported one" description={path}>
+    <Panel title="Your file and the exported one" description={<code>{path}</code>}>
       {lines.length === 0 ? (
         <p className={classes.unchecked}>The exported file is your file, byte for byte.</p>
       ) : (

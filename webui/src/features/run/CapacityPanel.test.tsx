@@ -1,5 +1,6 @@
 import { screen } from '@testing-library/react';
 import { expect, it } from 'vitest';
+import { figureNamed } from '../../test/figures';
 import { measurement, outcome, performance, run, trial } from '../../test/records';
 import { renderInApp } from '../../test/render';
 import { CapacityPanel } from './CapacityPanel';
@@ -24,7 +25,7 @@ const measured = run({
 it('shows the sentence, the figures, and the climb with where it stops following', async () => {
   await renderInApp(<CapacityPanel run={measured} trials={[climb]} underWay={null} />);
   expect(screen.getByText(sentence)).toBeVisible();
-  expect(screen.getByText('Capacity', { selector: 'dt' }).parentElement).toHaveTextContent('2,000 req/s');
+  expect(figureNamed('Capacity')).toHaveTextContent('2,000 req/s');
   const [replies] = await screen.findAllByRole('img');
   expect(replies).toHaveAccessibleName(
     /Replies over offered rate: replies at most .*; follows 2,000\sreq\/s/,

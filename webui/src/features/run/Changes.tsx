@@ -6,6 +6,7 @@ import { Fragment } from 'react';
 import type { Figure as Interval, Performance } from '../../api/generated';
 import { GainText } from '../../components/GainText';
 import { IntervalBar } from '../../components/IntervalBar';
+import { WithTerms } from '../../components/Term';
 import { formatGain } from '../../maths/format';
 import { intervalText, leastText, overlap } from '../../maths/intervals';
 import classes from './Changes.module.css';
@@ -41,7 +42,9 @@ function Change({ told, own, standard }: ChangesProps & { told: Told }) {
   ];
   return (
     <div className={classes.change}>
-      <dt className={classes.label}>{toldAt(told, own.load_rps)}</dt>
+      <dt className={classes.label}>
+        <WithTerms text={toldAt(told, own.load_rps)} />
+      </dt>
       <dd className={classes.value}>
         <span className={classes.values}>
           <span className={classes.before}>

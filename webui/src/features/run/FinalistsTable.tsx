@@ -4,6 +4,7 @@ import { Table } from '@mantine/core';
 import type { Performance } from '../../api/generated';
 import { GainText } from '../../components/GainText';
 import { IntervalBar } from '../../components/IntervalBar';
+import { WithTerms } from '../../components/Term';
 import { formatMbps } from '../../maths/format';
 import { intervalText, leastText } from '../../maths/intervals';
 import { type Finalist, mostOf, TOLD, type Told, toldAt } from './finalists';
@@ -20,7 +21,9 @@ export function FinalistsTable({ of, than = 'default' }: { of: readonly Finalist
       <Table fz="sm" verticalSpacing={5} aria-label="What the finalists do">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Mean, 95 % interval</Table.Th>
+            <Table.Th>
+              <WithTerms text="Mean, 95 % interval" />
+            </Table.Th>
             {gains && (
               <Table.Th ta="right" className={classes.told}>
                 More load than the {than}
@@ -28,7 +31,7 @@ export function FinalistsTable({ of, than = 'default' }: { of: readonly Finalist
             )}
             {known.map((told) => (
               <Table.Th key={told.name} ta="right" className={classes.told}>
-                {toldAt(told, load)}
+                <WithTerms text={toldAt(told, load)} />
               </Table.Th>
             ))}
             <Table.Th ta="right">Score</Table.Th>

@@ -1,6 +1,7 @@
 import { screen, within } from '@testing-library/react';
 import { expect, it } from 'vitest';
 import type { RankedConfiguration } from '../../api/generated';
+import { figureNamed } from '../../test/figures';
 import { defaultConfiguration, outcome, performance, run, trial } from '../../test/records';
 import { renderInApp } from '../../test/render';
 import { OutcomePanel } from './OutcomePanel';
@@ -19,7 +20,7 @@ it('at the end shows the configuration, the gain with its interval, and the sent
   await renderInApp(<OutcomePanel run={run({ outcome: outcome() })} standard={trial(1)} best={best} />);
   expect(screen.getByText('workers=4 gains 23 % over the default.')).toBeVisible();
   expect(screen.getByText('Configuration to use').parentElement).toHaveTextContent('workers=4');
-  expect(screen.getByText('Gain over the default').parentElement).toHaveTextContent(
+  expect(figureNamed('Gain over the default')).toHaveTextContent(
     '+23 %95 % interval +20 % to +26 %in capacity',
   );
   expect(screen.getByText(/^In score/)).toHaveTextContent('+23 %95 % interval +20 % to +26 %');
@@ -27,14 +28,15 @@ it('at the end shows the configuration, the gain with its interval, and the sent
 
 it('tells each main figure before and after, with both intervals', async () => {
   await renderInApp(<OutcomePanel run={run({ outcome: outcome() })} standard={trial(1)} best={best} />);
-  const told = (label: string) => screen.getByText(label, { selector: 'dt' }).parentElement;
-  expect(told('Capacity')).toHaveTextContent(/before 5,200 req\/s→after 9,200 req\/s\+23 %/);
-  expect(told('Capacity')).toHaveTextContent(
+  expect(figureNamed('Capacity')).toHaveTextContent(/before 5,200 req\/s→after 9,200 req\/s\+23 %/);
+  expect(figureNamed('Capacity')).toHaveTextContent(
     /before5,000 req\/s to 5,400 req\/safter9,000 req\/s to 9,400 req\/s$/,
   );
-  expect(told('Latency p99 at 5,000 req/s')).toHaveTextContent(/before 3\.10 ms→after 3\.10 ms\+0\.0 %/);
-  expect(told('CPU per 1,000 requests at 5,000 req/s')).toHaveTextContent('after 120 ms');
-  expect(told('Memory at its peak (PSS)')).toHaveTextContent('after 48.0 MB');
+  expect(figureNamed('Latency p99 at 5,000 req/s')).toHaveTextContent(
+    /before 3\.10 ms→after 3\.10 ms\+0\.0 %/,
+  );
+  expect(figureNamed('CPU per 1,000 requests at 5,000 req/s')).toHaveTextContent('after 120 ms');
+  expect(figureNamed('Memory at its peak (PSS)')).toHaveTextContent('after 48.0 MB');
 });
 
 it('lists what each setting gives, and what was found worth nothing', async () => {
@@ -68,9 +70,8 @@ it('marks what the recommended configuration costs more than the default, as far
   await renderInApp(
     <OutcomePanel run={run({ outcome: { ...ended, ranking } })} standard={trial(1)} best={best} />,
   );
-  const told = (label: RegExp) => screen.getByText(label, { selector: 'dt' }).parentElement;
-  expect(told(/^Memory/)).toHaveTextContent(/\+100\s%takes more/);
-  expect(told(/^CPU/)).not.toHaveTextContent('costs more');
+  expect(figureNamed(/^Memory/)).toHaveTextContent(/\+100\s%takes more/);
+  expect(figureNamed(/^CPU/)).not.toHaveTextContent('costs more');
 });
 
 it('does not say again in words what the figures say', async () => {
@@ -78,6 +79,12 @@ it('does not say again in words what the figures say', async () => {
   await renderInApp(<OutcomePanel run={run({ outcome: ended })} standard={trial(1)} best={best} />);
   expect(screen.getByText('Twice as good.')).toBeVisible();
   expect(screen.queryByText(/It takes 9,200/)).toBeNull();
+});
+
+it('tells the gain in score once', async () => {
+  const ended = outcome({ beyond_figures: 'In score workers=4 gains +23 % (95 % interval +20 % to +26 %).' });
+  await renderInApp(<OutcomePanel run={run({ outcome: ended })} standard={trial(1)} best={best} />);
+  expect(screen.getAllByText(/In score/)).toHaveLength(1);
 });
 
 it('says that a difference may be chance only where the intervals overlap', async () => {
@@ -88,10 +95,9 @@ it('says that a difference may be chance only where the intervals overlap', asyn
   await renderInApp(
     <OutcomePanel run={run({ outcome: { ...ended, ranking } })} standard={trial(1)} best={best} />,
   );
-  const told = (label: RegExp) => screen.getByText(label, { selector: 'dt' }).parentElement;
-  expect(told(/^Latency p99/)).toHaveTextContent('-68 %');
-  expect(told(/^Latency p99/)).not.toHaveTextContent('could be chance');
-  expect(told(/^Memory/)).toHaveTextContent('could be chance');
+  expect(figureNamed(/^Latency p99/)).toHaveTextContent('-68 %');
+  expect(figureNamed(/^Latency p99/)).not.toHaveTextContent('could be chance');
+  expect(figureNamed(/^Memory/)).toHaveTextContent('could be chance');
 });
 
 it('has every figure of every finalist in a table, the recommended one on top', async () => {
@@ -127,7 +133,7 @@ it('says `at least` where nothing was met that it does not follow', async () => 
   const ranking = [{ ...first, performance: open }, second];
   const bounded = { ...ended, ranking, capacity_gain: gain, capacity_at_least: true };
   await renderInApp(<OutcomePanel run={run({ outcome: bounded })} standard={trial(1)} best={best} />);
-  const capacity = screen.getByText('Capacity', { selector: 'dt' }).parentElement;
+  const capacity = figureNamed('Capacity');
   expect(capacity).toHaveTextContent('after at least 9,200 req/s');
   expect(capacity).toHaveTextContent('from 9,000 req/s');
   expect(screen.getAllByText('at least +77 %')).toHaveLength(3);
@@ -137,7 +143,7 @@ it('says `at least` where nothing was met that it does not follow', async () => 
 it('has no before and after where the default is kept', async () => {
   const ended = outcome({ best: defaultConfiguration });
   await renderInApp(<OutcomePanel run={run({ outcome: ended })} standard={trial(1)} best={undefined} />);
-  const capacity = screen.getByText('Capacity', { selector: 'dt' }).parentElement;
+  const capacity = figureNamed('Capacity');
   expect(capacity).toHaveTextContent('5,200 req/s5,000 req/s to 5,400 req/s');
   expect(screen.queryByText('before')).toBeNull();
   expect(screen.getByText('none shown')).toBeVisible();
@@ -159,7 +165,7 @@ it('says so when a gain could be chance or was not confirmed', async () => {
 it('refers to the sentence where no gain is known', async () => {
   const untold = outcome({ gain: null, capacity_gain: null });
   await renderInApp(<OutcomePanel run={run({ outcome: untold })} standard={trial(1)} best={best} />);
-  const gain = screen.getByText('Gain over the default', { selector: 'dt' }).parentElement;
+  const gain = figureNamed('Gain over the default');
   expect(gain).toHaveTextContent('the sentence below says why');
   expect(screen.queryByText(/^In score/)).toBeNull();
 });
@@ -174,10 +180,9 @@ it('tells two compared files by path, the verdict on the new one, and each in a 
   } as const;
   const compared = run({ preset: 'compare', outcome: { ...ended, files } });
   await renderInApp(<OutcomePanel run={compared} standard={trial(1)} best={best} />);
-  const told = (label: string) => screen.getByText(label, { selector: 'dt' }).parentElement;
-  expect(told('Loss of capacity')).toHaveTextContent('more than allowed2 % allowed');
-  expect(told('New over old')).toHaveTextContent('-30 %95 % interval -35 % to -25 %');
-  expect(told('Old file')).toHaveTextContent('/etc/nginx/nginx.conf');
+  expect(figureNamed('Loss of capacity')).toHaveTextContent('more than allowed2 % allowed');
+  expect(figureNamed('New over old')).toHaveTextContent('-30 %95 % interval -35 % to -25 %');
+  expect(figureNamed('Old file')).toHaveTextContent('/etc/nginx/nginx.conf');
   const [head, first, second] = within(
     screen.getByRole('table', { name: 'What the finalists do' }),
   ).getAllByRole('row');

@@ -92,39 +92,40 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
   const inCapacity = capacity_gain !== null;
   const told = capacity_gain ?? gain;
   const standard = isDefault ? undefined : people.find(({ ranked }) => ranked.is_default);
+  const words = own ? outcome.beyond_figures : outcome.sentence;
   return (
     <Panel title="Outcome">
       {own && standard && <Changes own={own.performance} standard={standard.performance} />}
-      <div className={classes.recommended}>
-        <FigureList>
-          {best && (
+      {best && (
+        <div className={classes.recommended}>
+          <FigureList>
             <Figure
               label={confirmed || isDefault ? 'Configuration to use' : 'Best of the search'}
               value={<KnobChips of={freePart(best, run.space)} />}
             />
-          )}
-          <Figure
-            label="Gain over the default"
-            value={
-              isDefault ? 'none shown' : <GainText gain={told} atLeast={inCapacity && capacity_at_least} />
-            }
-            detail={
-              isDefault
-                ? 'the default is kept'
-                : !confirmed
-                  ? 'not confirmed'
-                  : told === null
-                    ? 'the sentence below says why'
-                    : inCapacity
-                      ? 'in capacity'
-                      : 'in score'
-            }
-          />
-          {own && !standard && <Headline own={own.performance} />}
-        </FigureList>
-      </div>
-      <p className={classes.inWords}>{own ? outcome.beyond_figures : outcome.sentence}</p>
-      {inCapacity && gain && (
+            <Figure
+              label="Gain over the default"
+              value={
+                isDefault ? 'none shown' : <GainText gain={told} atLeast={inCapacity && capacity_at_least} />
+              }
+              detail={
+                isDefault
+                  ? 'the default is kept'
+                  : !confirmed
+                    ? 'not confirmed'
+                    : told === null
+                      ? 'the sentence below says why'
+                      : inCapacity
+                        ? 'in capacity'
+                        : 'in score'
+              }
+            />
+            {own && !standard && <Headline own={own.performance} />}
+          </FigureList>
+        </div>
+      )}
+      <p className={classes.inWords}>{words}</p>
+      {inCapacity && gain && !words.includes('In score') && (
         <p className={classes.dimmed}>
           In score, which the search climbs: <GainText gain={gain} />
         </p>

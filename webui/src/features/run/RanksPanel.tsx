@@ -5,6 +5,7 @@ import type { Outcome, RunDetail } from '../../api/generated';
 import { GainText } from '../../components/GainText';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
+import { Term, WithTerms } from '../../components/Term';
 import { formatMbps } from '../../maths/format';
 import { describeConfiguration, sameConfiguration } from '../../maths/knobDiff';
 import { freePart } from '../../maths/space';
@@ -27,10 +28,14 @@ export function RanksPanel({ run, outcome: { ranking, best, remark_on_ranks } }:
       <ScrollTable label="Ranks of the finalists">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Rank</Table.Th>
+            <Table.Th>
+              <Term of="Rank" />
+            </Table.Th>
             <Table.Th>Configuration</Table.Th>
             <Table.Th ta="right">Mean score</Table.Th>
-            <Table.Th ta="right">Gain over default</Table.Th>
+            <Table.Th ta="right">
+              <WithTerms text="Gain over default" />
+            </Table.Th>
             <Table.Th ta="right">Repeats verified</Table.Th>
           </Table.Tr>
         </Table.Thead>

@@ -85,7 +85,11 @@ export const TrialsPanel = memo(function TrialsPanel(props: TrialsPanelProps) {
     return index >= 0;
   };
   return (
-    <Panel title="Trials" actions={<VerdictCounts trials={trials} />}>
+    <Panel
+      title="Trials"
+      description="Every trial with its verdict and its score."
+      actions={<VerdictCounts trials={trials} />}
+    >
       {trials.length === 0 ? (
         <Message title="No trial has been recorded yet." />
       ) : (

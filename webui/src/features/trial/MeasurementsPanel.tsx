@@ -4,6 +4,7 @@ import { Button, Table } from '@mantine/core';
 import type { Measurement, TrialDetail } from '../../api/generated';
 import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
+import { Term, WithTerms } from '../../components/Term';
 import { formatCount, formatMbps, formatMicroseconds, formatPercent } from '../../maths/format';
 import type { Rungs } from '../../maths/rungs';
 import classes from './Trial.module.css';
@@ -25,10 +26,12 @@ export function MeasurementsPanel({ rungs, trial, selected, onSelect }: Measurem
         <Table.Thead>
           <Table.Tr>
             <Table.Th ta="right">{rungs.name}</Table.Th>
-            <Table.Th ta="right">Goodput</Table.Th>
+            <Table.Th ta="right">
+              <Term of="Goodput" />
+            </Table.Th>
             <Table.Th ta="right">Replies</Table.Th>
             <Table.Th ta="right" className={classes.long}>
-              Timed out before read
+              <WithTerms text="Timed out before read" />
             </Table.Th>
             <Table.Th ta="right" className={classes.long}>
               Timed out after read
@@ -49,6 +52,7 @@ export function MeasurementsPanel({ rungs, trial, selected, onSelect }: Measurem
             <Table.Tr
               key={measurement.number}
               bg={measurement.number === selected ? 'var(--tt-subtle)' : undefined}
+              data-chosen={measurement.number === selected || undefined}
             >
               <Table.Td ta="right">{rungs.format(measurement.rate_rps)}</Table.Td>
               <Table.Td ta="right">{formatMbps(measurement.goodput_mbps)}</Table.Td>

@@ -3,7 +3,7 @@
 import { Select, TagsInput, TextInput } from '@mantine/core';
 import type { Condition, Named } from '../../api/generated';
 import { Panel } from '../../components/Panel';
-import { bothNames } from '../../maths/plainNames';
+import { bothNames, plainName } from '../../maths/plainNames';
 import { OwnFile } from './OwnFile';
 import classes from './Tune.module.css';
 import {
@@ -38,7 +38,10 @@ export function MeasuredFields(props: MeasuredFieldsProps) {
   const { catalogue, form, errorOf, onTarget, onOwn, onChange } = props;
   return (
     <>
-      <Panel title="What is measured">
+      <Panel
+        title="What is measured"
+        description="A target under a workload: the server, and what its clients ask for."
+      >
         <div className={classes.fields}>
           <NamedSelect
             label="Target"
@@ -76,7 +79,10 @@ export function MeasuredFields(props: MeasuredFieldsProps) {
           onBase={(base) => onChange({ base })}
         />
       </Panel>
-      <Panel title="What is best">
+      <Panel
+        title="What is best"
+        description="An objective makes one score of a trial; constraints must hold besides."
+      >
         <div className={classes.fields}>
           <ObjectiveFields
             label="Objective"
@@ -157,7 +163,9 @@ export function NamedSelect({ label, options, value, error, onChange }: NamedSel
       label={label}
       inputWrapperOrder={WRAPPER_ORDER}
       description={options.find(({ name }) => name === value)?.help}
-      data={options.map(({ name }) => ({ value: name, label: name === '' ? 'none' : bothNames(name) }))}
+      // The field has no room for both names.
+      data={options.map(({ name }) => ({ value: name, label: name === '' ? 'none' : plainName(name) }))}
+      renderOption={({ option }) => (option.value === '' ? option.label : bothNames(option.value))}
       value={value}
       error={error}
       allowDeselect={false}

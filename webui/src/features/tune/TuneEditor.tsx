@@ -134,7 +134,10 @@ export function TuneEditor({
             </Accordion>
           )}
         </Panel>
-        <Panel title="Search">
+        <Panel
+          title="Search"
+          description="A strategy chooses what is measured, within the budget. Every trial meets the same ladder."
+        >
           <div className={classes.fields}>
             <NamedSelect
               label="Strategy"
