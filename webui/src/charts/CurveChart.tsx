@@ -52,6 +52,8 @@ interface CurveChartProps {
   fitted?: boolean;
   /** Values over several powers of ten; zeros and negative values are not shown. */
   logarithmic?: boolean;
+  /** Whether what is between the whole numbers of the x axis means nothing. */
+  wholeX?: boolean;
   /** The places of the x axis that get a label; chosen by the chart when left out. */
   xTicks?: readonly number[];
   /** A bound across the chart, with its name. */
@@ -211,7 +213,8 @@ const titled = (name: string | undefined): boolean =>
   (({ chart }: { chart: Chart }) => name !== undefined && chart.width >= NARROW_PX) as unknown as boolean;
 
 function options(theme: ChartTheme, props: CurveChartProps): ChartOptions<'line'> {
-  const { formatX, formatY, lower, logarithmic = false, fitted = false, xTicks, yName, marks = [] } = props;
+  const { formatX, formatY, lower, logarithmic = false, fitted = false, yName, marks = [] } = props;
+  const { wholeX = false, xTicks } = props;
   const axis = (format: (y: number) => string, isLogarithmic: boolean, name: string | undefined) => ({
     type: isLogarithmic ? ('logarithmic' as const) : ('linear' as const),
     border: { display: false },
@@ -247,6 +250,7 @@ function options(theme: ChartTheme, props: CurveChartProps): ChartOptions<'line'
         ticks: {
           color: theme.dimmed,
           maxTicksLimit: 5,
+          ...(wholeX ? { precision: 0 } : {}),
           maxRotation: 0,
           autoSkipPadding: 16,
           callback: (value) => tickText(formatX(Number(value))),

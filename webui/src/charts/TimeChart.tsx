@@ -57,6 +57,9 @@ interface Drawn {
 
 const PLUGINS = [timeMarks];
 const LONELY_PX = 1.75;
+/** The room that the text of a time takes. */
+const TIME_PX = 52;
+const MOST_STEPS = 6;
 /** Of the colour of an interval: two hexadecimal digits. */
 const BAND_ALPHA = '33';
 
@@ -214,7 +217,9 @@ function chartOptions(look: Look): ChartOptions<'line'> {
           axis.height = PLOT.bottom;
         },
         afterBuildTicks: (axis) => {
-          axis.ticks = timeTicks(windowSeconds).map((value) => ({ value }));
+          const room = Math.floor((axis.chart.width - PLOT.left - PLOT.right) / TIME_PX);
+          const most = Math.min(MOST_STEPS, Math.max(1, room));
+          axis.ticks = timeTicks(windowSeconds, most).map((value) => ({ value }));
         },
         ticks: {
           color: theme.dimmed,

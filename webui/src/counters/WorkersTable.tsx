@@ -33,7 +33,9 @@ export function WorkersTable({ workers }: { workers: readonly WorkerCounters[] }
             <Table.Td>
               <ShareBar share={(worker.requests_per_s ?? 0) / (most || 1)} />
             </Table.Td>
-            <Table.Td ta="right">{`${formatBytes(worker.bytes_sent_per_s)}/s`}</Table.Td>
+            <Table.Td ta="right">
+              {worker.bytes_sent_per_s == null ? '–' : `${formatBytes(worker.bytes_sent_per_s)}/s`}
+            </Table.Td>
             <Table.Td ta="right">{formatPercent(worker.cpu == null ? null : worker.cpu / 100, 1)}</Table.Td>
           </Table.Tr>
         ))}

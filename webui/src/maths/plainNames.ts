@@ -9,18 +9,24 @@ const PLAIN: Readonly<Record<string, string>> = {
   rss: 'Memory at its peak (PSS)',
   p999: 'Latency p99.9 at the lowest rate',
   // Strategies.
-  'surrogate-race': 'Model, then repeats for the leaders',
+  'surrogate-race': 'Model, then repeats',
   'coarse-to-fine': 'Coarse grid, then finer ones',
   grid: 'Grid',
   'hill-climb': 'Hill climbing',
   random: 'Random',
   tpe: 'Parzen estimator (Optuna)',
   gp: 'Gaussian process',
-  race: 'Many once, repeats for the leaders',
+  race: 'Many once, then repeats',
 };
 
 /** The plain name of an objective or a strategy, or its own where it has none; without the limit of `mat: p999 <= 4ms`. */
 export const plainName = (name: string): string => PLAIN[name.split(':')[0] ?? name] ?? name;
+
+/** The same within a sentence. */
+export const plainInText = (name: string): string => {
+  const plain = plainName(name);
+  return plain === name ? name : plain.charAt(0).toLowerCase() + plain.slice(1);
+};
 
 /** The plain name with the exact one beside it, as a choice shows it. */
 export const bothNames = (name: string): string =>

@@ -8,10 +8,6 @@ const COSTS: Readonly<Record<string, (value: number) => string>> = {
   p999: (milliseconds) => formatMicroseconds(1e3 * milliseconds),
 };
 
-/** A second objective as an axis or a column names it. */
-export const secondName = (objective: string): string =>
-  objective === 'rss' ? 'rss: memory (PSS) at its peak' : objective;
-
 /** Whether less of a second objective is better. */
 export const isCost = (objective: string): boolean => objective in COSTS;
 

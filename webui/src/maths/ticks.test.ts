@@ -6,6 +6,11 @@ it('a minute is marked every ten seconds, a quarter of an hour every three minut
   expect(timeTicks(900)).toEqual([-900, -720, -540, -360, -180, 0]);
 });
 
+it('a narrow axis has fewer marks, a short one finer ones', () => {
+  expect(timeTicks(300, 3)).toEqual([-240, -120, 0]);
+  expect(timeTicks(4.3)).toEqual([-4, -3, -2, -1, 0]);
+});
+
 it('times are written as minutes and seconds ago', () => {
   expect(formatSecondsAgo(-90)).toBe('−1:30');
   expect(formatSecondsAgo(0)).toBe('now');

@@ -1,8 +1,11 @@
 // Texts and places of the marks on axes.
 
-/** A window's time axis: seconds before now, most negative first, in steps people count in. */
-export function timeTicks(windowSeconds: number): number[] {
-  const step = [5, 10, 15, 30, 60, 120, 180, 300, 600, 900].find((s) => windowSeconds / s <= 6) ?? 1800;
+/** Steps between times that people count in, in seconds. */
+const TIME_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 180, 300, 600, 900];
+
+/** A window's time axis: seconds before now, most negative first, at most so many steps apart where there is a choice. */
+export function timeTicks(windowSeconds: number, most = 6): number[] {
+  const step = TIME_STEPS_S.find((s) => windowSeconds / s <= most) ?? 1800;
   const ticks: number[] = [];
   for (let t = -Math.floor(windowSeconds / step) * step; t <= 0; t += step) ticks.push(t === 0 ? 0 : t);
   return ticks;

@@ -2,6 +2,7 @@ import { Table } from '@mantine/core';
 import type { ComparedRun } from '../../api/generated';
 import { Message } from '../../components/Message';
 import { ScrollTable } from '../../components/ScrollTable';
+import classes from './Compare.module.css';
 import { differenceRows } from './differences';
 
 /** What is set differently in the runs, or with `all` everything that is set: a row for each property. */
@@ -25,7 +26,9 @@ export function DifferencesTable({ runs, all }: { runs: readonly ComparedRun[]; 
           <Table.Tr key={`${knob} ${name}`}>
             <Table.Th scope="row">{knob ? <code>{name}</code> : name}</Table.Th>
             {runs.map(({ id }, index) => (
-              <Table.Td key={id}>{texts[index]}</Table.Td>
+              <Table.Td key={id} className={classes.long}>
+                {texts[index]}
+              </Table.Td>
             ))}
           </Table.Tr>
         ))}

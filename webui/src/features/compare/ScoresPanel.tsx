@@ -86,8 +86,9 @@ function WinnersGain({ run }: { run: ComparedRun }) {
   return <GainText gain={run.capacity_gain} atLeast={run.capacity_at_least} />;
 }
 
-const WIDTH = 200;
-const EDGE = 8;
+/** In percent of the width, which the table decides. */
+const WIDTH = 100;
+const EDGE = 4;
 
 function DotStrip({ values, range }: { values: readonly number[]; range: { low: number; high: number } }) {
   if (values.length === 0) return null;
@@ -95,16 +96,24 @@ function DotStrip({ values, range }: { values: readonly number[]; range: { low: 
     range.high === range.low
       ? WIDTH / 2
       : EDGE + ((value - range.low) / (range.high - range.low)) * (WIDTH - 2 * EDGE);
-  const average = x(mean(values));
+  const percent = (place: number) => `${place}%`;
+  const average = percent(x(mean(values)));
   const text = `From ${formatMbps(Math.min(...values))} to ${formatMbps(Math.max(...values))}`;
   return (
-    <svg className={classes.strip} viewBox={`0 0 ${WIDTH} 20`} preserveAspectRatio="none" role="img">
+    <svg className={classes.strip} role="img">
       <title>{text}</title>
-      <line x1={EDGE} x2={WIDTH - EDGE} y1={10} y2={10} stroke="var(--tt-border)" strokeWidth={2} />
+      <line
+        x1={percent(EDGE)}
+        x2={percent(WIDTH - EDGE)}
+        y1={10}
+        y2={10}
+        stroke="var(--tt-border)"
+        strokeWidth={2}
+      />
       {[...new Set(values)].map((value) => (
         <circle
           key={value}
-          cx={x(value)}
+          cx={percent(x(value))}
           cy={10}
           r={4}
           fill="var(--mantine-primary-color-filled)"

@@ -1,6 +1,7 @@
 // What runs are made of, as rows with one text for each run. Pure.
 
 import type { ComparedRun } from '../../api/generated';
+import { bothNames } from '../../maths/plainNames';
 import { rungsOf } from '../../maths/rungs';
 
 export interface DifferenceRow {
@@ -13,10 +14,10 @@ export interface DifferenceRow {
 const ABOUT: readonly [string, (run: ComparedRun) => string][] = [
   ['Target', (run) => run.target],
   ['Workload', (run) => run.workload],
-  ['Objective', (run) => run.objective],
-  ['Second objective', (run) => run.second_objective ?? '–'],
+  ['Objective', (run) => bothNames(run.objective)],
+  ['Second objective', (run) => (run.second_objective === null ? '–' : bothNames(run.second_objective))],
   ['Preset', (run) => run.preset],
-  ['Strategy', (run) => run.strategy],
+  ['Strategy', (run) => bothNames(run.strategy)],
   ['Host', (run) => run.host],
   ['Version', (run) => run.target_version],
   ['State', (run) => run.state],

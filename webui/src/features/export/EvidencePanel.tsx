@@ -7,6 +7,8 @@ import { TextLink } from '../../components/links';
 import { Panel } from '../../components/Panel';
 import { formatCount, formatMbps, formatTime } from '../../maths/format';
 import { sameConfiguration } from '../../maths/knobDiff';
+import { plainInText } from '../../maths/plainNames';
+import classes from './ExportPage.module.css';
 
 export function EvidencePanel({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
   const { best, default: original, ranking, confirmed, remeasured } = outcome;
@@ -17,7 +19,7 @@ export function EvidencePanel({ run, outcome }: { run: RunDetail; outcome: Outco
   return (
     <Panel
       title="Evidence"
-      description={`${run.target} ${run.target_version} under ${run.workload}, ${run.objective}, on ${run.host}; ${formatTime(run.started_at)}. It holds for this host and this workload.`}
+      description={`${run.target} ${run.target_version} under ${run.workload}, for ${plainInText(run.objective)}, on ${run.host}; ${formatTime(run.created_at)}. It holds for this host and this workload.`}
       actions={
         <TextLink to="/runs/$id" params={{ id: run.id }} size="sm">
           All of run {run.id}
@@ -51,10 +53,11 @@ export function EvidencePanel({ run, outcome }: { run: RunDetail; outcome: Outco
           <Figure
             label="The exported file itself"
             value={formatMbps(remeasured.score_mbps)}
-            detail={remeasured.sentence}
+            detail="measured once more"
           />
         )}
       </FigureList>
+      {remeasured && <p className={classes.aside}>{remeasured.sentence}</p>}
     </Panel>
   );
 }

@@ -16,7 +16,7 @@ export function StepsPanel({ file: { file_name, check_ok, check_command }, base 
     <Panel title="What to do with it">
       <ol className={classes.steps}>
         <li>
-          <strong>Read it.</strong> The differences stand below; each value in <code>{file_name}</code> has
+          <strong>Read it.</strong> The differences stand above; each value in <code>{file_name}</code> has
           its reason beside it.
         </li>
         <li>

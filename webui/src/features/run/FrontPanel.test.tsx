@@ -44,13 +44,17 @@ it('shows each member of the front with both figures, its place and whether it i
   await renderInApp(<FrontPanel run={run({ outcome: outcome({ front }) })} second="rss" trials={trials} />);
   const rows = within(screen.getByRole('table')).getAllByRole('row');
   expect(rows[1]).toHaveTextContent(
-    /most condensed-area.*workers=4.*recommended640 Mbps80.0 MBthe confirmation/,
+    /best in mean goodput over the ladder.*workers=4.*recommended640 Mbps80.0 MBthe confirmation/,
   );
-  expect(rows[2]).toHaveTextContent(/least rss.*\(default\)500 Mbps12.5 MBthe search/);
+  expect(rows[2]).toHaveTextContent(
+    /best in memory at its peak \(PSS\).*\(default\)500 Mbps12.5 MBthe search/,
+  );
 });
 
 it('shows the trials by both objectives while there is no front yet', async () => {
   await renderInApp(<FrontPanel run={run()} second="p999" trials={trials} />);
-  await screen.findByLabelText(/^Trials by p999 and condensed-area/); // charts are made when the page is idle
+  await screen.findByLabelText(
+    /^Trials by latency p99\.9 at the lowest rate and mean goodput over the ladder/,
+  ); // charts are made when the page is idle
   expect(screen.queryByRole('table')).toBeNull();
 });

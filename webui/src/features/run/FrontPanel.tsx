@@ -9,7 +9,8 @@ import { Panel } from '../../components/Panel';
 import { ScrollTable } from '../../components/ScrollTable';
 import { formatMbps } from '../../maths/format';
 import { describeConfiguration } from '../../maths/knobDiff';
-import { formatSecond, isCost, secondName } from '../../maths/secondObjective';
+import { plainInText, plainName } from '../../maths/plainNames';
+import { formatSecond, isCost } from '../../maths/secondObjective';
 import { freePart } from '../../maths/space';
 import classes from './Run.module.css';
 
@@ -31,15 +32,15 @@ export const FrontPanel = memo(function FrontPanel({ run, second, trials }: Fron
   }
   return (
     <Panel
-      title={`${run.objective} against ${second}`}
-      description={`${second === 'rss' ? 'Memory is that of all server processes (PSS), at its peak. ' : ''}Up is better${isCost(second) ? ', left is better' : ', right is better'}. On the front no configuration is better than another in both.`}
+      title={`${plainName(run.objective)} against ${plainInText(second)}`}
+      description={`Up is better${isCost(second) ? ', left is better' : ', right is better'}. On the front no configuration is better than another in both.`}
     >
       {points.length === 0 ? (
         <Message title="No trial has both figures yet.">Points appear as trials are verified.</Message>
       ) : (
         <CurveChart
-          label={`Trials by ${second} and ${run.objective}`}
-          xName={secondName(second)}
+          label={`Trials by ${plainInText(second)} and ${plainInText(run.objective)}`}
+          xName={plainName(second)}
           curves={curves}
           formatX={(value) => formatSecond(second, value)}
           formatY={formatMbps}
@@ -53,8 +54,8 @@ export const FrontPanel = memo(function FrontPanel({ run, second, trials }: Fron
 });
 
 function placeOf({ place }: FrontMember, { first, second }: Front): string {
-  if (place === 'best-first') return `most ${first.objective}`;
-  if (place === 'best-second') return `${second.minimised ? 'least' : 'most'} ${second.objective}`;
+  if (place === 'best-first') return `best in ${plainInText(first.objective)}`;
+  if (place === 'best-second') return `best in ${plainInText(second.objective)}`;
   return place === 'knee' ? 'the knee' : 'between an end and the knee';
 }
 
@@ -66,8 +67,8 @@ function Members({ run, front }: { run: RunDetail; front: Front }) {
           <Table.Tr>
             <Table.Th>Place</Table.Th>
             <Table.Th>Configuration</Table.Th>
-            <Table.Th ta="right">{front.first.objective}</Table.Th>
-            <Table.Th ta="right">{secondName(front.second.objective)}</Table.Th>
+            <Table.Th ta="right">{plainName(front.first.objective)}</Table.Th>
+            <Table.Th ta="right">{plainName(front.second.objective)}</Table.Th>
             <Table.Th>Measured in</Table.Th>
           </Table.Tr>
         </Table.Thead>

@@ -25,6 +25,7 @@ export const HistoryPanel = memo(function HistoryPanel({ trials, standardScore }
         <CurveChart
           label="Scores by trial"
           xName="Trial"
+          wholeX
           curves={[
             { label: 'trials', points: history.trials, style: 4, shape: 'points' },
             { label: 'best so far', points: history.best, style: 1, shape: 'steps' },

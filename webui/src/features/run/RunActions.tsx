@@ -135,7 +135,6 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
           Report
         </Button>
       )}
-      {state !== 'running' && <DeleteRun run={run} />}
       {searched && (
         <LinkButton
           to="/runs/$id/export"
@@ -146,6 +145,7 @@ export function RunActions({ run, progress }: { run: RunDetail; progress: Progre
           Exports
         </LinkButton>
       )}
+      {state !== 'running' && <DeleteRun run={run} />}
       {failure && (
         <p role="alert" className={classes.error}>
           {failure.message}

@@ -14,7 +14,7 @@ import { Page } from '../../components/Page';
 import { RunStateMark } from '../../components/RunState';
 import { formatTime } from '../../maths/format';
 import { numbersIn } from '../../maths/numberList';
-import { plainName } from '../../maths/plainNames';
+import { plainInText } from '../../maths/plainNames';
 import { isCapacityOnly, isOfTwoFiles, searches } from '../../maths/presets';
 import { rungsOf } from '../../maths/rungs';
 import { runTitle } from '../../maths/runTitle';
@@ -202,9 +202,7 @@ function descriptionOf(run: RunDetail): string {
   const { target, target_version, workload, preset, strategy, objective, second_objective: second } = run;
   const how = !searches(preset)
     ? ''
-    : `. Searched (${strategy}) for: ${lower(plainName(objective))}${second === null ? '' : ` and ${lower(plainName(second))}`}`;
+    : `. Searched for ${plainInText(objective)}${second === null ? '' : ` and ${plainInText(second)}`}. Strategy: ${plainInText(strategy)}`;
   const cpus = run.layout.reason && ` CPUs: ${run.layout.reason}.`;
-  return `${target} ${target_version} under ${workload}, ${preset} preset, on ${run.host}, started ${formatTime(run.started_at)}${how}.${cpus}`;
+  return `${target} ${target_version} under ${workload}, ${preset} preset, on ${run.host}, started ${formatTime(run.created_at)}${how}.${cpus}`;
 }
-
-const lower = (name: string): string => name.charAt(0).toLowerCase() + name.slice(1);

@@ -7,6 +7,7 @@ import { VerdictMark } from '../../components/RunState';
 import { formatCount, formatDuration, formatGain, formatMbps } from '../../maths/format';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { sameConfiguration } from '../../maths/knobDiff';
+import { plainName } from '../../maths/plainNames';
 import { formatSecond } from '../../maths/secondObjective';
 import { gainOver } from './keyTrials';
 import classes from './Run.module.css';
@@ -67,7 +68,7 @@ export function makeColumns(
       : [
           column.accessor((trial) => trial.second_score ?? undefined, {
             id: 'second',
-            header: second,
+            header: plainName(second),
             sortUndefined: 'last',
             cell: ({ getValue }) => formatSecond(second, getValue()),
             meta: { right: true },

@@ -18,6 +18,7 @@ import { Message } from '../../components/Message';
 import { Page } from '../../components/Page';
 import { VerdictMark } from '../../components/RunState';
 import { formatDuration, formatMbps, formatTime } from '../../maths/format';
+import { plainInText } from '../../maths/plainNames';
 import { rungsOf } from '../../maths/rungs';
 import { levelName } from '../../maths/searchLevel';
 import { formatSecond } from '../../maths/secondObjective';
@@ -71,7 +72,7 @@ function purposeOf({ purpose, block, level }: TrialDetail, strategy: string): st
 
 function scoresOf({ second_objective: second }: RunDetail, { score, second_score }: TrialDetail): string {
   if (score === null) return '';
-  const other = second === null ? '' : `, ${second} ${formatSecond(second, second_score)}`;
+  const other = second === null ? '' : `, ${plainInText(second)} ${formatSecond(second, second_score)}`;
   return `; score ${formatMbps(score)}${other}`;
 }
 
