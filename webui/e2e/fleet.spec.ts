@@ -50,6 +50,7 @@ test.afterAll(async () => {
   await daemon.remove();
 });
 
+// `@live`: the scheduler and the generator are real.
 test('a generator that has joined is shown, offered to a run, and leaves when it is drained', {
   tag: '@live',
 }, async ({ page }) => {

@@ -67,6 +67,7 @@ const chooseServer = async (page: Page) => {
   await servers.selectOption((await option.getAttribute('value')) ?? '');
 };
 
+// `@live`: an nginx under load is observed.
 test.describe('a server that carries traffic', { tag: '@live' }, () => {
   const nginx = new BusyNginx();
   test.beforeAll(() => nginx.start());

@@ -9,6 +9,7 @@ test.use({ baseURL: daemon.url });
 test.beforeAll(() => daemon.start());
 test.afterAll(() => daemon.remove());
 
+// `@live`: it measures.
 test('a run is set up and measured until its outcome, and exports what it ran', { tag: '@live' }, async ({
   page,
   request,

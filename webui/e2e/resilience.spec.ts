@@ -55,9 +55,9 @@ test.describe('a page whose daemon', () => {
     expect(gaps).toBeLessThanOrEqual(await pauses(daemon));
   });
 
-  test('is killed in the middle of a run shows the run as it is found again, and resumes it', {
-    tag: '@live',
-  }, async ({ page }) => {
+  test('is killed in the middle of a run shows the run as it is found again, and resumes it', async ({
+    page,
+  }) => {
     scenario.hold(6);
     await setUpTinyRun(page, 40);
     const id = await startRun(page);

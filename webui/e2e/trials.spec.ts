@@ -39,7 +39,7 @@ test('trials are filtered, and the filter is in the address', async ({ page, req
   await expect(page.getByText('Trial 99 is not in the table.')).toBeVisible();
 });
 
-test('the knobs on the axes of the map are in the address', { tag: '@live' }, async ({ page, request }) => {
+test('the knobs on the axes of the map are in the address', async ({ page, request }) => {
   const { id } = await finishedRun(request);
   await page.goto(`/runs/${id}`);
   const map = page.getByRole('img', { name: /^Map of scores/ }).first();
@@ -98,9 +98,10 @@ test('notes and tags are kept, and find the run again', async ({ page, request }
   await expect(page).toHaveURL(new RegExp(`/compare\\?runs=${id}$`));
 });
 
-test('a trial shows its rates, its timeouts and its workers, and is measured again', {
-  tag: '@live',
-}, async ({ page, request }) => {
+test('a trial shows its rates, its timeouts and its workers, and is measured again', async ({
+  page,
+  request,
+}) => {
   const { id, trials } = await finishedRun(request);
   await page.goto(`/runs/${id}`);
   await expect(page.getByRole('heading', { name: 'Diagnosis' })).toBeVisible({ timeout: 120_000 });
@@ -131,9 +132,10 @@ test('a trial shows its rates, its timeouts and its workers, and is measured aga
   expect((await get<Run>(request, `/runs/${id}`)).outcome).toEqual(outcome);
 });
 
-test('the details of every rate can be opened without scrolling the table sideways', {
-  tag: '@live',
-}, async ({ page, request }) => {
+test('the details of every rate can be opened without scrolling the table sideways', async ({
+  page,
+  request,
+}) => {
   const { id } = await finishedRun(request);
   await page.setViewportSize({ width: 1280, height: 900 });
   await page.goto(`/runs/${id}/trials/3`);
@@ -147,7 +149,7 @@ test('the details of every rate can be opened without scrolling the table sidewa
   }
 });
 
-test('runs are compared', { tag: '@live' }, async ({ page }) => {
+test('runs are compared', async ({ page }) => {
   await page.goto(`/compare?runs=${FINISHED},${STOPPED}`);
   const winners = page.getByRole('region', { name: 'Winners of the runs' });
   for (const run of [FINISHED, STOPPED]) await expect(winners).toContainText(`Run ${run}`);
@@ -159,9 +161,11 @@ test('runs are compared', { tag: '@live' }, async ({ page }) => {
   await expect(page.getByRole('switch', { name: 'Only differences' })).not.toBeChecked();
 });
 
-test('every exported file is copied and downloaded as it is, alone and in one archive', {
-  tag: '@live',
-}, async ({ page, request, context }) => {
+test('every exported file is copied and downloaded as it is, alone and in one archive', async ({
+  page,
+  request,
+  context,
+}) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const { id } = await finishedRun(request);
   const exports = await get<Export[]>(request, `/runs/${id}/exports`);
@@ -188,11 +192,7 @@ test('every exported file is copied and downloaded as it is, alone and in one ar
 test.describe('the report of a run', () => {
   test.use({ expected: [/^request to file:/] });
 
-  test('is one file that shows its figures without a network', { tag: '@live' }, async ({
-    page,
-    request,
-    context,
-  }) => {
+  test('is one file that shows its figures without a network', async ({ page, request, context }) => {
     const { id } = await finishedRun(request);
     await page.goto(`/runs/${id}`);
     const downloading = page.waitForEvent('download');
@@ -213,10 +213,7 @@ test.describe('the report of a run', () => {
   });
 });
 
-test('the palette and its keys do what the buttons of a page do', { tag: '@live' }, async ({
-  page,
-  request,
-}) => {
+test('the palette and its keys do what the buttons of a page do', async ({ page, request }) => {
   const { id } = await finishedRun(request);
   await page.goto(`/runs/${id}/export`);
   await expect(page.getByRole('link', { name: 'Download all' })).toBeVisible();
@@ -228,7 +225,12 @@ test('the palette and its keys do what the buttons of a page do', { tag: '@live'
   await page.keyboard.press('u');
   await expect(page.getByRole('heading', { name: `Run ${id}`, level: 1, exact: true })).toBeVisible();
   await page.keyboard.press('c');
+  await expect(page.getByText('One run is no comparison.')).toBeVisible();
+  await page.getByRole('combobox', { name: 'Runs' }).click();
+  await page.getByRole('option', { name: new RegExp(`^Run ${STOPPED} · `) }).click();
+  await page.keyboard.press('Escape');
   await expect(page.getByRole('switch', { name: 'Only differences' })).toBeChecked();
+  await page.getByRole('heading', { name: 'What sets them apart' }).click();
   await page.keyboard.press('d');
   await expect(page.getByRole('switch', { name: 'Only differences' })).not.toBeChecked();
   await expect(page).toHaveURL(/all=true/);
@@ -237,7 +239,7 @@ test('the palette and its keys do what the buttons of a page do', { tag: '@live'
 test.describe('a trial that is not there', () => {
   test.use({ expected: [/status of 404/] });
 
-  test('is said in words, with the way back to its run', { tag: '@live' }, async ({ page, request }) => {
+  test('is said in words, with the way back to its run', async ({ page, request }) => {
     const { id } = await finishedRun(request);
     await page.goto(`/runs/${id}/trials/9999`);
     await expect(page.getByRole('alert')).toContainText('9999');

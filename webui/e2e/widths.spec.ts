@@ -4,7 +4,7 @@ import type { Page } from '@playwright/test';
 import { CAPACITY, FINISHED, STOPPED } from './api';
 import { expect, SCREENSHOTS, test } from './fixtures';
 
-const RUNLESS = ['/', '/live', '/live-tuning', '/tune', '/runs', '/compare', '/host', '/fleet'];
+const RUNLESS = ['/', '/live', '/live-tuning', '/tune', '/runs', '/compare', '/host', '/fleet', '/glossary'];
 const WIDTHS = { narrow: { width: 360, height: 740 }, wide: { width: 3840, height: 2160 } };
 
 /** Opens a page, keeps a picture of it, and finds fault with it if it has to be scrolled sideways. */
@@ -27,9 +27,10 @@ for (const [name, viewport] of Object.entries(WIDTHS)) {
     for (const path of [...RUNLESS, '/no/such/page']) await fits(page, `${name}-bare`, path);
   });
 
-  test(`every page of a demo fits a screen ${viewport.width} pixels wide, and says what it is`, {
-    tag: '@live',
-  }, async ({ page, request }) => {
+  test(`every page of a demo fits a screen ${viewport.width} pixels wide, and says what it is`, async ({
+    page,
+    request,
+  }) => {
     const address = `/api/v1/runs/${FINISHED}`;
     const longest = { name: 'n'.repeat(80), tags: ['w'.repeat(40), 'two words'], notes: 'm'.repeat(2000) };
     expect((await request.patch(address, { data: longest, maxRetries: 2 })).ok()).toBe(true);
