@@ -3,6 +3,7 @@
 import math
 import random
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 from trimtab_agent.results.outcome import Outcome
@@ -52,13 +53,18 @@ DEFAULT = SPACE.default()
 WORKLOAD = parameters(WORKLOADS["specweb99"].sized(1), 0.1)
 
 
-class Server:
-    """A server of the model with two useful settings, and all that its trials have measured."""
+def changed(configuration):
+    """The knobs that differ from the default."""
+    return {name for name in SIX if configuration[name] != DEFAULT[name]}
 
-    def __init__(self, seed):
+
+class Server:
+    """A server of the model with two useful settings, or one, and all that its trials have measured."""
+
+    def __init__(self, seed, effects=MappingProxyType({"sndbuf": 0.15})):
         self.seed = seed
         self.chance = random.Random(seed)
-        self.scenario = Scenario(seed=seed, effects={"sndbuf": 0.15})
+        self.scenario = Scenario(seed=seed, effects=dict(effects))
         self.trials = 0
 
     def winner(self):
@@ -118,8 +124,9 @@ class Server:
         )
 
 
-def eliminated(server, winner, budget_trials):
-    """The elimination of a search's best at that server."""
+def eliminated(server, winner, alone=()):
+    """The elimination of a search's best at that server, with the trials of a quick run."""
+    budget_trials = PRESETS["quick"].settings.elimination_trials
     low = 0.9 * server.capacity_rps(winner)
     of_default = [server.trial(DEFAULT, (0.9 * server.capacity_rps(DEFAULT),), rise=1.25) for _ in range(3)]
     logs = [math.log(likely_capacity(trial.measurements)) for trial in of_default]
@@ -133,6 +140,7 @@ def eliminated(server, winner, budget_trials):
             trials,
             worth={},
             suspects=(),
+            alone=alone,
             figure=lambda trial: likely_capacity(trial.measurements),
             budget_trials=budget_trials,
             seed=server.seed,
@@ -152,8 +160,40 @@ def test_two_of_six_settings_are_left_and_nothing_is_lost():
     clean, kept = 0, 0
     for server in servers:
         winner = server.winner()
-        left = eliminated(server, winner, PRESETS["quick"].settings.elimination_trials).current
-        clean += {name for name in SIX if left[name] != DEFAULT[name]} <= USEFUL
+        left = eliminated(server, winner).current
+        clean += changed(left) <= USEFUL
+        kept += server.capacity_rps(left) >= 0.98 * server.capacity_rps(winner)
+    assert clean >= 0.9 * len(servers)
+    assert kept >= 0.95 * len(servers)
+
+
+def test_first_change_that_is_asked_of_first_saves_trials_and_loses_nothing():
+    """Over 100 servers of which one setting is useful, and it is what the calibration points to."""
+    spent, clean, kept = {True: 0, False: 0}, 0, 0
+    seeds = range(100)
+    for seed in seeds:
+        for asked in spent:
+            server = Server(seed, effects={})
+            winner = server.winner()
+            alone = [{**DEFAULT, "max_connections": winner["max_connections"]}] if asked else []
+            found = eliminated(server, winner, alone)
+            spent[asked] += found.spent
+            clean += asked and changed(found.current) == {"max_connections"}
+            kept += asked and server.capacity_rps(found.current) >= 0.98 * server.capacity_rps(winner)
+    assert spent[True] < 0.6 * spent[False]
+    assert clean >= 0.9 * len(seeds)
+    assert kept >= 0.95 * len(seeds)
+
+
+def test_first_change_that_is_not_enough_leaves_the_rest_its_trials():
+    """Over 100 servers that need another setting too: no worse than the elimination without the question."""
+    clean, kept = 0, 0
+    servers = [Server(seed) for seed in range(100)]
+    for server in servers:
+        winner = server.winner()
+        alone = [{**DEFAULT, "max_connections": winner["max_connections"]}]
+        left = eliminated(server, winner, alone).current
+        clean += changed(left) <= USEFUL
         kept += server.capacity_rps(left) >= 0.98 * server.capacity_rps(winner)
     assert clean >= 0.9 * len(servers)
     assert kept >= 0.95 * len(servers)

@@ -28,6 +28,7 @@ from trimtab_tuner.workloads.parameters import clients_of
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.announcer import Announcer
 from trimtab_agent.study.dispatcher import Dispatcher, Order
+from trimtab_agent.study.first_changes import first_changes_of
 from trimtab_agent.study.history import History
 from trimtab_agent.study.progress import RunProgress
 
@@ -56,7 +57,8 @@ class BackwardElimination:
             self._due = self._followed_rps > 0
         if self._due and best is not None:
             noise = history.noise().share
-            self._worth = worth_of(space, best.configuration, history.without_drift(), noise)
+            first = [change.changed for change in first_changes_of(run, space, history)]
+            self._worth = worth_of(space, best.configuration, history.without_drift(), noise, first)
 
     def carry_out(self, dispatcher: Dispatcher, progress: RunProgress, announcer: Announcer) -> None:
         """Has measured what is missing; raises what the dispatcher raises."""
@@ -100,6 +102,7 @@ class BackwardElimination:
             self._history.eliminated(),
             worth=self._worth.shares,
             suspects=self._worth.suspects,
+            alone=self._worth.alone,
             figure=self._figure,
             budget_trials=self._budget_trials,
             seed=self._run.seed,

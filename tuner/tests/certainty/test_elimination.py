@@ -33,6 +33,7 @@ def carried_out(
             trials,
             worth=hints.get("worth", {}),
             suspects=hints.get("suspects", ()),
+            alone=hints.get("alone", ()),
             figure=lambda trial: trial.score,
             budget_trials=budget,
             seed=seed,
@@ -80,6 +81,63 @@ def test_what_is_worth_nothing_goes_back_to_its_default_in_one_check():
     assert all(set(effect.together) == {"c", "d", "e", "f"} - {effect.knob} for effect in dropped)
     first = [trial.configuration_hash for trial in trials if trial.block == 1]
     assert len(first) == len(set(first)) == 8  # with all, without each, without all that seemed worth nothing
+
+
+def only(**values):
+    """The default with these values."""
+    return {**dict.fromkeys(NAMES, 0), **values}
+
+
+def test_first_change_that_gives_the_gain_alone_ends_the_question():
+    """Two blocks of it and of the whole are enough; all the rest was worth nothing together."""
+
+    def one_of_six(configuration):
+        return 1000 * (1 + 0.9 * configuration["a"])
+
+    found, trials = carried_out(one_of_six, noise=0.003, alone=[only(a=1)])
+    assert changed(found.current) == {"a"}
+    assert len(trials) == 4
+    assert {trial.configuration_hash for trial in trials} == {
+        configuration_hash(WINNER),
+        configuration_hash(only(a=1)),
+    }
+    dropped = [effect for effect in found.effects if not effect.kept]
+    assert [effect.knob for effect in dropped] == ["b", "c", "d", "e", "f"]
+    assert all(len(effect.together) == 4 and effect.gain for effect in dropped)
+    assert len(carried_out(one_of_six, noise=0.003)[1]) > len(trials)
+
+
+def test_first_change_may_have_another_value_than_the_search_has_found():
+    """What is left is what was measured, and is told with its value; here the search's needs another knob."""
+
+    def both_or_more(configuration):
+        return 2000 if configuration["a"] * (1 + configuration["b"]) >= 2 else 1000
+
+    found, _ = carried_out(both_or_more, noise=0.003, alone=[only(a=1), only(a=2)])
+    assert found.current == only(a=2)
+    assert {(e.knob, e.value, e.kept) for e in found.effects if e.knob in "ab"} == {
+        ("a", 2, True),
+        ("b", 1, False),
+    }
+
+
+def test_first_change_that_does_not_give_the_gain_costs_one_trial():
+    """It is asked of in the block of screening; what follows is as without it."""
+    asked, trials = carried_out(two_of_six, noise=0.003, alone=[only(a=1)])
+    as_ever, others = carried_out(two_of_six, noise=0.003)
+    assert asked.current == as_ever.current
+    assert len(trials) == len(others) + 1
+    assert [trial.configuration for trial in trials if trial.block == 1].count(WINNER) == 1
+
+
+def test_first_change_without_which_a_rule_breaks_is_not_enough():
+    """However fast it is."""
+
+    def breaks(configuration, _number):
+        return Verdict.VERIFIED if configuration["c"] else Verdict.FAILED_VERIFICATION
+
+    found, _ = carried_out(lambda c: 1000 + c["a"], judge=breaks, noise=0.003, alone=[only(a=1)])
+    assert found.current["c"] == 1
 
 
 def test_two_knobs_that_only_help_together_are_both_kept():

@@ -5,6 +5,10 @@ measured with a setting and without it, in interleaved blocks, before it is conf
 costs less than `MOST_LOSS` of the capacity (by the upper bound) and breaks no rule goes back to its default,
 and stays there: so of two that do the same one is kept, and two that only help together are both kept.
 
+*First question.* A change that the default's calibration points to may give the whole gain alone. If the
+model of the search thinks so, that is asked first: the default with this change beside the whole
+configuration. If no more than `MOST_LOSS` is lost, everything else goes at once.
+
 *Screening.* One block of the whole configuration and of it without each setting, one at a time, shows what
 matters much: that is kept. Where the trials are too few for that, what the model of the search says is worth
 least is left out in groups there. Of two settings one that the model says is worth nothing goes straight on.
@@ -28,15 +32,16 @@ confirmation: whoever carries it out measures `next_slot` until that is None.
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
+from types import MappingProxyType
 
-from scipy.special import stdtrit
 from trimtab_trials.configuration import Configuration, configuration_hash
 from trimtab_trials.trial import Trial, Verdict
 
 from trimtab_tuner.certainty.blocks import FEWEST_BLOCKS, TRIES
+from trimtab_tuner.certainty.elimination_rounds import Bounds, Figure, Group, Round
 from trimtab_tuner.certainty.setting_effects import Measure, SettingEffect
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.space import Space
@@ -46,12 +51,8 @@ MOST_BLOCKS = 6  # of one check
 PROOF_TRIALS = 3  # what screening leaves at least: one in its own block, and a block of two
 QUIET_LOSS = 0.03  # what costs less in the one block of screening is not shown to matter
 QUIET_ERRORS = 2.5  # standard errors: the same on a noisy host
-BLOCKS_FOR_A_MEAN = 3
-CERTAINTY = 0.95
+BLOCKS_FOR_A_MEAN = 3  # and the most for a first question: what is undecided then needs the trials more
 LEAST_VARIANCE = 1e-8  # of a logarithm: blocks that agree by chance do not prove anything
-
-Group = tuple[str, ...]
-Figure = Callable[[Trial], float | None]
 
 
 @dataclass(frozen=True)
@@ -64,76 +65,14 @@ class KnownNoise:
     freedom: int = 0
 
 
-@dataclass
-class _Round:
-    """One configuration and those without some of its settings, in blocks."""
-
-    current: Configuration
-    candidates: dict[Group, Configuration]
-    figures: dict[str, list[float | None]] = field(default_factory=dict)
-    failed: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def blocks(self) -> int:
-        """How many have been taken in."""
-        return len(self.figures.get(configuration_hash(self.current), ()))
-
-    def take_in(self, trials: Mapping[str, Trial], figure: Figure) -> None:
-        for digest, trial in trials.items():
-            self.figures.setdefault(digest, []).append(figure(trial))
-            self.failed[digest] = self.failed.get(digest, 0) + trial.verdict.failed
-
-    def losses(self, group: Group) -> list[float]:
-        """Of each block that tells: the logarithm of what is lost without the group."""
-        with_it = self.figures[configuration_hash(self.current)]
-        without = self.figures[configuration_hash(self.candidates[group])]
-        return [math.log(a / b) for a, b in zip(with_it, without, strict=False) if a and b]
-
-    def fails(self, group: Group) -> bool:
-        """Whether a rule breaks without the group in most blocks, and with it does not."""
-        without = configuration_hash(self.candidates[group])
-        with_it = configuration_hash(self.current)
-        blocks = len(self.figures[without])
-        nothing = sum(not value for value in self.figures[without])
-        broken = max(self.failed[without], nothing)
-        return broken > blocks // 2 >= self.failed[with_it]
-
-
-@dataclass(frozen=True)
-class _Bounds:
-    """The mean of logarithms of losses, with its standard error and the degrees of freedom behind that."""
-
-    mean: float
-    error: float
-    freedom: int
-
-    def upper(self) -> float:
-        return self.mean + float(stdtrit(self.freedom, CERTAINTY)) * self.error
-
-    def lower(self) -> float:
-        return self.mean - float(stdtrit(self.freedom, CERTAINTY)) * self.error
-
-    def gain(self, blocks: int) -> Gain:
-        """What the setting gives, with its 95 % interval if the noise is known."""
-        if not math.isfinite(self.error):
-            return Gain(gain=math.expm1(self.mean), low=None, high=None, significant=False, blocks=blocks)
-        margin = float(stdtrit(self.freedom, 0.975)) * self.error
-        return Gain(
-            gain=math.expm1(self.mean),
-            low=math.expm1(self.mean - margin),
-            high=math.expm1(self.mean + margin),
-            significant=abs(self.mean) > margin,
-            blocks=blocks,
-        )
-
-
 class Elimination:
     """The elimination of one run, as far as its `trials` go.
 
     `winner` is what the search recommends, and `worth` what its model says that each of its settings gives,
-    as a share of the score; `suspects` are those that are worth nothing together. `figure` says what a trial
-    has shown: its capacity, or its score. At most `budget_trials` are measured, those that were spoilt
-    included.
+    as a share of the score; `suspects` are those that are worth nothing together. `alone` are configurations
+    of the default and one first change, which may do as much as the winner, likeliest first. `figure` says
+    what a trial has shown: its capacity, or its score. At most `budget_trials` are measured, those that were
+    spoilt included.
     """
 
     def __init__(
@@ -144,6 +83,7 @@ class Elimination:
         *,
         worth: Mapping[str, float],
         suspects: Sequence[str],
+        alone: Sequence[Configuration] = (),
         figure: Figure,
         budget_trials: int,
         seed: int,
@@ -169,11 +109,12 @@ class Elimination:
         self._lost = 0.0  # by what has been left out: a logarithm
         self._effects: dict[str, SettingEffect] = {}
         self._worth = worth
+        self._pointed_to = {name for one in alone for name in self._changed_of(one)}
         changed = self._changed_by_worth()
         first = tuple(name for name in changed if name in set(suspects))
         self._groups: list[Group] = [first] if first else []
         self._alone = [name for name in changed if name not in first]
-        self._go_through()
+        self._go_through([one for one in alone if len(self._changed_of(one)) < len(changed)])
 
     @property
     def effects(self) -> tuple[SettingEffect, ...]:
@@ -181,7 +122,7 @@ class Elimination:
         own = [
             self._effects.get(name) or self._effect(name, kept=self.current[name] != self._default[name])
             for name in self._winner
-            if self._winner[name] != self._default.get(name)
+            if not self._winner[name] == self.current[name] == self._default.get(name)
         ]
         return tuple(sorted(own, key=lambda one: (not one.kept, -(one.gain.gain if one.gain else 0.0))))
 
@@ -191,16 +132,26 @@ class Elimination:
         return 0 if self.next_slot is None else self._budget_trials - self.spent
 
     def _changed(self) -> list[str]:
-        return [name for name, value in self.current.items() if value != self._default.get(name)]
+        return self._changed_of(self.current)
+
+    def _changed_of(self, configuration: Configuration) -> list[str]:
+        return [name for name, value in configuration.items() if value != self._default.get(name)]
 
     def _changed_by_worth(self) -> list[str]:
-        """What still differs from the default, the least worth by the model first."""
-        return sorted(self._changed(), key=lambda name: self._worth.get(name, 0.0))
+        """What still differs from the default, the least worth by the model first; last what the calibration
+        points to.
+        """
+        return sorted(
+            self._changed(), key=lambda name: (name in self._pointed_to, self._worth.get(name, 0.0))
+        )
 
-    def _go_through(self) -> None:
+    def _go_through(self, alone: Sequence[Configuration]) -> None:
         if len(self._changed()) < 2:  # the confirmation measures that one
             return
-        found = self._screen()
+        begun = self._ask_of(alone)
+        if self.next_slot is not None or len(self._changed()) < 2:
+            return
+        found = self._screen(begun)
         while self.next_slot is None and len(self._changed()) > 1:
             found = found or self._next_check()
             if found is None:
@@ -208,17 +159,53 @@ class Elimination:
             self._measure_round(found)
             found = None
 
-    def _screen(self) -> _Round | None:
-        """One block without each group of settings; the check of those that cost little, begun in it."""
-        affordable = self._budget_trials - 1 - PROOF_TRIALS
+    def _ask_of(self, alone: Sequence[Configuration]) -> dict[str, Trial]:
+        """Whether one of these does as much as the winner: then only its settings are left.
+
+        All are asked of in one block, one after the other, until one seems to. The trials of that block if it
+        is of use to the screening, as none of them does.
+        """
+        begun: dict[str, Trial] = {}
+        for configuration in alone:
+            others = tuple(n for n, v in self.current.items() if configuration[n] != v)
+            found = Round(self.current, {others: configuration})
+            trials = self._next_block(found, [others], begun)
+            if trials is None:
+                return begun
+            begun = trials
+            found.take_in(trials, self._figure)
+            if self._costs_little(found, others):
+                self._measure_alone(found, others)
+                return {}
+        return begun
+
+    def _measure_alone(self, found: Round, others: Group) -> None:
+        """Further blocks of a first question, until it is answered."""
+        while found.blocks < BLOCKS_FOR_A_MEAN and not self._answered(found, others):
+            trials = self._next_block(found, [others])
+            if trials is None:
+                break
+            found.take_in(trials, self._figure)
+        enough = self._droppable(found, others) or not self._matters(found, others)
+        if self.next_slot is None and enough:
+            self._leave_out(others, found)
+
+    def _answered(self, found: Round, group: Group) -> bool:
+        return self._droppable(found, group) or self._justified(found, group, found.blocks)
+
+    def _screen(self, begun: Mapping[str, Trial]) -> Round | None:
+        """One block without each group of settings, perhaps `begun` already; the check of those that cost
+        little, begun in it.
+        """
+        affordable = self._budget_trials - self.spent - (not begun) - PROOF_TRIALS
         groups: list[Group] = [(name,) for name in self._changed_by_worth()]
         if affordable < FEWEST_BLOCKS or (len(groups) == FEWEST_BLOCKS and self._groups):
             return None  # one check tells of both
         while len(groups) > affordable:
             groups.sort(key=len)
             groups[:2] = [groups[0] + groups[1]]
-        found = _Round(self.current, {g: c for g in groups if (c := self._without(g)) is not None})
-        trials = self._next_block(found, list(found.candidates))
+        found = Round(self.current, {g: c for g in groups if (c := self._without(g)) is not None})
+        trials = self._next_block(found, list(found.candidates), begun)
         if trials is None:
             return None
         found.take_in(trials, self._figure)
@@ -230,19 +217,19 @@ class Elimination:
             self._note((name,), found)
         return self._begun(self._groups[0], trials) if quiet else None
 
-    def _begun(self, group: Group, screened: Mapping[str, Trial]) -> _Round | None:
+    def _begun(self, group: Group, screened: Mapping[str, Trial]) -> Round | None:
         """The check of all that costs little, with what the block of screening can tell of it."""
         without = self._without(group)
         if without is None:
             return None
-        found, digest = _Round(self.current, {group: without}), configuration_hash(without)
+        found, digest = Round(self.current, {group: without}), configuration_hash(without)
         trial = screened.get(digest) or self._trial_of(without)
         if trial is not None and not trial.verdict.spoilt:
             now = configuration_hash(self.current)
             found.take_in({now: screened[now], digest: trial}, self._figure)
         return found
 
-    def _costs_little(self, found: _Round, group: Group) -> bool:
+    def _costs_little(self, found: Round, group: Group) -> bool:
         losses = found.losses(group)
         if not losses or found.fails(group):
             return False
@@ -250,7 +237,7 @@ class Elimination:
         error = bounds.error if math.isfinite(bounds.error) else 0.0
         return bounds.mean < max(QUIET_LOSS, QUIET_ERRORS * error)
 
-    def _next_check(self) -> _Round | None:
+    def _next_check(self) -> Round | None:
         """The next check; None where nothing is left to check, or too few trials for two blocks."""
         most = (self._budget_trials - self.spent) // FEWEST_BLOCKS - 1
         groups = self._groups[:1] or [(name,) for name in self._alone][:most]
@@ -262,10 +249,10 @@ class Elimination:
             else:
                 candidates[group] = without
         if candidates:
-            return _Round(self.current, candidates)
+            return Round(self.current, candidates)
         return self._next_check() if most >= 1 and (self._groups or self._alone) else None
 
-    def _measure_round(self, found: _Round) -> None:
+    def _measure_round(self, found: Round) -> None:
         """Goes on until something of it is left out, or nothing of it is undecided."""
         open_groups = list(found.candidates)
         for blocks in range(found.blocks + 1, MOST_BLOCKS + 1):
@@ -287,7 +274,7 @@ class Elimination:
         if self.next_slot is None:
             self._settle(open_groups, found)
 
-    def _settle(self, groups: Sequence[Group], found: _Round) -> None:
+    def _settle(self, groups: Sequence[Group], found: Round) -> None:
         """What no block is left for: nearness to the default decides where capacity cannot."""
         alike = [group for group in groups if not self._matters(found, group)]
         if alike:
@@ -298,14 +285,14 @@ class Elimination:
             elif len(group) == 1 and self.current[group[0]] != self._default[group[0]]:
                 self._note(group, found)  # beside what is left now it may matter
 
-    def _matters(self, found: _Round, group: Group) -> bool:
+    def _matters(self, found: Round, group: Group) -> bool:
         losses = found.losses(group)
         if len(losses) < FEWEST_BLOCKS or found.fails(group):
             return True
         bounds = self._bounds(losses)
         return bounds.lower() > 0 or bounds.mean > self._most_loss
 
-    def _least(self, groups: Sequence[Group], found: _Round) -> Group:
+    def _least(self, groups: Sequence[Group], found: Round) -> Group:
         return min(groups, key=lambda group: self._bounds(found.losses(group)).mean)
 
     @property
@@ -313,24 +300,31 @@ class Elimination:
         """What leaving something out may still cost: a logarithm."""
         return -math.log1p(-MOST_LOSS) - self._lost
 
-    def _next_block(self, found: _Round, groups: Sequence[Group]) -> dict[str, Trial] | None:
-        """The trials of the next block that is whole; None where there is none yet, or none any more."""
-        trials = self._block_of(found, groups)
+    def _next_block(
+        self, found: Round, groups: Sequence[Group], begun: Mapping[str, Trial] = MappingProxyType({})
+    ) -> dict[str, Trial] | None:
+        """The trials of the next block that is whole, or of the open one that is `begun`; None where there is
+        none yet, or none any more.
+        """
+        trials = self._block_of(found, groups, begun)
         while trials is not None and not trials:
-            trials = self._block_of(found, groups)
+            trials = self._block_of(found, groups, {})
         return trials
 
-    def _block_of(self, found: _Round, groups: Sequence[Group]) -> dict[str, Trial] | None:
+    def _block_of(
+        self, found: Round, groups: Sequence[Group], begun: Mapping[str, Trial]
+    ) -> dict[str, Trial] | None:
         """The trials of the next block by configuration; empty of one that was spoilt.
 
         None where one of them is still to be measured (`next_slot`), or where there are too few left.
         """
-        configurations = [found.current, *(found.candidates[group] for group in groups)]
+        wanted = [found.current, *(found.candidates[group] for group in groups)]
+        configurations = [each for each in wanted if configuration_hash(each) not in begun]
         if self.spent + len(configurations) > self._budget_trials:
             return None
-        self._block += 1
+        self._block += not begun
         shuffler = random.Random(f"{self._seed} {self._block}")  # noqa: S311 - an experiment's order
-        trials: dict[str, Trial] = {}
+        trials = dict(begun)
         for configuration in shuffler.sample(configurations, len(configurations)):
             trial = self._trial_of(configuration)
             if trial is None:
@@ -349,21 +343,21 @@ class Elimination:
             return None
         return tries[-1]
 
-    def _bounds(self, losses: Sequence[float]) -> _Bounds:
+    def _bounds(self, losses: Sequence[float]) -> Bounds:
         """Of what these blocks say is lost, with all that is known of noise."""
         mean = fmean(losses)
         squares = 2 * self._noise.squares + sum((loss - mean) ** 2 for loss in losses)
         freedom = self._noise.freedom + len(losses) - 1
         variance = max(LEAST_VARIANCE, squares / freedom) if freedom else math.inf
-        return _Bounds(mean, math.sqrt(variance / len(losses)), max(1, freedom))
+        return Bounds(mean, math.sqrt(variance / len(losses)), max(1, freedom))
 
-    def _droppable(self, found: _Round, group: Group) -> bool:
+    def _droppable(self, found: Round, group: Group) -> bool:
         losses = found.losses(group)
         if len(losses) < FEWEST_BLOCKS or found.fails(group):
             return False
         return self._bounds(losses).upper() < self._most_loss
 
-    def _justified(self, found: _Round, group: Group, blocks: int) -> bool:
+    def _justified(self, found: Round, group: Group, blocks: int) -> bool:
         losses = found.losses(group)
         if found.fails(group):
             return True
@@ -372,7 +366,7 @@ class Elimination:
         bounds, most = self._bounds(losses), self._most_loss
         return bounds.lower() > most or (blocks >= BLOCKS_FOR_A_MEAN and bounds.mean > most)
 
-    def _leave_out(self, group: Group, found: _Round) -> None:
+    def _leave_out(self, group: Group, found: Round) -> None:
         """The group is worth nothing: what is left goes on without it."""
         losses, left = found.losses(group), found.candidates[group]
         bounds = self._bounds(losses)
@@ -392,7 +386,7 @@ class Elimination:
         self._groups = [rest for each in self._groups if (rest := self._not_among(each, whole))]
         self._alone = [name for name in self._alone if name not in whole]
 
-    def _keep(self, group: Group, found: _Round | None) -> None:
+    def _keep(self, group: Group, found: Round | None) -> None:
         """The group is worth something: its halves are checked, or its only setting is kept."""
         self._forget(group)
         if len(group) > 1:
@@ -400,7 +394,7 @@ class Elimination:
             return
         self._note(group, found)
 
-    def _note(self, group: Group, found: _Round | None) -> None:
+    def _note(self, group: Group, found: Round | None) -> None:
         """What leaving out a single setting has shown, though it is kept."""
         losses = [] if found is None or group not in found.candidates else found.losses(group)
         gain = self._bounds(losses).gain(len(losses)) if losses else None
@@ -422,7 +416,7 @@ class Elimination:
     ) -> SettingEffect:
         return SettingEffect(
             knob=name,
-            value=self._winner[name],
+            value=(self.current if kept else self._winner)[name],
             default=self._default[name],
             kept=kept,
             gain=gain,
