@@ -76,6 +76,21 @@ def test_no_figure_is_an_empty_cell():
     assert in_digits(None) == ""
 
 
+def test_requests_per_second_have_one_name():
+    """On pages and the axes of their charts as in sentences, tables and the documents."""
+    places = ("tuner/trimtab_tuner", "agent/trimtab_agent", "webui/src", "webui/e2e", "docs")
+    files = [file for place in places for file in sorted((ROOT / place).rglob("*"))]
+    written = [file for file in files if file.suffix in (".py", ".ts", ".tsx", ".md", ".toml")]
+    assert len(written) > len(places)
+    other = [f"{file.name}: {line.strip()}" for file in written for line in _lines_with_another_name(file)]
+    assert other == []
+
+
+def _lines_with_another_name(file):
+    lines = file.read_text().splitlines()
+    return [line for line in lines if re.search(r"\breqs?\\?/s(ec)?\b|\brequests/sec", line)]
+
+
 # Members of a JSON document, and bounds as they are typed: `errors <= 0.1%`.
 OWN_SYNTAX = ("replay.py", "guards.py")
 

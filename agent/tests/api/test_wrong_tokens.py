@@ -83,7 +83,7 @@ def test_daemon_slows_guesses_down_at_both_doors_and_logs_them(start_daemon, cap
         headers = {"Authorization": "Bearer guess"}
         for _ in range(4):  # a slow machine may let the first seconds pass
             last = daemon.client.get("/api/v1/runs", headers=headers)
-    assert "a wrong token from 127.0.0.1, the 5. in a row" in caplog.text
+    assert "wrong token from 127.0.0.1, attempt 5" in caplog.text
     access = daemon.context.access
     for _ in range(20):
         access._wrong.note("127.0.0.1")

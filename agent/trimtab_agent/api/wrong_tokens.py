@@ -36,7 +36,7 @@ class WrongTokens:
         self._tries[address] = (count, now)
         if len(self._tries) > ADDRESSES_KEPT:
             self._tries.popitem(last=False)
-        log.warning("a wrong token from %s, the %d. in a row", address, count)
+        log.warning("wrong token from %s, attempt %d", address, count)
 
     def forget(self, address: str) -> None:
         """A token that was right."""

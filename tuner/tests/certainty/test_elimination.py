@@ -261,17 +261,17 @@ def test_effects_are_told_as_an_administrator_reads_them():
     none = Gain(gain=-0.004, low=-0.02, high=0.012, significant=False, blocks=3)
     kept = SettingEffect(knob="worker_connections", value=13000, default=512, kept=True, gain=gain)
     dropped = SettingEffect(knob="worker_processes", value=11, default=1, kept=False)
-    assert kept.in_words == "worker_connections 13000: +91 % (83 to 99)"
+    assert kept.in_words == "worker_connections 13000: +91 % (+83 % to +99 %)"
     assert dropped.in_words == "worker_processes 11: no effect, left at 1"
     shown = dropped.model_copy(update={"gain": none, "together": ("sendfile",)})
-    assert shown.told == "no effect (-0.4 %, -2.0 to 1.2 together with sendfile), left at 1"
+    assert shown.told == "no effect (-0.4 %, -2.0 % to +1.2 % together with sendfile), left at 1"
     assert list(effect_sentences([kept, dropped])) == [
-        "What each setting gives: worker_connections 13000: +91 % (83 to 99).",
+        "What each setting gives: worker_connections 13000: +91 % (+83 % to +99 %).",
         "Tried, and found worth nothing: worker_processes 11: no effect, left at 1.",
     ]
     assert SettingEffect.model_validate(kept.model_dump(mode="json")) == kept
     by_score = kept.model_copy(update={"measure": "score"})
-    assert by_score.told == "+91 % (83 to 99) in score"
-    assert kept.model_copy(update={"gain": none}).told == "not told from nothing, -0.4 % (-2.0 to 1.2)"
+    assert by_score.told == "+91 % (+83 % to +99 %) in score"
+    assert kept.model_copy(update={"gain": none}).told == "not told from nothing, -0.4 % (-2.0 % to +1.2 %)"
     once = Gain(gain=2.23, low=None, high=None, significant=False, blocks=1)
     assert kept.model_copy(update={"gain": once}).told == "+223 %, seen once"

@@ -163,11 +163,11 @@ def test_effect_of_each_setting_is_stated_for_it():
     )
     files = exported(order("core", effects=effects))
     text = joined(files["trimtab-httpd"].text)
-    assert "Measured effect under specweb99: workers 8: +91 % (83 to 99)." in text
+    assert "Measured effect under specweb99: workers 8: +91 % (+83 % to +99 %)." in text
     dropped = "Tried, and found worth nothing: sendfile blocking: no effect, left at nonblocking."
     assert dropped in text
     assert dropped in files["readme"].text
-    assert "What each setting gives: workers 8: +91 % (83 to 99)." in files["readme"].text
+    assert "What each setting gives: workers 8: +91 % (+83 % to +99 %)." in files["readme"].text
 
 
 def test_number_of_workers_is_told_per_cpu_where_the_server_had_not_all_of_them():

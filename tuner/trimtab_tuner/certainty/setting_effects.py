@@ -13,6 +13,7 @@ from trimtab_trials.configuration import Value
 
 from trimtab_tuner.certainty.statistics import Gain
 from trimtab_tuner.frozen import Frozen
+from trimtab_tuner.wording import in_change
 
 Measure = Literal["capacity", "score"]
 
@@ -50,7 +51,7 @@ class SettingEffect(Frozen):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def told(self) -> str:
-        """Its effect, for instance `+91 % (83 to 99)`, or `no effect, left at 1`."""
+        """Its effect, for instance `+91 % (+83 % to +99 %)`, or `no effect, left at 1`."""
         if not self.kept:
             return f"no effect{self._shown_by}, left at {self.default}"
         if self.gain is None:
@@ -63,7 +64,7 @@ class SettingEffect(Frozen):
 
     @property
     def in_words(self) -> str:
-        """For instance `worker_connections 13000: +91 % (83 to 99)`."""
+        """For instance `worker_connections 13000: +91 % (+83 % to +99 %)`."""
         return f"{self.setting}: {self.told}"
 
     @property
@@ -85,14 +86,9 @@ def effect_sentences(effects: Sequence[SettingEffect]) -> Iterator[str]:
 
 
 def _percent(gain: Gain, *, brackets: bool = True) -> str:
-    """For instance `+91 % (83 to 99)`; with a decimal where it is small."""
-    decimals = 0 if abs(gain.gain) >= 0.1 else 1
-
-    def number(share: float) -> str:
-        return f"{100 * share:.{decimals}f}"
-
-    text = f"{'+' * (gain.gain >= 0)}{number(gain.gain)} %"
+    """For instance `+91 % (+83 % to +99 %)`."""
+    text = in_change(gain.gain)
     if gain.low is None or gain.high is None:
         return text
-    interval = f"{number(gain.low)} to {number(gain.high)}"
+    interval = f"{in_change(gain.low)} to {in_change(gain.high)}"
     return f"{text} ({interval})" if brackets else f"{text}, {interval}"

@@ -17,7 +17,7 @@ it('a run has its tags, and the load that its configuration follows', async () =
   const open = { capacity_rps: 9200, capacity_at_least: true };
   await renderInApp(<RunTable runs={[run({ id: 5, tags: ['after', 'quiet'], ...open })]} />);
   expect(screen.getByText('quiet')).toBeVisible();
-  expect(screen.getByText(/^at least 9.200 req\/s$/)).toBeVisible();
+  expect(screen.getByText(/^at least 9.200 requests\/s$/)).toBeVisible();
 });
 
 it('the gain is that in capacity, with its interval and how sure that is; a run without one says what it gained in score, or that it cannot be told', async () => {

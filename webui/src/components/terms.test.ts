@@ -26,7 +26,7 @@ it('marks a word where it first stands in a text, in any case and number', () =>
 });
 
 it.each([
-  ['Latency p99.9 at 20 req/s', ['Latency', 'p99.9']],
+  ['Latency p99.9 at 20 requests/s', ['Latency', 'p99.9']],
   ['p99', ['p99']],
   ['Goodput at capacity.', ['Goodput', 'capacity']],
   ['Blocks read in and written out.', []],

@@ -38,8 +38,8 @@ it('a count has no decimals', () => {
 });
 
 it.each([
-  [999, 'req/s', '999\u00a0req/s'],
-  [12_300, 'req/s', '12.3\u00a0kreq/s'],
+  [999, '/s', '999\u00a0/s'],
+  [12_300, '/s', '12.3\u00a0k/s'],
   [999_900, 'B', '1.00\u00a0MB'],
   [0, 'x', '0\u00a0x'],
 ])('%s %s gets the prefix of its size', (value, unit, text) => {
@@ -48,7 +48,7 @@ it.each([
 
 it('goodput and rates carry their units, and a missing value carries none', () => {
   expect(formatMbps(940.12)).toBe('940\u00a0Mbps');
-  expect(formatRate(8123.4)).toBe('8,123\u00a0req/s');
+  expect(formatRate(8123.4)).toBe('8,123\u00a0requests/s');
   expect(formatMbps(null)).toBe('–');
   expect(formatRate(undefined)).toBe('–');
 });
@@ -110,7 +110,7 @@ it.each([
   [12.4, '12'],
   [1321.4, '1,321'],
 ])('a rate of %s is %s requests per second, and never none', (rate, text) => {
-  expect(formatRate(rate)).toBe(`${text}\u00a0req/s`);
+  expect(formatRate(rate)).toBe(`${text}\u00a0requests/s`);
 });
 
 it('goodput keeps its unit, so that figures compare digit by digit', () => {
@@ -123,7 +123,7 @@ it.each([
   [1, 'connections', '1\u00a0connection'],
   [2100, 'us', '2.10\u00a0ms'],
   [2048, 'By', '2.00\u00a0KiB'],
-  [0.4, 'requests/s', '0.4\u00a0req/s'],
+  [0.4, 'requests/s', '0.4\u00a0requests/s'],
   [3, 'tasks', '3.00\u00a0tasks'],
   [1363, '1/s', '1,363\u00a0/s'],
   [3, '', '3.00'],

@@ -1,6 +1,6 @@
 // Numbers as people read them: with a unit, three significant digits, and the same digits everywhere: those of the
-// terminal and the reports, which `tuner/trimtab_tuner/wording.py` makes (`33,388 req/s`, `98 %`, `+124 %`). No line
-// ends between a number and its unit. Nothing else in the web UI makes texts of numbers or times.
+// terminal and the reports, which `tuner/trimtab_tuner/wording.py` makes (`33,388 requests/s`, `98 %`, `+124 %`). No
+// line ends between a number and its unit. Nothing else in the web UI makes texts of numbers or times.
 //
 // Goodput is told in Mbps and rates in requests per second however large they are: figures beside each other then
 // compare digit by digit. What is counted for the sake of an impression has a prefix (`12.3 k/s`).
@@ -58,7 +58,7 @@ export function formatCount(value: number | null | undefined): string {
   return group(Math.round(value).toString());
 }
 
-/** `12.3 k`-style with an SI prefix before the unit, e.g. `formatSi(12_300, 'req/s')` = `12.3 kreq/s`. */
+/** With an SI prefix before the unit: `formatSi(12_300, '/s')` = `12.3 k/s`. */
 export function formatSi(value: number | null | undefined, unit = ''): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NONE;
   const { factor, prefix } = SI.find((step) => Math.abs(value) >= step.factor * DECIMAL_EDGE) ?? {
@@ -86,11 +86,11 @@ export function formatMbps(value: number | null | undefined): string {
     : `${formatNumber(value)}\u00a0Mbps`;
 }
 
-/** Requests per second: whole, but for the few that would be none then (`0.4 req/s`). */
+/** Requests per second: whole, but for the few that would be none then (`0.4 requests/s`). */
 export function formatRate(rps: number | null | undefined): string {
   if (rps === null || rps === undefined || !Number.isFinite(rps)) return NONE;
   const text = Math.abs(rps) < 10 ? tickText(formatNumber(rps, 2)) : formatCount(rps);
-  return `${text}\u00a0req/s`;
+  return `${text}\u00a0requests/s`;
 }
 
 export function formatBytes(bytes: number | null | undefined): string {

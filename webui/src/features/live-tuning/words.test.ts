@@ -42,7 +42,7 @@ it('tells what changes with the values before and after', () => {
 
 it('tells the traffic with units, and nothing of what is not known', () => {
   expect(trafficOf({ rate_rps: 1200, reply_bytes: 2048, requests_per_connection: null })).toEqual([
-    ['Rate', '1,200\u00a0req/s'],
+    ['Rate', '1,200\u00a0requests/s'],
     ['Size of a reply', '2.00\u00a0KiB'],
   ]);
   expect(trafficOf(null)).toEqual([]);

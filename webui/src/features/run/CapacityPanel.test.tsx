@@ -25,10 +25,10 @@ const measured = run({
 it('shows the sentence, the figures, and the climb with where it stops following', async () => {
   await renderInApp(<CapacityPanel run={measured} trials={[climb]} underWay={null} />);
   expect(screen.getByText(sentence)).toBeVisible();
-  expect(figureNamed('Capacity')).toHaveTextContent('2,000 req/s');
+  expect(figureNamed('Capacity')).toHaveTextContent('2,000 requests/s');
   const [replies] = await screen.findAllByRole('img');
   expect(replies).toHaveAccessibleName(
-    /Replies over offered rate: replies at most .*; follows 2,000\sreq\/s/,
+    /Replies over offered rate: replies at most .*; follows 2,000\srequests\/s/,
   );
   expect(screen.getAllByText('a rule broken')).toHaveLength(2);
   expect(screen.getByRole('link', { name: 'trial 1' })).toBeVisible();
@@ -50,14 +50,14 @@ it('draws the climb while it goes on', async () => {
   const underWay = { run_id: 7, trial: 1, measurements: [line] };
   await renderInApp(<CapacityPanel run={run({ preset: 'capacity' })} trials={[]} underWay={underWay} />);
   const [replies] = await screen.findAllByRole('img');
-  expect(replies).toHaveAccessibleName(/replies at most 490\sreq\/s/);
+  expect(replies).toHaveAccessibleName(/replies at most 490\srequests\/s/);
 });
 
 it('says `at least` on the line in the charts too', async () => {
   const least = outcome({ ranking: [], gain: null, capacity: performance(2000, { at_least: true }) });
   await renderInApp(<CapacityPanel run={run({ outcome: least })} trials={[climb]} underWay={null} />);
   for (const chart of await screen.findAllByRole('img'))
-    expect(chart).toHaveAccessibleName(/; follows at least 2,000\sreq\/s/);
+    expect(chart).toHaveAccessibleName(/; follows at least 2,000\srequests\/s/);
 });
 
 it('shows what the user has fixed, as it is what was measured', async () => {
@@ -80,6 +80,6 @@ it('draws no curve of what is offered where all of it is far above the replies',
   });
   await renderInApp(<CapacityPanel run={measured} trials={[lost]} underWay={null} />);
   const [replies] = await screen.findAllByRole('img');
-  expect(replies).toHaveAccessibleName(/replies at most 500\sreq\/s; follows/);
+  expect(replies).toHaveAccessibleName(/replies at most 500\srequests\/s; follows/);
   expect(screen.queryByText('all that is offered')).toBeNull();
 });

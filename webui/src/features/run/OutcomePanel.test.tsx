@@ -28,14 +28,14 @@ it('at the end shows the configuration, the gain with its interval, and the sent
 
 it('tells each main figure before and after, with both intervals', async () => {
   await renderInApp(<OutcomePanel run={run({ outcome: outcome() })} standard={trial(1)} best={best} />);
-  expect(figureNamed('Capacity')).toHaveTextContent(/before 5,200 req\/s→after 9,200 req\/s\+23 %/);
+  expect(figureNamed('Capacity')).toHaveTextContent(/before 5,200 requests\/s→after 9,200 requests\/s\+23 %/);
   expect(figureNamed('Capacity')).toHaveTextContent(
-    /before5,000 req\/s to 5,400 req\/safter9,000 req\/s to 9,400 req\/s$/,
+    /before5,000 requests\/s to 5,400 requests\/safter9,000 requests\/s to 9,400 requests\/s$/,
   );
-  expect(figureNamed('Latency p99 at 5,000 req/s')).toHaveTextContent(
+  expect(figureNamed('Latency p99 at 5,000 requests/s')).toHaveTextContent(
     /before 3\.10 ms→after 3\.10 ms\+0\.0 %/,
   );
-  expect(figureNamed('CPU per 1,000 requests at 5,000 req/s')).toHaveTextContent('after 120 ms');
+  expect(figureNamed('CPU per 1,000 requests at 5,000 requests/s')).toHaveTextContent('after 120 ms');
   expect(figureNamed('Memory at its peak (PSS)')).toHaveTextContent('after 48.0 MB');
 });
 
@@ -46,7 +46,7 @@ it('lists what each setting gives, and what was found worth nothing', async () =
     default: 1,
     kept: true,
     setting: 'workers 4',
-    told: '+23 % (20 to 26)',
+    told: '+23 % (+20 % to +26 %)',
   };
   const dropped = {
     ...{ knob: 'sendfile', value: 'off', default: 'nonblocking', kept: false },
@@ -57,7 +57,7 @@ it('lists what each setting gives, and what was found worth nothing', async () =
   const rows = within(screen.getByRole('table', { name: 'What each setting gives' })).getAllByRole('row');
   expect(rows.map((row) => row.textContent)).toEqual([
     'SettingWhat it gives',
-    'workers 4+23 % (20 to 26)',
+    'workers 4+23 % (+20 % to +26 %)',
     'sendfile offno effect, left at nonblocking',
   ]);
 });
@@ -105,8 +105,8 @@ it('has every figure of every finalist in a table, the recommended one on top', 
   const table = screen.getByRole('table', { name: 'What the finalists do' });
   const [, first, second] = within(table).getAllByRole('row');
   expect(first).toHaveTextContent(/^recommendedworkers=4/);
-  expect(first).toHaveTextContent('9,200 req/s9,000 req/s to 9,400 req/s');
-  expect(second).toHaveTextContent(/^default–5,200 req\/s/);
+  expect(first).toHaveTextContent('9,200 requests/s9,000 requests/s to 9,400 requests/s');
+  expect(second).toHaveTextContent(/^default–5,200 requests\/s/);
 });
 
 it('explains an interval of more than 95 % where it stands', async () => {
@@ -134,8 +134,8 @@ it('says `at least` where nothing was met that it does not follow', async () => 
   const bounded = { ...ended, ranking, capacity_gain: gain, capacity_at_least: true };
   await renderInApp(<OutcomePanel run={run({ outcome: bounded })} standard={trial(1)} best={best} />);
   const capacity = figureNamed('Capacity');
-  expect(capacity).toHaveTextContent('after at least 9,200 req/s');
-  expect(capacity).toHaveTextContent('from 9,000 req/s');
+  expect(capacity).toHaveTextContent('after at least 9,200 requests/s');
+  expect(capacity).toHaveTextContent('from 9,000 requests/s');
   expect(screen.getAllByText('at least +77 %')).toHaveLength(3);
   expect(screen.getAllByText('95 % interval from +70 %')).toHaveLength(3);
 });
@@ -144,7 +144,7 @@ it('has no before and after where the default is kept', async () => {
   const ended = outcome({ best: defaultConfiguration });
   await renderInApp(<OutcomePanel run={run({ outcome: ended })} standard={trial(1)} best={undefined} />);
   const capacity = figureNamed('Capacity');
-  expect(capacity).toHaveTextContent('5,200 req/s5,000 req/s to 5,400 req/s');
+  expect(capacity).toHaveTextContent('5,200 requests/s5,000 requests/s to 5,400 requests/s');
   expect(screen.queryByText('before')).toBeNull();
   expect(screen.getByText('none shown')).toBeVisible();
 });

@@ -54,7 +54,7 @@ export const NUMBER_SETTINGS = [
   {
     name: 'calibration_start_rps',
     label: 'Calibration start',
-    unit: 'req/s',
+    unit: 'requests/s',
     help: 'The first rate of the calibration; it grows until the default saturates.',
   },
   {
