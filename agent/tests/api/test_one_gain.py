@@ -145,6 +145,42 @@ def test_best_and_number_of_trials_are_the_same_wherever_they_are_told(found):
     assert f"\nmax_connections = {outcome.written['max_connections']}\n" in own
 
 
+def test_workers_for_all_cpus_are_told_alike_wherever_they_are_told(tmp_path, start_daemon):
+    """In the outcome, the terminal, the reports, and the exported files, which have as many per CPU."""
+    Simulation(tmp_path / "var").change(default_share=0.3, effects={"workers": 0.5})
+    daemon = start_daemon()
+    knobs = {"max_connections": KnobSpec(fixed=4096), "workers": KnobSpec(low=1, high=16)}
+    run_id = daemon.context.service.start(tiny_spec(knobs, **{**SETTINGS, "elimination_trials": 0}))
+    until(lambda: daemon.repository.run(run_id).state != "running", 2 * WAIT_S)
+    run = daemon.repository.run(run_id)
+    outcome = Outcome.model_validate(run.outcome)
+    server, best = len(run.layout["server"]), outcome.best["workers"]
+    cpus = len({*run.layout["server"], *run.layout["generator"]})
+    own = next(file.text for file in daemon.repository.exports(run_id) if file.format == "trimtab-httpd")
+    assert best != outcome.default["workers"]
+    if server == cpus:  # a machine with a single CPU
+        assert outcome.workers == ""
+        assert outcome.written["workers"] == best
+        return
+    assert outcome.written["workers"] == best * cpus // server
+    assert f"\nworkers = {outcome.written['workers']}\n" in own
+    exports = VarPaths(daemon.settings.var).exports(run_id)
+    report = daemon.client.get(f"/api/v1/runs/{run_id}/report.html").text
+    places = (
+        own,
+        next(file.text for file in daemon.repository.exports(run_id) if file.format == "readme"),
+        printed(print_run, daemon.repository, run_id, exports),
+        run_markdown(daemon.repository, run_id),
+        Words(report).text,
+        daemon.client.get(f"/api/v1/runs/{run_id}").json()["outcome"]["workers"],
+    )
+    for place in places:
+        assert outcome.workers in in_one_line(place)
+    shown = daemon.client.get(f"/api/v1/runs/{run_id}/exports").json()
+    (diff,) = [file["diff_default"] for file in shown if file["format"] == "trimtab-httpd"]
+    assert f"+workers = {outcome.written['workers']}" in diff
+
+
 class Accepted:
     """A reply of a webhook."""
 

@@ -16,7 +16,7 @@ DEFAULT = TARGETS["core"].space().default()["max_connections"]
 
 def test_exported_limit_is_for_unscaled_pauses_and_the_measured_one_is_driven(runtime, command):
     """Sessions of a fiftieth of the pauses: the file is lifted, what is driven is not, and both say so."""
-    knobs = {"max_connections": KnobSpec(fixed=DEFAULT)}
+    knobs = {"max_connections": KnobSpec(fixed=DEFAULT), "workers": KnobSpec(fixed=1)}
     spec = tiny_spec(knobs, ladder=LADDER_RPS, budget_trials=2, confirmation_repeats=0)
     run_id = runtime.service.start(spec)
     runtime.service.wait()

@@ -24,11 +24,15 @@ def diffs(run: records.Run, export: records.Export) -> tuple[str, str]:
     complete file has a default to compare with, and only that of the measured server a file of the user's.
     """
     target = next((target for target in TARGETS.values() if target.program == export.format), None)
-    if target is None or run.outcome is None or (best := Outcome.model_validate(run.outcome).best) is None:
+    outcome = None if run.outcome is None else Outcome.model_validate(run.outcome)
+    written = None if outcome is None else outcome.written or outcome.best
+    if target is None or written is None:
         return "", _against_included(run, export)
     cpus = tuple(run.layout["server"])
     source = TARGETS[run.target]
-    configuration = best if target is source else translate(source, best, target, len(cpus)).configuration
+    configuration = written
+    if target is not source:
+        configuration = translate(source, written, target, len(cpus)).configuration
     context = RenderContext(
         root="/srv/www",
         listen=("127.0.0.1:8000",),

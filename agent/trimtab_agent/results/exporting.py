@@ -50,12 +50,13 @@ class Driven:
     """What stands for the measured server's file when that is driven: its `text` with limits as measured.
 
     `note` is a sentence on how the two differ, empty if they do not. `written` is what the exported files
-    say.
+    say, and `workers` tells how many of them that is per CPU, where the server had not all CPUs.
     """
 
     text: str
     note: str
     written: Configuration
+    workers: str = ""
 
 
 def export_run(
@@ -119,12 +120,19 @@ def content_of(run: records.Run, text: str) -> bytes:
 
 def _driven(run: records.Run, order: ExportOrder) -> Driven:
     """What is measured once more; of a user's own file the whole that it comes to."""
-    note = order.lifted.note() if order.lifted is not None and order.written != order.configuration else ""
-    written, order = order.written, replace(order, as_measured=True)
+    notes = [one.note() for one in (order.lifted, order.scaled) if one is not None]
+    workers, written = "", order.written
+    if order.scaled is not None:
+        workers = order.scaled.sentence()
+        if order.scaled.stays:  # on the CPUs that were measured it is the default
+            written |= {order.scaled.knob: order.evidence.default[order.scaled.knob]}
+    told = Driven("", " ".join(notes), written, workers)
+    order = replace(order, as_measured=True)
     if order.base is None:
-        return Driven(next(export_files(order)).text, note, written)
-    text = anywhere(order.target, changed_whole(order, order.base), Path(run.base["path"]))
-    return Driven(text, note, written)
+        return replace(told, text=next(export_files(order)).text)
+    return replace(
+        told, text=anywhere(order.target, changed_whole(order, order.base), Path(run.base["path"]))
+    )
 
 
 def _context(run: records.Run, root: Path, directory: Path) -> RenderContext:
@@ -247,13 +255,24 @@ def _evidence(
         tail_at=clients_of(run.workload_parameters).level(*run.ladder[:1]),
         effects=outcome.effects,
         server_cpus=len(run.layout["server"]),
-        cpus=0 if run.over_hosts else repository.host(run.host_id).cpus,
+        cpus=_machine_cpus(repository, run),
         factorial="" if outcome.factorial is None else outcome.factorial.sentence,
         headline=headline(outcome.ranking, outcome.default, best),
         compared=tuple(compared_finalists(outcome)),
         pauses=pauses,
         room=room_of(repository, run, pauses, own),
     )
+
+
+def _machine_cpus(repository: Repository, run: records.Run) -> int:
+    """How many CPUs a server may use there: those that were divided, which a quota may have cut down, or all
+    of the machine where somebody has named them. 0 where files are for several hosts.
+    """
+    if run.over_hosts:
+        return 0
+    if run.layout.get("reason"):
+        return len({*run.layout["server"], *run.layout["generator"]})
+    return repository.host(run.host_id).cpus
 
 
 def tail_gain(

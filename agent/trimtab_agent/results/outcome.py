@@ -188,7 +188,8 @@ class Outcome(Found):
     `effects` has each setting of the search's best, those that `best` keeps first; none where it is the
     default, or was not confirmed.
     `written` is what the exported files say, which is `best` but for a limit on connections for pauses as
-    they are; None where nothing was exported.
+    they are and the number of workers for all CPUs, of which `workers` tells; None where nothing was
+    exported.
     """
 
     sentence: str
@@ -206,6 +207,7 @@ class Outcome(Found):
     over_hosts: OverHosts | None = None
     effects: tuple[SettingEffect, ...] = ()
     written: Configuration | None = None
+    workers: str = ""
 
     @property
     def recommended(self) -> RankedConfiguration | None:

@@ -161,7 +161,8 @@ def _conclusion(run: records.Run, outcome: Outcome | None, trials: Sequence[Tria
         lines.append(f"[bold]{escape(outcome.sentence)}[/bold]")
         if outcome.gain_told:
             lines.append(f"Gain over {outcome.default_called}: [bold]{outcome.gain_told}[/bold]")
-        lines += [escape(sentence) for sentence in effect_sentences(outcome.effects)]
+        sentences = (*effect_sentences(outcome.effects), outcome.workers)
+        lines += [escape(sentence) for sentence in sentences if sentence]
         counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.verdicts.items())
         lines.append(f"Trials after the calibration: {counts or 'none'}")
     elif not trials:

@@ -170,20 +170,6 @@ def test_effect_of_each_setting_is_stated_for_it():
     assert "What each setting gives: workers 8: +91 % (+83 % to +99 %)." in files["readme"].text
 
 
-def test_number_of_workers_is_told_per_cpu_where_the_server_had_not_all_of_them():
-    """The file goes to the whole machine; a default is left as it is, and so says nothing of CPUs."""
-    told = "It was measured on 2 of the machine's 8 CPUs: 4.00 per CPU, which is 32 on all of them."
-    files = exported(order("core", tuned={"workers": 8}, server_cpus=2, cpus=8))
-    assert told in joined(files["trimtab-httpd"].text)
-    assert told in files["readme"].text
-    for same in (
-        order("core", tuned={"workers": 8}, server_cpus=8, cpus=8),
-        order("core", tuned={"workers": 1}, server_cpus=2, cpus=8),
-        order("core", tuned={"workers": 8}),
-    ):
-        assert "per CPU" not in exported(same)["readme"].text
-
-
 def test_gain_is_told_in_capacity_wherever_that_is_known():
     """In the head of the file, at what was changed, and in the README; the score is only a score."""
     takes = Gain(gain=1.21, low=0.96, high=1.46, significant=True, blocks=4)

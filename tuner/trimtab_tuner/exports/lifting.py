@@ -64,20 +64,26 @@ class Lifted:
 
 
 def lift(
-    target: Target, configuration: Configuration, cpus: int, pauses: Pauses, room: Room
+    target: Target,
+    configuration: Configuration,
+    cpus: int,
+    pauses: Pauses,
+    room: Room,
+    workers: Configuration | None = None,
 ) -> Lifted | None:
     """The configuration's limit on connections for unscaled pauses; None where that is the measured one.
 
     It grows by as much as sessions do, but not past the connections that can be open at all, where it would
-    limit nothing; what was measured is never made less.
+    limit nothing; what was measured is never made less. `workers` is the number of them that the files have,
+    for all CPUs: there must be room for them all.
     """
     knob = target.space(cpus=cpus).of_role(Role.CONNECTIONS, Role.CONNECTIONS_PER_WORKER)
     if knob is None or not isinstance(measured := configuration.get(knob.name), int):
         return None
 
-    def total(value: Value) -> int:
+    def total(value: Value, workers: Configuration | None = None) -> int:
         """Connections over all workers and replicas."""
-        own = {**configuration, knob.name: value}
+        own = {**configuration, **(workers or {}), knob.name: value}
         return target.equivalents[Role.CONNECTIONS].read(own) * replicas_of(configuration)
 
     before = total(measured)
@@ -89,7 +95,7 @@ def lift(
         connections = target.demands({**configuration, knob.name: value}).connections
         # Caches of files do with what is left.
         descriptors = DESCRIPTORS_EACH * connections + DESCRIPTOR_RESERVE
-        memory_bytes = total(value) * room.connection_bytes
+        memory_bytes = total(value, workers) * room.connection_bytes
         return descriptors > room.descriptors or memory_bytes > MEMORY_SHARE * room.memory_bytes
 
     highest = math.ceil(measured * pauses.factor)

@@ -7,6 +7,7 @@ from functools import cached_property
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.exports.lifting import Lifted, lift
+from trimtab_tuner.exports.scaling import Scaled, scale
 from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import ExportEvidence, RenderContext, Target
 from trimtab_tuner.targets.placement import replicas_of
@@ -18,7 +19,8 @@ class ExportOrder:
     """A configuration of a target, with what was measured for it.
 
     `base` is the user's own file with those that it includes, `expanded` the whole as it can stand anywhere,
-    where the run began with one. With `as_measured` no limit is lifted: so the file is driven once more.
+    where the run began with one. With `as_measured` no limit is lifted, and there are as many workers as the
+    CPUs had that served: so the file is driven once more.
     """
 
     target: Target
@@ -49,8 +51,31 @@ class ExportOrder:
         pauses, room = self.evidence.pauses, self.evidence.room
         if pauses is None or room is None:
             return None
-        lifted = lift(self.target, self.configuration, self.cpus, pauses, room)
+        scaled = self.scaled
+        workers = None if scaled is None else {scaled.knob: scaled.value}
+        lifted = lift(self.target, self.configuration, self.cpus, pauses, room, workers)
         return None if lifted is None or self._is_the_users(lifted) else lifted
+
+    @cached_property
+    def scaled(self) -> Scaled | None:
+        """The number of workers for all CPUs of the machine, where the server had not all of them.
+
+        What its user has set stays.
+        """
+        evidence = self.evidence
+        if replicas_of(self.configuration) > 1:
+            return None
+        base = None if self.base is None else self.base.whole
+        scaled = scale(
+            self.target,
+            self.configuration,
+            evidence.default,
+            base,
+            evidence.server_cpus,
+            evidence.cpus,
+            evidence.effects,
+        )
+        return None if scaled is None or scaled.knob in self.space.fixed else scaled
 
     def _is_the_users(self, lifted: Lifted) -> bool:
         if self.base is not None:
@@ -60,15 +85,23 @@ class ExportOrder:
 
     @property
     def written(self) -> Configuration:
-        """What the files say: the configuration that was measured, with the limit for unscaled pauses."""
-        if self.lifted is None or self.as_measured:
+        """What the files say: the configuration that was measured, with the limit for unscaled pauses and the
+        workers for all CPUs.
+        """
+        if self.as_measured:
             return self.configuration
-        return {**self.configuration, self.lifted.knob: self.lifted.value}
+        written = dict(self.configuration)
+        if self.lifted is not None:
+            written[self.lifted.knob] = self.lifted.value
+        if self.scaled is not None:
+            written[self.scaled.knob] = self.scaled.value
+        return written
 
     @property
     def to_write(self) -> tuple[str, ...]:
-        """The knobs in which that differs from the run's default."""
-        return self._differing(self.written)
+        """The knobs in which that differs from the run's default, but for one that follows the CPUs."""
+        stays = {self.scaled.knob} if self.scaled is not None and self.scaled.stays else set()
+        return tuple(name for name in self._differing(self.written) if name not in stays)
 
     def _differing(self, configuration: Configuration) -> tuple[str, ...]:
         default = self.evidence.default

@@ -122,7 +122,8 @@ def _table(order: ExportOrder) -> str:
         effect = (
             say.effect(knob, order.configuration, order.evidence).removeprefix("Measured effect").lstrip(": ")
         )
-        effect = f"{effect} {say.per_cpu(knob, order.configuration, order.evidence)}".rstrip()
+        if order.scaled is not None and knob.name == order.scaled.knob:
+            effect = f"{effect} {order.scaled.sentence()}"
         if order.lifted is not None and knob.name == order.lifted.knob:
             effect = f"as measured, {order.lifted.measured}: {effect}"
         rows.append((f"`{knob.name}`", f"{value}{unit}", default, say.SCOPES[knob.scope], effect))

@@ -46,7 +46,8 @@ def commented(order: ExportOrder) -> About:
             sentences += order.lifted.sentences()
             effect = f"As it was measured, {order.lifted.measured}: {effect}"
         sentences.append(effect)
-        sentences += filter(None, [say.per_cpu(knobs[name], order.configuration, order.evidence)])
+        if order.scaled is not None and name == order.scaled.knob:
+            sentences.append(order.scaled.sentence())
         if name in order.target.verify_live:
             sentences.append(f"Verify live: {order.target.verify_live[name]}")
         return say.comment(*sentences)

@@ -46,6 +46,8 @@ def translated_file(order: ExportOrder, target: Target) -> ExportFile:
             )
             if order.lifted is not None and origin == order.lifted.knob:
                 sentences += order.lifted.sentences()
+            if order.scaled is not None and origin == order.scaled.knob:
+                sentences.append(order.scaled.sentence())
             if name in translation.notes:
                 sentences.append(translation.notes[name])
         else:

@@ -11,10 +11,9 @@ from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.certainty.confirmation import describe
 from trimtab_tuner.certainty.setting_effects import effect_sentences
-from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob
 from trimtab_tuner.targets.base import Demands, ExportEvidence, Target
-from trimtab_tuner.wording import counted, in_digits, in_mbps
+from trimtab_tuner.wording import counted, in_mbps
 
 MOST_NAMED = 4  # settings that a comment names one by one
 
@@ -125,23 +124,6 @@ def effect(knob: Knob, configuration: Configuration, evidence: ExportEvidence) -
     of = "" if changed == [knob.name] else f" of {_together(configuration, evidence.default, changed)}"
     tail = "" if evidence.tail is None else f"; 99th percentile of the reply time {evidence.tail}"
     return f"Measured effect{of} under {evidence.workload}: {evidence.gain_told}{tail}."
-
-
-def per_cpu(knob: Knob, configuration: Configuration, evidence: ExportEvidence) -> str:
-    """What a number of workers is for each CPU that the server had, and on all CPUs of the machine; empty of
-    other knobs, of a default, and where the server had them all.
-    """
-    value, default = configuration[knob.name], evidence.default.get(knob.name, knob.default)
-    measured, machine = evidence.server_cpus, evidence.cpus
-    if knob.role is not Role.WORKERS or not isinstance(value, int) or value == default:
-        return ""
-    if not 0 < measured < machine:
-        return ""
-    each = value / measured
-    return (
-        f"It was measured on {measured} of the machine's {machine} CPUs: {in_digits(each)} per CPU, which is "
-        f"{round(each * machine)} on all of them."
-    )
 
 
 def _together(configuration: Configuration, default: Configuration, changed: list[str]) -> str:

@@ -437,6 +437,7 @@ export function outcome(change: Partial<Outcome> = {}): Outcome {
     over_hosts: null,
     effects: [],
     written: null,
+    workers: '',
     beyond_figures: 'workers=4 gains 23 % over the default.',
     remark_on_ranks: '',
     ...change,

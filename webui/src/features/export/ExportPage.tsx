@@ -69,6 +69,7 @@ export function ExportPage() {
           base={run.data.outcome.default}
           best={run.data.outcome.best}
           written={run.data.outcome.written ?? run.data.outcome.best}
+          workers={run.data.outcome.workers}
         />
       )}
       <Loadable query={exports} what="The exports" height={420}>
@@ -110,11 +111,13 @@ export function ExportPage() {
 interface DifferencesProps {
   base: Configuration;
   best: Configuration;
-  /** What the files say: the best but for a limit on connections for pauses as they are. */
+  /** What the files say: the best but for connections for pauses as they are, and workers for all CPUs. */
   written: Configuration;
+  /** How many workers that is per CPU; empty where the server had all CPUs. */
+  workers: string;
 }
 
-function Differences({ base, best, written }: DifferencesProps) {
+function Differences({ base, best, written, workers }: DifferencesProps) {
   const changes = changedKnobs(base, written);
   return (
     <Panel title="Differences from the default">
@@ -147,6 +150,7 @@ function Differences({ base, best, written }: DifferencesProps) {
           </Table.Tbody>
         </ScrollTable>
       )}
+      {workers && <p>{workers}</p>}
     </Panel>
   );
 }

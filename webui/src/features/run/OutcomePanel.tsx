@@ -132,6 +132,7 @@ function Found({ run, outcome }: { run: RunDetail; outcome: Outcome }) {
       )}
       {!isDefault && <ConfidenceNote of={[told]} />}
       {outcome.effects.length > 0 && <EffectsTable of={outcome.effects} />}
+      {outcome.workers && <p className={classes.dimmed}>{outcome.workers}</p>}
       {outcome.factorial && <FactorialTable of={outcome.factorial} />}
       {people.length > 0 && <FinalistsTable of={people} />}
     </Panel>

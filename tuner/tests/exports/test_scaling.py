@@ -1,0 +1,163 @@
+"""A number of workers is exported for all CPUs of the machine, not for those that the server had."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from trimtab_tuner.certainty.setting_effects import SettingEffect
+from trimtab_tuner.certainty.statistics import Gain
+from trimtab_tuner.exports import ExportOrder, export_files
+from trimtab_tuner.exports.scaling import scale
+from trimtab_tuner.roles import Role
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import ExportEvidence, RenderContext
+from trimtab_tuner.targets.editing import own_values
+from trimtab_tuner.targets.sources import recorded_sources
+
+AUTO = "worker_processes auto;\nevents {\n    worker_connections 512;\n}\nhttp {\n}\n"
+SHOWN = Gain(gain=0.3, low=0.2, high=0.4, significant=True, blocks=3)
+UNSURE = Gain(gain=0.025, low=-0.02, high=0.07, significant=False, blocks=3)
+
+
+def order(name, tuned, server_cpus=0, cpus=0, effects=(), **changes):
+    """What to export for a target: tuned knobs, everything else at its default."""
+    space = TARGETS[name].space(cpus=2)
+    default = changes.pop("default", space.default())
+    about = {"run": "7", "date": "2026-01-02", "host": "x", "workload": "x", "objective": "x", "trials": 1}
+    return ExportOrder(
+        target=TARGETS[name],
+        space=space,
+        configuration={**default, **tuned},
+        context=RenderContext(
+            root="/srv", listen=("127.0.0.1:80",), server_cpus=(3, 5), prefix="/x", error_log="/x/log"
+        ),
+        evidence=ExportEvidence(
+            **about, default=default, server_cpus=server_cpus, cpus=cpus, effects=effects
+        ),
+        **changes,
+    )
+
+
+def exported(made):
+    """The texts by format."""
+    return {file.format: file.text for file in export_files(made)}
+
+
+def joined(text):
+    """Comments with their wrapped lines put together."""
+    return re.sub(r"\n\s*#   ", " ", text)
+
+
+def own_file(text, tuned, **changes):
+    """The files of a run that began with a user's own nginx.conf; the server had 2 of 8 CPUs."""
+    default = own_values(TARGETS["nginx"], text, 2)
+    base = {"path": "/etc/nginx/nginx.conf", "text": text, "expanded": text}
+    return order(
+        "nginx",
+        tuned=tuned,
+        default=default,
+        base=recorded_sources(base),
+        expanded=text,
+        server_cpus=2,
+        cpus=8,
+        **changes,
+    )
+
+
+def effect_of(gain):
+    """What the elimination says of six workers."""
+    return (SettingEffect(knob="worker_processes", value=6, default=2, kept=True, gain=gain),)
+
+
+def test_multiple_per_cpu_is_written_for_all_cpus_and_told():
+    """In the complete file, the one to merge, and the README; and the other servers get as many."""
+    made = order("core", tuned={"workers": 6}, server_cpus=2, cpus=8)
+    files = exported(made)
+    told = (
+        "workers is 24 in the exported files, 3 per CPU on all CPUs: 6 was measured on 2 of the machine's 8 "
+        "CPUs."
+    )
+    assert made.target.parse(files["trimtab-httpd"], 8)["workers"] == 24
+    for name in ("trimtab-httpd", "trimtab-httpd-changes", "readme"):
+        assert told in joined(files[name])
+    assert "worker_processes 24;" in files["nginx"]
+
+
+def test_what_is_driven_once_more_has_as_many_workers_as_were_measured():
+    """On the CPUs that the server had."""
+    made = order("core", tuned={"workers": 6}, server_cpus=2, cpus=8)
+    again = order("core", tuned={"workers": 6}, server_cpus=2, cpus=8, as_measured=True)
+    assert (made.written["workers"], again.written["workers"]) == (24, 6)
+    assert made.scaled.note().startswith("It was driven with workers = 6 as measured")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        order("core", tuned={"workers": 6}, server_cpus=2, cpus=2),
+        order("core", tuned={"workers": 1}, server_cpus=2, cpus=8),
+        order("core", tuned={"workers": 6}),
+    ],
+)
+def test_number_stays_where_there_is_nothing_to_count_for(made):
+    """All CPUs served; it is the default; how many there are is not known."""
+    assert made.scaled is None
+    assert made.written == made.configuration
+
+
+def test_auto_of_an_own_file_stays_where_one_per_cpu_wins():
+    """Nothing of it is touched."""
+    made = own_file(AUTO, {"worker_connections": 9000})
+    text = exported(made)["nginx"]
+    assert "worker_processes auto;" in text
+    assert "worker_connections 9000;" in text
+    said = made.scaled.sentence()
+    assert said.startswith("worker_processes stays one per CPU, which is the default")
+    assert said.endswith("2 was measured on 2 of the machine's 8 CPUs.")
+
+
+def test_auto_stays_where_another_number_is_not_shown_to_differ():
+    """It was the winner's, but its own effect is not told from nothing."""
+    made = own_file(AUTO, {"worker_processes": 6}, effects=effect_of(UNSURE))
+    assert "worker_processes auto;" in exported(made)["nginx"]
+    assert "6 on 2 of the machine's 8 CPUs was not shown to differ." in made.scaled.sentence()
+    assert "worker_processes" not in made.to_write
+
+
+def test_auto_gives_way_to_a_multiple_that_was_shown_to_be_better():
+    """For all CPUs."""
+    made = own_file(AUTO, {"worker_processes": 6}, effects=effect_of(SHOWN))
+    assert "worker_processes 24;" in exported(made)["nginx"]
+    assert "24 in the exported files, 3 per CPU" in made.scaled.sentence()
+
+
+def test_number_of_an_own_file_stays_what_its_user_wrote():
+    """It is the default of the run, and no word that stands for all CPUs."""
+    made = own_file(AUTO.replace("auto", "2"), {"worker_connections": 9000})
+    assert made.scaled is None
+    assert "worker_processes 2;" in exported(made)["nginx"]
+
+
+def test_server_that_counts_cpus_itself_has_one_thread_for_each_in_its_file():
+    """h2o's own default; what has only been counted anew is no change."""
+    made = order("h2o", tuned={}, server_cpus=2, cpus=8)
+    assert made.target.parse(exported(made)["h2o"], 8)["num-threads"] == 8
+    assert made.to_write == ()
+
+
+def test_number_that_the_user_fixed_stays():
+    """What was decided is not ours."""
+    made = order("core", tuned={"workers": 6}, server_cpus=2, cpus=8)
+    assert replace(made, space=made.space.fix("workers", 6)).scaled is None
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_scaled_number_is_one_that_the_server_takes(name):
+    """The nearest of its choices, and no more than its knob's most."""
+    target = TARGETS[name]
+    default = target.space(cpus=2).default()
+    knob = target.space(cpus=96).of_role(Role.WORKERS)
+    scaled = scale(target, {**default, knob.name: 6}, default, None, 2, 96)
+    assert scaled is not None
+    assert knob.contains(scaled.value)
+    assert scaled.value > 6
