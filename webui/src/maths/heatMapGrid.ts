@@ -2,8 +2,8 @@
 //
 // Trials choose their values freely (coarse grids, then finer ones), so the axes are the sorted values that
 // occur, evenly spaced; where too many occur, they are put into bins. Several trials of one configuration share a
-// cell: its score is their mean, and its failure shows only while no trial of it has been verified. A cell that
-// holds different configurations shows the best of them.
+// cell, and its failure shows only while none of it has been verified. A cell that holds different configurations
+// shows the best of them.
 
 import type { KnobValue } from './knobDiff';
 import { type ScoreScale, scoreScale } from './scoreScale';
@@ -15,6 +15,7 @@ export interface GridTrial {
   configuration: Configuration;
   verdict: string;
   reason: string;
+  /** That of its configuration. */
   score: number | null;
 }
 
@@ -72,7 +73,6 @@ export function heatMapGrid(
   yKnob: string,
   facetKnobs: readonly string[],
   underWay: Configuration | null = null,
-  aggregate: 'mean' | 'best' = 'mean',
   noise: number | null = null,
 ): HeatMapGrid {
   const onAxes = trials.filter(({ configuration }) => xKnob in configuration && yKnob in configuration);
@@ -100,8 +100,7 @@ export function heatMapGrid(
     for (const cell of facet.cells.values()) {
       const own = cell.trials.flatMap((trial) => (trial.score === null ? [] : [trial.score]));
       if (own.length > 0) {
-        cell.score =
-          aggregate === 'best' ? Math.max(...own) : own.reduce((sum, score) => sum + score, 0) / own.length;
+        cell.score = Math.max(...own);
         scores.push(cell.score);
       } else {
         cell.failure = cell.trials.at(-1) ?? null;

@@ -8,6 +8,7 @@ import { Panel } from '../../components/Panel';
 import type { Configuration } from '../../maths/heatMapGrid';
 import { levelName, searchLevel } from '../../maths/searchLevel';
 import { freeKnobs } from '../../maths/space';
+import { bestOf, configurationScores } from './configurationScores';
 import { GridMap } from './GridMap';
 import { LookSelect } from './LookSelect';
 import { chooseAxes } from './mapAxes';
@@ -53,6 +54,8 @@ export const MapPanel = memo(function MapPanel(props: MapPanelProps) {
     () => (look.level === undefined ? search : search.filter((trial) => searchLevel(trial) === look.level)),
     [search, look.level],
   );
+  const scores = useMemo(() => configurationScores(search, run.outcome), [search, run.outcome]);
+  const best = useMemo(() => bestOf(scores, run.outcome), [scores, run.outcome]);
   if (axes === null) {
     return (
       <Panel title="Map of the search">
@@ -67,8 +70,8 @@ export const MapPanel = memo(function MapPanel(props: MapPanelProps) {
       title="Map of the search"
       description={
         onGrid
-          ? 'The score of each configuration.'
-          : 'Each configuration where it lies; lighter and larger is a higher score.'
+          ? 'The score of each configuration: of the finalists their mean in the confirmation, of others that of their trials in the search.'
+          : 'Each configuration where it lies; lighter and larger is a higher score: of the finalists their mean in the confirmation, of others that of their trials in the search.'
       }
       actions={
         <>
@@ -106,6 +109,8 @@ export const MapPanel = memo(function MapPanel(props: MapPanelProps) {
         <SearchMap
           space={space}
           trials={shown}
+          scores={scores}
+          best={best}
           current={props.current}
           axes={axes}
           free={free}

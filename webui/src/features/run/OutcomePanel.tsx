@@ -30,7 +30,7 @@ export function OutcomePanel({ run, standard, best }: OutcomePanelProps) {
   return (
     <Panel
       title="Best so far"
-      description="By one trial each; the confirmation at the end says how sure the gain is."
+      description="By the trials of the search; the confirmation at the end says how sure the gain is."
     >
       <FigureList>
         <Figure

@@ -24,6 +24,11 @@ describe('keyTrials', () => {
     expect([best?.number, best?.score]).toEqual([5, 815]);
   });
 
+  it('compares with the mean of the default, not with its first trial', () => {
+    const { standard: own } = keyTrials([...trials, trial(8, { score: 600 })], space, null);
+    expect([own?.number, own?.score]).toEqual([1, 550]);
+  });
+
   it('follows the outcome once there is one', () => {
     expect(keyTrials(trials, space, outcome({ best: { ...standard, workers: 4 } })).best?.number).toBe(2);
     expect(keyTrials(trials, space, outcome({ best: standard })).best).toBeUndefined();

@@ -4,7 +4,9 @@ import type { Outcome, Space, TrialSummary, Verdict } from '../../api/generated'
 import type { Configuration } from '../../maths/heatMapGrid';
 import { sameConfiguration } from '../../maths/knobDiff';
 import { defaultConfiguration } from '../../maths/space';
+import { bestOf, configurationScores, verifiedScore } from './configurationScores';
 
+/** Each with the score of its configuration, which may be the mean of several trials. */
 export interface KeyTrials {
   /** The search's trial of the default configuration. */
   standard: TrialSummary | undefined;
@@ -14,22 +16,17 @@ export interface KeyTrials {
 
 export function keyTrials(trials: readonly TrialSummary[], space: Space, outcome: Outcome | null): KeyTrials {
   const search = trials.filter(({ purpose }) => purpose === 'search');
+  const scores = configurationScores(search, outcome);
+  const scored = (trial: TrialSummary | undefined) =>
+    trial && { ...trial, score: verifiedScore(scores.get(trial.configuration_hash)) };
   const of = (configuration: Configuration) =>
-    search.find((trial) => sameConfiguration(trial.configuration, configuration));
+    scored(search.find((trial) => sameConfiguration(trial.configuration, configuration)));
   const standard = of(outcome?.default ?? defaultConfiguration(space));
-  const best = outcome ? outcome.best && of(outcome.best) : highest(search);
+  const leader = bestOf(scores, null);
+  const best = outcome
+    ? outcome.best && of(outcome.best)
+    : scored(search.find(({ configuration_hash }) => configuration_hash === leader));
   return { standard, best: !best || best.number === standard?.number ? undefined : best };
-}
-
-/** The trial of the configuration with the highest mean score, as the agent's `best_known` has it. */
-function highest(search: readonly TrialSummary[]): TrialSummary | undefined {
-  const scores = new Map<string, number[]>();
-  for (const { configuration_hash, score } of search)
-    if (score !== null) scores.set(configuration_hash, [...(scores.get(configuration_hash) ?? []), score]);
-  const mean = (own: readonly number[]) => own.reduce((sum, score) => sum + score, 0) / own.length;
-  const [best] = [...scores].toSorted(([, a], [, b]) => mean(b) - mean(a));
-  const own = best && search.find(({ configuration_hash }) => configuration_hash === best[0]);
-  return own && { ...own, score: mean(best[1]) };
 }
 
 /** How much better one score is than another, as a share; null when it cannot be said. */

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import type { TrialSummary } from '../../api/generated';
 import { defaultConfiguration, space, trial } from '../../test/records';
+import { bestOf, configurationScores } from './configurationScores';
 import { scatterPoints } from './scatterPoints';
 
 const at = (number: number, workers: number, max_connections: number, change = {}) =>
@@ -18,9 +20,13 @@ const given = {
   noise: 0.03,
 };
 
+const mapped = (change: { trials: TrialSummary[]; current?: TrialSummary['configuration'] }) => {
+  const scores = configurationScores(change.trials, null);
+  return scatterPoints({ ...given, ...change, scores, best: bestOf(scores, null) });
+};
+
 it('each configuration is one point at its own values, however unevenly they lie', () => {
-  const { points, x } = scatterPoints({
-    ...given,
+  const { points, x } = mapped({
     trials: [
       at(2, 1, 100, { score: 500 }),
       at(3, 4, 10_000, { score: 900 }),
@@ -34,8 +40,7 @@ it('each configuration is one point at its own values, however unevenly they lie
 });
 
 it('a trial that was stopped early is hollow, and one that failed has no colour', () => {
-  const { points } = scatterPoints({
-    ...given,
+  const { points } = mapped({
     trials: [
       at(2, 1, 100),
       at(3, 2, 100, { score: null, estimated_score: 300, verdict: 'stopped-early' }),
@@ -52,8 +57,7 @@ it('a trial that was stopped early is hollow, and one that failed has no colour'
 
 it('the values of a third knob have shapes, side by side where they share a place', () => {
   const other = { ...defaultConfiguration, workers: 1, max_connections: 100, sendfile: 'blocking' };
-  const { points, shapes, by } = scatterPoints({
-    ...given,
+  const { points, shapes, by } = mapped({
     trials: [at(2, 1, 100), trial(3, { configuration: other, configuration_hash: 'other' }), at(4, 1, 1000)],
   });
   expect([by, ...shapes]).toEqual(['sendfile', 'blocking', 'nonblocking']);
@@ -63,7 +67,7 @@ it('the values of a third knob have shapes, side by side where they share a plac
 
 it('the axes reach to what is being measured, also before there is a point', () => {
   const current = { ...defaultConfiguration, workers: 8, max_connections: 1000 };
-  const { points, x, y, place } = scatterPoints({ ...given, trials: [], current });
+  const { points, x, y, place } = mapped({ trials: [], current });
   expect(points).toEqual([]);
   expect([x.low, x.high, y.low]).toEqual([3, 3, Math.log10(8)]);
   expect(place(current)).toEqual({ x: 3, y: Math.log10(8) });

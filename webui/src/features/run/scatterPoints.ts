@@ -7,10 +7,13 @@ import { type Configuration, facetLabel, varyingKnobs } from '../../maths/heatMa
 import { knobAxis } from '../../maths/knobAxis';
 import { describeConfiguration, type KnobValue } from '../../maths/knobDiff';
 import { type ScoreScale, scorePosition, scoreScale } from '../../maths/scoreScale';
+import type { ConfigurationScore } from './configurationScores';
 
 interface ScatterInput {
   space: Space;
   trials: readonly TrialSummary[];
+  scores: ReadonlyMap<string, ConfigurationScore>;
+  best: string | undefined;
   /** The configuration being measured now: the axes reach to it. */
   current: Configuration | null;
   axes: { x: string; y: string };
@@ -38,7 +41,7 @@ export interface Scatter {
 const APART = 0.015;
 
 export function scatterPoints(input: ScatterInput): Scatter {
-  const { space, trials, current, axes, free, selected, noise } = input;
+  const { space, trials, scores, best, current, axes, free, selected, noise } = input;
   const configurations = trials.map(({ configuration }) => configuration);
   const others = free.filter((name) => name !== axes.x && name !== axes.y);
   const varying = varyingKnobs(configurations.map((one) => facetLabel(one, others)));
@@ -55,12 +58,16 @@ export function scatterPoints(input: ScatterInput): Scatter {
     if (same) same.push(trial);
     else groups.set(trial.configuration_hash, [trial]);
   }
-  const scored = [...groups.values()].map((group) => ({ group, ...scoreOf(group) }));
+  const scored = [...groups].map(([hash, group]) => ({
+    hash,
+    group,
+    ...(scores.get(hash) ?? { score: null, estimated: false }),
+  }));
   const scale = scoreScale(
     scored.flatMap(({ score }) => score ?? []),
     noise,
   );
-  const points = scored.map(({ group, score, estimated }): ScatterPoint => {
+  const points = scored.map(({ hash, group, score, estimated }): ScatterPoint => {
     const last = group.at(-1) as TrialSummary;
     const { configuration } = last;
     const shape = Math.max(0, shapes.indexOf(configuration[by] ?? ''));
@@ -72,7 +79,7 @@ export function scatterPoints(input: ScatterInput): Scatter {
       colour: score === null || scale === null ? null : scorePosition(score, scale),
       estimated,
       selected: numbers.includes(selected ?? -1),
-      text: score !== null && !estimated && score === bestOf(scored) ? `best ${formatMbps(score)}` : '',
+      text: hash === best ? `best ${formatMbps(score)}` : '',
       told: [
         describeConfiguration(facetLabel(configuration, [axes.x, axes.y, ...varying])),
         estimated
@@ -99,23 +106,6 @@ export function scatterPoints(input: ScatterInput): Scatter {
     }),
   };
 }
-
-interface Scored {
-  score: number | null;
-  estimated: boolean;
-}
-
-/** The mean of the verified scores; where there is none, of what a trial that was stopped early is taken to reach. */
-function scoreOf(group: readonly TrialSummary[]): Scored {
-  const own = group.flatMap(({ score }) => score ?? []);
-  const estimates = group.flatMap(({ estimated_score }) => estimated_score ?? []);
-  const known = own.length > 0 ? own : estimates;
-  if (known.length === 0) return { score: null, estimated: false };
-  return { score: known.reduce((sum, one) => sum + one, 0) / known.length, estimated: own.length === 0 };
-}
-
-const bestOf = (all: readonly Scored[]): number =>
-  Math.max(...all.flatMap(({ score, estimated }) => (score === null || estimated ? [] : [score])));
 
 function axisOf(space: Space, name: string, configurations: readonly Configuration[]) {
   const values: KnobValue[] = configurations.flatMap((one) => one[name] ?? []);

@@ -10,6 +10,7 @@ import {
   varyingKnobs,
 } from '../../maths/heatMapGrid';
 import type { KnobValue } from '../../maths/knobDiff';
+import { type ConfigurationScore, verifiedScore } from './configurationScores';
 
 /** Values of `by` besides the names of knobs: one map, or one for each combination of the other knobs. */
 export const TOGETHER = '*';
@@ -23,6 +24,7 @@ const MOST_CHOSEN_FACETS = 24;
 
 interface SearchMapInput {
   trials: readonly TrialSummary[];
+  scores: ReadonlyMap<string, ConfigurationScore>;
   current: Configuration | null;
   axes: { x: string; y: string };
   free: readonly string[];
@@ -45,7 +47,7 @@ export interface SearchMap {
   place: (configuration: Configuration) => { x: KnobValue; y: KnobValue };
 }
 
-export function searchMap({ trials, current, axes, free, by, noise }: SearchMapInput): SearchMap {
+export function searchMap({ trials, scores, current, axes, free, by, noise }: SearchMapInput): SearchMap {
   const others = free.filter((name) => name !== axes.x && name !== axes.y);
   const configurations = [...trials.map(({ configuration }) => configuration), ...(current ? [current] : [])];
   const varying = varyingKnobs(configurations.map((configuration) => facetLabel(configuration, others)));
@@ -74,12 +76,16 @@ export function searchMap({ trials, current, axes, free, by, noise }: SearchMapI
   });
   const best = xBins !== null || yBins !== null || facetKnobs.length < varying.length;
   const grid = heatMapGrid(
-    trials.map((trial) => ({ ...trial, configuration: moved(trial.configuration) })),
+    trials.map((trial) => ({
+      ...trial,
+      configuration: moved(trial.configuration),
+      // A cell says why nothing was verified in it, rather than show an estimate.
+      score: verifiedScore(scores.get(trial.configuration_hash)),
+    })),
     axes.x,
     axes.y,
     facetKnobs,
     current && moved(current),
-    best ? 'best' : 'mean',
     noise,
   );
   return {

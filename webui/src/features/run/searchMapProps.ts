@@ -1,10 +1,15 @@
 import type { Space, TrialSummary } from '../../api/generated';
 import type { Configuration } from '../../maths/heatMapGrid';
+import type { ConfigurationScore } from './configurationScores';
 
 /** What every kind of map of a search is given. */
 export interface SearchMapProps {
   space: Space;
   trials: readonly TrialSummary[];
+  /** By the hash of each configuration. */
+  scores: ReadonlyMap<string, ConfigurationScore>;
+  /** The hash of the best one. */
+  best: string | undefined;
   /** The configuration being measured now. */
   current: Configuration | null;
   axes: { x: string; y: string };
