@@ -85,7 +85,7 @@ def replay(
     if as_json:
         print_json({"strategy": strategy, "surfaces": [_document(summary) for summary in summaries]})
     else:
-        _print(console_for(), strategy, budget, noise, summaries)
+        print_replays(console_for(), strategy, budget, noise, summaries)
 
 
 def _recorded(run_id: int, var: Path | None) -> dict[str, Any]:
@@ -115,12 +115,14 @@ def _document(summary: SurfaceSummary) -> dict[str, Any]:
     return {**asdict(summary), "trials_to": {f"{s:.0%}": t for s, t in summary.trials_to.items()}}
 
 
-def _print(
+def print_replays(
     console: Console, strategy: str, budget: int, noise: float, summaries: list[SurfaceSummary]
 ) -> None:
+    """A line for each surface, and below what holds of all of them."""
     table = Table(title=f"{strategy} on {counted(len(summaries), 'recorded surface')}", title_justify="left")
     table.add_column("surface")
-    for heading in ("configurations", "to 5 %", "to 2 %", "to 1 %", "random", "ratio", "failed", "regret"):
+    trials = ("configurations", "to 5 %", "to 2 %", "to 1 %", "random", "ratio", "failed")
+    for heading in (*trials, "regret", "failing"):
         table.add_column(heading, justify="right")
     for s in summaries:
         table.add_row(
@@ -131,12 +133,15 @@ def _print(
             f"{s.ratio:.2f}",
             in_percent(s.failed_share),
             in_percent(fmean(s.regrets), 1),
+            in_percent(s.failing / len(s.regrets), 1),
         )
     console.print(table)
     ratio = geometric_mean([s.ratio for s in summaries])
     regret = fmean(regret for s in summaries for regret in s.regrets)
+    failing, searches = sum(s.failing for s in summaries), sum(len(s.regrets) for s in summaries)
     console.print(
         f"Trials to within 1 % of the best: {ratio:.2f} of what random choice needs (geometric mean). "
         f"Regret of what it recommends after {counted(budget, 'trial')} with {noise:g} % noise: "
-        f"{in_percent(regret, 1)} on average."
+        f"{in_percent(regret, 1)} on average. What it recommends had failed verification in {failing:,} of "
+        f"{counted(searches, 'search', 'searches')}."
     )
