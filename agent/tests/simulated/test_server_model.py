@@ -1,8 +1,12 @@
 """The model of a server: what it answers follows from what its knobs mean."""
 
+from dataclasses import replace
+
 import pytest
 from trimtab_agent.simulated.scenario import Scenario
 from trimtab_agent.simulated.server_model import SimulatedServer
+from trimtab_tuner.roles import Role
+from trimtab_tuner.targets import TARGETS
 
 NO_NOISE = {"noise_within": 0.0, "noise_between": 0.0}
 PLENTY = 100_000  # connections: then the CPUs are the limit
@@ -54,6 +58,22 @@ def test_few_connections_are_the_limit_and_clients_wait_unread(server):
     measured = half.measure(1, 2 * half.capacity_rps, frozenset())
     assert measured.requests.timed_out_before_read > 0
     assert measured.requests.timed_out_after_read == 0
+
+
+@pytest.mark.parametrize("target", [name for name, one in TARGETS.items() if one.protocol == "http"])
+def test_limit_of_connections_is_what_it_comes_to_on_every_server(server, target):
+    """By whichever knob a server has for it, and as it counts them."""
+    limit = TARGETS[target].equivalents[Role.CONNECTIONS]
+    default = TARGETS[target].space(cpus=2).default()
+    more = {**default, limit.knob: 2 * int(default[limit.knob])}
+    made = server(capacity_rps=1e6)
+    before, after = (
+        replace(made, job=made.job.model_copy(update={"target": target, "configuration": each}))
+        for each in (default, more)
+    )
+    times = limit.read(more) / limit.read(default)
+    assert after.capacity_rps == pytest.approx(min(times * before.capacity_rps, after._cpu_rps(more)))
+    assert after.capacity_rps > before.capacity_rps
 
 
 def test_busy_cpus_are_the_limit_and_most_late_requests_have_been_read(server):

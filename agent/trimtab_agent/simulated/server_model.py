@@ -156,13 +156,9 @@ class SimulatedServer:
         return self.scenario.capacity_rps * self._gained * spread
 
     def _connections(self, configuration: Configuration) -> float:
-        knob = self._space.of_role(Role.CONNECTIONS)
-        if knob is not None:
-            return float(configuration.get(knob.name, knob.default))
-        knob = self._space.of_role(Role.CONNECTIONS_PER_WORKER)
-        if knob is None:
-            return math.inf
-        return float(configuration.get(knob.name, knob.default)) * self._workers(configuration)
+        """Over all workers, as the server counts them."""
+        whole = {**self._space.default(), **configuration}
+        return float(TARGETS[self.job.target].equivalents[Role.CONNECTIONS].read(whole))
 
     def _connections_rps(self, configuration: Configuration) -> float:
         default = self._space.default()
