@@ -131,6 +131,15 @@ def test_best_and_number_of_trials_are_the_same_wherever_they_are_told(found):
     assert f"{trials} trials; took" in terminal
     assert in_digits(best) in printed(print_runs, repository.runs(limit=5))
 
+    capacity = outcome.recommended.performance.capacity_rps.mean
+    assert line["capacity_rps"] == capacity
+    (found,) = [
+        one for one in detail["outcome"]["ranking"] if one["configuration"] == detail["outcome"]["best"]
+    ]
+    assert (found["performance"]["capacity_rps"]["mean"], found["mean_score_mbps"]) == (capacity, best)
+    for told in (outcome.sentence, terminal, run_markdown(repository, run_id)):
+        assert f"{capacity:,.0f}" in told
+
     driven = outcome.remeasured.trial is not None  # not below a folder whose name is too long for a socket
     assert outcome.judged_trials == trials - 1 - driven  # the calibration, and the exported file
     report = in_one_line(run_markdown(repository, run_id))

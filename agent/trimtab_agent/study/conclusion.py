@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from statistics import fmean
 
 from trimtab_db import records
 from trimtab_trials.configuration import Configuration, configuration_hash
@@ -290,7 +291,7 @@ def _unfinished_sentence(run: records.Run, best: Trial | None, history: History,
     sentence = f"Best so far is {describe(best.configuration, default)} with {in_mbps(best.score)}"
     of_default = [t.score for t in searched if t.configuration == default and t.score is not None]
     if best.configuration != default and of_default:
-        sentence += f"; the default has {in_mbps(of_default[0])}"
+        sentence += f"; the default has {in_mbps(fmean(of_default))}"
     known = f"by {noise.measured} of the default" if noise.measured >= 2 else "assumed"
     return (
         f"{sentence}. That is not confirmed: single trials differ by {in_percent(noise.share, 1)} "

@@ -36,7 +36,13 @@ SILENT = {
         ),
     ),
     "buffer-pool-misses": (database(shop_rate(server={**SHOP, "page_reads_from_disk": 4_000.0})),),
-    "generator-is-the-bottleneck": (run(trial(rate(generator_cpu=85.0))),),
+    "generator-is-the-bottleneck": (
+        run(trial(rate(generator_cpu=85.0))),
+        run(trial(rate(4_000.0, generator_cpu=97.0), rate())),  # it has offered more
+        run(
+            trial(rate(4_000.0, generator_limited=True)), trial(rate(), workers=4)
+        ),  # to another configuration
+    ),
     "link-is-the-bottleneck": (
         run(trial(rate(goodput=770.0)), link_mbps=1_000.0),
         run(trial(rate(goodput=9_000.0)), link_mbps=None),  # the loopback has no rate

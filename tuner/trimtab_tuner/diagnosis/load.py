@@ -23,9 +23,13 @@ FOREIGN = 10.0
 def generator_is_the_bottleneck(run: RunEvidence) -> Finding | None:
     """The generator's CPU is all but used up, or it could not offer what it should have.
 
-    It may be late with time to spare: then it is not the CPU that it lacks, and its own words count.
+    It may be late with time to spare: then it is not the CPU that it lacks, and its own words count. A rate
+    below one that was followed, by whichever configuration, is no limit.
     """
+    most = _highest_followed(run)
     for rate in reversed(run.best.measurements):
+        if rate.rate_rps < most:
+            break
         busy = _generator_percent(rate)
         full = busy is not None and busy >= GENERATOR_BUSY
         if not rate.generator_limited and not full:
@@ -67,6 +71,16 @@ def generator_is_the_bottleneck(run: RunEvidence) -> Finding | None:
             source="Harji 2010, section 3.2: clients must never be the limit; the generator's own verdict.",
         )
     return None
+
+
+def _highest_followed(run: RunEvidence) -> float:
+    """The highest rate that the generator has offered and the server followed, as far as trials tell; 0 in a
+    closed loop, which offers what is answered.
+    """
+    if run.clients.loop == "closed":
+        return 0.0
+    rates = (m for trial in (run.best, *run.trials) for m in trial.measurements)
+    return max((m.rate_rps for m in rates if m.followed and not m.generator_limited), default=0.0)
 
 
 def link_is_the_bottleneck(run: RunEvidence) -> Finding | None:
