@@ -57,6 +57,16 @@ def test_run_of_unknown_host_is_refused(repository, make_run):
         make_run(repository, host_id=4711)
 
 
+def test_cpus_that_are_divided_anew_keep_the_space_or_change_it(repository, make_run):
+    """A space that follows the CPUs is recorded with them."""
+    run = make_run(repository)
+    repository.set_run_layout(run.id, {"server": [0, 1], "generator": [2]})
+    again = repository.run(run.id)
+    assert (again.layout, again.space) == ({"server": [0, 1], "generator": [2]}, run.space)
+    repository.set_run_layout(run.id, run.layout, {"knobs": []})
+    assert (repository.run(run.id).layout, repository.run(run.id).space) == (run.layout, {"knobs": []})
+
+
 def test_unknown_run_is_not_found_by_any_question(repository):
     """Every question about a run that does not exist gets the same clear answer."""
     questions = [
@@ -66,6 +76,7 @@ def test_unknown_run_is_not_found_by_any_question(repository):
         lambda: repository.set_run_phase(7, RunPhase.DONE),
         lambda: repository.set_run_ladder(7, [1.0]),
         lambda: repository.set_run_outcome(7, {}),
+        lambda: repository.set_run_layout(7, {}),
         lambda: repository.events(7),
         lambda: repository.exports(7),
     ]

@@ -1,10 +1,17 @@
 """Whether a calibration divides the CPUs anew."""
 
 import pytest
+from live_support import tiny_spec
+from trimtab_agent import runtime as runtime_module
 from trimtab_agent.host.cpu_layout import CpuLayout
 from trimtab_agent.host.topology import Cpu
-from trimtab_agent.study.dividing import divided_anew
+from trimtab_agent.study import study as study_module
+from trimtab_agent.study.dividing import divided_anew, following_cpus
+from trimtab_db.records import RunState
 from trimtab_trials.measurement import Measurement
+from trimtab_trials.trial import TrialPurpose
+from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.editing import own_values
 
 FOUR = tuple(Cpu(cpu=cpu, core=cpu, socket=0, node=0, siblings=(cpu,)) for cpu in range(4))
 ONE_GENERATES = CpuLayout(server=(0, 1, 2), generator=(3,))
@@ -31,19 +38,49 @@ OVERLOADED = measured(1400, replies_rps=950, generator_share=0.15, server_percen
 
 def test_generator_that_was_the_limit_gets_what_it_needed_at_the_highest_rate_that_was_followed():
     """0.9 of one CPU beside one and a half of three: with a fifth more that is two of four cores."""
-    layout = divided_anew(ONE_GENERATES, FOUR, [LOW, KNEE, FULL])
+    layout = divided_anew(ONE_GENERATES, FOUR, [LOW, KNEE, FULL], limited=True)
     assert (layout.server, layout.generator) == ((0, 1), (2, 3))
     assert "used 0.9 CPUs while the server used 1.5" in layout.reason
 
 
 def test_calibration_that_followed_no_rate_goes_by_its_highest():
     """The generator gave out at the first one."""
-    assert divided_anew(ONE_GENERATES, FOUR, [FULL]).generator == (2, 3)
+    assert divided_anew(ONE_GENERATES, FOUR, [FULL], limited=True).generator == (2, 3)
 
 
 def test_generator_that_was_the_limit_for_another_reason_keeps_what_it_has():
     """It came late, or had no ports, though its CPUs were idle."""
-    assert divided_anew(TWO_GENERATE, FOUR, [HEAVY, OVERLOADED]) is None
+    assert divided_anew(TWO_GENERATE, FOUR, [HEAVY, OVERLOADED], limited=True) is None
+
+
+def test_spare_cores_of_the_generator_go_back_to_the_server():
+    """It used 0.2 of a CPU beside two of the server's: one of four cores is enough for it."""
+    easy = measured(900, replies_rps=900, generator_share=0.1, server_percent=200)
+    layout = divided_anew(TWO_GENERATE, FOUR, [easy], limited=False)
+    assert (layout.server, layout.generator) == ((0, 1, 2), (3,))
+    assert divided_anew(ONE_GENERATES, FOUR, [easy], limited=False) is None
+
+
+def test_generator_that_needs_what_it_has_keeps_it():
+    """And one that needs more is given it only where it was the limit."""
+    even = measured(9000, replies_rps=9000, generator_share=0.9, server_percent=200)
+    assert divided_anew(TWO_GENERATE, FOUR, [even], limited=False) is None
+    assert divided_anew(ONE_GENERATES, FOUR, [KNEE], limited=False) is None
+
+
+def test_defaults_that_follow_the_cpus_do_so_and_others_stay():
+    """h2o counts them itself, a file may say auto; what the user fixed, or wrote as a number, stays."""
+    h2o, nginx = TARGETS["h2o"], TARGETS["nginx"]
+    space, changed = following_cpus(h2o.space(cpus=2), h2o, None, 2, 3)
+    assert changed == {"num-threads": 3}
+    assert space.default() == h2o.space(cpus=3).default()
+    fixed = h2o.space(cpus=2).fix("num-threads", 2)
+    assert following_cpus(fixed, h2o, None, 2, 3) == (fixed, {})
+    for said, expected in (("auto", {"worker_processes": 3}), ("2", {})):
+        text = f"worker_processes {said};\nevents {{\n}}\nhttp {{\n}}\n"
+        own = nginx.space(cpus=2).with_defaults(own_values(nginx, text, 2))
+        assert following_cpus(own, nginx, text, 2, 3)[1] == expected
+    assert following_cpus(nginx.space(cpus=2), nginx, None, 2, 3)[1] == {}
 
 
 @pytest.mark.parametrize(
@@ -56,4 +93,31 @@ def test_generator_that_was_the_limit_for_another_reason_keeps_what_it_has():
 )
 def test_nothing_is_divided_by_what_was_not_counted(measurements):
     """No measurement at all, no share of the generator, or no processes of the server."""
-    assert divided_anew(ONE_GENERATES, FOUR, measurements) is None
+    assert divided_anew(ONE_GENERATES, FOUR, measurements, limited=True) is None
+
+
+@pytest.fixture
+def eight_cpus(monkeypatch):
+    """A machine of eight cores, half of them the generator's; nothing is pinned to what is not there."""
+    layout = CpuLayout(server=(0, 1, 2, 3), generator=(4, 5, 6, 7), reason="half for each")
+    monkeypatch.setattr(runtime_module, "process_layout", lambda: layout)
+    monkeypatch.setattr(runtime_module, "pin_this_process", lambda _cpus: None)
+    monkeypatch.setattr(study_module, "read_cpus", lambda _sysfs: ())
+
+
+def test_run_gives_spare_cores_back_before_its_search(simulated, eight_cpus, runtime):
+    """The calibration is repeated on what the server has then; it is told, and recorded with the run."""
+    simulated.change(default_share=0.9, generator_rps=200_000.0)
+    run_id = runtime.service.start(tiny_spec())
+    runtime.service.wait()
+    run = runtime.repository.run(run_id)
+    assert run.state is RunState.FINISHED, run.error
+    server, generator = run.layout["server"], run.layout["generator"]
+    assert len(server) > 4
+    assert sorted([*server, *generator]) == list(range(8))
+    trials = runtime.repository.trials(run_id)
+    assert sum(trial.purpose is TrialPurpose.CALIBRATION for trial in trials) == 2
+    told = [event.message for event in runtime.repository.events(run_id)]
+    (divided,) = [line for line in told if line.startswith("The CPUs are divided anew: ")]
+    assert "in the calibration with 4 it used" in divided
+    assert "Ranges of knobs are those made for 4 CPUs of the server." in divided

@@ -1,21 +1,28 @@
-"""Whether a calibration has shown that the load generator needs more of the CPUs than it has."""
+"""How a calibration divides the CPUs anew: the load generator gets what it lacks, the server what that has to
+spare; and what follows from it for defaults.
+"""
 
 from collections.abc import Sequence
 
+from trimtab_trials.configuration import Configuration
 from trimtab_trials.measurement import Measurement
+from trimtab_tuner.space import Space
+from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.editing import own_values
 
 from trimtab_agent.host.cpu_layout import CpuLayout, redivide
 from trimtab_agent.host.topology import Cpu
 
 
 def divided_anew(
-    layout: CpuLayout, topology: Sequence[Cpu], measurements: Sequence[Measurement]
+    layout: CpuLayout, topology: Sequence[Cpu], measurements: Sequence[Measurement], *, limited: bool
 ) -> CpuLayout | None:
-    """The layout to repeat a calibration with that has ended because the generator gave out.
+    """The layout to repeat a calibration with: with more cores for the generator if that was the limit
+    (`limited`), else with its spare ones for the server.
 
     It goes by the CPU time of the processes of both, at the highest rate that the replies followed, or at the
-    highest of all where they followed none. None if the generator gains no core by it: there may be none to
-    move, or it gave out for another reason than its CPUs.
+    highest of all where they followed none. None if no core moves that way: there may be none to move, or the
+    generator gave out for another reason than its CPUs.
     """
     used = [
         (m, share, user + system)
@@ -30,4 +37,27 @@ def divided_anew(
         return None
     _, generator_share, server_percent = highest
     divided = redivide(layout, topology, generator_share, server_percent / 100 / len(layout.server))
-    return divided if divided is not None and len(divided.generator) > len(layout.generator) else None
+    if divided is None or (len(divided.generator) > len(layout.generator)) is not limited:
+        return None
+    return divided
+
+
+def following_cpus(
+    space: Space, target: Target, base: str | None, before: int, after: int
+) -> tuple[Space, Configuration]:
+    """The space of a run whose server has so many CPUs now, and what is changed in it.
+
+    Defaults that follow the number of CPUs (`auto` in the user's own file `base`, or a server that counts
+    them) do so, unless the user has fixed them at a value; ranges stay as they are.
+    """
+
+    def said(cpus: int) -> Configuration:
+        return target.space(cpus=cpus).default() if base is None else own_values(target, base, cpus)
+
+    was, now, default = said(before), said(after), space.default()
+    changed = {
+        knob.name: now[knob.name]
+        for knob in space.free
+        if knob.name in was and default[knob.name] == was[knob.name] != now[knob.name]
+    }
+    return (space.with_defaults({**default, **changed}) if changed else space), changed

@@ -18,12 +18,15 @@ from typing import Any
 from trimtab_db import Repository, records
 from trimtab_db.errors import DatabaseError
 from trimtab_db.records import RunPhase, RunState
+from trimtab_trials.configuration import Configuration
 from trimtab_trials.trial import Trial, TrialPurpose
+from trimtab_tuner.certainty.confirmation import describe
 from trimtab_tuner.judging.job import Placement
 from trimtab_tuner.judging.ladder import Calibration, CalibrationError
 from trimtab_tuner.judging.second_objective import needs_limit
 from trimtab_tuner.presets import RunSettings, estimate
 from trimtab_tuner.space import Space
+from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderError
 from trimtab_tuner.wording import counted
 from trimtab_tuner.workloads.parameters import recorded_parameters
@@ -51,7 +54,7 @@ from trimtab_agent.study.calibration import (
 from trimtab_agent.study.conclusion import capacity_outcome, unfinished_outcome
 from trimtab_agent.study.confirmation import Confirmation, InBlocks
 from trimtab_agent.study.dispatcher import Dispatcher
-from trimtab_agent.study.dividing import divided_anew
+from trimtab_agent.study.dividing import divided_anew, following_cpus
 from trimtab_agent.study.elimination import BackwardElimination
 from trimtab_agent.study.file_comparison import FileComparison
 from trimtab_agent.study.fleet_confirmation import FleetConfirmation
@@ -330,12 +333,14 @@ class Study:
         self._conclude(capacity_outcome(self._run, self._space, self._history, calibration))
 
     def _calibration(self) -> Calibration:
-        """The default's calibration, again with other CPUs where the generator has too few of them."""
+        """The default's calibration, again with other CPUs where the generator has too few of them, or spare
+        ones.
+        """
         known = recorded_calibration(self._settings, self._history)
-        if known is not None and known.generator_limited and self._dispatcher.placement is not None:
-            known = (
-                None  # of other CPUs, perhaps: the run may have been stopped when they had been divided anew
-            )
+        if known is not None and self._dispatcher.placement is not None:
+            cpus = {*self._run.layout["server"], *self._run.layout["generator"]}
+            if known.generator_limited or len(cpus) > 2:  # two can only be divided in one way
+                known = None  # of other CPUs, perhaps: they had been divided anew when the run was stopped
         while True:
             calibration = known or calibrate(
                 self._settings,
@@ -343,27 +348,40 @@ class Study:
                 self._dispatcher,
                 lambda done, expected: self.progress.phase_done(done / expected),
             )
-            if not calibration.generator_limited or not self._divide_anew():
+            if not self._divide_anew(calibration):
                 return calibration
             known = None
 
-    def _divide_anew(self) -> bool:
-        """Gives the generator more CPUs, if the last calibration has shown that it needs them and there are
-        any; whether it has.
+    def _divide_anew(self, calibration: Calibration) -> bool:
+        """Gives the generator more CPUs, if this calibration has shown that it needs them and there are any,
+        or its spare ones to the server; whether it has.
+
+        Cores go back only after the first calibration of a saturated server: so they do not go to and fro.
         """
-        if self._dispatcher.placement is None:
+        calibrations, limited = self._history.calibrations(), calibration.generator_limited
+        here = not self._run.over_hosts
+        spare = here and len(calibrations) == 1 and calibration.saturated
+        if self._dispatcher.placement is None or not (limited or spare):
             return False
         now = CpuLayout(tuple(self._run.layout["server"]), tuple(self._run.layout["generator"]))
-        last = self._history.calibrations()[-1]
-        layout = divided_anew(now, read_cpus(self._agent.sysfs), last.measurements)
+        topology = read_cpus(self._agent.sysfs)
+        layout = divided_anew(now, topology, calibrations[-1].measurements, limited=limited)
         if layout is None:
             return False
-        self._repository.set_run_layout(self._run.id, layout.document())
+        changed: Configuration = {}
+        before, after = len(now.server), len(layout.server)
+        if here:
+            target, base = TARGETS[self._run.target], self._run.base.get("expanded")
+            self._space, changed = following_cpus(self._space, target, base, before, after)
+        self._repository.set_run_layout(self._run.id, layout.document(), self._space.model_dump(mode="json"))
         self._run = self._repository.run(self._run.id)
+        if here:  # it looks at the CPUs of the calibration
+            self._search = _search_of(self._repository, self._run, self._settings, self._space, self._history)
         self._dispatcher.placement = Placement(server=layout.server, generator=layout.generator)
-        kept = f"Knobs keep the defaults and ranges made for {counted(len(now.server), 'CPU')} of the server."
+        kept = f"Ranges of knobs are those made for {counted(before, 'CPU')} of the server"
+        followed = f"; the default has {describe(changed, {})} now" if changed else ""
         self._announcer.note(
-            "info", f"The CPUs are divided anew: {layout.sentence()}, as {layout.reason}. {kept}"
+            "info", f"The CPUs are divided anew: {layout.sentence()}, as {layout.reason}. {kept}{followed}."
         )
         return True
 

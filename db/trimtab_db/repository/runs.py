@@ -186,10 +186,15 @@ class RunRepository(RepositoryPart):
                     .values({name: getattr(trial, name) for name in judged})
                 )
 
-    def set_run_layout(self, run_id: int, layout: records.JsonObject) -> None:
-        """Record how the CPUs are divided from now on."""
+    def set_run_layout(
+        self, run_id: int, layout: records.JsonObject, space: records.JsonObject | None = None
+    ) -> None:
+        """Record how the CPUs are divided from now on, and the space if that follows them."""
         with self.database.writing() as session:
-            _run_row(session, run_id).layout = layout
+            row = _run_row(session, run_id)
+            row.layout = layout
+            if space is not None:
+                row.space = space
 
     def set_run_outcome(self, run_id: int, outcome: records.JsonObject) -> None:
         """Record what the run found."""
