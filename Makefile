@@ -36,7 +36,7 @@ PACKAGES_FUZZ := clang libclang-rt-14-dev
 PACKAGES_DEB := dpkg-dev
 # What people have written to the tables of a page; named with its file.
 LAB_PAGE := python3 package/lab_page.py package/lab_notes
-PACKAGES_BENCH := wrk httperf nghttp2-client sysbench $(PACKAGES_TARGETS)
+PACKAGES_BENCH := wrk httperf nghttp2-client strace sysbench valgrind $(PACKAGES_TARGETS)
 
 .PHONY: help setup build up tune demo docs test check deb test-deb bench bench-live bench-live-tuning bench-mariadb bench-tls behaviours fuzz clean lock packages-test packages-bench \
         packages sanitized test-core test-python test-kill test-kernel-kill test-live test-webui test-browser
