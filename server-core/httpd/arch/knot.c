@@ -10,11 +10,11 @@
  *
  * The user thread (user_threads.h) tries a system call on a socket first and waits for an event only if it
  * has to. sendfile may wait for the socket and for a disk at once, so it is the workers' job, like opening a
- * file whose name the kernel does not have in its cache: sendfile = nonblocking   A worker sends what fits;
- * the user thread waits until the socket takes more, and asks again. sendfile = blocking      One call sends
- * everything, and holds a worker until then. sendfile = off           A worker reads contents that are not in
- * memory, and sends what does not fit the cache. What the server has in memory, such as a small file, a user
- * thread sends itself unless sendfile blocks. Workers without a job sleep.
+ * file whose name the kernel does not have in its cache. With sendfile = nonblocking a worker sends what
+ * fits; the user thread waits until the socket takes more, and asks again. With blocking one call sends
+ * everything, and holds a worker until then. With off a worker reads contents that are not in memory, and
+ * sends what does not fit the cache. What the server has in memory, such as a small file, a user thread sends
+ * itself unless sendfile blocks. Workers without a job sleep.
  */
 #include "httpd/arch/architectures.h"
 #include "httpd/arch/event_loop.h"
