@@ -128,6 +128,11 @@ static size_t contents_room(uint64_t size)
     return size > SMALL_FILE_BYTES ? 0 : ((size_t)size + CONTENTS_UNIT - 1) / CONTENTS_UNIT * CONTENTS_UNIT;
 }
 
+bool file_table_is_private(const struct cached_file *file)
+{
+    return !file->table->lock;
+}
+
 bool file_table_wants_contents(struct cached_file *file)
 {
     uint8_t missing = CONTENTS_MISSING;

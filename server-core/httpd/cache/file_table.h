@@ -41,7 +41,8 @@ struct cached_file {
     uint64_t size; /* bytes */
 
     /* The reply head for a connection that stays open, without a Connection header and with a blank for the
-     * date at date_offset. Whoever sends it makes a copy. */
+     * date at date_offset. Whoever sends it makes a copy, unless the table is private and the socket takes it
+     * at once. */
     size_t head_length, date_offset;
     char *head;
     size_t expires_offset; /* of another date, which is expires_s seconds ahead; 0: there is none */
@@ -114,6 +115,9 @@ static inline const char *file_table_contents(struct cached_file *file)
                ? file->contents
                : NULL;
 }
+
+/* Says whether the entry is of a private table, so that nobody else looks at it now. */
+bool file_table_is_private(const struct cached_file *file);
 
 /* Says whether the caller is to read the contents of the entry into file->contents: nobody has done so yet,
  * and there is room. Then it says by file_table_contents_read() whether it could. */

@@ -23,6 +23,7 @@ static void make_plain(struct worker *worker, struct connection *connection, con
                         .size = file->size,
                         .modified = file->modified,
                         .head = file->head,
+                        .in_place = file_table_is_private(file),
                         .head_length = file->head_length,
                         .date_offset = file->date_offset,
                         .expires_offset = file->expires_offset,

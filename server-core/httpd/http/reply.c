@@ -53,6 +53,27 @@ void reply_make_redirect(struct reply *reply, const struct asking *asking, const
     reply_make_error(reply, asking, HTTP_MOVED_PERMANENTLY, more);
 }
 
+/* Writes the head of the whole file, and behind it as many bytes of contents, to where the reply is sent
+ * from: where they lie finished, if that is allowed and nothing is to be put in between. Returns that place.
+ */
+static char *place_whole(const struct asking *asking, const struct representation *representation,
+                         const char *header, size_t header_length, size_t contents)
+{
+    const size_t before = representation->head_length - 2; /* the empty line */
+    char *text = asking->text;
+
+    if (header_length == 0 && representation->in_place)
+        return representation->head;
+    if (header_length == 0) {
+        memcpy(text, representation->head, representation->head_length + contents);
+    } else {
+        memcpy(text, representation->head, before);
+        memcpy(text + before, header, header_length);
+        memcpy(text + before + header_length, representation->head + before, 2 + contents);
+    }
+    return text;
+}
+
 /* The whole file; its head lies finished, and so does all if its contents are there. */
 static void make_whole(struct reply *reply, const struct asking *asking,
                        const struct representation *representation)
@@ -61,23 +82,15 @@ static void make_whole(struct reply *reply, const struct asking *asking,
     const size_t contents = wants_body && representation->contents ? representation->size : 0;
     const char *header = connection_header(asking);
     const size_t header_length = strlen(header);
-    char *text = asking->text;
+    char *text = place_whole(asking, representation, header, header_length, contents);
 
-    if (header_length == 0) {
-        memcpy(text, representation->head, representation->head_length + contents);
-    } else { /* before the empty line */
-        const size_t before = representation->head_length - 2;
-
-        memcpy(text, representation->head, before);
-        memcpy(text + before, header, header_length);
-        memcpy(text + before + header_length, representation->head + before, 2 + contents);
-    }
     memcpy(text + representation->date_offset, asking->date->text, HTTP_DATE_LENGTH);
     if (representation->expires_offset > 0) {
         http_date_update(asking->expires, asking->date->second + (time_t)representation->expires_s);
         memcpy(text + representation->expires_offset, asking->expires->text, HTTP_DATE_LENGTH);
     }
     make(reply, asking, HTTP_OK, representation->head_length + header_length + contents);
+    reply->text = text;
     reply->text_body = (uint32_t)contents;
     reply->body_bytes = wants_body ? representation->size : 0;
     reply->end = (off_t)(reply->body_bytes - contents);

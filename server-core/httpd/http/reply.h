@@ -34,9 +34,9 @@ struct representation {
     struct timespec modified;
 
     /* Of a plain file: the head of the usual reply, without a Connection header and with a blank for the
-     * date.
-     */
-    const char *head;
+     * date. `in_place`: nobody else uses it at the same time, so that the reply may be sent from there. */
+    char *head;
+    bool in_place;
     size_t head_length, date_offset;
     size_t expires_offset; /* of another date, which is expires_s seconds ahead; 0: there is none */
     int64_t expires_s;

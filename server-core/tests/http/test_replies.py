@@ -302,6 +302,35 @@ def test_file_that_shrinks_while_it_is_sent_closes_the_connection(
     await_state(lambda: "/big became shorter while it was being sent" in server.log())
 
 
+def test_small_replies_that_fit_the_socket_in_part_arrive_whole(
+    start: Callable[..., Any], await_state: Callable[..., Any]
+) -> None:
+    """They leave from where they lie in the cache; what the socket does not take of one waits as a copy."""
+    server = start(architecture="sped", sndbuf=16384)
+    bodies = [os.urandom(8000) for _ in range(5)]
+    for number, body in enumerate(bodies):
+        server.write(str(number), body)
+    connection = server.connect(receive_buffer=4096)
+
+    def are_kept() -> bool:
+        """A file that has changed just now is not kept yet."""
+        before = server.total()["contents_hits"]
+        for number, body in enumerate(bodies):
+            assert connection.get(f"/{number}").body == body
+        return bool(server.total()["contents_hits"] == before + len(bodies))
+
+    await_state(are_kept)
+    for _ in range(20):
+        for number in range(len(bodies)):
+            connection.ask(f"/{number}")
+    other = server.connect()
+    for number, body in enumerate(bodies):
+        assert other.get(f"/{number}").body == body
+    for _ in range(20):
+        for body in bodies:
+            assert connection.reply().body == body
+
+
 def test_many_clients_at_once_get_their_own_files(server: Any) -> None:
     """Clients that overlap do not get each other's bytes."""
     bodies = {f"/{i}": os.urandom(50_000 + i) for i in range(8)}
