@@ -112,19 +112,22 @@ static void receive_completed(struct queues *queues, const struct completion *co
 static void send_completed(struct queues *queues, const struct completion *completion)
 {
     struct sending *sending = sending_of(completion->user_data);
-    const bool has_waited = sending->waits;
     struct uring_connection *own = sending->own;
+    enum send_outcome outcome = SEND_PAUSED;
     struct connection *connection;
 
     if (own && completion->result == -EAGAIN && uring_await_room(&queues->uring, sending))
         return;
-    uring_sent(&queues->uring, sending);
+    uring_sent(sending);
+    connection = own ? &own->connection : NULL;
+    if (own && !sending->waits)
+        outcome = uring_send_outcome(queues->worker, connection, completion->result);
+    if (own && outcome == SEND_PAUSED && !reply_own_text(&connection->protocol.reply))
+        outcome = SEND_FAILED;
+    uring_forget_sending(&queues->uring, sending);
     if (!own)
         return;
-    connection = &own->connection;
-    serving_sent(queues->worker, connection,
-                 has_waited ? SEND_PAUSED
-                            : uring_send_outcome(queues->worker, connection, completion->result));
+    serving_sent(queues->worker, connection, outcome);
     if (connection->peer_closed && connection->state == READING)
         connection_close(queues->worker, connection, CLOSED_BY_CLIENT);
     dispose(queues, own);
@@ -218,7 +221,7 @@ static bool work_phase(struct queues *queues)
 {
     const uint64_t begun_ns = queues->worker->now_ns;
 
-    for (int round = 0; queues->work_count > 0; round++) {
+    for (int round = 1; queues->work_count > 0; round++) {
         work_through_queue(queues);
         queues->work_count = 0;
         if (!uring_has_asked(&queues->uring) || round == WORK_ROUNDS ||

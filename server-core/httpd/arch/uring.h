@@ -37,11 +37,16 @@ struct uring_connection {
     uint16_t generation;     /* how often the structure has been used; stays when it is used again */
 };
 
-/* A reply, or part of one, that the kernel is sending. It owns what it sends from: the connection may end. */
+/* A reply, or part of one, that the kernel is sending. It owns what it sends from: the connection may end.
+ * The text has been copied to memory of the sending, which is used again, unless the reply has a copy
+ * already. */
 struct sending {
     struct uring_connection *own; /* NULL: it has ended */
     struct cached_file *file;
     const char *text;
+    bool owns_text; /* that the reply had copied; otherwise it is in `room` */
+    char *room;
+    size_t room_bytes;
     bool waits; /* for room in the socket; nothing is being sent */
     struct msghdr message;
     struct iovec pieces[2];
@@ -67,6 +72,7 @@ struct uring {
     struct io_uring_buf_ring *buffers; /* the ring of free ones */
     char *bytes;                       /* of all buffers */
     struct sending *free_sendings;
+    unsigned free_count;
     struct opening *openings;
     int *unclosed; /* sockets for whose closing there was no room */
     size_t unclosed_count, unclosed_capacity;
@@ -178,8 +184,12 @@ bool uring_cancel_send(struct uring *uring, struct uring_connection *own);
 /* Says what the result of an operation that has sent means. What is left is sent when it is its turn. */
 enum send_outcome uring_send_outcome(struct worker *worker, struct connection *connection, int result);
 
-/* Ends a sending: gives text and file back to its connection, if that has not ended, and returns it. */
-struct uring_connection *uring_sent(struct uring *uring, struct sending *sending);
+/* Ends a sending: gives text and file back to its connection, if that has not ended. What is left of the text
+ * is to be copied before uring_forget_sending(). */
+void uring_sent(struct sending *sending);
+
+/* Frees a sending that has ended, or keeps it for the next one. */
+void uring_forget_sending(struct uring *uring, struct sending *sending);
 
 /* Has a thread of the kernel look up the first name that serving a request (whose head begins at `data`)
  * would have to wait for, and suspends the connection. Returns false if there is none, or the kernel takes no

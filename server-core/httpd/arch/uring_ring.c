@@ -105,6 +105,7 @@ void uring_close(struct uring *uring)
         struct sending *sending = uring->free_sendings;
 
         uring->free_sendings = sending->next_free;
+        free(sending->room);
         free(sending);
     }
     while (uring->openings) {

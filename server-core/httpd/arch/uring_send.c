@@ -15,9 +15,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
-#define WARM_BYTES (4 << 20) /* larger files are looked at pass by pass */
+#define WARM_BYTES    (4 << 20) /* larger files are looked at pass by pass */
+#define SENDINGS_KEPT 256       /* for the next ones */
 
 /* Says whether the file still has what is to be sent of it. */
 static bool is_long_enough(const struct connection *connection)
@@ -45,24 +47,55 @@ static bool is_cold(const struct worker *worker, const struct connection *connec
     return file->resident != worker->date.second;
 }
 
-static struct sending *allocate_sending(struct uring *uring)
+static void free_sending(struct sending *sending)
+{
+    free(sending->room);
+    free(sending);
+}
+
+void uring_forget_sending(struct uring *uring, struct sending *sending)
+{
+    if (uring->free_count == SENDINGS_KEPT) {
+        free_sending(sending);
+        return;
+    }
+    sending->next_free = uring->free_sendings;
+    uring->free_sendings = sending;
+    uring->free_count++;
+}
+
+/* Returns a sending with room for `text_bytes`; NULL when there is no memory. */
+static struct sending *take_sending(struct uring *uring, size_t text_bytes)
 {
     struct sending *sending = uring->free_sendings;
 
-    if (!sending)
-        return calloc(1, sizeof(*sending));
-    uring->free_sendings = sending->next_free;
+    if (sending) {
+        uring->free_sendings = sending->next_free;
+        uring->free_count--;
+    } else {
+        sending = calloc(1, sizeof(*sending));
+    }
+    if (sending && sending->room_bytes < text_bytes) {
+        free(sending->room);
+        sending->room = malloc(text_bytes);
+        sending->room_bytes = sending->room ? text_bytes : 0;
+    }
+    if (sending && sending->room_bytes < text_bytes) {
+        free_sending(sending);
+        return NULL;
+    }
     return sending;
 }
 
-/* Asks for what is left of the reply's text, which is its own, and for the range of its file, of which
- * `contents` is the memory, up to a pass. The operation takes both from the connection until uring_sent().
- * Returns false when the kernel takes no more or there is no memory. */
+/* Asks for what is left of the reply's text, and for the range of its file, of which `contents` is the
+ * memory, up to a pass. The operation takes both from the connection until uring_sent(). Returns false when
+ * the kernel takes no more or there is no memory. */
 static bool ask(struct uring *uring, struct uring_connection *own, const char *contents, bool cold)
 {
     struct connection *connection = &own->connection;
     struct reply *reply = &connection->protocol.reply;
-    struct sending *sending = allocate_sending(uring);
+    const size_t text_bytes = reply->text_length - reply->text_sent;
+    struct sending *sending = take_sending(uring, reply->owns_text ? 0 : text_bytes);
     const int flags = MSG_NOSIGNAL | (reply->offset < reply->end ? MSG_DONTWAIT : 0);
     struct io_uring_sqe *submission;
     size_t pieces = 0;
@@ -71,18 +104,24 @@ static bool ask(struct uring *uring, struct uring_connection *own, const char *c
         return false;
     submission = uring_submission(uring, (uint64_t)(uintptr_t)sending | OP_SEND);
     if (!submission) {
-        sending->next_free = uring->free_sendings;
-        uring->free_sendings = sending;
+        uring_forget_sending(uring, sending);
         return false;
+    }
+    if (!reply->owns_text && text_bytes > 0) {
+        memcpy(sending->room, reply->text + reply->text_sent, text_bytes);
+        reply->text = sending->room;
+        reply->text_length = (uint32_t)text_bytes;
+        reply->text_sent = 0;
     }
     sending->own = own;
     sending->waits = false;
     sending->file = connection->delivery.file;
     sending->text = reply->text;
-    if (reply->text_sent < reply->text_length)
+    sending->owns_text = reply->owns_text;
+    if (text_bytes > 0)
         sending->pieces[pieces++] = (struct iovec){
             .iov_base = (char *)(uintptr_t)(reply->text + reply->text_sent),
-            .iov_len = reply->text_length - reply->text_sent,
+            .iov_len = text_bytes,
         };
     if (reply->offset < reply->end) {
         const off_t rest = reply->end - reply->offset, pass = delivery_pass_bytes(&connection->delivery);
@@ -123,8 +162,7 @@ enum send_outcome uring_send(struct uring *uring, struct worker *worker, struct 
         cold = is_cold(worker, connection);
         worker->counters->helper_requests += cold;
     }
-    if ((has_range && !contents) || !reply_own_text(reply) ||
-        !ask(uring, (struct uring_connection *)connection, contents, cold)) {
+    if ((has_range && !contents) || !ask(uring, (struct uring_connection *)connection, contents, cold)) {
         log_errno("no memory for a reply");
         connection_close(worker, connection, CLOSED_BY_SERVER);
     } else {
@@ -153,7 +191,7 @@ bool uring_cancel_send(struct uring *uring, struct uring_connection *own)
     return uring_cancel(uring, (uint64_t)(uintptr_t)sending | OP_SEND, 0);
 }
 
-struct uring_connection *uring_sent(struct uring *uring, struct sending *sending)
+void uring_sent(struct sending *sending)
 {
     struct uring_connection *own = sending->own;
 
@@ -161,14 +199,12 @@ struct uring_connection *uring_sent(struct uring *uring, struct sending *sending
         own->connection.delivery.file = sending->file;
         own->connection.protocol.reply.text = sending->text;
         own->sending = NULL;
-    } else {
-        if (sending->file)
-            file_cache_release(sending->file);
-        free((char *)(uintptr_t)sending->text);
+        return;
     }
-    sending->next_free = uring->free_sendings;
-    uring->free_sendings = sending;
-    return own;
+    if (sending->file)
+        file_cache_release(sending->file);
+    if (sending->owns_text)
+        free((char *)(uintptr_t)sending->text);
 }
 
 enum send_outcome uring_send_outcome(struct worker *worker, struct connection *connection, int result)
