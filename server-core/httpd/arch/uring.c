@@ -13,7 +13,7 @@
  * nothing is the last one: the call that waits would bring the same.
  *
  * A reply leaves with one operation, head and body together (uring_send.c). What would have to wait for a
- * disk is done by threads of the kernel: sending what is not in memory, and looking up names that the kernel
+ * disk is done by threads of the kernel: reading what is not in memory, and looking up names that the kernel
  * does not have in its cache (uring_names.c). Received bytes land in buffers that the kernel takes from a
  * pool when they have come, so that an idle connection has none.
  *
@@ -116,7 +116,7 @@ static void send_completed(struct queues *queues, const struct completion *compl
     enum send_outcome outcome = SEND_PAUSED;
     struct connection *connection;
 
-    if (own && completion->result == -EAGAIN && uring_await_room(&queues->uring, sending))
+    if (own && !sending->waits && completion->result == -EAGAIN && uring_await_room(&queues->uring, sending))
         return;
     uring_sent(sending);
     connection = own ? &own->connection : NULL;

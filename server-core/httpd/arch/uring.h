@@ -47,7 +47,7 @@ struct sending {
     bool owns_text; /* that the reply had copied; otherwise it is in `room` */
     char *room;
     size_t room_bytes;
-    bool waits; /* for room in the socket; nothing is being sent */
+    bool waits; /* for room in the socket, or for a disk; nothing is being sent */
     struct msghdr message;
     struct iovec pieces[2];
     struct sending *next_free;

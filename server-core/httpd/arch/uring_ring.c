@@ -128,9 +128,9 @@ static bool can_receive(struct uring *uring, struct uring_connection *own, int p
 
 const char *uring_unavailable(void)
 {
-    static const int needed[] = {IORING_OP_ACCEPT,       IORING_OP_RECV,   IORING_OP_SEND,
-                                 IORING_OP_SENDMSG,      IORING_OP_CLOSE,  IORING_OP_POLL_ADD,
-                                 IORING_OP_ASYNC_CANCEL, IORING_OP_OPENAT2};
+    static const int needed[] = {IORING_OP_ACCEPT,       IORING_OP_RECV,    IORING_OP_SEND,
+                                 IORING_OP_SENDMSG,      IORING_OP_CLOSE,   IORING_OP_POLL_ADD,
+                                 IORING_OP_ASYNC_CANCEL, IORING_OP_OPENAT2, IORING_OP_READV};
     struct uring uring = {0};
     const char *missing = uring_open(&uring);
     struct io_uring_probe *probe;

@@ -1,12 +1,14 @@
 /*
  * Sending through the ring of the uring architecture. A reply leaves with one operation, head and body
- * together, from the page cache, into which the file is mapped; there is no copy of it in the server. Of a
- * file that is not in the page cache the operation is done by a thread of the kernel (IOSQE_ASYNC), which
- * waits for the disk instead of the server.
+ * together, from the page cache, into which the file is mapped; there is no copy of it in the server. What is
+ * not in the page cache a thread of the kernel (IOSQE_ASYNC) reads first, to where nobody looks, and waits
+ * for the disk instead of the server.
  *
- * An operation with bytes of a file does not wait for room in the socket: the file might shrink meanwhile,
- * and where it ends then, the rest of its last page is zeros, which the kernel would send. It fails, the
- * socket is watched, and the file is looked at before the next one.
+ * The file might shrink meanwhile, and where it ends then, the rest of its last page is zeros, which the
+ * kernel would send. So an operation with bytes of a file waits neither for a disk nor for room in the
+ * socket: it is over when the call that submits it returns, and before that, in the same turn, the file is
+ * looked at. Where there is no room it fails, the socket is watched, and the file is looked at before the
+ * next one.
  */
 #include "httpd/arch/uring.h"
 #include "httpd/cache/residency.h"
@@ -20,6 +22,8 @@
 
 #define WARM_BYTES    (4 << 20) /* larger files are looked at pass by pass */
 #define SENDINGS_KEPT 256       /* for the next ones */
+#define PIECE_BYTES   16384     /* read at once to where nobody looks */
+#define PIECES        (PASS_BYTES / PIECE_BYTES)
 
 /* Says whether the file still has what is to be sent of it. */
 static bool is_long_enough(const struct connection *connection)
@@ -87,41 +91,36 @@ static struct sending *take_sending(struct uring *uring, size_t text_bytes)
     return sending;
 }
 
-/* Asks for what is left of the reply's text, and for the range of its file, of which `contents` is the
- * memory, up to a pass. The operation takes both from the connection until uring_sent(). Returns false when
- * the kernel takes no more or there is no memory. */
-static bool ask(struct uring *uring, struct uring_connection *own, const char *contents, bool cold)
+/* Asks a thread of the kernel to read a pass of the file, and forgets what it reads. */
+static void ask_to_fetch(struct io_uring_sqe *submission, struct connection *connection)
 {
-    struct connection *connection = &own->connection;
+    static char nowhere[PIECE_BYTES];
+    static struct iovec pieces[PIECES]; /* the kernel looks at them when it likes */
+    const struct reply *reply = &connection->protocol.reply;
+    const off_t rest = reply->end - reply->offset, pass = delivery_pass_bytes(&connection->delivery);
+    const off_t bytes = rest < pass ? rest : pass;
+
+    for (size_t i = 0; i < PIECES; i++)
+        pieces[i] = (struct iovec){.iov_base = nowhere, .iov_len = PIECE_BYTES};
+    io_uring_prep_readv(submission, connection->delivery.file->fd, pieces,
+                        (unsigned)((bytes + PIECE_BYTES - 1) / PIECE_BYTES), (uint64_t)reply->offset);
+    submission->flags |= IOSQE_ASYNC;
+    connection->delivery.checked = reply->offset + bytes;
+}
+
+/* Asks to send what is left of the reply's text, and of the range of its file, of which `contents` is the
+ * memory, up to a pass. */
+static void ask_to_send(struct io_uring_sqe *submission, struct sending *sending,
+                        struct connection *connection, const char *contents)
+{
     struct reply *reply = &connection->protocol.reply;
-    const size_t text_bytes = reply->text_length - reply->text_sent;
-    struct sending *sending = take_sending(uring, reply->owns_text ? 0 : text_bytes);
     const int flags = MSG_NOSIGNAL | (reply->offset < reply->end ? MSG_DONTWAIT : 0);
-    struct io_uring_sqe *submission;
     size_t pieces = 0;
 
-    if (!sending)
-        return false;
-    submission = uring_submission(uring, (uint64_t)(uintptr_t)sending | OP_SEND);
-    if (!submission) {
-        uring_forget_sending(uring, sending);
-        return false;
-    }
-    if (!reply->owns_text && text_bytes > 0) {
-        memcpy(sending->room, reply->text + reply->text_sent, text_bytes);
-        reply->text = sending->room;
-        reply->text_length = (uint32_t)text_bytes;
-        reply->text_sent = 0;
-    }
-    sending->own = own;
-    sending->waits = false;
-    sending->file = connection->delivery.file;
-    sending->text = reply->text;
-    sending->owns_text = reply->owns_text;
-    if (text_bytes > 0)
+    if (reply->text_sent < reply->text_length)
         sending->pieces[pieces++] = (struct iovec){
             .iov_base = (char *)(uintptr_t)(reply->text + reply->text_sent),
-            .iov_len = text_bytes,
+            .iov_len = reply->text_length - reply->text_sent,
         };
     if (reply->offset < reply->end) {
         const off_t rest = reply->end - reply->offset, pass = delivery_pass_bytes(&connection->delivery);
@@ -140,8 +139,40 @@ static bool ask(struct uring *uring, struct uring_connection *own, const char *c
         sending->message.msg_iovlen = pieces;
         io_uring_prep_sendmsg(submission, connection->fd, &sending->message, (unsigned)flags);
     }
+}
+
+/* Asks for a part of the reply to be sent, or fetched first. The operation takes text and file from the
+ * connection until uring_sent(). Returns false when the kernel takes no more or there is no memory. */
+static bool ask(struct uring *uring, struct uring_connection *own, const char *contents, bool cold)
+{
+    struct connection *connection = &own->connection;
+    struct reply *reply = &connection->protocol.reply;
+    const size_t text_bytes = reply->text_length - reply->text_sent;
+    struct sending *sending = take_sending(uring, reply->owns_text ? 0 : text_bytes);
+    struct io_uring_sqe *submission;
+
+    if (!sending)
+        return false;
+    submission = uring_submission(uring, (uint64_t)(uintptr_t)sending | OP_SEND);
+    if (!submission) {
+        uring_forget_sending(uring, sending);
+        return false;
+    }
+    if (!reply->owns_text && text_bytes > 0) {
+        memcpy(sending->room, reply->text + reply->text_sent, text_bytes);
+        reply->text = sending->room;
+        reply->text_length = (uint32_t)text_bytes;
+        reply->text_sent = 0;
+    }
     if (cold)
-        submission->flags |= IOSQE_ASYNC;
+        ask_to_fetch(submission, connection);
+    else
+        ask_to_send(submission, sending, connection, contents);
+    sending->own = own;
+    sending->waits = cold;
+    sending->file = connection->delivery.file;
+    sending->text = reply->text;
+    sending->owns_text = reply->owns_text;
     connection->delivery.file = NULL;
     reply->text = NULL;
     own->sending = sending;
@@ -159,7 +190,7 @@ enum send_outcome uring_send(struct uring *uring, struct worker *worker, struct 
         return SEND_TRUNCATED;
     if (has_range) {
         contents = file_table_map(connection->delivery.file);
-        cold = is_cold(worker, connection);
+        cold = reply->offset >= connection->delivery.checked && is_cold(worker, connection);
         worker->counters->helper_requests += cold;
     }
     if ((has_range && !contents) || !ask(uring, (struct uring_connection *)connection, contents, cold)) {
@@ -212,8 +243,11 @@ enum send_outcome uring_send_outcome(struct worker *worker, struct connection *c
     struct stat status;
 
     if (result >= 0) {
+        const enum reply_progress progress = reply_advance(&connection->protocol.reply, (size_t)result);
+
         worker->counters->bytes_sent += (uint64_t)result;
-        switch (reply_advance(&connection->protocol.reply, (size_t)result)) {
+        connection->delivery.checked = connection->protocol.reply.offset; /* of another part, perhaps */
+        switch (progress) {
         case REPLY_GOES_ON:
             return SEND_PAUSED;
         case REPLY_OVER:

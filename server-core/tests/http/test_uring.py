@@ -53,7 +53,7 @@ def test_a_flood_of_requests_behind_a_blocked_reply_is_answered_in_order(
     server.await_total(requests=count + 1, replies_200=count + 1, connections_open=1)
 
 
-def test_file_that_is_not_in_memory_is_sent_by_a_thread_of_the_kernel(
+def test_file_that_is_not_in_memory_is_read_by_a_thread_of_the_kernel(
     start: Callable[..., Any], await_state: Callable[..., Any], evict: Callable[[Path], None]
 ) -> None:
     """Every byte arrives, small or large, and the ring has not waited for the disk."""
