@@ -82,6 +82,11 @@ class AgentSettings(BaseSettings):
         description="Running servers that the API may attach to for live tuning, separated by commas: units, "
         "paths of programs, or ports. Commands on the machine need no such list.",
     )
+    base_files: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Configuration files of this machine with which a run may be started in the browser, "
+        "separated by commas: absolute paths. Commands on the machine need no such list.",
+    )
     fleet: str = Field(
         default="tls://127.0.0.1:8786",
         description="Scheduler of the fleet, as tls://HOST or tls://HOST:PORT.",
@@ -99,7 +104,7 @@ class AgentSettings(BaseSettings):
         default=CHECKOUT / ".build/docs-site", description="Directory of the built documentation."
     )
 
-    @field_validator("extra_hosts", "live_servers", mode="before")
+    @field_validator("extra_hosts", "live_servers", "base_files", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):

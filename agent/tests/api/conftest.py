@@ -96,6 +96,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
         service=service,
         live=live_service(settings, repository, host_id),
         live_servers=settings.live_servers,
+        base_files=settings.base_files,
         affinity=affinity_service(settings, repository, host_id),
         repository=repository,
         broadcaster=broadcaster,

@@ -23,13 +23,15 @@ from trimtab_agent.study.runs import RunService
 class Context:
     """`host_id` is the record of the machine the daemon runs on; `closing` is set when it is about to end.
 
-    `live_servers` are those that the API may attach to.
+    `live_servers` are those that the API may attach to, `base_files` the files of the host that a run started
+    in the browser may begin with.
     """
 
     settings: AgentSettings
     service: RunService
     live: LiveService
     live_servers: tuple[str, ...]
+    base_files: tuple[str, ...]
     affinity: AffinityService
     repository: Repository
     broadcaster: Broadcaster

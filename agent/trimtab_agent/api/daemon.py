@@ -39,6 +39,7 @@ def run_daemon(settings: AgentSettings) -> None:
                 service=runtime.service,
                 live=runtime.live,
                 live_servers=settings.live_servers,
+                base_files=settings.base_files,
                 affinity=runtime.affinity,
                 repository=runtime.repository,
                 broadcaster=runtime.broadcaster,

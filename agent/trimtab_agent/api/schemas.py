@@ -117,13 +117,15 @@ class TargetReply(Named):
     """A kind of server that can be tuned. `missing` says what to do before it can be; empty where it is here.
 
     It takes the workloads of its `protocol`, and `workload` where none is asked for. `file` is what it is
-    usually run with here; null where there is no such file.
+    usually run with here; null where there is no such file. `base_files` are the files of the host that a run
+    started in the browser may begin with (`TRIMTAB_BASE_FILES`).
     """
 
     missing: str
     protocol: ProtocolName
     workload: str
     file: UsualFile | None
+    base_files: tuple[str, ...]
 
 
 class ConfigurationText(BaseModel):

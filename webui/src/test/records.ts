@@ -346,6 +346,7 @@ export const target = (name: string, change: Partial<TargetReply> = {}): TargetR
   protocol: 'http',
   workload: 'specweb99',
   file: null,
+  base_files: [],
   ...change,
 });
 

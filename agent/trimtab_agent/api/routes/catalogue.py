@@ -75,6 +75,7 @@ def _target(target: Target, context: Context) -> dict[str, object]:
         "protocol": target.protocol,
         "workload": DEFAULT_WORKLOADS[target.protocol],
         "file": usual_file(target, len(context.layout.server)),
+        "base_files": context.base_files,
     }
 
 

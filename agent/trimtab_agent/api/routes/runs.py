@@ -33,35 +33,35 @@ RunId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 @router.post("/estimate", response_model=Estimate)
 def estimate_run(spec: RunSpec, context: ContextDep, request: Request) -> object:
     """How many trials such a run would take, and how long."""
-    return context.service.estimate(_without_files(spec, request))
+    return context.service.estimate(_within_reach(spec, context, request))
 
 
 @router.post("/told")
 def tell_of_own_file(spec: RunSpec, context: ContextDep, request: Request) -> OwnFileReport:
-    """What happens to the user's own file in such a run, line by line; nothing is started. Through the
-    daemon's own socket alone, as everything with a file of the host.
-    """
-    return context.service.told(_without_files(spec, request))
+    """What happens to the user's own file in such a run, line by line; nothing is started."""
+    return context.service.told(_within_reach(spec, context, request))
 
 
 @router.post("", status_code=201)
 def start_run(spec: RunSpec, context: ContextDep, request: Request) -> RunDetail:
     """Starts a run; 409 while another one is going on, 422 if the specification makes no sense."""
-    return _detail(context, context.service.start(_without_files(spec, request)))
+    return _detail(context, context.service.start(_within_reach(spec, context, request)))
 
 
-def _without_files(spec: RunSpec, request: Request) -> RunSpec:
-    """The specification, unless it names a file of the host: a browser shall neither read nor run one.
+def _within_reach(spec: RunSpec, context: Context, request: Request) -> RunSpec:
+    """The specification, unless it names a file of the host that a browser may neither have read nor run.
 
-    The user's own commands may; where they were called, the daemon does not know.
+    It may name those that the operator lists (`TRIMTAB_BASE_FILES`), by exactly that path; the user's own
+    commands may name any. Where those were called, the daemon does not know.
     """
     for field, path in (("base", spec.base), ("new_base", spec.new_base)):
         if path is None:
             continue
-        if not is_local(request.scope):
+        if not is_local(request.scope) and path not in context.base_files:
             raise SpecError(
                 field,
-                f"{field}: a run with your own file is started on the command line: trimtab tune --base FILE",
+                f"{field}: a run with your own file is started on the command line, "
+                "trimtab tune --base FILE; in the browser only with a file that TRIMTAB_BASE_FILES lists",
             )
         if not FilePath(path).is_absolute():
             raise SpecError(field, f"{field} = {path!r}: expected an absolute path")

@@ -45,6 +45,16 @@ it('offers the server whose own file sets the most first, and tunes from what th
     .toEqual([{ preset: 'quick', target: 'nginx', defaults: { worker_processes: 2 } }]);
 });
 
+it('tunes the whole file where the operator lists it', async () => {
+  here({ ...NGINX, base_files: ['/etc/nginx/nginx.conf'] });
+  await renderInApp(<StartServer />);
+  await userEvent.click(await screen.findByRole('button', { name: 'Tune nginx' }));
+  await expect
+    .poll(() => started)
+    .toEqual([{ preset: 'quick', target: 'nginx', base: '/etc/nginx/nginx.conf' }]);
+  expect(screen.getByText(/you get this very file back/)).toBeInTheDocument();
+});
+
 it('falls back to its own server where nothing else is installed', async () => {
   here(target('core'), target('nginx', { missing: 'apt-get install nginx-light' }));
   await renderInApp(<StartServer />);

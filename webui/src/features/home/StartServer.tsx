@@ -17,7 +17,7 @@ import { Message } from '../../components/Message';
 import { StartFailure } from '../../components/StartFailure';
 import { formatCount, formatDuration } from '../../maths/format';
 import classes from './HomePage.module.css';
-import { offered, quickRun } from './offered';
+import { beginsWithFile, offered, quickRun } from './offered';
 
 export function StartServer() {
   const targets = useQuery(getTargetsOptions());
@@ -66,7 +66,8 @@ function Choice({ targets }: { targets: readonly TargetReply[] }) {
 }
 
 /** What the gain is measured over. */
-function Beaten({ server: { name, file } }: { server: TargetReply }) {
+function Beaten({ server }: { server: TargetReply }) {
+  const { name, file } = server;
   if (file === null) return <p className={classes.hint}>The gain is measured over the defaults of {name}.</p>;
   const command = `trimtab tune --target ${name} --base ${file.path}`;
   if (file.trouble) {
@@ -76,6 +77,12 @@ function Beaten({ server: { name, file } }: { server: TargetReply }) {
       </Message>
     );
   }
+  if (beginsWithFile(server))
+    return (
+      <p className={classes.hint}>
+        The gain is measured over {file.path}, with what it includes; you get this very file back, tuned.
+      </p>
+    );
   return (
     <>
       <p className={classes.hint}>

@@ -15,9 +15,14 @@ export function offered(targets: readonly TargetReply[]): TargetReply[] {
   return targets.filter(({ missing }) => missing === '').toSorted((a, b) => weight(b) - weight(a));
 }
 
-/** A quick run whose gain is measured over what the server's own file sets. */
-export const quickRun = ({ name, file }: TargetReply): RunSpec => ({
-  preset: 'quick',
-  target: name,
-  defaults: file?.values ?? {},
-});
+/** Whether a run that is started here may begin with the server's own file, and not only with the values that it sets. */
+export const beginsWithFile = ({ file, base_files }: TargetReply): boolean =>
+  file !== null && file.trouble === '' && base_files.includes(file.path);
+
+/** A quick run whose gain is measured over the server's own file, or over what that sets. */
+export function quickRun(server: TargetReply): RunSpec {
+  const { name, file } = server;
+  const from =
+    file !== null && beginsWithFile(server) ? { base: file.path } : { defaults: file?.values ?? {} };
+  return { preset: 'quick', target: name, ...from };
+}

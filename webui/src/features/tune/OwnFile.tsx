@@ -54,9 +54,11 @@ export function OwnFile({ target, own, base, error, onOwn, onBase }: OwnFileProp
         label="Your own configuration file"
         inputWrapperOrder={WRAPPER_ORDER}
         description={
-          isPath
-            ? 'Trimtab measures the whole file with what it includes, and hands it back with the changes. A browser may not name files of this machine: start the run with the command on this page.'
-            : 'Paste it, choose it, or write its path. Of its text the values become the defaults, so the gain is measured over them; a path is for a run in a terminal, which tunes the whole file.'
+          target?.base_files.includes(base)
+            ? 'Trimtab measures the whole file with what it includes, and hands it back with the changes.'
+            : isPath
+              ? 'Trimtab measures the whole file with what it includes, and hands it back with the changes. A browser may not name files of this machine: start the run with the command on this page, or list the file in TRIMTAB_BASE_FILES of the daemon.'
+              : 'Paste it, choose it, or write its path. Of its text the values become the defaults, so the gain is measured over them; with a path, the whole file is tuned.'
         }
         placeholder={target?.file?.path ?? ''}
         rows={3}

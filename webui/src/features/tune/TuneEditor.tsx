@@ -60,10 +60,12 @@ export function TuneEditor({
   onOwn,
   onChange,
 }: TuneEditorProps) {
+  const target = catalogue.targets.find(({ name }) => name === form.target);
+  const inBrowser = target?.base_files.includes(form.base) ?? false;
   const asked = useMemo(() => {
-    const spec = runSpec(form, preset, space);
+    const spec = runSpec(form, preset, space, inBrowser);
     return { spec, capacity: capacitySpec(spec, preset) };
-  }, [form, preset, space]);
+  }, [form, preset, space, inBrowser]);
   const { spec, capacity } = asked;
   const [settled] = useDebouncedValue(asked, TYPING_PAUSE_MS);
   const estimate = useEstimate(settled.spec);
@@ -192,7 +194,7 @@ export function TuneEditor({
           tune: commandLine('tune', spec, space, baseOf(form)),
           capacity: commandLine('capacity', capacity, space, baseOf(form)),
         }}
-        inTerminal={form.base.trim() !== ''}
+        inTerminal={form.base.trim() !== '' && !inBrowser}
         impossible={refusedCondition(catalogue.conditions, form.conditions)}
         estimate={estimate}
         climb={climb}

@@ -23,13 +23,20 @@ beforeEach(() => {
   const answers = {
     '/presets': [preset, long],
     '/targets': [
-      { name: 'core', help: 'Ours.', protocol: 'http', workload: 'specweb99' },
+      {
+        name: 'core',
+        help: 'Ours.',
+        protocol: 'http',
+        workload: 'specweb99',
+        base_files: ['/srv/listed.conf'],
+      },
       {
         name: 'mariadb',
         help: 'A database.',
         protocol: 'mariadb',
         workload: 'shop',
         file: { path: '/etc/mysql/my.cnf', values: { workers: 3 }, trouble: '' },
+        base_files: [],
       },
     ],
     '/workloads': [
@@ -221,6 +228,23 @@ it('one field takes a file’s text or its path, and a path is for a terminal', 
   await userEvent.type(file, 'workers = 2');
   expect(screen.getByRole('button', { name: 'Start the run' })).toBeEnabled();
   expect(screen.getByRole('button', { name: 'Take its values' })).toBeEnabled();
+});
+
+it('a run with a file that the operator lists is started here', async () => {
+  const estimated: unknown[] = [];
+  api.use(
+    http.post(url('/runs/estimate'), async ({ request }) => {
+      estimated.push(await request.json());
+      return HttpResponse.json({ trials: 9, duration_s: 60, breakdown: [] });
+    }),
+  );
+  await open();
+  const file = screen.getByRole('textbox', { name: 'Your own configuration file' });
+  await userEvent.type(file, '/srv/listed.conf');
+  expect(screen.getByRole('button', { name: 'Start the run' })).toBeEnabled();
+  await expect
+    .poll(() => estimated)
+    .toContainEqual(expect.objectContaining({ preset: 'quick', base: '/srv/listed.conf' }));
 });
 
 it('choices have their plain names first', async () => {

@@ -236,8 +236,8 @@ function knobSpec(form: KnobForm, initial: KnobForm): KnobSpec | null {
   };
 }
 
-/** The body of POST /runs and POST /runs/estimate. */
-export function runSpec(form: TuneForm, preset: Preset, space: Space): RunSpec {
+/** The body of POST /runs and POST /runs/estimate; `withFile`: of a run that begins with the file that is named. */
+export function runSpec(form: TuneForm, preset: Preset, space: Space, withFile = false): RunSpec {
   const knobs: Record<string, KnobSpec> = {};
   for (const knob of space.knobs) {
     const own = form.knobs[knob.name];
@@ -247,7 +247,11 @@ export function runSpec(form: TuneForm, preset: Preset, space: Space): RunSpec {
   return {
     preset: form.preset,
     target: form.target,
-    ...(Object.keys(form.own.values).length === 0 ? {} : { defaults: form.own.values }),
+    ...(withFile
+      ? { base: form.base }
+      : Object.keys(form.own.values).length === 0
+        ? {}
+        : { defaults: form.own.values }),
     ...(form.kernel ? { kernel: true } : {}),
     workload: form.workload,
     objective: objectiveText(form.objective),
