@@ -25,7 +25,8 @@ def checked(target: Target, path: Path) -> tuple[Contradiction, ...]:
         file = read(target, base.expanded)
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
-    machine = machine_for(target.program, files.paths(file))
+    upstreams = [each for _, each in file.upstreams]
+    machine = machine_for(target.program, files.paths(file), upstreams)
     return tuple(_placed(each, base) for each in check(file, machine))
 
 

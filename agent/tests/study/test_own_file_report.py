@@ -7,12 +7,16 @@ from trimtab_agent.base_file import read_base
 from trimtab_agent.errors import SpecError
 from trimtab_agent.station.own_file_check import require_measurable
 from trimtab_agent.station.processes.programs import find_installed
+from trimtab_agent.station.server import unresolved
 from trimtab_agent.study.own_file_report import in_words, of_text
 from trimtab_agent.study.specification import RunSpec, check
 from trimtab_tuner.targets import TARGETS
+from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.editing import own_values
+from trimtab_tuner.targets.private import named_in
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))[:1]
+CONTEXT = RenderContext(root="/srv", listen=("127.0.0.1:80",))
 
 
 @pytest.fixture
@@ -158,3 +162,36 @@ def test_a_mistake_is_told_before_the_first_trial_by_file_and_line(
     assert said.startswith(f"{tmp_path}/a.conf:{place}: {name} refuses it: ")
     assert words in said
     assert "trimtab-check" not in said
+
+
+def test_upstreams_that_are_not_there_are_told_with_their_places(nginx_files):
+    """By their names, with why."""
+    site = nginx_files.parent / "sites" / "a.conf"
+    site.write_text("upstream b { server app:3000; }\nserver {\n listen 80;\n proxy_pass http://1.2.3.4;\n}\n")
+    plan = check(RunSpec(target="nginx", base=str(nginx_files)))
+    lines = in_words(plan.told({"app:3000": "its name does not resolve here", "1.2.3.4:80": "nobody listens"}))
+    assert f"- {site}:1: upstream b app:3000: its name does not resolve here" in lines
+    assert f"- {site}:4: proxy_pass 1.2.3.4:80: nobody listens" in lines
+    assert not any(line.startswith("Upstreams") for line in in_words(plan.told()))
+
+
+def test_a_name_that_is_not_known_here_does_not_keep_nginx_from_starting(nginx_files, monkeypatch):
+    """An address where nobody listens takes its place, and that is told."""
+    nginx = TARGETS["nginx"]
+    program = find_installed(nginx.program)
+    if program is None:
+        pytest.skip("nginx is not installed")
+
+    def unknown(upstreams):
+        return {each.address for each in upstreams if each.address == "app.invalid:3000"}
+
+    monkeypatch.setattr(unresolved, "unresolved", unknown)
+    text = "events {}\nhttp { upstream b { server app.invalid:3000; server 127.0.0.1:9; } server { listen 8; } }\n"
+    nginx_files.write_text(text)
+    base = read_base(nginx, nginx_files)
+    require_measurable(nginx, base, own_values(nginx, base.expanded, 1), CPUS, program)
+    measured = unresolved.with_resolvable(nginx, nginx.private(text, nginx.space().default(), (), CONTEXT))
+    assert "server 127.77.255.254:3000; server 127.0.0.1:9;" in measured
+    assert named_in(measured)[0] == (
+        "upstream b app.invalid:3000 at 127.77.255.254: its name does not resolve here"
+    )

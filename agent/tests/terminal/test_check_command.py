@@ -31,7 +31,7 @@ server {
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     """An nginx.conf that includes a site, on a machine with short queues."""
-    monkeypatch.setattr(checked_file, "machine_for", lambda _program, _paths: MACHINE)
+    monkeypatch.setattr(checked_file, "machine_for", lambda *_: MACHINE)
     (tmp_path / "sites").mkdir()
     (tmp_path / "sites/a.conf").write_text("")
     (tmp_path / "sites/b.conf").write_text(SITE)

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import psutil
 from trimtab_tuner.checking.machine import Descriptors, Machine, SysctlLine
+from trimtab_tuner.targets.behind import Upstream
 
+from trimtab_agent.host.answering import troubles
 from trimtab_agent.host.cpu_quota import cpu_allowance
 
 ROOT = Path("/")
@@ -28,8 +30,12 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 _SYSCTL = ("etc/sysctl.d", "run/sysctl.d", "usr/local/lib/sysctl.d", "usr/lib/sysctl.d", "lib/sysctl.d")
 
 
-def machine_for(program: str, paths: Collection[str], root: Path = ROOT) -> Machine:
-    """This machine for the server of that name; `paths` are those whose file systems count."""
+def machine_for(
+    program: str, paths: Collection[str], upstreams: Collection[Upstream] = (), root: Path = ROOT
+) -> Machine:
+    """This machine for the server of that name; `paths` are those whose file systems count, `upstreams` what
+    its file hands requests on to.
+    """
     allowance = cpu_allowance()
     quota = allowance.quota
     usable = float(len(allowance.allowed))
@@ -44,6 +50,7 @@ def machine_for(program: str, paths: Collection[str], root: Path = ROOT) -> Mach
         somaxconn=int(somaxconn) if somaxconn is not None else None,
         paths={path: file_system(path, root) for path in paths},
         sysctl=lines,
+        unanswered=troubles(upstreams),
         in_force={
             key: value for key in {line.key for line in lines} if (value := _variable(root, key)) is not None
         },

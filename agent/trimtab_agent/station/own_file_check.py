@@ -12,17 +12,19 @@ from pathlib import Path
 
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets import tls
-from trimtab_tuner.targets.base import RenderContext, Target
+from trimtab_tuner.targets.base import RenderContext, RenderError, Target
 from trimtab_tuner.targets.packages import lacking
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import SpecError
+from trimtab_agent.host.answering import troubles
 from trimtab_agent.station.processes.programs import server_program
 from trimtab_agent.station.processes.unprivileged import command_prefix, hand_over
 from trimtab_agent.station.server.certificates import make_certificates
 from trimtab_agent.station.server.own_copies import with_readable
 from trimtab_agent.station.server.ports import ADDRESS, HeldPorts
 from trimtab_agent.station.server.refusals import ConfigurationRejected, ServerFailed, require_accepted
+from trimtab_agent.station.server.unresolved import with_resolvable
 
 _STAMP = re.compile(r"\d{4}[/-]\d\d[/-]\d\d \d\d:\d\d:\d\d:? +(\[\w+\] \d+#\d+: )?")
 
@@ -44,7 +46,7 @@ def require_measurable(
             for key in make_certificates(certificates):
                 hand_over(key)
             context = replace(context, tls_directory=str(certificates))
-        text = target.private(base.expanded, configuration, (), context)
+        text = with_resolvable(target, target.private(base.expanded, configuration, (), context))
         if target.package is not None:
             text = with_readable(target, text, directory)
         file.write_text(text)
@@ -56,6 +58,17 @@ def require_measurable(
             require_accepted((*prefix, *command), command[0], file)
         except (ConfigurationRejected, ServerFailed) as error:
             raise SpecError("base", _in_its_files(str(error), text, file, target, base)) from error
+
+
+def upstreams_missing(target: Target, base: BaseFile) -> dict[str, str]:
+    """Why nobody answers at the upstreams of the file, by address; those that answer are left out.
+
+    Raises SpecError.
+    """
+    try:
+        return troubles(target.upstreams(base.sources.whole))
+    except RenderError as error:
+        raise SpecError("base", f"{base.path}: {error}") from error
 
 
 def _context(directory: Path, cpus: tuple[int, ...]) -> RenderContext:

@@ -3,6 +3,8 @@
 `report` gathers it without starting anything; the server's own check of the file is the caller's.
 """
 
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -16,10 +18,12 @@ from trimtab_tuner.targets.told import Told, line_of, warnings
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import SpecError
 
-Kind = Literal["changed", "runs", "corrected", "stays", "comment"]
+Kind = Literal["changed", "runs", "missing", "corrected", "stays", "comment"]
 HEADINGS: dict[Kind, str] = {
     "changed": "What is measured is your file, but for this (PORT and DIRECTORY are those of a trial):",
     "runs": "The measured server runs or loads this too:",
+    "missing": "Upstreams that are not there; requests that your sites hand on to them fail in what is measured "
+    "too, and the workload asks nothing of them:",
     "corrected": "In place of these values your server takes others:",
     "stays": "Exceptions that stay as they are:",
     "comment": "Comments that warn, beside settings that are tuned:",
@@ -56,8 +60,13 @@ def refuse_told(target: Target, base: BaseFile) -> None:
             raise SpecError("base", f"{file}:{line}: {told.text}")
 
 
-def report(target: Target, base: BaseFile, space: Space) -> OwnFileReport:
-    """What is to be told of a file that can be measured, for a run with this space. Raises SpecError."""
+def report(
+    target: Target, base: BaseFile, space: Space, missing: Mapping[str, str] = MappingProxyType({})
+) -> OwnFileReport:
+    """What is to be told of a file that can be measured, for a run with this space. Raises SpecError.
+
+    `missing` has the addresses of upstreams where nobody answers, each with why.
+    """
     default = space.default()
     context = RenderContext(
         root="ROOT",
@@ -71,6 +80,7 @@ def report(target: Target, base: BaseFile, space: Space) -> OwnFileReport:
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
     lines = [Line(kind="changed", text=each) for each in _named(private)]
+    lines += _missing(target, base, missing)
     free = {knob.name: default[knob.name] for knob in space.free}
     knobs = [knob for knob in space.knobs if knob.name in free]
     for told in (*_told(target, base), *warnings(base.sources.whole, knobs)):
@@ -123,6 +133,15 @@ def _told(target: Target, base: BaseFile) -> list[Told]:
         return list(target.told(base.sources.whole))
     except RenderError as error:
         raise SpecError("base", f"{base.path}: {error}") from error
+
+
+def _missing(target: Target, base: BaseFile, missing: Mapping[str, str]) -> Iterator[Line]:
+    whole = base.sources.whole
+    for each in target.upstreams(whole) if missing else ():
+        if each.address in missing:
+            file, number = base.sources.place(line_of(whole, each.start))
+            text = f"{each.setting} {each.address}: {missing[each.address]}"
+            yield Line(kind="missing", text=text, file=file, line=number)
 
 
 def _about(told: Told, free: dict[str, int | str]) -> bool:

@@ -56,7 +56,7 @@ from trimtab_agent.recording.recorder import Recorder
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.results.deleting import delete_run
 from trimtab_agent.settings import AgentSettings
-from trimtab_agent.station.own_file_check import require_measurable
+from trimtab_agent.station.own_file_check import require_measurable, upstreams_missing
 from trimtab_agent.station.requirements import missing_program, require
 from trimtab_agent.study.own_file_report import OwnFileReport
 from trimtab_agent.study.specification import Plan, RunSpec, check
@@ -237,7 +237,8 @@ class RunService:
         if plan.base is None:
             raise SpecError("base", "base: expected your own configuration file, to tell what happens to it")
         self._require_own_file(plan, chosen)
-        return plan.told()
+        there = self._settings.demo or chosen.over_hosts
+        return plan.told({} if there else upstreams_missing(plan.target, plan.base))
 
     def _require_own_file(self, plan: Plan, chosen: Chosen) -> None:
         """Raises SpecError for a file that its server refuses; on other hosts their servers say so."""

@@ -4,9 +4,10 @@
 does not make sense is a SpecError that names the field, the value and what was expected.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -129,10 +130,13 @@ class Plan:
             if base is not None:
                 yield base, {**values, **own_values(self.target, base.expanded, 1)}
 
-    def told(self) -> OwnFileReport:
-        """What happens to the user's own file, which there is; raises SpecError."""
+    def told(self, missing: Mapping[str, str] = MappingProxyType({})) -> OwnFileReport:
+        """What happens to the user's own file, which there is; raises SpecError.
+
+        `missing` has the addresses of upstreams where nobody answers, each with why.
+        """
         assert self.base is not None  # noqa: S101 - who asks has looked
-        return report(self.target, self.base, self.space)
+        return report(self.target, self.base, self.space, missing)
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""

@@ -19,6 +19,7 @@ MACHINE = Machine(
 FEW = replace(MACHINE, descriptors=Descriptors(1024, 4096, "nginx (process 7)"))
 HALF = replace(MACHINE, cpus=0.5, cpu_limit="the quota of its control group pays for 0.5 CPUs of 4 (cpu.max)")
 SHORT = replace(MACHINE, somaxconn=128)
+ALONE = replace(MACHINE, unanswered={"127.0.0.1:8080": "nobody listens there"})
 
 
 def at(kind):
@@ -88,6 +89,7 @@ FIRING = {
     "upstream-keepalive-without-effect": ("nginx", proxy("keepalive 32;"), MACHINE, 8),
     "upstream-without-keepalive": ("nginx", proxy(), MACHINE, 4),
     "upstream-keepalive-takes-all-connections": ("nginx", proxy("keepalive 512;", OWN), MACHINE, 6),
+    "upstream-does-not-answer": ("nginx", proxy("keepalive 9;", OWN), ALONE, 5),
     "sendfile-on-shared-file-system": (
         "nginx",
         "events {}\nhttp {\n  sendfile on;\n  server { root /srv; }\n}\n",
@@ -161,6 +163,10 @@ SILENT = {
         ("h2o", "max-connections: 2048\n", FEW),  # it raises the limit by itself
     ),
     "files-above-descriptors": (("nginx", "events { worker_connections 512; }\n", FEW),),
+    "upstream-does-not-answer": (
+        ("nginx", proxy("keepalive 9;", OWN), MACHINE),
+        ("nginx", proxy("keepalive 9;", OWN).replace(":8080", ":8081"), ALONE),
+    ),
     "backlog-above-somaxconn": (
         ("nginx", "http { server { listen 80 backlog=4096; } }\n", MACHINE),
         ("nginx", "http { server { listen 80; } }\n", replace(MACHINE, somaxconn=None)),

@@ -21,6 +21,7 @@ RULES: tuple[Rule, ...] = (
     limits.workers,
     apache.processes,
     upstreams.kept_connections,
+    upstreams.unanswered,
     files.sendfile,
     files.kept_open,
     files.logs,

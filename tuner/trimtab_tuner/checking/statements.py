@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from trimtab_tuner.targets.base import Target
+from trimtab_tuner.targets.behind import Upstream
 from trimtab_tuner.targets.servers.apache import syntax as apache
 from trimtab_tuner.targets.servers.core import syntax as core
 from trimtab_tuner.targets.servers.h2o import syntax as h2o
@@ -52,10 +53,13 @@ class Statement:
 
 @dataclass(frozen=True)
 class ServerFile:
-    """A file of the target: what it says, in its order."""
+    """A file of the target: what it says, in its order; `upstreams` has each address that it hands requests
+    on to behind what says so.
+    """
 
     target: Target
     statements: tuple[Statement, ...]
+    upstreams: tuple[tuple[Statement, Upstream], ...] = ()
 
     def named(self, *names: str) -> Iterator[Statement]:
         """The statements with one of these names, in their order."""
@@ -73,7 +77,12 @@ class ServerFile:
 
 def read(target: Target, text: str) -> ServerFile:
     """The whole text of a file. Raises RenderError for what is no file of the target."""
-    return ServerFile(target, tuple(_READERS[target.name](text, _lines(text))))
+    line_of = _lines(text)
+    behind = (
+        (Statement(each.setting, (each.address,), line_of(each.start)), each)
+        for each in target.upstreams(text)
+    )
+    return ServerFile(target, tuple(_READERS[target.name](text, line_of)), tuple(behind))
 
 
 LineOf = Callable[[int], int]

@@ -1,4 +1,4 @@
-"""Rules about what stands behind a server: connections that are closed behind each request."""
+"""Rules about what stands behind a server: who is not there, what closes connections at each request."""
 
 from collections.abc import Iterable, Iterator
 
@@ -54,6 +54,21 @@ def kept_connections(file: ServerFile, _machine: Machine) -> Iterator[Contradict
                 suggestion='keepalive 32; in it, proxy_http_version 1.1 and proxy_set_header Connection "".',
             )
     yield from _too_many(file, keeping.values())
+
+
+def unanswered(file: ServerFile, machine: Machine) -> Iterator[Contradiction]:
+    """Upstreams that nobody answers for, by name."""
+    for at, each in file.upstreams:
+        why = machine.unanswered.get(each.address)
+        if why is not None:
+            yield contradiction(
+                "upstream-does-not-answer",
+                "error",
+                at,
+                f"{at.said}: {why}, so requests that are handed on to it end in an error.",
+                f"{each.address}: {why}",
+                suggestion="Start what is to answer there, or correct the address.",
+            )
 
 
 def _too_many(file: ServerFile, keeping: Iterable[Statement]) -> Iterator[Contradiction]:

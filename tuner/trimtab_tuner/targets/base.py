@@ -16,6 +16,7 @@ from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets.assignments import Assignment
+from trimtab_tuner.targets.behind import Upstream
 from trimtab_tuner.targets.beside import Beside
 from trimtab_tuner.targets.equivalents import Equivalent
 from trimtab_tuner.targets.http2 import Http2
@@ -311,6 +312,10 @@ class Target(Protocol):
 
     def reads(self, text: str) -> Sequence[Assignment]:
         """The files that the server reads as it starts, where they are named: certificates and keys."""
+        ...
+
+    def upstreams(self, text: str) -> Sequence[Upstream]:
+        """What a user's file hands requests on to, where it says an address."""
         ...
 
     def refused(self, text: str) -> Mapping[str, tuple[Value, ...]]:

@@ -55,6 +55,7 @@ from trimtab_agent.station.server.running_backend import (
 from trimtab_agent.station.server.stats_socket import StatsSocket, StatsSocketError
 from trimtab_agent.station.server.status_page import StatusPage
 from trimtab_agent.station.server.status_query import StatusQuery
+from trimtab_agent.station.server.unresolved import with_resolvable
 from trimtab_agent.station.warming import warm, warm_tables
 from trimtab_agent.stopping import Stopped, StopSignal
 
@@ -305,6 +306,7 @@ class TargetServer:
             tuned = changed_knobs(target, order.base, order.configuration, cpus)
             named = {*tuned, *target.parse(order.base, cpus)}
             text = target.private(order.base, order.configuration, named, context)
+            text = with_resolvable(target, text)
             if target.package is not None:
                 text = with_readable(target, text, self._directory)
         file.write_text(text)

@@ -139,6 +139,7 @@ class ApacheTarget:
     told = staticmethod(telling.told)
     rooted = staticmethod(editing.rooted)
     reads = staticmethod(editing.reads)
+    upstreams = staticmethod(proxying.upstreams)
     refused = staticmethod(nothing_refused)
     changed = staticmethod(editing.changed)
     excerpt = staticmethod(editing.excerpt)

@@ -1,11 +1,12 @@
 """Proxying in a user's own apache2.conf: parameters of the lines that name an upstream, in sites too."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from trimtab_trials.configuration import Configuration, Value
 
 from trimtab_tuner.targets import values
+from trimtab_tuner.targets.behind import Upstream, upstream_at
 from trimtab_tuner.targets.editing import Edit
 from trimtab_tuner.targets.servers.apache import syntax
 from trimtab_tuner.targets.servers.apache.knobs import DISABLE_REUSE, PROXY_KNOBS, WORKER_KNOBS
@@ -15,6 +16,7 @@ UNSET = ("auto", "none")
 _UPSTREAM = re.compile(r"https?://", re.IGNORECASE)
 _WORKERS = {"proxypass", "proxypassmatch", "balancermember", "proxyset"}
 _OTHERS = {knob.name.lower(): knob for knob in PROXY_KNOBS if knob not in WORKER_KNOBS}
+_BEHIND = re.compile(r"(unix:[^|\s]+\||(https?|wss?|h2c?|ajp|fcgi|scgi|uwsgi)://)", re.IGNORECASE)
 # What decides which requests go on, and to where.
 _WHICH = {"proxypass", "proxypassmatch", "proxypassreverse", "proxyset", "proxyremote", "proxyblock"}
 
@@ -85,6 +87,21 @@ def other_parameters(lines: Collection[Line]) -> str:
             said = [word.text for word in line.words if "=" in word.text and "://" not in word.text]
             return "".join(f" {word}" for word in said if word.partition("=")[0].lower() not in tuned)
     return ""
+
+
+def upstreams(text: str) -> Sequence[Upstream]:
+    """The addresses that requests go on to, by HTTP and other protocols; the first that a word says."""
+    found = []
+    for line in syntax.walk(text):
+        if line.name not in (*_WORKERS, "sethandler") or not line.is_directive:
+            continue
+        for word in line.words:
+            begin = _BEHIND.search(word.text)
+            if begin is not None:
+                place = word.start + (text[word.start] == '"') + begin.start()
+                setting = line.text.split()[0]
+                found.append(upstream_at(setting, word.text[begin.start() :], place))
+    return [each for each in found if each is not None]
 
 
 def _upstreams(text: str) -> list[Line]:

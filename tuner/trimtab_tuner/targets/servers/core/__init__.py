@@ -29,6 +29,7 @@ from trimtab_tuner.targets.base import (
     nothing_of_tls,
     nothing_read,
 )
+from trimtab_tuner.targets.behind import no_upstreams
 from trimtab_tuner.targets.editing import Edit, apply, single_lines
 from trimtab_tuner.targets.placement import Workers, replica_constraints, replica_knobs
 from trimtab_tuner.targets.private import Places, naming
@@ -141,6 +142,7 @@ class CoreTarget:
     told = staticmethod(nothing_told)
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(nothing_read)
+    upstreams = staticmethod(no_upstreams)
 
     def refused(self, text: str) -> Mapping[str, tuple[Value, ...]]:
         """With a `user`, processes that share the master's descriptors would have its rights."""

@@ -32,7 +32,7 @@ from trimtab_tuner.targets.editing import apply, single_lines
 from trimtab_tuner.targets.equivalents import by_role, pinning, plain, switch
 from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
-from trimtab_tuner.targets.servers.h2o import private, syntax, telling
+from trimtab_tuner.targets.servers.h2o import private, syntax, telling, upstreams
 from trimtab_tuner.targets.servers.h2o.beside import BESIDE
 from trimtab_tuner.targets.tls import KEY
 from trimtab_tuner.targets.told import Told
@@ -250,6 +250,7 @@ class H2oTarget:
 
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(private.reads)
+    upstreams = staticmethod(upstreams.upstreams)
     refused = staticmethod(nothing_refused)
 
     def changed(

@@ -9,7 +9,7 @@ from trimtab_tuner.space import Space
 from trimtab_tuner.targets.base import Demands, as_it_stands, nothing_refused
 from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
-from trimtab_tuner.targets.servers.lighttpd import editing, private, rendering, telling
+from trimtab_tuner.targets.servers.lighttpd import editing, private, rendering, telling, upstreams
 from trimtab_tuner.targets.servers.lighttpd.beside import BESIDE
 from trimtab_tuner.targets.servers.lighttpd.knobs import (
     EQUIVALENTS,
@@ -82,6 +82,7 @@ class LighttpdTarget:
     told = staticmethod(telling.told)
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(editing.reads)
+    upstreams = staticmethod(upstreams.upstreams)
     refused = staticmethod(nothing_refused)
     changed = staticmethod(editing.changed)
     excerpt = staticmethod(editing.excerpt)

@@ -30,6 +30,7 @@ from trimtab_tuner.targets.base import (
     nothing_read,
     nothing_refused,
 )
+from trimtab_tuner.targets.behind import no_upstreams
 from trimtab_tuner.targets.editing import single_lines
 from trimtab_tuner.targets.equivalents import by_role, pinning, plain
 from trimtab_tuner.targets.placement import Workers
@@ -152,6 +153,7 @@ class MariadbTarget:
     told = staticmethod(nothing_told)
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(nothing_read)
+    upstreams = staticmethod(no_upstreams)
     refused = staticmethod(nothing_refused)
 
     def changed(

@@ -24,6 +24,7 @@ from trimtab_tuner.targets.servers.nginx import (
     rendering,
     syntax,
     telling,
+    upstreams,
 )
 from trimtab_tuner.targets.servers.nginx.beside import BESIDE
 from trimtab_tuner.targets.servers.nginx.knobs import (
@@ -100,6 +101,7 @@ class NginxTarget:
     told = staticmethod(telling.told)
     rooted = staticmethod(files.rooted)
     reads = staticmethod(files.reads)
+    upstreams = staticmethod(upstreams.upstreams)
 
     def parse(self, text: str, cpus: int = 1) -> Configuration:
         """The knobs that an nginx.conf sets, but for those of TLS and HTTP/2.

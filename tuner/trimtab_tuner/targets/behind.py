@@ -1,0 +1,51 @@
+"""What stands behind a server: the addresses in a user's file that requests are handed on to.
+
+Each server's language has its own reader of these (`Target.upstreams`); how an address is written is alike.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_PORTS = {
+    "http": "80", "ws": "80", "h2c": "80", "grpc": "80", "https": "443", "wss": "443", "h2": "443",
+    "grpcs": "443", "ajp": "8009", "fcgi": "8000", "scgi": "4000", "uwsgi": "3031",
+}  # fmt: skip
+_SCHEME = r"(?:(?P<scheme>[a-z][\w+.-]*)://)?"
+_HOST = r"(?P<host>\[(?!unix:)[^\]\s]*\]|[^\s:/\[\]|\"',;]+)(?::(?P<port>\d+))?(?![\w.:$-])"
+_ADDRESS = re.compile(rf"{_SCHEME}(?:\[?unix:(?P<path>[^:|\]\s\"']+)|{_HOST})", re.IGNORECASE)
+
+
+class Upstream(NamedTuple):
+    """`setting` hands requests on to `address`, a `host:port` or `unix:PATH`, whose host, or path, stands in
+    the text from `start` to `end`.
+    """
+
+    setting: str
+    address: str
+    start: int
+    end: int
+
+
+def no_upstreams(_text: str) -> Sequence[Upstream]:
+    """For servers that hand nothing on."""
+    return ()
+
+
+def upstream_at(setting: str, word: str, place: int, port: str | None = None) -> Upstream | None:
+    """The address that a word begins with, which stands at that place of the text; `port` is what it is
+    without being said. None where it says no address, or one made of variables.
+    """
+    found = _ADDRESS.match(word)
+    if found is None:
+        return None
+    if found["path"] is not None:
+        said, kind = f"unix:{found['path']}", "path"
+    else:
+        at = found["port"] or _PORTS.get((found["scheme"] or "").lower()) or port
+        if at is None:
+            return None
+        said, kind = f"{found['host']}:{at}", "host"
+    if "$" in said or "%" in said:
+        return None
+    return Upstream(setting, said, place + found.start(kind), place + found.end(kind))

@@ -1,0 +1,32 @@
+"""What a user's nginx.conf hands requests on to: servers of upstreams, and addresses that are named at once."""
+
+from collections.abc import Iterator, Sequence
+
+from trimtab_tuner.targets.behind import Upstream, upstream_at
+from trimtab_tuner.targets.servers.nginx import syntax
+from trimtab_tuner.targets.servers.nginx.syntax import Directive
+
+_PASSES = {f"{kind}_pass" for kind in ("fastcgi", "grpc", "memcached", "proxy", "scgi", "uwsgi")}
+
+
+def upstreams(text: str) -> Sequence[Upstream]:
+    """The addresses, in the order of the file; what variables decide is none."""
+    return list(_upstreams(text, syntax.parse(text)))
+
+
+def _upstreams(text: str, tree: list[Directive]) -> Iterator[Upstream]:
+    blocks = (each for each, _ in syntax.walk(tree) if each.name == "upstream" and each.block is not None)
+    named = {name for each in blocks for name in each.arguments[:1]}
+    for directive, above in syntax.walk(tree):
+        if not directive.arguments or directive.block is not None:
+            continue
+        of = above[-1] if above else None
+        is_server = directive.name == "server" and of is not None and of.name == "upstream"
+        if not is_server and directive.name not in _PASSES:
+            continue
+        start, end = directive.spans[1]
+        quote = text[start] in "\"'"
+        setting = " ".join(("upstream", *of.arguments)) if is_server and of is not None else directive.name
+        found = upstream_at(setting, text[start + quote : end - quote], start + quote, "80")
+        if found is not None and (is_server or text[found.start : found.end] not in named):
+            yield found
