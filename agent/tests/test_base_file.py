@@ -175,3 +175,83 @@ def test_file_of_the_debian_package_runs_privately(name, tmp_path):
         warm(ADDRESS, server.port, [path for path, _ in files.files], StopSignal())
         assert name != "nginx" or len(server.pids) == 3
     assert hashlib.sha256(path.read_bytes()).digest() == before
+
+
+ENVVARS = """\
+unset HOME
+if [ "${APACHE_CONFDIR##/etc/apache2-}" != "${APACHE_CONFDIR}" ] ; then
+	SUFFIX="-${APACHE_CONFDIR##/etc/apache2-}"
+else
+	SUFFIX=
+fi
+export APACHE_LOG_DIR=/var/log/apache2$SUFFIX
+export SITES="$APACHE_CONFDIR/own"  # ours
+export WEB=${SITES}/web
+export NOW=$(date)
+#export GONE=1
+"""
+
+
+@pytest.fixture
+def apache_files(tmp_path):
+    """A main file whose includes are named by variables: of its own, of an included file, of envvars."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "envvars").write_text(ENVVARS)
+    (tmp_path / "own" / "one.conf").write_text("Define SECOND two\nKeepAliveTimeout 7\n")
+    (tmp_path / "own" / "two.conf").write_text("Include ${HERE}/three.conf\n")
+    (tmp_path / "own" / "three.conf").write_text("MaxKeepAliveRequests 77\n")
+    main = tmp_path / "apache2.conf"
+    main.write_text(
+        "Listen 80\nDefine HERE own\nInclude ${SITES}/one.conf\nInclude own/${SECOND}.conf\n"
+        'IncludeOptional "${APACHE_CONFDIR}/none/*.conf"\nDocumentRoot ${WEB}\n'
+        "ErrorLog ${APACHE_LOG_DIR}/error.log\n"
+    )
+    return main
+
+
+def test_apache_s_includes_are_found_by_variables(apache_files):
+    """In the order in which Apache reads them; what the file itself uses of envvars is set in what runs."""
+    apache = TARGETS["apache"]
+    base = read_base(apache, apache_files)
+    own = apache_files.parent / "own"
+    assert [path for path, _ in base.sources.files[1:]] == [
+        str(own / f"{name}.conf") for name in ("one", "two", "three")
+    ]
+    assert apache.parse(base.expanded) == {"KeepAliveTimeout": 7, "MaxKeepAliveRequests": 77}
+    assert base.expanded.startswith(f'Define WEB "{own}/web"\nServerRoot "{apache_files.parent}"\nListen 80\n')
+    tuned = {**own_values(apache, base.expanded, 1), "KeepAliveTimeout": 9}
+    changed = apache.changed(base.sources.marked, tuned, ["KeepAliveTimeout"], NOWHERE)
+    assert base.sources.apart(changed)[str(own / "one.conf")] == "Define SECOND two\nKeepAliveTimeout 9\n"
+    assert base.sources.apart(changed)[str(apache_files)] == apache_files.read_text()
+
+
+@pytest.mark.parametrize("name", ["ELSEWHERE", "NOW", "GONE", "LATER"])
+def test_an_include_of_apache_whose_variable_cannot_be_known_is_refused_by_name(apache_files, name):
+    """What a shell would make of it, and what is set behind it."""
+    apache_files.write_text(f"Listen 80\nInclude ${{{name}}}/a.conf\nDefine LATER own\n")
+    with pytest.raises(SpecError) as refusal:
+        read_base(TARGETS["apache"], apache_files)
+    assert refusal.value.sentence == (
+        f"{apache_files}: include ${{{name}}}/a.conf: expected its variables set by Define above it, or in "
+        f"{apache_files.parent}/envvars"
+    )
+
+
+def test_lighttpd_s_includes_are_found_by_settings_above_them(tmp_path):
+    """As distributions name the directory of their files; what cannot be known is refused, not passed over."""
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "conf.d" / "a.conf").write_text('var.more = conf_dir + "/more"\nserver.max-fds = 99\n')
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "b.conf").write_text("server.max-worker = 4\n")
+    main = tmp_path / "lighttpd.conf"
+    main.write_text(
+        f'var.conf_dir = "{tmp_path}"\nserver.document-root = "/srv"\n'
+        'include conf_dir + "/conf.d/a.conf"\ninclude var.more + "/*.conf"\n'
+    )
+    lighttpd = TARGETS["lighttpd"]
+    base = read_base(lighttpd, main)
+    assert lighttpd.parse(base.expanded) == {"server.max-fds": 99, "server.max-worker": 4}
+    assert not [each for each in lighttpd.told(base.sources.whole) if each.kind == "refused"]
+    main.write_text('server.document-root = "/srv"\ninclude env.HOME + "/a.conf"\n')
+    with pytest.raises(SpecError, match=r'lighttpd.conf:2: include env.HOME \+ "/a.conf": what its name is'):
+        check(RunSpec(target="lighttpd", base=str(main)))

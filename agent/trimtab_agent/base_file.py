@@ -121,40 +121,55 @@ def _read_base(target: Target, file: Path, encoding: str, *, with_commands: bool
     if looks := other_kind(text, target.name):
         raise SpecError("base", f"{file}: {looks}; expected one of {target.name}")
     filling = Filling(str(file), text)
-    reading = _Reading(encoding, file.parent, filling, with_commands)
+    reading = _Reading(encoding, file.parent, filling, with_commands, _environment(target, file))
     sources = filling.sources(_filled(target, text, file, reading, (file,)))
     return BaseFile(str(file), text, anywhere(target, sources.marked, file), sources, encoding)
 
 
 def anywhere(target: Target, marked: str, file: Path) -> str:
     """The whole of `file` from its marked text, to stand anywhere; raises SpecError."""
+    whole = unmarked(marked).removeprefix(BYTE_ORDER_MARK)
     try:
-        return target.rooted(unmarked(marked).removeprefix(BYTE_ORDER_MARK), str(file.parent))
+        return target.rooted(whole, str(file.parent), _environment(target, file))
     except RenderError as error:
         raise SpecError("base", f"{file}: {error}") from error
 
 
-@dataclass(frozen=True)
+def _environment(target: Target, file: Path) -> Mapping[str, str]:
+    """The variables that the server is started with, as a file beside its own says them; none without one."""
+    if target.environment_file is None:
+        return {}
+    try:
+        text = (file.parent / target.environment_file).read_text(errors="replace")
+    except OSError:
+        text = ""
+    return target.environment(text, str(file.parent))
+
+
+@dataclass
 class _Reading:
-    """How includes are read, where their names begin, what gathers them, whether commands are run."""
+    """How includes are read, where their names begin, what gathers them, whether commands are run, and the
+    variables that are known so far.
+    """
 
     encoding: str
     directory: Path
     filling: Filling
     with_commands: bool
+    known: Mapping[str, str]
 
 
 def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tuple[Path, ...]) -> str:
     """The text of `file` with its includes between marks."""
-    try:
-        includes = target.includes(text)
-    except RenderError as error:
-        raise SpecError("base", f"{file}: {error}") from error
-    pieces, position = [], 0
-    for include in sorted(includes, key=lambda found: found.start):
+    known = reading.known
+    includes = _includes(target, text, file, known)
+    pieces, position, seen = [], 0, 0
+    while (include := next((each for each in includes if each.start >= seen), None)) is not None:
+        reading.known = target.defined(text[seen : include.start], reading.known)
+        seen = include.end
+        if include.is_command and not reading.with_commands:
+            continue
         if include.is_command:
-            if not reading.with_commands:
-                continue
             output = _output(include.pattern, file, reading)
             inside = reading.filling.file(f"{OUTPUT}{include.pattern}", output, output)
         else:
@@ -162,13 +177,25 @@ def _filled(target: Target, text: str, file: Path, reading: _Reading, above: tup
         directive = text[include.start : include.end]
         pieces += [text[position : include.start], reading.filling.include(directive, inside)]
         position = include.end
+        if reading.known != known:  # an included file may say what the next one is called
+            known = reading.known
+            includes = _includes(target, text, file, known)
+    reading.known = target.defined(text[seen:], reading.known)
     return "".join((*pieces, text[position:]))
+
+
+def _includes(target: Target, text: str, file: Path, known: Mapping[str, str]) -> list[Include]:
+    """The includes of a file in their order; raises SpecError."""
+    try:
+        return sorted(target.includes(text, known), key=lambda found: found.start)
+    except RenderError as error:
+        raise SpecError("base", f"{file}: {error}") from error
 
 
 def _files(target: Target, include: Include, file: Path, reading: _Reading, above: tuple[Path, ...]) -> str:
     """The files of an include, each between its marks."""
     inside = ""
-    for found in _matching(include, file, reading.directory):
+    for found in _matching(target, include, file, reading.directory):
         if found in above or len(above) >= DEEPEST:
             raise SpecError("base", f"{file}: include {include.pattern}: it includes itself")
         own = _read(target, found, reading.encoding)
@@ -196,11 +223,15 @@ def _output(command: str, file: Path, reading: _Reading) -> str:
     return done.stdout.decode(reading.encoding)
 
 
-def _matching(include: Include, file: Path, directory: Path) -> list[Path]:
+def _matching(target: Target, include: Include, file: Path, directory: Path) -> list[Path]:
     """The files that an include names, in the order of their names; a directory stands for all in it."""
     pattern = include.pattern
     if "$" in pattern:
-        raise SpecError("base", f"{file}: include {pattern}: expected a name without variables")
+        beside = target.environment_file
+        expected = "a name without variables"
+        if beside is not None:
+            expected = f"its variables set by Define above it, or in {directory / beside}"
+        raise SpecError("base", f"{file}: include {pattern}: expected {expected}")
     whole = directory / pattern
     found = sorted(Path(name) for name in glob.glob(str(whole)))  # noqa: PTH207 - the pattern may be absolute
     try:

@@ -5,6 +5,7 @@ Rendering is text only: writing files, running the server's own check and starti
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from trimtab_trials.configuration import Configuration, Value
@@ -115,6 +116,9 @@ About = Callable[[str], str]
 """Gives the comment lines over the setting of a knob, by the knob's name; empty for none."""
 
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
 def nothing_refused(_text: str) -> Mapping[str, tuple[Value, ...]]:
     """For servers that take every value of every knob whatever else their file says."""
     return {}
@@ -135,9 +139,19 @@ def nothing_of_proxying(_text: str) -> Configuration:
     return {}
 
 
-def as_it_stands(text: str, _directory: str) -> str:
+def as_it_stands(text: str, _directory: str, _environment: Mapping[str, str] = NOTHING) -> str:
     """For servers whose paths do not begin at the directory of their file."""
     return text
+
+
+def nothing_defined(_text: str, _known: Mapping[str, str]) -> Mapping[str, str]:
+    """For servers whose includes are named without variables."""
+    return NOTHING
+
+
+def no_environment(_text: str, _directory: str) -> Mapping[str, str]:
+    """For servers that read no file of variables before they start."""
+    return NOTHING
 
 
 def no_comment(_knob: str) -> str:
@@ -163,8 +177,8 @@ class Demands:
 class Include:
     """A file, or a pattern of files, whose text stands for the text from `start` to `end`.
 
-    `pattern` is as it stands in the file; with `optional` no file need match. With `is_command` it is one for
-    a shell, of which the output is meant.
+    `pattern` is as it stands in the file, but for variables that are known; with `optional` no file need
+    match. With `is_command` it is one for a shell, of which the output is meant.
     """
 
     start: int
@@ -190,7 +204,8 @@ class Target(Protocol):
     `worker_title` is what its workers call themselves among its processes, empty where all are workers. With
     `only_utf8` it refuses its file for a byte that is not UTF-8, and takes a byte-order mark; others take any
     byte in comments, and no mark. `drop_in` is where the file that is handed back goes beside those that are
-    there, None where it is whole.
+    there, None where it is whole. `environment_file` is the name of a file beside its own that sets the
+    variables it is started with, None without one.
     With `serves_php` it hands requests for PHP to a pool. `tls_knobs` are those of its space where the
     workload is one of TLS, `proxy_knobs` where requests are handed on over HTTP (`proxy_free` those that are
     tuned by default); without any it cannot serve such a workload. `equivalents` says what its knobs
@@ -214,6 +229,7 @@ class Target(Protocol):
     only_utf8: bool
     unit: str
     drop_in: str | None
+    environment_file: str | None
     serves_php: bool
     worker_title: str
 
@@ -298,12 +314,25 @@ class Target(Protocol):
         """The knobs of proxying that a user's file sets. Raises RenderError."""
         ...
 
-    def includes(self, text: str) -> Sequence[Include]:
-        """What a user's file includes. Raises RenderError for what cannot be followed."""
+    def includes(self, text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
+        """What a user's file includes; `known` are variables that are set before it.
+
+        Raises RenderError for what cannot be followed.
+        """
         ...
 
-    def rooted(self, text: str, directory: str) -> str:
-        """The file from that directory, as it can stand in any other: its paths made absolute."""
+    def defined(self, text: str, known: Mapping[str, str]) -> Mapping[str, str]:
+        """The variables by which files may be named that are known behind this text."""
+        ...
+
+    def environment(self, text: str, directory: str) -> Mapping[str, str]:
+        """The variables that the text of its `environment_file` sets, for a file in that directory."""
+        ...
+
+    def rooted(self, text: str, directory: str, environment: Mapping[str, str] = NOTHING) -> str:
+        """The file from that directory, as it can stand in any other: its paths made absolute, and variables
+        of its environment in the file itself.
+        """
         ...
 
     def told(self, text: str) -> Iterable[Told]:

@@ -25,6 +25,7 @@ from trimtab_tuner.targets.servers.apache import (
     rendering,
     syntax,
     telling,
+    variables,
 )
 from trimtab_tuner.targets.servers.apache.beside import BESIDE
 from trimtab_tuner.targets.servers.apache.knobs import (
@@ -61,6 +62,7 @@ class ApacheTarget:
     package = "apache2-bin"
     status_path = rendering.STATUS_PATH
     drop_in: str | None = None
+    environment_file: str | None = variables.ENVIRONMENT_FILE
     serves_php = True
     worker_title = ""
     tls_knobs = TLS_KNOBS
@@ -136,6 +138,8 @@ class ApacheTarget:
     parse_tls = staticmethod(editing.parse_tls)
     parse_proxy = staticmethod(proxying.parse)
     includes = staticmethod(editing.includes)
+    defined = staticmethod(variables.defined)
+    environment = staticmethod(variables.environment)
     told = staticmethod(telling.told)
     rooted = staticmethod(editing.rooted)
     reads = staticmethod(editing.reads)

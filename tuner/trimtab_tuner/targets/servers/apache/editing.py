@@ -8,9 +8,9 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
-from trimtab_tuner.targets.base import Excerpt, Include, RenderContext
+from trimtab_tuner.targets.base import NOTHING, Excerpt, Include, RenderContext
 from trimtab_tuner.targets.editing import Edit, apply, single_lines
-from trimtab_tuner.targets.servers.apache import levels, proxying, rendering, syntax
+from trimtab_tuner.targets.servers.apache import levels, proxying, rendering, syntax, variables
 from trimtab_tuner.targets.servers.apache.knobs import (
     HTTP2,
     PROXY_KNOBS,
@@ -28,12 +28,16 @@ _READ = {
 }  # fmt: skip
 
 
-def includes(text: str) -> Sequence[Include]:
-    """Every `Include` and `IncludeOptional`."""
-    return [
-        Include(m.start(), m.end(), m[2], m[1].lower() == "includeoptional" or "*" in m[2])
-        for m in _INCLUDE.finditer(text)
-    ]
+def includes(text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
+    """Every `Include` and `IncludeOptional`, with the variables that are known before its line."""
+    found = []
+    place = 0
+    for m in _INCLUDE.finditer(text):
+        known, place = variables.defined(text[place : m.start()], known), m.end()
+        pattern = variables.filled(m[2], known)
+        optional = m[1].lower() == "includeoptional" or "*" in pattern
+        found.append(Include(m.start(), m.end(), pattern, optional))
+    return found
 
 
 def changed(text: str, configuration: Configuration, knobs: Collection[str], context: RenderContext) -> str:
@@ -119,11 +123,16 @@ def reads(text: str) -> Sequence[Assignment]:
     ]
 
 
-def rooted(text: str, directory: str) -> str:
-    """The file with its directory as the one that paths begin at, where it says nothing of that."""
-    if any(line.name == "serverroot" for line in syntax.walk(text)):
-        return text
-    return f"ServerRoot {rendering.quoted(directory)}\n{text}"
+def rooted(text: str, directory: str, environment: Mapping[str, str] = NOTHING) -> str:
+    """The file with its directory as the one that paths begin at, where it says nothing of that, and with the
+    variables of its environment that it uses; an instance has its own of those of its place.
+    """
+    names = {line.name for line in syntax.walk(text)}
+    wanted = variables.used(text) - variables.defined(text, {}).keys() - rendering.OF_PLACE.keys()
+    own = [(name, environment[name]) for name in sorted(wanted & environment.keys())]
+    defines = "".join(f"Define {name} {rendering.quoted(value)}\n" for name, value in own)
+    root = "" if "serverroot" in names else f"ServerRoot {rendering.quoted(directory)}\n"
+    return f"{defines}{root}{text}"
 
 
 def _session_cache(text: str, configuration: Configuration) -> str:

@@ -30,12 +30,6 @@ _FILES = {
     "secauditlog": "audit.log", "secdatadir": "modsecurity", "secdebuglog": "modsecurity.log",
     "wsgisocketprefix": "wsgi",
 }  # fmt: skip
-_VARIABLES = {
-    "APACHE_RUN_DIR": "",
-    "APACHE_LOCK_DIR": "",
-    "APACHE_LOG_DIR": "",
-    "APACHE_PID_FILE": "/apache2.pid",
-}
 # Of a virtual host, what says how it answers: headers, filters, logs, times, protocols. All else decides
 # whether and with what.
 _HOW = re.compile(
@@ -61,7 +55,7 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
     ]
     own = _own(tuned, lines, changes, configuration, context)
     variables = "".join(
-        f"Define {name} {quoted(context.prefix + tail)}\n" for name, tail in _VARIABLES.items()
+        f"Define {name} {quoted(context.prefix + tail)}\n" for name, tail in rendering.OF_PLACE.items()
     )
     changes += [Change(0, 0, variables, ""), Change(len(tuned), len(tuned), own, "")]
     return with_changes(tuned, changes, configuration, knobs, _named(_model(lines, context), lines))

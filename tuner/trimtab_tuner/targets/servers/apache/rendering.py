@@ -26,6 +26,13 @@ from trimtab_tuner.targets.servers.apache.knobs import (
 
 STATUS_PATH = "/status?auto"
 MODULES = "/usr/lib/apache2/modules"
+OF_PLACE = {
+    "APACHE_RUN_DIR": "",
+    "APACHE_LOCK_DIR": "",
+    "APACHE_LOG_DIR": "",
+    "APACHE_PID_FILE": "/apache2.pid",
+}
+"""Variables of Debian's files that say where an Apache runs, with what follows the directory of an instance."""
 LEAST_THREAD_LIMIT = 64  # Apache's own default
 _LOADED = ("mpm_event", "authz_core", "mime", "dir")
 

@@ -17,6 +17,7 @@ from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import last_values, with_values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
+    NOTHING,
     About,
     Demands,
     Excerpt,
@@ -25,6 +26,8 @@ from trimtab_tuner.targets.base import (
     RenderError,
     as_it_stands,
     no_comment,
+    no_environment,
+    nothing_defined,
     nothing_of_proxying,
     nothing_of_tls,
     nothing_read,
@@ -60,6 +63,7 @@ class CoreTarget:
     beside = BESIDE
     status_path = None
     drop_in: str | None = None
+    environment_file: str | None = None
     serves_php = False
     worker_title = ""
     tls_knobs: Sequence[Knob] = ()
@@ -135,7 +139,10 @@ class CoreTarget:
     parse_tls = staticmethod(nothing_of_tls)
     parse_proxy = staticmethod(nothing_of_proxying)
 
-    def includes(self, text: str) -> Sequence[Include]:
+    defined = staticmethod(nothing_defined)
+    environment = staticmethod(no_environment)
+
+    def includes(self, text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
         """None: the file cannot include others."""
         return ()
 

@@ -6,7 +6,7 @@ configuration which needs them and no other.
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ruamel import yaml
 from trimtab_trials.configuration import Configuration
@@ -18,6 +18,7 @@ from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import last_values, with_values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
+    NOTHING,
     About,
     Demands,
     Excerpt,
@@ -25,6 +26,8 @@ from trimtab_tuner.targets.base import (
     RenderContext,
     as_it_stands,
     no_comment,
+    no_environment,
+    nothing_defined,
     nothing_refused,
 )
 from trimtab_tuner.targets.common_knobs import wait_for_upstream
@@ -177,6 +180,7 @@ class H2oTarget:
     package = "h2o"
     status_path = "/json?show=main"
     drop_in: str | None = None
+    environment_file: str | None = None
     serves_php = True
     worker_title = ""
     tls_knobs = TLS_KNOBS
@@ -240,7 +244,10 @@ class H2oTarget:
         """The knobs of proxying that a h2o.conf sets, at its top level or deeper."""
         return {name: values.integer(name, each[0].value.value) for name, each in _of_proxying(text).items()}
 
-    def includes(self, text: str) -> Sequence[Include]:
+    defined = staticmethod(nothing_defined)
+    environment = staticmethod(no_environment)
+
+    def includes(self, text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
         """None: `!file` is refused where the file is to be run privately."""
         return ()
 

@@ -6,7 +6,7 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.space import Space
-from trimtab_tuner.targets.base import Demands, as_it_stands, nothing_refused
+from trimtab_tuner.targets.base import Demands, as_it_stands, no_environment, nothing_refused
 from trimtab_tuner.targets.http2 import Http2
 from trimtab_tuner.targets.placement import AFFINITY, Workers, replica_constraints, replica_knobs
 from trimtab_tuner.targets.servers.lighttpd import editing, private, rendering, telling, upstreams
@@ -35,6 +35,7 @@ class LighttpdTarget:
     package = "lighttpd"
     status_path = rendering.STATUS_PATH
     drop_in: str | None = None
+    environment_file: str | None = None
     serves_php = True
     worker_title = ""
     tls_knobs = TLS_KNOBS
@@ -79,6 +80,8 @@ class LighttpdTarget:
     parse_tls = staticmethod(editing.parse_tls)
     parse_proxy = staticmethod(editing.parse_proxy)
     includes = staticmethod(editing.includes)
+    defined = staticmethod(editing.defined)
+    environment = staticmethod(no_environment)
     told = staticmethod(telling.told)
     rooted = staticmethod(as_it_stands)
     reads = staticmethod(editing.reads)

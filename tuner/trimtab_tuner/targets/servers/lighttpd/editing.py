@@ -10,13 +10,12 @@ from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import Assignment, last_values, with_values
-from trimtab_tuner.targets.base import Excerpt, Include, RenderContext
+from trimtab_tuner.targets.base import NOTHING, Excerpt, Include, RenderContext
 from trimtab_tuner.targets.editing import Edit, apply, single_lines
 from trimtab_tuner.targets.servers.lighttpd import rendering, syntax
 from trimtab_tuner.targets.servers.lighttpd.knobs import BUFFERING, KNOBS, TICKETS, WAITS
 
-_INCLUDE = re.compile(r'include\s+"([^"]+)"\s*\Z')
-_SHELL = re.compile(r"include_shell\s+(.+)\Z", re.DOTALL)
+_INCLUDE = re.compile(r"include(?P<shell>_shell)?\s+(?P<said>.+)\Z", re.DOTALL)
 _TERM = re.compile(r'\s*\+?\s*(?:"[^"]*"|\d+|(?P<name>[A-Za-z][\w.-]*))\s*')
 _OPTIONS = re.compile(r'"Options"\s*=>\s*"([^"]*)"')
 COMMANDS = "ssl.openssl.ssl-conf-cmd"
@@ -60,30 +59,52 @@ def parse_proxy(text: str) -> Configuration:
     return found
 
 
-def includes(text: str) -> Sequence[Include]:
-    """Every `include` of a plain name, and every `include_shell`, in conditions too."""
+def includes(text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
+    """Every `include` and `include_shell` of which the name or command is known, in conditions too."""
     found = []
-    said: dict[str, str] = {}
+    said = dict(known)
     for statement in syntax.walk(text):
         if (match := _INCLUDE.match(statement.text)) is not None:
-            found.append(Include(statement.start, statement.end, match[1], "*" in match[1]))
-        elif (shell := _SHELL.match(statement.text)) is not None:
-            command = _evaluated(shell[1], said)
-            if command is not None:
-                found.append(Include(statement.start, statement.end, command, True, is_command=True))
-        elif statement.depth == 0 and (setting := statement.setting) is not None:
-            said[setting[0]] = setting[2].strip()
+            pattern = _evaluated(match["said"], said)
+            shell = match["shell"] is not None
+            if pattern is not None:
+                optional = shell or "*" in pattern
+                found.append(Include(statement.start, statement.end, pattern, optional, is_command=shell))
+        else:
+            _define(statement, said)
     return found
+
+
+def defined(text: str, known: Mapping[str, str]) -> dict[str, str]:
+    """The settings outside of conditions that are known behind this text, as they are evaluated."""
+    said = dict(known)
+    for statement in syntax.walk(text):
+        _define(statement, said)
+    return said
+
+
+def _define(statement: syntax.Statement, said: dict[str, str]) -> None:
+    setting = statement.setting
+    if statement.depth or setting is None:
+        return
+    value = None if setting[1] == "+=" else _evaluated(setting[2].strip(), said)
+    if value is None:
+        said.pop(setting[0], None)
+    else:
+        said[setting[0]] = value
 
 
 def _evaluated(expression: str, said: Mapping[str, str]) -> str | None:
     """What strings, numbers and settings joined by `+` come to; None for anything else."""
     words: list[str] = []
     for match in _TERM.finditer(expression):
-        value = said.get(match["name"], "") if match["name"] else match[0].strip("+ \t\r\n")
-        if not re.fullmatch(r'"[^"]*"|\d+', value):
+        name = match["name"]
+        if name is None:
+            words.append(match[0].strip("+ \t\r\n").strip('"'))
+        elif name in said or f"var.{name}" in said:  # a variable may be named without its var.
+            words.append(said[name] if name in said else said[f"var.{name}"])
+        else:
             return None
-        words.append(value.strip('"'))
     return "".join(words) if "".join(m[0] for m in _TERM.finditer(expression)) == expression else None
 
 

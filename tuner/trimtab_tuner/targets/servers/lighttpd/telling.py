@@ -1,19 +1,22 @@
 """What the user of a lighttpd.conf is told of it before a run."""
 
+import re
 from collections.abc import Iterator, Sequence
 
-from trimtab_tuner.targets.servers.lighttpd import syntax
+from trimtab_tuner.targets.servers.lighttpd import editing, syntax
 from trimtab_tuner.targets.servers.lighttpd.knobs import KNOBS
 from trimtab_tuner.targets.servers.lighttpd.syntax import Statement
 from trimtab_tuner.targets.told import Told, line_of
 
 _KNOBS = {knob.name for knob in KNOBS}
 _SHELL = "include_shell"
+_INCLUDED = re.compile(r"include\s")
 
 
 def told(text: str) -> Iterator[Told]:
     """In the order of the file."""
     said = list(syntax.walk(text))
+    known = {include.start for include in editing.includes(text)}
     yield from _fragment(text, said)
     for statement in said:
         number, line = line_of(text, statement.start), " ".join(statement.text.split())
@@ -23,6 +26,13 @@ def told(text: str) -> Iterator[Told]:
                 number,
                 f"{line}: the command is made of variables; expected a plain string, whose output is read "
                 "once, as lighttpd would read it",
+            )
+        elif _INCLUDED.match(statement.text) and statement.start not in known:
+            yield Told(
+                "refused",
+                number,
+                f"{line}: what its name is made of is not known before lighttpd reads it; expected strings, and "
+                "settings that are made above it, outside of conditions",
             )
         elif statement.name.startswith("magnet."):
             yield Told("runs", number, f"{line}: the measured server runs this Lua too")

@@ -17,6 +17,7 @@ from trimtab_tuner.targets import values
 from trimtab_tuner.targets.assignments import last_values, with_values
 from trimtab_tuner.targets.base import (
     DESCRIPTOR_RESERVE,
+    NOTHING,
     About,
     Demands,
     Excerpt,
@@ -25,6 +26,8 @@ from trimtab_tuner.targets.base import (
     RenderError,
     as_it_stands,
     no_comment,
+    no_environment,
+    nothing_defined,
     nothing_of_proxying,
     nothing_of_tls,
     nothing_read,
@@ -99,6 +102,7 @@ class MariadbTarget:
     package = "mariadb-server"
     status_path = None
     drop_in: str | None = "/etc/mysql/mariadb.conf.d/90-trimtab.cnf"
+    environment_file: str | None = None
     serves_php = False
     worker_title = ""
     tls_knobs: tuple[Knob, ...] = ()
@@ -146,7 +150,10 @@ class MariadbTarget:
     parse_tls = staticmethod(nothing_of_tls)
     parse_proxy = staticmethod(nothing_of_proxying)
 
-    def includes(self, text: str) -> Sequence[Include]:
+    defined = staticmethod(nothing_defined)
+    environment = staticmethod(no_environment)
+
+    def includes(self, text: str, known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
         """`!include` and `!includedir`. Raises RenderError."""
         return option_file.includes(text)
 

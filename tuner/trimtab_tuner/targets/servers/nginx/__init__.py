@@ -13,7 +13,7 @@ from trimtab_tuner.protocols import ProtocolName
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
 from trimtab_tuner.targets import values
-from trimtab_tuner.targets.base import Demands, RenderError
+from trimtab_tuner.targets.base import Demands, RenderError, no_environment, nothing_defined
 from trimtab_tuner.targets.placement import Workers, replica_constraints, replica_knobs
 from trimtab_tuner.targets.servers.nginx import (
     editing,
@@ -53,6 +53,7 @@ class NginxTarget:
     package = "nginx-light"
     status_path = rendering.STATUS_PATH
     drop_in: str | None = None
+    environment_file: str | None = None
     serves_php = True
     worker_title = "nginx: worker process"  # not the manager and the loader of its caches
     tls_knobs = TLS_KNOBS
@@ -94,6 +95,8 @@ class NginxTarget:
 
     render = staticmethod(rendering.render)
     includes = staticmethod(editing.includes)
+    defined = staticmethod(nothing_defined)
+    environment = staticmethod(no_environment)
     refused = staticmethod(proxying.refused)
     changed = staticmethod(editing.changed)
     excerpt = staticmethod(editing.excerpt)

@@ -1,11 +1,11 @@
 """A user's own nginx.conf."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner import affinity
-from trimtab_tuner.targets.base import Excerpt, Include, RenderContext, RenderError
+from trimtab_tuner.targets.base import NOTHING, Excerpt, Include, RenderContext, RenderError
 from trimtab_tuner.targets.editing import Edit, apply
 from trimtab_tuner.targets.servers.nginx import levels, proxying, rendering, syntax
 from trimtab_tuner.targets.servers.nginx.knobs import BLOCK, KEEPALIVE
@@ -15,7 +15,7 @@ LISTEN_OPTIONS = {"backlog", "reuseport"}
 _INDENT = "    "
 
 
-def includes(text: str) -> Sequence[Include]:
+def includes(text: str, _known: Mapping[str, str] = NOTHING) -> Sequence[Include]:
     """Every `include`, wherever it stands; a pattern need not match a file."""
     found: list[Include] = []
 

@@ -6,9 +6,10 @@ prefix that it was built with (ngx_conf_full_name() in src/core/ngx_conf_file.c)
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from trimtab_tuner.targets.assignments import Assignment
+from trimtab_tuner.targets.base import NOTHING
 from trimtab_tuner.targets.editing import Edit, apply
 from trimtab_tuner.targets.servers.nginx import rendering, syntax
 from trimtab_tuner.targets.servers.nginx.syntax import Directive
@@ -22,7 +23,7 @@ _UNDER_THE_PREFIX = {"alias", "load_module", "root"}
 _NO_FILE = ("/", "$", "data:", "engine:", "store:")  # what such an argument may begin with besides a name
 
 
-def rooted(text: str, directory: str) -> str:
+def rooted(text: str, directory: str, _environment: Mapping[str, str] = NOTHING) -> str:
     """The file with the paths made absolute that begin at its directory or at nginx's prefix."""
     edits: list[Edit] = []
     for directive, _ in syntax.walk(syntax.parse(text)):
