@@ -19,6 +19,7 @@ from trimtab_agent.study.specification import NOWHERE, KnobSpec, RunSpec, check
 from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.editing import own_values
+from trimtab_tuner.targets.in_force import noted_in
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 INSTALLED = {
@@ -175,6 +176,32 @@ def test_file_of_the_debian_package_runs_privately(name, tmp_path):
         warm(ADDRESS, server.port, [path for path, _ in files.files], StopSignal())
         assert name != "nginx" or len(server.pids) == 3
     assert hashlib.sha256(path.read_bytes()).digest() == before
+
+
+@pytest.mark.live
+def test_a_limit_that_the_system_does_not_grant_is_noted_with_what_is_in_force(tmp_path):
+    """More open files than any process may have, by what the worker itself may open."""
+    nginx = TARGETS["nginx"]
+    program = find_installed(nginx.program)
+    if program is None:
+        pytest.skip("nginx is not installed")
+    files = FileSet(tmp_path / "files", specweb99(1, time_scale=0.01))
+    files.prepare(lambda done, total: None, StopSignal())
+    base = "worker_rlimit_nofile 2000000000;\nevents {}\nhttp { server { listen 80; } }\n"
+    order = ServerOrder(
+        program=program,
+        target=nginx,
+        configuration=own_values(nginx, base, 1),
+        root=files.root,
+        cpus=CPUS[:1],
+        directory=tmp_path,
+        name="trial-1",
+        leftovers=Leftovers(tmp_path / "leftovers.json"),
+        base=base,
+    )
+    with TargetServer(order, StopSignal()) as server:
+        (said,) = [each for each in noted_in([server.text]) if "worker_rlimit_nofile" in each]
+    assert said.endswith("open files in place of worker_rlimit_nofile 2000000000: the system allows no more")
 
 
 ENVVARS = """\

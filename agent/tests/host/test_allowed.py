@@ -4,7 +4,13 @@ import os
 import resource
 
 import pytest
-from trimtab_agent.host.allowed import descriptors_of, file_system, machine_for, sysctl_lines
+from trimtab_agent.host.allowed import (
+    descriptors_of,
+    file_system,
+    machine_for,
+    open_files_of,
+    sysctl_lines,
+)
 
 LIMITS = "Limit                     Soft Limit           Hard Limit\nMax open files            {}\n"
 MOUNTS = """21 1 8:1 / / rw - ext4 /dev/sda1 rw
@@ -108,3 +114,19 @@ def test_this_machine_can_be_asked(tmp_path):
     assert machine.somaxconn
     assert machine.paths[str(tmp_path / "missing")] is None
     assert machine.paths[str(tmp_path)]
+
+
+@pytest.mark.parametrize(
+    ("line", "limit"),
+    [
+        ("Max open files            4096                 524288               files", 4096),
+        ("Max open files            unlimited            unlimited            files", None),
+        ("", None),
+    ],
+)
+def test_open_files_of_a_process_are_its_soft_limit(tmp_path, line, limit):
+    """Of one that has ended nothing is known."""
+    (tmp_path / "proc/7").mkdir(parents=True)
+    (tmp_path / "proc/7/limits").write_text(f"Limit Soft Hard Units\n{line}\n")
+    assert open_files_of(7, tmp_path) == limit
+    assert open_files_of(8, tmp_path) is None

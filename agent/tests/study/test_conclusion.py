@@ -10,6 +10,7 @@ from trimtab_agent.study.conclusion import unfinished_outcome
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.measurement import Measurement
 from trimtab_trials.trial import TrialPurpose, Verdict
+from trimtab_tuner.targets.in_force import noted
 
 
 def test_of_two_that_cannot_be_told_apart_the_one_that_used_less_cpu_time_is_recommended():
@@ -232,3 +233,15 @@ def test_better_rank_than_the_recommended_one_is_explained(winner_scores, said):
     assert ranks == {4: 1, DEFAULT["workers"]: 2, 2: 3}
     assert (outcome.best == DEFAULT) is said
     assert ("a better rank alone is not enough" in outcome.remark_on_ranks) is said
+
+
+def test_what_was_in_force_instead_of_what_the_file_asks_is_one_line_of_the_outcome():
+    """Once, of the default and what is recommended; nothing where all was as it says."""
+    other = {**DEFAULT, "workers": 4}
+    trials = confirmation([(100, 130), (101, 131), (99, 129), (100, 130)], other)
+    assert "In force" not in concluded((DEFAULT, other), trials).sentence
+    note = "4096 open files in place of worker_rlimit_nofile 65000: the system allows no more"
+    noted_trials = [replace(one, server_config=noted("events {}\n", [note])) for one in trials]
+    sentence = concluded((DEFAULT, other), noted_trials).sentence
+    assert sentence.endswith(f" In force was not what the file asks for: {note}.")
+    assert sentence.count("In force") == 1

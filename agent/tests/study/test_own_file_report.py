@@ -195,3 +195,21 @@ def test_a_name_that_is_not_known_here_does_not_keep_nginx_from_starting(nginx_f
     assert named_in(measured)[0] == (
         "upstream b app.invalid:3000 at 127.77.255.254: its name does not resolve here"
     )
+
+
+def test_numbers_that_apache_corrects_are_told_in_its_own_words_and_as_we_reckon_them(tmp_path):
+    """With the line of the file, and by Apache's own check: both come to the same."""
+    apache = TARGETS["apache"]
+    program = find_installed(apache.program)
+    if program is None:
+        pytest.skip("apache2 is not installed")
+    file = tmp_path / "apache2.conf"
+    file.write_text("ServerName x\nListen 80\nServerLimit 4\nMaxRequestWorkers 3000\n")
+    base = read_base(apache, file)
+    said = require_measurable(apache, base, own_values(apache, base.expanded, 1), CPUS, program)
+    assert any("MaxRequestWorkers of 3000" in each and each.endswith("decreasing to 100") for each in said)
+    lines = in_words(check(RunSpec(target="apache", base=str(file))).told({}, said))
+    assert f"- apache2 says: {said[0]}" in lines
+    assert any(
+        line.startswith(f"- {file}:4: MaxRequestWorkers 3000: Apache takes 100, as ServerLimit 4") for line in lines
+    )

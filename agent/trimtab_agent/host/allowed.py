@@ -73,6 +73,15 @@ def descriptors_of(program: str, root: Path = ROOT) -> Descriptors:
     return _limits(root / "proc/self", f"this process, as no {program} runs", most)
 
 
+def open_files_of(pid: int, root: Path = ROOT) -> int | None:
+    """How many files a process may open (the soft limit); None where that is not known."""
+    try:
+        found = _OPEN_FILES.search((root / f"proc/{pid}/limits").read_text())
+    except OSError:
+        return None
+    return None if found is None or found[1] == "unlimited" else int(found[1])
+
+
 def _limits(process: Path, of: str, most: int) -> Descriptors:
     """Raises OSError, ValueError."""
     found = _OPEN_FILES.search((process / "limits").read_text())

@@ -13,6 +13,7 @@ from pathlib import Path
 from trimtab_trials.configuration import Configuration
 from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.base import RenderContext, RenderError, Target
+from trimtab_tuner.targets.in_force import differences
 from trimtab_tuner.targets.packages import lacking
 
 from trimtab_agent.base_file import BaseFile
@@ -31,8 +32,9 @@ _STAMP = re.compile(r"\d{4}[/-]\d\d[/-]\d\d \d\d:\d\d:\d\d:? +(\[\w+\] \d+#\d+: 
 
 def require_measurable(
     target: Target, base: BaseFile, configuration: Configuration, cpus: tuple[int, ...], httpd: Path
-) -> None:
-    """Raises SpecError with the server's words if it refuses the file as it is.
+) -> tuple[str, ...]:
+    """What the server takes in place of numbers of the file, in its own words. Raises SpecError, with those
+    too, if it refuses the file as it is.
 
     `configuration` has the values that the file sets, `httpd` is ours.
     """
@@ -55,9 +57,10 @@ def require_measurable(
             hand_over(directory)
         command = target.check_command(str(file), str(program))
         try:
-            require_accepted((*prefix, *command), command[0], file)
+            said = require_accepted((*prefix, *command), command[0], file)
         except (ConfigurationRejected, ServerFailed) as error:
             raise SpecError("base", _in_its_files(str(error), text, file, target, base)) from error
+    return differences(target.name, text, None, said)
 
 
 def upstreams_missing(target: Target, base: BaseFile) -> dict[str, str]:

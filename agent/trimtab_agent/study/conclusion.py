@@ -1,7 +1,7 @@
 """From a run's recorded trials to its outcome: the sentence, the gain, the ranking."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from statistics import fmean
 
 from trimtab_db import records
@@ -21,6 +21,7 @@ from trimtab_tuner.judging.score import parse_objective
 from trimtab_tuner.judging.verification import Thresholds, verify
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import Knob, Space
+from trimtab_tuner.targets.in_force import noted_in
 from trimtab_tuner.telling.capacity import capacity_of
 from trimtab_tuner.telling.people import in_words
 from trimtab_tuner.telling.performance import OfBlocks, capacities_of, performances
@@ -118,8 +119,10 @@ def confirmed_outcome(
             f"measured: {counted(len(blocks.spoilt), 'was', 'were')} spoilt, because the host was busy with "
             "something else."
         )
+    of_both = {configuration_hash(each) for each in (space.default(), concluded.recommended) if each}
+    own = [trial.server_config for digest in of_both for trial in by_hash.get(digest, ())]
     return Outcome(
-        sentence=sentence,
+        sentence=f"{sentence} {not_in_force(own)}".rstrip(),
         confirmed=len(slots) > 0,
         default=space.default(),
         best=concluded.recommended,
@@ -129,6 +132,12 @@ def confirmed_outcome(
         front=run_front(run, concluded.recommended, trials),
         factorial=crossed,
     )
+
+
+def not_in_force(texts: Iterable[str]) -> str:
+    """A sentence on what servers with these files really ran with; empty where all was as they say."""
+    said = noted_in(texts)
+    return f"In force was not what the file asks for: {'; '.join(said)}." if said else ""
 
 
 def _factorial(
@@ -219,7 +228,8 @@ def unfinished_outcome(run: records.Run, best: Trial | None, history: History) -
 
 def capacity_outcome(run: records.Run, space: Space, history: History, climbed: Calibration) -> Outcome:
     """The outcome of a run that was to find the default's capacity, from its one climb."""
-    measurements = history.calibrations()[-1].measurements
+    climb = history.calibrations()[-1]
+    measurements = climb.measurements
     default = space.default()
     digest = configuration_hash(default)
     ladder = [m.rate_rps for m in measurements]
@@ -228,7 +238,12 @@ def capacity_outcome(run: records.Run, space: Space, history: History, climbed: 
         in_words("The configuration", capacity) or "The configuration follows none of the rates driven."
     )
     return Outcome(
-        sentence=f"{sentence} {_what_ended(run, measurements, climbed)}".strip(),
+        sentence=" ".join(
+            filter(
+                None,
+                (sentence, _what_ended(run, measurements, climbed), not_in_force((climb.server_config,))),
+            )
+        ),
         confirmed=False,
         default=default,
         best=default,

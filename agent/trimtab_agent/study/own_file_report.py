@@ -3,7 +3,7 @@
 `report` gathers it without starting anything; the server's own check of the file is the caller's.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
@@ -61,11 +61,16 @@ def refuse_told(target: Target, base: BaseFile) -> None:
 
 
 def report(
-    target: Target, base: BaseFile, space: Space, missing: Mapping[str, str] = MappingProxyType({})
+    target: Target,
+    base: BaseFile,
+    space: Space,
+    missing: Mapping[str, str] = MappingProxyType({}),
+    corrected: Sequence[str] = (),
 ) -> OwnFileReport:
     """What is to be told of a file that can be measured, for a run with this space. Raises SpecError.
 
-    `missing` has the addresses of upstreams where nobody answers, each with why.
+    `missing` has the addresses of upstreams where nobody answers, each with why, `corrected` what the server
+    says of numbers in whose place it takes others.
     """
     default = space.default()
     context = RenderContext(
@@ -81,6 +86,7 @@ def report(
         raise SpecError("base", f"{base.path}: {error}") from error
     lines = [Line(kind="changed", text=each) for each in _named(private)]
     lines += _missing(target, base, missing)
+    lines += [Line(kind="corrected", text=f"{target.program} says: {each}") for each in corrected]
     free = {knob.name: default[knob.name] for knob in space.free}
     knobs = [knob for knob in space.knobs if knob.name in free]
     for told in (*_told(target, base), *warnings(base.sources.whole, knobs)):

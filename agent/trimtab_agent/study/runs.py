@@ -236,17 +236,23 @@ class RunService:
         plan = self._checked(spec, chosen)
         if plan.base is None:
             raise SpecError("base", "base: expected your own configuration file, to tell what happens to it")
-        self._require_own_file(plan, chosen)
+        corrected = self._require_own_file(plan, chosen)
         there = self._settings.demo or chosen.over_hosts
-        return plan.told({} if there else upstreams_missing(plan.target, plan.base))
+        missing = {} if there else upstreams_missing(plan.target, plan.base)
+        return plan.told(missing, corrected)
 
-    def _require_own_file(self, plan: Plan, chosen: Chosen) -> None:
-        """Raises SpecError for a file that its server refuses; on other hosts their servers say so."""
+    def _require_own_file(self, plan: Plan, chosen: Chosen) -> tuple[str, ...]:
+        """Raises SpecError for a file that its server refuses; on other hosts their servers say so.
+
+        Gives what the server takes in place of numbers of the files.
+        """
         if self._settings.demo or chosen.over_hosts:
-            return
-        cpus = tuple(chosen.layout["server"])
-        for base, values in plan.own_files():
-            require_measurable(plan.target, base, values, cpus, self._settings.httpd_path)
+            return ()
+        cpus, httpd = tuple(chosen.layout["server"]), self._settings.httpd_path
+        said = (
+            require_measurable(plan.target, base, values, cpus, httpd) for base, values in plan.own_files()
+        )
+        return tuple(dict.fromkeys(each for one in said for each in one))
 
     def _chosen(self, spec: RunSpec) -> Chosen:
         return self._stations.choose(

@@ -4,7 +4,7 @@
 does not make sense is a SpecError that names the field, the value and what was expected.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -130,13 +130,16 @@ class Plan:
             if base is not None:
                 yield base, {**values, **own_values(self.target, base.expanded, 1)}
 
-    def told(self, missing: Mapping[str, str] = MappingProxyType({})) -> OwnFileReport:
+    def told(
+        self, missing: Mapping[str, str] = MappingProxyType({}), corrected: Sequence[str] = ()
+    ) -> OwnFileReport:
         """What happens to the user's own file, which there is; raises SpecError.
 
-        `missing` has the addresses of upstreams where nobody answers, each with why.
+        `missing` has the addresses of upstreams where nobody answers, each with why, `corrected` what the
+        server says of numbers in whose place it takes others.
         """
         assert self.base is not None  # noqa: S101 - who asks has looked
-        return report(self.target, self.base, self.space, missing)
+        return report(self.target, self.base, self.space, missing, corrected)
 
     def estimate(self) -> Estimate:
         """How many trials the run should take, and how long."""

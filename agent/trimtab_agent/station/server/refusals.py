@@ -21,8 +21,9 @@ class ServerFailed(Exception):
     """The server accepted the configuration, but does not come up with it."""
 
 
-def require_accepted(command: Sequence[str], program: str, file: Path) -> None:
-    """Lets the server check its file with this command; `program` is what is named where that goes wrong.
+def require_accepted(command: Sequence[str], program: str, file: Path) -> str:
+    """Lets the server check its file with this command, and gives what it says of it; `program` is what is named
+    where that goes wrong.
 
     Raises ConfigurationRejected with the server's words, ServerFailed for a check that hangs.
     """
@@ -35,6 +36,7 @@ def require_accepted(command: Sequence[str], program: str, file: Path) -> None:
     if check.returncode != 0:
         output = check.stderr.strip() or check.stdout.strip()
         raise ConfigurationRejected(output or f"{program} ended with exit code {check.returncode}")
+    return check.stderr
 
 
 def require_in_force(child: Child, status: StatusQuery, asked: Configuration) -> None:

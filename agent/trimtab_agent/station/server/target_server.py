@@ -25,11 +25,13 @@ from trimtab_tuner.targets import tls
 from trimtab_tuner.targets.backends import backend_of
 from trimtab_tuner.targets.base import RenderContext, Target, plan_of
 from trimtab_tuner.targets.editing import changed_knobs
+from trimtab_tuner.targets.in_force import differences, noted
 from trimtab_tuner.workloads import shop
 
 from trimtab_agent.affinity.pinning import WorkerPinning, pinning_of
 from trimtab_agent.counters.server import plain_metrics
 from trimtab_agent.counters.source import Values
+from trimtab_agent.host.allowed import open_files_of
 from trimtab_agent.os_settings.access import SettingRefused
 from trimtab_agent.station import short_directory
 from trimtab_agent.station.data_directory import copy_of
@@ -135,6 +137,7 @@ class TargetServer:
         try:
             self._wait_until_it_answers(stop)
             self._ports.let_go()
+            self.text = noted(self.text, self._not_in_force())
             if isinstance(self._status, StatusQuery):
                 require_in_force(self.child, self._status, order.target.parse(self.text))
             self._pin_workers(stop)
@@ -364,6 +367,16 @@ class TargetServer:
         raise ServerFailed(
             f"{self.child.name} did not answer on {where} within {START_LIMIT_S:.0f} s: "
             f"{last_line(self.child.log)}"
+        )
+
+    def _not_in_force(self) -> tuple[str, ...]:
+        """What is otherwise than the file says. A worker that has just begun still has its parent's limit."""
+        limits = [limit for pid in self.pids if (limit := open_files_of(pid)) is not None]
+        return differences(
+            self._order.target.name,
+            self.text,
+            max(limits, default=None),
+            self.child.log.read_text(errors="replace") if self.child.log.is_file() else "",
         )
 
     def _pin_workers(self, stop: StopSignal) -> None:
