@@ -14,6 +14,7 @@ from trimtab_tuner.targets.assignments import Assignment
 from trimtab_tuner.targets.base import PROXIED, About, RenderContext, no_comment
 from trimtab_tuner.targets.http2 import speaks_http2
 from trimtab_tuner.targets.mime_types import MIME_TYPES
+from trimtab_tuner.targets.servers.apache import syntax
 from trimtab_tuner.targets.servers.apache.knobs import (
     HTTP2,
     KNOBS,
@@ -231,32 +232,18 @@ def quoted(path: str) -> str:
     return f'"{values.unquoted_path(path, chr(34) + "$" + chr(92))}"'
 
 
-_LINE = re.compile(
-    r"""[ \t]*(?:(?P<open><\s*(?P<section>\w+)[^>\n]*>)
-              |(?P<close></[^>\n]*>)
-              |(?P<name>\w+)[ \t]+(?P<value>[^\n]*?))?[ \t]*\r?(?:\n|\Z)""",
-    re.VERBOSE,
-)
 _OTHER_MPM = re.compile(r"mpm_?(worker|prefork)|(worker|prefork)\.c", re.IGNORECASE)
 
 
 def assignments(text: str) -> Iterator[Assignment]:
     """The directives outside of sections, and inside of <IfModule> unless it is for another MPM."""
     skipped = [False]
-    position = 0
-    while position < len(text):
-        line = _LINE.match(text, position)
-        if line is None:  # a comment, or something else that is no directive
-            end = text.find("\n", position)
-            position = len(text) if end < 0 else end + 1
-            continue
-        position = line.end()
-        if line["open"]:
-            for_us = line["section"].lower() == "ifmodule" and not _OTHER_MPM.search(line["open"])
+    for line in syntax.walk(text):
+        if line.opens:
+            for_us = line.name == "ifmodule" and not _OTHER_MPM.search(line.text)
             skipped.append(skipped[-1] or not for_us)
-        elif line["close"]:
+        elif line.closes:
             skipped = skipped[:-1] or [False]
-        elif line["name"] and not skipped[-1]:
-            yield Assignment(line["name"], line["value"], line.start("value"), line.end("value"))
-        if line.end() == line.start():
-            break
+        elif line.words and not skipped[-1]:
+            start = line.words[0].start
+            yield Assignment(line.text.split()[0], text[start : line.end], start, line.end)

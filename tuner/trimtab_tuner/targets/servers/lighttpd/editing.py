@@ -26,7 +26,7 @@ _READ = re.compile(
 
 def parse(text: str) -> Configuration:
     """The knobs that a lighttpd.conf sets outside of conditions."""
-    said = last_values(syntax.assignments(text))
+    said = last_evaluated(text)
     found: Configuration = {}
     for knob in KNOBS:
         if knob.name not in said:
@@ -49,7 +49,7 @@ def parse_tls(text: str) -> Configuration:
 def parse_proxy(text: str) -> Configuration:
     """How replies of upstreams are taken, and the times of the last upstream that has such."""
     found: Configuration = {}
-    buffering = last_values(syntax.assignments(text)).get(BUFFERING.name)
+    buffering = last_evaluated(text).get(BUFFERING.name)
     if buffering is not None:
         found[BUFFERING.name] = values.integer(BUFFERING.name, buffering)
     for upstreams in _upstreams(text):
@@ -81,6 +81,11 @@ def defined(text: str, known: Mapping[str, str]) -> dict[str, str]:
     for statement in syntax.walk(text):
         _define(statement, said)
     return said
+
+
+def last_evaluated(text: str) -> dict[str, str]:
+    """The last value of each setting outside of conditions: evaluated where that can be, else as it stands."""
+    return last_values(syntax.assignments(text)) | defined(text, {})
 
 
 def _define(statement: syntax.Statement, said: dict[str, str]) -> None:

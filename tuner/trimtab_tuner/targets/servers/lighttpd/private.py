@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Sequence
 from trimtab_trials.configuration import Configuration
 
 from trimtab_tuner.targets import tls
-from trimtab_tuner.targets.assignments import last_values
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.targets.private import Change, Places, with_changes
 from trimtab_tuner.targets.servers.lighttpd import editing, rendering, syntax
@@ -69,7 +68,7 @@ def private(text: str, configuration: Configuration, knobs: Collection[str], con
 
 def _address(text: str, places: Places) -> Iterator[Change]:
     """The address outside of conditions, which lighttpd has whether it is told or not: port 80."""
-    told = last_values(syntax.assignments(text))
+    told = editing.last_evaluated(text)
     host = told.get("server.bind", '"0.0.0.0"').strip('"')
     place = places.address(f"{host}:{told.get('server.port', '80')}")
     own, _, port = place.rpartition(":")

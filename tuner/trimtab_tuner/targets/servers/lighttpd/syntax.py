@@ -15,7 +15,8 @@ def quoted(path: str) -> str:
 
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*|[(){}\n]|[^"#(){}\n]+|"', re.DOTALL)
 _SETTING = re.compile(r"([A-Za-z][\w.-]*)\s*(\+=|:=|=)\s*(?=\S)")
-_WORD = re.compile(r"(\"[^\"]*\"|\w+)")
+_TERM = r"(?:\"[^\"]*\"|\w[\w.-]*)"
+_VALUE = re.compile(rf"{_TERM}(?:\s*\+\s*{_TERM})*")
 _CONDITION = re.compile(r'\$([A-Z]+)\s*\[\s*"([\w-]+)"\s*\]\s*(==|!=|=~|!~|=\^|=\$)\s*"([^"]*)"')
 
 
@@ -80,10 +81,10 @@ def walk(text: str) -> Iterator[Statement]:
 
 
 def assignments(text: str) -> Iterator[Assignment]:
-    """The settings outside of conditions whose value is a number or a string."""
+    """The settings outside of conditions whose value is a number or a string, or made of such and of others."""
     for statement in walk(text):
         if statement.depth == 0 and (setting := statement.setting) is not None and setting[1] != "+=":
-            match = _WORD.match(setting[2])
+            match = _VALUE.match(setting[2])
             if match is not None:
                 start = statement.value_place[0]
-                yield Assignment(setting[0], match[1], start, start + match.end())
+                yield Assignment(setting[0], match[0], start, start + match.end())

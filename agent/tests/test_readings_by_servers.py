@@ -1,0 +1,115 @@
+"""How files are read, held against the servers themselves: what they include, what they take values for."""
+
+import re
+import subprocess
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from trimtab_agent.base_file import read_base
+from trimtab_agent.station.processes.programs import find_installed
+from trimtab_tuner.targets import TARGETS
+
+LIMIT_S = 60
+
+
+def said_by(name, *arguments, environment=None):
+    """What the server prints; skips where it is not installed."""
+    program = find_installed(TARGETS[name].program)
+    if program is None:
+        pytest.skip(f"{name} is not installed")
+    done = subprocess.run(
+        [program, *arguments], capture_output=True, text=True, check=False, timeout=LIMIT_S, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_nginx_includes_the_files_that_we_follow(tmp_path):
+    """In the same order: patterns, folders in folders, quotes, what matches nothing."""
+    for folder in ("conf.d", "sites", "snippets"):
+        (tmp_path / folder).mkdir()
+    texts = {
+        "nginx.conf": (
+            f"pid {tmp_path}/nginx.pid;\nevents {{}}\nhttp {{ access_log off; include conf.d/*.conf;\n"
+            'include "sites/[ab].conf"; include none/*.conf; }\n'
+        ),
+        "conf.d/b.conf": "sendfile on;\n",
+        "conf.d/a.conf": "map $host $a { include snippets/map; }\n",
+        "conf.d/c.conf.off": "nonsense;\n",
+        "snippets/map": "default 1;\n",
+        "snippets/tls.conf": "keepalive_timeout 7;\n",
+        "sites/a.conf": "server { listen 127.0.0.1:8; include 'snippets/tls.conf'; }\n",
+        "sites/b.conf": "server { listen 127.0.0.1:9; }\n",
+        "sites/c.conf": "nonsense;\n",
+    }
+    for path, text in texts.items():
+        (tmp_path / path).write_text(text)
+    file = tmp_path / "nginx.conf"
+    said = said_by("nginx", "-T", "-q", "-e", "stderr", "-p", str(tmp_path), "-c", str(file))
+    theirs = re.findall(r"^# configuration file (\S+):$", said, re.MULTILINE)
+    base = read_base(TARGETS["nginx"], file)
+    assert sorted(path for path, _ in base.sources.files) == sorted(theirs)
+    assert len(theirs) == 7
+
+
+def test_apache_includes_the_files_that_we_follow(tmp_path):
+    """By variables of the file and of its environment too."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "envvars").write_text(f"export APACHE_CONFDIR={tmp_path}\nexport SITES={tmp_path}/own\n")
+    (tmp_path / "own" / "a.conf").write_text("Define NEXT c\nTimeout 7\n")
+    (tmp_path / "own" / "b.conf").write_text("Timeout 8\n")
+    (tmp_path / "c.conf").write_text("Timeout 9\n")
+    file = tmp_path / "apache2.conf"
+    file.write_text(
+        f"ServerRoot {tmp_path}\nServerName x\nListen 127.0.0.1:8\n"
+        "LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\n"
+        f"PidFile {tmp_path}/pid\nErrorLog /dev/null\n"
+        "IncludeOptional ${SITES}/*.conf\nInclude ${NEXT}.conf\nIncludeOptional ${APACHE_CONFDIR}/none/*.conf\n"
+    )
+    environment = {"APACHE_CONFDIR": str(tmp_path), "SITES": f"{tmp_path}/own", "PATH": "/usr/bin:/bin"}
+    said = said_by("apache", "-t", "-D", "DUMP_INCLUDES", "-f", str(file), environment=environment)
+    theirs = re.findall(r"^ *\((?:\*|\d+)\) (\S+)$", said, re.MULTILINE)
+    base = read_base(TARGETS["apache"], file)
+    assert [path for path, _ in base.sources.files] == theirs
+    assert len(theirs) == 4
+
+
+NUMBERS = st.integers(1, 60_000)
+OTHERS = st.lists(
+    st.sampled_from(
+        [
+            "# server.max-worker = 9",
+            'server.tag = "server.max-fds = 9"',
+            '$HTTP["host"] == "a" {\n  server.max-keep-alive-idle = 9\n}',
+            'index-file.names = (\n  "a", # )\n  "b"\n)',
+            "var.spare = 7",
+        ]
+    ),
+    unique=True,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(workers=NUMBERS, idle=NUMBERS, backlog=NUMBERS, others=OTHERS, crlf=st.booleans(), data=st.data())
+def test_lighttpd_takes_the_values_that_we_read(workers, idle, backlog, others, crlf, data, tmp_path):
+    """As it prints them: outside of conditions, made of variables, overridden, in any order."""
+    own = [
+        f"var.n = {workers}\nserver.max-worker = var.n",
+        f"server.max-keep-alive-idle = 3\nserver.max-keep-alive-idle := {idle}",
+        f"server.listen-backlog={backlog} # ours",
+    ]
+    lines = ['server.document-root = "/srv"', *data.draw(st.permutations([*own, *others]))]
+    text = "\n".join(lines) + "\n"
+    file = tmp_path / "lighttpd.conf"
+    file.write_text(text.replace("\n", "\r\n") if crlf else text, newline="")
+    said = said_by("lighttpd", "-p", "-f", str(file))
+    top = re.split(r"^\s*\$", said, maxsplit=1, flags=re.MULTILINE)[0]
+    theirs = dict(re.findall(r"^\s*(server\.[\w-]+)\s*=\s*\"?([^\"\n]*)", top, re.MULTILINE))
+    read = TARGETS["lighttpd"].parse(read_base(TARGETS["lighttpd"], file).expanded)
+    assert read == {
+        "server.max-worker": workers,
+        "server.max-keep-alive-idle": idle,
+        "server.listen-backlog": backlog,
+    }
+    assert {name: str(value) for name, value in read.items()} == {name: theirs[name] for name in read}
