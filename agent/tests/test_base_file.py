@@ -245,7 +245,8 @@ def test_apache_s_includes_are_found_by_variables(apache_files):
         str(own / f"{name}.conf") for name in ("one", "two", "three")
     ]
     assert apache.parse(base.expanded) == {"KeepAliveTimeout": 7, "MaxKeepAliveRequests": 77}
-    assert base.expanded.startswith(f'Define WEB "{own}/web"\nServerRoot "{apache_files.parent}"\nListen 80\n')
+    defined = f'Define WEB "{own}/web"\nServerRoot "{apache_files.parent}"\nListen 80\n'
+    assert base.expanded.startswith(defined)
     tuned = {**own_values(apache, base.expanded, 1), "KeepAliveTimeout": 9}
     changed = apache.changed(base.sources.marked, tuned, ["KeepAliveTimeout"], NOWHERE)
     assert base.sources.apart(changed)[str(own / "one.conf")] == "Define SECOND two\nKeepAliveTimeout 9\n"

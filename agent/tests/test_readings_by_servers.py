@@ -65,7 +65,8 @@ def test_apache_includes_the_files_that_we_follow(tmp_path):
         f"ServerRoot {tmp_path}\nServerName x\nListen 127.0.0.1:8\n"
         "LoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\n"
         f"PidFile {tmp_path}/pid\nErrorLog /dev/null\n"
-        "IncludeOptional ${SITES}/*.conf\nInclude ${NEXT}.conf\nIncludeOptional ${APACHE_CONFDIR}/none/*.conf\n"
+        "IncludeOptional ${SITES}/*.conf\nInclude ${NEXT}.conf\n"
+        "IncludeOptional ${APACHE_CONFDIR}/none/*.conf\n"
     )
     environment = {"APACHE_CONFDIR": str(tmp_path), "SITES": f"{tmp_path}/own", "PATH": "/usr/bin:/bin"}
     said = said_by("apache", "-t", "-D", "DUMP_INCLUDES", "-f", str(file), environment=environment)

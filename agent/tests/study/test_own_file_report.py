@@ -169,7 +169,8 @@ def test_upstreams_that_are_not_there_are_told_with_their_places(nginx_files):
     site = nginx_files.parent / "sites" / "a.conf"
     site.write_text("upstream b { server app:3000; }\nserver {\n listen 80;\n proxy_pass http://1.2.3.4;\n}\n")
     plan = check(RunSpec(target="nginx", base=str(nginx_files)))
-    lines = in_words(plan.told({"app:3000": "its name does not resolve here", "1.2.3.4:80": "nobody listens"}))
+    missing = {"app:3000": "its name does not resolve here", "1.2.3.4:80": "nobody listens"}
+    lines = in_words(plan.told(missing))
     assert f"- {site}:1: upstream b app:3000: its name does not resolve here" in lines
     assert f"- {site}:4: proxy_pass 1.2.3.4:80: nobody listens" in lines
     assert not any(line.startswith("Upstreams") for line in in_words(plan.told()))
@@ -186,7 +187,8 @@ def test_a_name_that_is_not_known_here_does_not_keep_nginx_from_starting(nginx_f
         return {each.address for each in upstreams if each.address == "app.invalid:3000"}
 
     monkeypatch.setattr(unresolved, "unresolved", unknown)
-    text = "events {}\nhttp { upstream b { server app.invalid:3000; server 127.0.0.1:9; } server { listen 8; } }\n"
+    upstream = "upstream b { server app.invalid:3000; server 127.0.0.1:9; }"
+    text = f"events {{}}\nhttp {{ {upstream} server {{ listen 8; }} }}\n"
     nginx_files.write_text(text)
     base = read_base(nginx, nginx_files)
     require_measurable(nginx, base, own_values(nginx, base.expanded, 1), CPUS, program)
@@ -210,6 +212,5 @@ def test_numbers_that_apache_corrects_are_told_in_its_own_words_and_as_we_reckon
     assert any("MaxRequestWorkers of 3000" in each and each.endswith("decreasing to 100") for each in said)
     lines = in_words(check(RunSpec(target="apache", base=str(file))).told({}, said))
     assert f"- apache2 says: {said[0]}" in lines
-    assert any(
-        line.startswith(f"- {file}:4: MaxRequestWorkers 3000: Apache takes 100, as ServerLimit 4") for line in lines
-    )
+    reckoned = f"- {file}:4: MaxRequestWorkers 3000: Apache takes 100, as ServerLimit 4"
+    assert any(line.startswith(reckoned) for line in lines)

@@ -22,8 +22,8 @@ Kind = Literal["changed", "runs", "missing", "corrected", "stays", "comment"]
 HEADINGS: dict[Kind, str] = {
     "changed": "What is measured is your file, but for this (PORT and DIRECTORY are those of a trial):",
     "runs": "The measured server runs or loads this too:",
-    "missing": "Upstreams that are not there; requests that your sites hand on to them fail in what is measured "
-    "too, and the workload asks nothing of them:",
+    "missing": "Upstreams that are not there; requests that your sites hand on to them fail in what is "
+    "measured too, and the workload asks nothing of them:",
     "corrected": "In place of these values your server takes others:",
     "stays": "Exceptions that stay as they are:",
     "comment": "Comments that warn, beside settings that are tuned:",
@@ -94,7 +94,7 @@ def report(
             file, number = base.sources.place(told.line)
             lines.append(Line(kind=told.kind, text=told.text, file=file, line=number))
     paths = tuple(path for path, _ in base.sources.files[1:])
-    return OwnFileReport(file=base.path, includes=paths, tuned=free, lines=tuple(lines))
+    return OwnFileReport(file=base.path, includes=paths, tuned=free, lines=tuple(dict.fromkeys(lines)))
 
 
 def of_text(target: Target, text: str, space: Space) -> tuple[str, ...]:

@@ -31,8 +31,8 @@ PIECES = {
         'LogFormat "%h \\"KeepAliveTimeout 9\\" %r" own',
         "Header set X-Long \\\n  KeepAliveTimeout",
         "<IfModule mpm_prefork_module>\n    MaxKeepAliveRequests 9\n</IfModule>",
-        "<VirtualHost *:80>\n    ServerName é.example\n    EnableSendfile Off\n</VirtualHost>\n<VirtualHost *:81>\n"
-        "    ServerName b\n</VirtualHost>",
+        "<VirtualHost *:80>\n    ServerName é.example\n    EnableSendfile Off\n</VirtualHost>",
+        "<VirtualHost *:81>\n    ServerName b\n</VirtualHost>",
         "#KeepAliveTimeout 3",
         '<Location "/a>b">\n    Require all granted\n</Location>',
     ),

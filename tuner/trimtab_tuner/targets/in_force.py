@@ -22,7 +22,7 @@ _SAYS = re.compile(
 
 
 def limit_of_descriptors(target: str, text: str) -> tuple[str, int] | None:
-    """The setting by which a file of that target sets its limit of open files, and to how many; None without."""
+    """The setting by which a file of that target limits its open files, and to how many; None without."""
     found = _LIMITS[target].findall(text) if target in _LIMITS else []
     return (found[-1][0], int(found[-1][1])) if found else None
 

@@ -22,8 +22,8 @@ class ServerFailed(Exception):
 
 
 def require_accepted(command: Sequence[str], program: str, file: Path) -> str:
-    """Lets the server check its file with this command, and gives what it says of it; `program` is what is named
-    where that goes wrong.
+    """Lets the server check its file with this command, and gives what it says of it; `program` is what is
+    named where that goes wrong.
 
     Raises ConfigurationRejected with the server's words, ServerFailed for a check that hangs.
     """

@@ -33,7 +33,7 @@ OF_PLACE = {
     "APACHE_LOG_DIR": "",
     "APACHE_PID_FILE": "/apache2.pid",
 }
-"""Variables of Debian's files that say where an Apache runs, with what follows the directory of an instance."""
+"""Variables of Debian's files that say where an Apache runs: what follows the directory of an instance."""
 LEAST_THREAD_LIMIT = 64  # Apache's own default
 _LOADED = ("mpm_event", "authz_core", "mime", "dir")
 

@@ -12,12 +12,14 @@ from trimtab_tuner.targets.servers.apache import syntax
 
 ENVIRONMENT_FILE = "envvars"
 _USED = re.compile(r"\$\{(\w+)\}")
-_ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?(\w+)=(\"[^\"\n]*\"|'[^'\n]*'|[^\s\"';#]*)[ \t]*(?:#.*)?$", re.M)
+_ASSIGNED = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?(\w+)=(\"[^\"\n]*\"|'[^'\n]*'|[^\s\"';#]*)[ \t]*(?:#.*)?$", re.MULTILINE
+)
 _OF_SHELL = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
 
 
 def environment(text: str, directory: str) -> dict[str, str]:
-    """What `envvars` with this text sets for an Apache whose files are in that directory, where that is plain."""
+    """What `envvars` with this text plainly sets for an Apache whose files are in that directory."""
     found = {"APACHE_CONFDIR": directory}
     for name, said in _ASSIGNED.findall(text):
         value = said.strip("\"'")

@@ -16,7 +16,10 @@ from trimtab_tuner.targets.servers.lighttpd import rendering, syntax
 from trimtab_tuner.targets.servers.lighttpd.knobs import BUFFERING, KNOBS, TICKETS, WAITS
 
 _INCLUDE = re.compile(r"include(?P<shell>_shell)?\s+(?P<said>.+)\Z", re.DOTALL)
-_TERM = re.compile(r'\s*\+?\s*(?:"[^"]*"|\d+|(?P<name>[A-Za-z][\w.-]*))\s*')
+_TERM = re.compile(
+    rf"\s*\+?\s*(?:(?P<string>{syntax.STRING})|(?P<number>\d+)|(?P<name>[A-Za-z][\w.-]*))\s*"
+)
+_ESCAPED = re.compile(r"\\([\"\\])")
 _OPTIONS = re.compile(r'"Options"\s*=>\s*"([^"]*)"')
 COMMANDS = "ssl.openssl.ssl-conf-cmd"
 _READ = re.compile(
@@ -104,8 +107,10 @@ def _evaluated(expression: str, said: Mapping[str, str]) -> str | None:
     words: list[str] = []
     for match in _TERM.finditer(expression):
         name = match["name"]
-        if name is None:
-            words.append(match[0].strip("+ \t\r\n").strip('"'))
+        if match["string"] is not None:
+            words.append(_ESCAPED.sub(r"\1", match["string"][1:-1]))
+        elif match["number"] is not None:
+            words.append(match["number"])
         elif name in said or f"var.{name}" in said:  # a variable may be named without its var.
             words.append(said[name] if name in said else said[f"var.{name}"])
         else:

@@ -15,7 +15,8 @@ def quoted(path: str) -> str:
 
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*|[(){}\n]|[^"#(){}\n]+|"', re.DOTALL)
 _SETTING = re.compile(r"([A-Za-z][\w.-]*)\s*(\+=|:=|=)\s*(?=\S)")
-_TERM = r"(?:\"[^\"]*\"|\w[\w.-]*)"
+STRING = r"\"(?:[^\"\\]|\\.)*\""
+_TERM = rf"(?:{STRING}|\w[\w.-]*)"
 _VALUE = re.compile(rf"{_TERM}(?:\s*\+\s*{_TERM})*")
 _CONDITION = re.compile(r'\$([A-Z]+)\s*\[\s*"([\w-]+)"\s*\]\s*(==|!=|=~|!~|=\^|=\$)\s*"([^"]*)"')
 
@@ -81,7 +82,7 @@ def walk(text: str) -> Iterator[Statement]:
 
 
 def assignments(text: str) -> Iterator[Assignment]:
-    """The settings outside of conditions whose value is a number or a string, or made of such and of others."""
+    """The settings outside of conditions whose value is a number or a string, or is made of others."""
     for statement in walk(text):
         if statement.depth == 0 and (setting := statement.setting) is not None and setting[1] != "+=":
             match = _VALUE.match(setting[2])

@@ -31,8 +31,8 @@ def told(text: str) -> Iterator[Told]:
             yield Told(
                 "refused",
                 number,
-                f"{line}: what its name is made of is not known before lighttpd reads it; expected strings, and "
-                "settings that are made above it, outside of conditions",
+                f"{line}: what its name is made of is not known before lighttpd reads it; expected strings, "
+                "and settings that are made above it, outside of conditions",
             )
         elif statement.name.startswith("magnet."):
             yield Told("runs", number, f"{line}: the measured server runs this Lua too")

@@ -1,4 +1,4 @@
-"""What a user's nginx.conf hands requests on to: servers of upstreams, and addresses that are named at once."""
+"""What a user's nginx.conf hands requests on to: servers of upstreams, and addresses named at once."""
 
 from collections.abc import Iterator, Sequence
 
