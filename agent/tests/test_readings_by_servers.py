@@ -29,18 +29,20 @@ def test_nginx_includes_the_files_that_we_follow(tmp_path):
     """In the same order: patterns, folders in folders, quotes, what matches nothing."""
     for folder in ("conf.d", "sites", "snippets"):
         (tmp_path / folder).mkdir()
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    own = "".join(f"{kind}_temp_path {tmp_path}/{kind}; " for kind in kinds)
     texts = {
         "nginx.conf": (
-            f"pid {tmp_path}/nginx.pid;\nevents {{}}\nhttp {{ access_log off; include conf.d/*.conf;\n"
-            'include "sites/[ab].conf"; include none/*.conf; }\n'
+            f"pid {tmp_path}/nginx.pid;\nevents {{}}\nhttp {{ access_log off; {own}\n"
+            'include conf.d/*.conf; include "sites/[ab].conf"; include none/*.conf; }\n'
         ),
         "conf.d/b.conf": "sendfile on;\n",
         "conf.d/a.conf": "map $host $a { include snippets/map; }\n",
         "conf.d/c.conf.off": "nonsense;\n",
         "snippets/map": "default 1;\n",
         "snippets/tls.conf": "keepalive_timeout 7;\n",
-        "sites/a.conf": "server { listen 127.0.0.1:8; include 'snippets/tls.conf'; }\n",
-        "sites/b.conf": "server { listen 127.0.0.1:9; }\n",
+        "sites/a.conf": f"server {{ listen unix:{tmp_path}/a; include 'snippets/tls.conf'; }}\n",
+        "sites/b.conf": f"server {{ listen unix:{tmp_path}/b; }}\n",
         "sites/c.conf": "nonsense;\n",
     }
     for path, text in texts.items():

@@ -43,6 +43,11 @@ class BaseFile:
         """What is recorded with a run."""
         return asdict(self)
 
+    def place(self, line: int) -> tuple[str, int]:
+        """The file in which a line of `expanded` stands, and its number there; lines added to it come first."""
+        added = self.expanded.count("\n") - self.sources.whole.count("\n")
+        return self.sources.place(max(1, line - added))
+
 
 def text_of(recorded: Mapping[str, Any], configuration: Configuration) -> str | None:
     """The text that the server runs with, of the files recorded with a run; None without any.

@@ -80,5 +80,5 @@ def _placed(found: Contradiction, base: BaseFile) -> Contradiction:
     """With the file and the line as the user has them."""
     if found.file or found.line is None:
         return found if found.file else found.model_copy(update={"file": base.path})
-    file, line = base.sources.place(found.line)
+    file, line = base.place(found.line)
     return found.model_copy(update={"file": file, "line": line})

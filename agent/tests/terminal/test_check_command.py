@@ -93,3 +93,14 @@ def test_check_changes_nothing(command, file):
     before = {path: path.stat().st_mtime_ns for path in file.parent.rglob("*")}
     command("check", str(file))
     assert {path: path.stat().st_mtime_ns for path in file.parent.rglob("*")} == before
+
+
+def test_lines_of_an_apache2_conf_are_those_of_the_user(command, tmp_path, monkeypatch):
+    """Whatever has to stand above the file for it to be read elsewhere: its directory, its variables."""
+    monkeypatch.setattr(checked_file, "machine_for", lambda *_: MACHINE)
+    file = tmp_path / "apache2.conf"
+    file.write_text("Listen 80\nServerLimit 4\nMaxRequestWorkers 3000\nDocumentRoot ${WEB}\n")
+    (tmp_path / "envvars").write_text("export WEB=/srv\n")
+    code, output, _ = command("check", str(file))
+    assert code == 4
+    assert f"{file}:3: error: MaxRequestWorkers 3000: ServerLimit 4 with 25 threads each allows 100" in output

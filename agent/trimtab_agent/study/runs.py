@@ -237,8 +237,8 @@ class RunService:
         if plan.base is None:
             raise SpecError("base", "base: expected your own configuration file, to tell what happens to it")
         corrected = self._require_own_file(plan, chosen)
-        there = self._settings.demo or chosen.over_hosts
-        missing = {} if there else upstreams_missing(plan.target, plan.base)
+        elsewhere = self._settings.demo or chosen.over_hosts
+        missing = {} if elsewhere else upstreams_missing(plan.target, plan.base)
         return plan.told(missing, corrected)
 
     def _require_own_file(self, plan: Plan, chosen: Chosen) -> tuple[str, ...]:

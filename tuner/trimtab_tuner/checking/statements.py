@@ -22,7 +22,7 @@ from trimtab_tuner.targets.servers.nginx import syntax as nginx
 class Statement:
     """A setting, or the head of a block; `around` are the heads of the blocks it stands in, outermost first.
 
-    Names of Apache's are in small letters.
+    Names of Apache's are in small letters; `written` is how the file has them, where that is another way.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Statement:
     line: int
     around: tuple["Statement", ...] = ()
     is_block: bool = False
+    written: str = ""
 
     @property
     def first(self) -> str:
@@ -44,7 +45,7 @@ class Statement:
     @property
     def said(self) -> str:
         """Its name and arguments, as they stand in a sentence."""
-        return " ".join((self.name, *self.arguments))
+        return " ".join((self.written or self.name, *self.arguments))
 
     def inside(self, *names: str) -> bool:
         """Whether it stands in a block of one of these names."""
@@ -114,7 +115,8 @@ def _of_apache(text: str, line_of: LineOf) -> Iterator[Statement]:
                     pass
             continue
         words = tuple(word.text for word in line.words)
-        said = Statement(line.name, words, line_of(line.start), tuple(around), line.opens)
+        written = "" if line.opens else line.text.split()[0]
+        said = Statement(line.name, words, line_of(line.start), tuple(around), line.opens, written)
         if line.opens:
             around.append(said)
         yield said
