@@ -241,9 +241,9 @@ def test_apache_s_includes_are_found_by_variables(apache_files):
     apache = TARGETS["apache"]
     base = read_base(apache, apache_files)
     own = apache_files.parent / "own"
-    assert [path for path, _ in base.sources.files[1:]] == [
+    assert {path for path, _ in base.sources.files[1:]} == {
         str(own / f"{name}.conf") for name in ("one", "two", "three")
-    ]
+    }
     assert apache.parse(base.expanded) == {"KeepAliveTimeout": 7, "MaxKeepAliveRequests": 77}
     defined = f'Define WEB "{own}/web"\nServerRoot "{apache_files.parent}"\nListen 80\n'
     assert base.expanded.startswith(defined)
@@ -266,7 +266,7 @@ def test_an_include_of_apache_whose_variable_cannot_be_known_is_refused_by_name(
 
 
 def test_lighttpd_s_includes_are_found_by_settings_above_them(tmp_path):
-    """As distributions name the directory of their files; what cannot be known is refused, not passed over."""
+    """As distributions name the directory of their files; what cannot be known is refused by name."""
     (tmp_path / "conf.d").mkdir()
     (tmp_path / "conf.d" / "a.conf").write_text('var.more = conf_dir + "/more"\nserver.max-fds = 99\n')
     (tmp_path / "more").mkdir()

@@ -44,7 +44,7 @@ class BaseFile:
         return asdict(self)
 
     def place(self, line: int) -> tuple[str, int]:
-        """The file in which a line of `expanded` stands, and its number there; lines added to it come first."""
+        """The file that a line of `expanded` stands in, and its number there; added lines come first."""
         added = self.expanded.count("\n") - self.sources.whole.count("\n")
         return self.sources.place(max(1, line - added))
 

@@ -167,11 +167,14 @@ def test_a_mistake_is_told_before_the_first_trial_by_file_and_line(
 def test_upstreams_that_are_not_there_are_told_with_their_places(nginx_files):
     """By their names, with why."""
     site = nginx_files.parent / "sites" / "a.conf"
-    site.write_text("upstream b { server app:3000; }\nserver {\n listen 80;\n proxy_pass http://1.2.3.4;\n}\n")
+    site.write_text(
+        "upstream b { server app:3000; }\nserver {\n listen 80;\n proxy_pass http://1.2.3.4;\n}\n"
+    )
     plan = check(RunSpec(target="nginx", base=str(nginx_files)))
     missing = {"app:3000": "its name does not resolve here", "1.2.3.4:80": "nobody listens"}
     lines = in_words(plan.told(missing))
-    assert f"- {site}:1: upstream b app:3000: its name does not resolve here" in lines
+    place = "127.77.255.254 takes its place, where nobody listens"
+    assert f"- {site}:1: upstream b app:3000: its name does not resolve here, so that {place}" in lines
     assert f"- {site}:4: proxy_pass 1.2.3.4:80: nobody listens" in lines
     assert not any(line.startswith("Upstreams") for line in in_words(plan.told()))
 

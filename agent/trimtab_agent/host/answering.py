@@ -8,12 +8,14 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Collection
+from typing import Any
 
 from trimtab_tuner.targets.behind import Upstream
 
 CONNECT_LIMIT_S = 0.5
 LOOK_UP_LIMIT_S = 2.0
 UNRESOLVED = "its name does not resolve here"
+NOWHERE = "127.77.255.254"  # where nobody listens
 
 
 def troubles(upstreams: Collection[Upstream]) -> dict[str, str]:
@@ -53,7 +55,7 @@ def _trouble(address: str) -> str:
     return "" if "" in answers else answers[0]
 
 
-def _places(address: str) -> list[tuple[socket.AddressFamily, tuple[str | int, ...]]]:
+def _places(address: str) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
     """Where a `host:port` is; nothing where that is not known."""
     host, _, port = address.rpartition(":")
     try:
@@ -63,7 +65,7 @@ def _places(address: str) -> list[tuple[socket.AddressFamily, tuple[str | int, .
     return [(family, place) for family, _, _, _, place in found]
 
 
-def _connection(family: socket.AddressFamily, place: str | tuple[str | int, ...]) -> str:
+def _connection(family: socket.AddressFamily, place: str | tuple[Any, ...]) -> str:
     """Why none comes about; empty if one does, or this user may not try."""
     try:
         with socket.socket(family, socket.SOCK_STREAM) as connection:

@@ -17,6 +17,7 @@ from trimtab_tuner.targets.told import Told, line_of, warnings
 
 from trimtab_agent.base_file import BaseFile
 from trimtab_agent.errors import SpecError
+from trimtab_agent.host.answering import NOWHERE, UNRESOLVED
 
 Kind = Literal["changed", "runs", "missing", "corrected", "stays", "comment"]
 HEADINGS: dict[Kind, str] = {
@@ -147,6 +148,8 @@ def _missing(target: Target, base: BaseFile, missing: Mapping[str, str]) -> Iter
         if each.address in missing:
             file, number = base.sources.place(line_of(whole, each.start))
             text = f"{each.setting} {each.address}: {missing[each.address]}"
+            if missing[each.address] == UNRESOLVED:
+                text += f", so that {NOWHERE} takes its place, where nobody listens"
             yield Line(kind="missing", text=text, file=file, line=number)
 
 

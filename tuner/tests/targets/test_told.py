@@ -78,6 +78,13 @@ def test_what_runs_in_the_measured_server_too_is_named():
     assert told("apache", f"{APACHE}Define A /b", "runs")[-1].startswith("3: Define A /b")
 
 
+def test_a_limit_on_clients_that_holds_for_the_workload_too_is_named():
+    """Of all sites, not of one."""
+    text = "events {}\nhttp {\n limit_req zone=a;\n server {\n limit_req zone=b; limit_conn c 1; } }"
+    (only,) = told("nginx", text, "runs")
+    assert only.startswith("3: limit_req zone=a: it limits the workload too")
+
+
 def test_numbers_that_apache_lowers_are_told():
     """By those that bound them, set or not."""
     text = f"{APACHE}ServerLimit 4\nMaxRequestWorkers 3000\nStartServers 300\nThreadsPerChild 100\n"

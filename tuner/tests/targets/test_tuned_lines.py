@@ -39,7 +39,7 @@ PIECES = {
     "h2o": (
         "# é: { [",
         'server-name: "num-threads: 3"',
-        "access-log: {path: /var/log/é, format: \"%h #\"}",
+        'access-log: {path: /var/log/é, format: "%h #"}',
         "file.mime.addtypes:\n  text/x: [.a, .b] # num-threads: 4",
         "listen: &port\n  port: 80\n",
         'header.add: |\n  X: "num-threads: 9"\n  max-connections: 1',
@@ -84,8 +84,8 @@ def files(draw: st.DrawFn, name: str) -> tuple[str, str]:
         before.insert(draw(st.integers(0, len(before))), (said, tuned))
     if name == "h2o":
         before.append((f"hosts:\n  {HOSTS}", f"hosts:\n  {HOSTS}"))
-    texts = ["\n".join(part) + "\n" * draw(st.booleans()) for part in zip(*before, strict=True)]
-    texts[1] = texts[1].rstrip("\n") + "\n" * texts[0].endswith("\n")
+    end = "\n" * draw(st.booleans())
+    texts = ["\n".join(part) + end for part in zip(*before, strict=True)]
     if draw(st.booleans()):
         texts = [text.replace("\n", "\r\n") for text in texts]
     mark = "\ufeff" * (TARGETS[name].only_utf8 and draw(st.booleans()))

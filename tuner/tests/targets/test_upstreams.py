@@ -123,7 +123,7 @@ def test_every_address_is_read_where_it_stands(name):
 @pytest.mark.parametrize("name", [name for name, (_, expected) in FILES.items() if expected])
 def test_a_host_is_replaced_where_it_stands_and_read_again(name):
     """As for a server that would not start without it."""
-    text, expected = FILES[name]
+    text, _ = FILES[name]
     for number, each in enumerate(TARGETS[name].upstreams(text)):
         if not each.address.startswith("unix:"):
             other = f"{text[: each.start]}127.0.0.9{text[each.end :]}"

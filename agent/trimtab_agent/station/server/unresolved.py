@@ -7,13 +7,11 @@ of those sites, so that an address where nobody listens does as well.
 from trimtab_tuner.targets.base import Target
 from trimtab_tuner.targets.editing import apply
 
-from trimtab_agent.host.answering import UNRESOLVED, unresolved
-
-NOWHERE = "127.77.255.254"
+from trimtab_agent.host.answering import NOWHERE, UNRESOLVED, unresolved
 
 
 def with_resolvable(target: Target, text: str) -> str:
-    """The server's file with such an address in place of names that do not resolve, and a comment for each."""
+    """The file with such an address in place of names that do not resolve, and a comment for each."""
     upstreams = target.upstreams(text)
     unknown = unresolved(upstreams)
     lost = [each for each in upstreams if each.address in unknown]

@@ -16,9 +16,7 @@ from trimtab_tuner.targets.servers.lighttpd import rendering, syntax
 from trimtab_tuner.targets.servers.lighttpd.knobs import BUFFERING, KNOBS, TICKETS, WAITS
 
 _INCLUDE = re.compile(r"include(?P<shell>_shell)?\s+(?P<said>.+)\Z", re.DOTALL)
-_TERM = re.compile(
-    rf"\s*\+?\s*(?:(?P<string>{syntax.STRING})|(?P<number>\d+)|(?P<name>[A-Za-z][\w.-]*))\s*"
-)
+_TERM = re.compile(rf"\s*\+?\s*(?:(?P<string>{syntax.STRING})|(?P<number>\d+)|(?P<name>[A-Za-z][\w.-]*))\s*")
 _ESCAPED = re.compile(r"\\([\"\\])")
 _OPTIONS = re.compile(r'"Options"\s*=>\s*"([^"]*)"')
 COMMANDS = "ssl.openssl.ssl-conf-cmd"
@@ -87,7 +85,7 @@ def defined(text: str, known: Mapping[str, str]) -> dict[str, str]:
 
 
 def last_evaluated(text: str) -> dict[str, str]:
-    """The last value of each setting outside of conditions: evaluated where that can be, else as it stands."""
+    """The last value of each setting outside of conditions: evaluated if that can be, else as it stands."""
     return last_values(syntax.assignments(text)) | defined(text, {})
 
 

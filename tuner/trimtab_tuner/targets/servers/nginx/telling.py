@@ -9,6 +9,7 @@ from trimtab_tuner.targets.servers.nginx.syntax import Directive
 from trimtab_tuner.targets.told import Told
 
 _STARTED = re.compile(r"(init|init_worker|exit_worker)_by_lua(_block|_file)?|js_import|lua_package_path")
+_LIMITS = {"limit_conn", "limit_req"}
 _OF_A_FRAGMENT = {"location", "map", "server", "upstream", "if", "types", "geo"}
 
 
@@ -31,6 +32,13 @@ def told(text: str) -> Iterator[Told]:
         elif directive.name == "env" and not above and directive.arguments:
             value = "as it stands here" if "=" in directive.arguments[0] else "that of whoever starts Trimtab"
             yield Told("runs", directive.line, f"{said}: its value in the measured server is {value}")
+        elif directive.name in _LIMITS and [each.name for each in above] == ["http"]:
+            yield Told(
+                "runs",
+                directive.line,
+                f"{said}: it limits the workload too, whose clients have few addresses; a trial in which it "
+                "answers with errors is stopped",
+            )
         elif _STARTED.fullmatch(directive.name):
             yield Told("runs", directive.line, f"{directive.name}: the measured server runs this code too")
     for name, block in BLOCK.items():
