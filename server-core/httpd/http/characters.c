@@ -10,7 +10,8 @@
 #define TARGET CHARACTER_TARGET
 #define HOST   CHARACTER_HOST
 #define DIGIT  CHARACTER_DIGIT
-#define LETTER (TOKEN | VALUE | TARGET | HOST)
+#define NAME   (CHARACTER_NAME | CHARACTER_HOST)
+#define LETTER (TOKEN | VALUE | TARGET | NAME)
 
 /* clang-format off */
 #pragma GCC diagnostic push
@@ -24,8 +25,8 @@ const uint8_t CHARACTER_CLASSES[256] = {
     ['^'] = TOKEN | VALUE | TARGET, ['`'] = TOKEN | VALUE | TARGET, ['|'] = TOKEN | VALUE | TARGET,
     ['{'] = VALUE | TARGET, ['}'] = VALUE | TARGET, ['/'] = VALUE | TARGET, ['?'] = VALUE | TARGET,
     ['@'] = VALUE | TARGET,
-    ['('] = VALUE | TARGET | HOST, [')'] = VALUE | TARGET | HOST, [','] = VALUE | TARGET | HOST,
-    [':'] = VALUE | TARGET | HOST, [';'] = VALUE | TARGET | HOST, ['='] = VALUE | TARGET | HOST,
+    ['('] = VALUE | TARGET | NAME, [')'] = VALUE | TARGET | NAME, [','] = VALUE | TARGET | NAME,
+    [':'] = VALUE | TARGET | HOST, [';'] = VALUE | TARGET | NAME, ['='] = VALUE | TARGET | NAME,
     ['['] = VALUE | TARGET | HOST, [']'] = VALUE | TARGET | HOST,
     ['0' ... '9'] = LETTER | DIGIT, ['A' ... 'Z'] = LETTER, ['a' ... 'z'] = LETTER,
     [0x80 ... 0xFF] = VALUE,
@@ -66,11 +67,12 @@ static lanes_t not_value(lanes_t bytes)
  * together with some before them. */
 bool characters_are_value(const char *text, size_t length)
 {
+    lanes_t lanes;
+
     if (length < LANES)
         return characters_span(text, length, VALUE) == length;
-    for (size_t i = 0; i + LANES < length; i += LANES) {
-        if (any_lane(not_value(load_lanes(text + i))))
-            return false;
-    }
-    return !any_lane(not_value(load_lanes(text + length - LANES)));
+    lanes = not_value(load_lanes(text + length - LANES));
+    for (size_t i = 0; i + LANES < length; i += LANES)
+        lanes |= not_value(load_lanes(text + i));
+    return !any_lane(lanes);
 }

@@ -48,27 +48,23 @@ static bool is_ip_literal(const char *text, size_t length)
 /* A host with an optional port, as in Host and in absolute targets (9110:7.2). */
 static bool is_authority(const char *text, size_t length)
 {
-    const char *end = text + length, *host_end = memchr(text, ':', length);
-    size_t port_length;
+    size_t host_length;
 
-    if (characters_span(text, length, CHARACTER_HOST) != length)
-        return false;
     if (length > 0 && *text == '[') {
-        host_end = memchr(text, ']', length);
-        if (!host_end || !is_ip_literal(text + 1, (size_t)(host_end - text - 1)))
+        const char *bracket = memchr(text, ']', length);
+
+        host_length = bracket ? (size_t)(bracket - text) + 1 : 0;
+        if (!bracket || characters_span(text, host_length, CHARACTER_HOST) != host_length ||
+            !is_ip_literal(text + 1, host_length - 2))
             return false;
-        if (++host_end == end)
-            return true;
     } else {
-        if (!host_end)
-            host_end = end;
-        if (memchr(text, '[', (size_t)(host_end - text)) || memchr(text, ']', (size_t)(host_end - text)))
-            return false;
-        if (host_end == end)
-            return true;
+        host_length = characters_span(text, length, CHARACTER_NAME);
     }
-    port_length = (size_t)(end - host_end - 1);
-    return *host_end == ':' && characters_span(host_end + 1, port_length, CHARACTER_DIGIT) == port_length;
+    if (host_length == length)
+        return true;
+    text += host_length + 1;
+    length -= host_length + 1;
+    return text[-1] == ':' && characters_span(text, length, CHARACTER_DIGIT) == length;
 }
 
 /*
@@ -82,7 +78,7 @@ static unsigned take_target(struct request *request, const char *data, const cha
 
     if (length == 0 || characters_span(target, length, CHARACTER_TARGET) != length)
         return HTTP_BAD_REQUEST;
-    if (length > scheme_length && strncasecmp(target, scheme, scheme_length) == 0) {
+    if (*target != '/' && length > scheme_length && strncasecmp(target, scheme, scheme_length) == 0) {
         size_t end = scheme_length;
 
         while (end < length && target[end] != '/' && target[end] != '?')
@@ -231,10 +227,38 @@ enum field {
     FIELD_CONDITION, /* of 9110:13.1 and 9110:14.2 */
 };
 
-/* Says whether a name is `expected`, of the same length, in any case of letters. */
-static bool is_named(const char *name, const char *expected, size_t length)
+/* Returns eight or four characters, with letters in the case of `expected` ones. */
+static inline uint64_t eight_of(const char *text)
 {
-    return ((*name ^ *expected) & ~0x20) == 0 && strncasecmp(name, expected, length) == 0;
+    uint64_t characters;
+
+    memcpy(&characters, text, sizeof(characters));
+    return characters | UINT64_C(0x2020202020202020);
+}
+
+static inline uint64_t four_of(const char *text)
+{
+    uint32_t characters;
+
+    memcpy(&characters, text, sizeof(characters));
+    return characters | UINT32_C(0x20202020);
+}
+
+/* Says whether a name is `expected`, of the same length (from 4 to 24), in any case of letters. It is
+ * compared by words, the last of which overlaps the one before. Both are tokens, in which bit 5 only tells
+ * the cases of a letter, or `^` from `~`, which no expected name has. */
+static inline bool is_named(const char *name, const char *expected, size_t length)
+{
+    uint64_t differing;
+
+    if (length < 8)
+        return ((four_of(name) ^ four_of(expected)) |
+                (four_of(name + length - 4) ^ four_of(expected + length - 4))) == 0;
+    differing = (eight_of(name) ^ eight_of(expected)) |
+                (eight_of(name + length - 8) ^ eight_of(expected + length - 8));
+    if (length > 16)
+        differing |= eight_of(name + 8) ^ eight_of(expected + 8);
+    return differing == 0;
 }
 
 /* Tells which header a name is of. Most are none of these, which their lengths and first letters tell. */
