@@ -35,6 +35,9 @@ static inline size_t characters_span(const char *text, size_t length, uint8_t cl
     return i;
 }
 
+/* The same for CHARACTER_TOKEN, where most are letters and dashes, as in the name of a header. */
+size_t characters_token_span(const char *text, size_t length);
+
 /* Says whether all bytes are of class CHARACTER_VALUE. */
 bool characters_are_value(const char *text, size_t length);
 

@@ -295,7 +295,7 @@ static enum field field_of(const char *name, size_t length)
 /* §5. Returns true when the request ends here with an error. */
 static bool take_header(struct request *request, const char *line, size_t length)
 {
-    const size_t name_length = characters_span(line, length, CHARACTER_TOKEN);
+    const size_t name_length = characters_token_span(line, length);
     const char *value = line + name_length + 1;
     const char *end = line + length;
     size_t value_length;
