@@ -34,6 +34,7 @@ from typing import Any
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.generator import protocol_options
 from trimtab_agent.station.server.certificates import make_certificates
+from trimtab_tuner.roles import Role
 from trimtab_tuner.targets import TARGETS
 from trimtab_tuner.targets.base import RenderContext
 from trimtab_tuner.workloads import shop
@@ -69,9 +70,19 @@ class Outside:
         self.target = TARGETS[self.run["target"]]
         self.exports = var / "exports" / f"run-{run_id}"
         own = next(e for e in document["exports"] if e["format"] == self.target.program)
-        self.exported: str = own["text"]
+        self.exported: str = self._on_its_cpus(own["text"])
         (self.file_set,) = (var / "filesets").glob(f"{self.run['workload']}-*")
         self.sessions = max(self.file_set.glob("sessions-*.log"), key=lambda path: path.stat().st_mtime)
+
+    def _on_its_cpus(self, text: str) -> str:
+        """The exported file with the workers that were measured: what is exported is for all CPUs, and the
+        generator keeps some of them here, as in the run.
+        """
+        written, best = self.outcome["written"] or {}, self.outcome["best"]
+        for name in (knob.name for knob in self.target.space().knobs if knob.role is Role.WORKERS):
+            for_all, measured = written.get(name), best.get(name)
+            text = re.sub(rf"\b({re.escape(name)}\W+){for_all}\b", rf"\g<1>{measured}", text)
+        return text
 
     def default(self) -> str:
         """The server's file with the run's default values."""
