@@ -82,6 +82,25 @@ def test_file_that_makes_no_sense_is_refused_with_a_sentence(nginx_files, text, 
     assert str(nginx_files.parent) in refusal.value.sentence
 
 
+def test_links_that_lead_in_a_circle_are_refused_with_a_sentence(nginx_files):
+    """The file itself, and one that it includes."""
+    circle = nginx_files.parent / "circle.conf"
+    circle.symlink_to(circle.name)
+    nginx_files.write_text("include circle.conf;")
+    for path in (circle, nginx_files):
+        with pytest.raises(SpecError, match=r"circle.conf: .*its links lead in a circle"):
+            read_base(TARGETS["nginx"], path)
+
+
+def test_includes_that_lie_too_deep_are_told_from_those_that_include_themselves(nginx_files):
+    """Nothing is said of a circle where there is none."""
+    for level in range(20):
+        (nginx_files.parent / f"{level}.conf").write_text(f"include {level + 1}.conf;")
+    nginx_files.write_text("include 0.conf;")
+    with pytest.raises(SpecError, match="expected at most 16 in a row"):
+        read_base(TARGETS["nginx"], nginx_files)
+
+
 CRLF_AND_LATIN_1 = {
     "nginx": b"# gr\xfc\xdfe \xb3\x5c\r\nworker_processes 3;\r\nevents {}\r\nhttp { }",
     "apache": b"# gr\xfc\xdfe\r\nServerLimit 3\r\nKeepAliveTimeout 7",
@@ -263,6 +282,14 @@ def test_an_include_of_apache_whose_variable_cannot_be_known_is_refused_by_name(
         f"{apache_files}: include ${{{name}}}/a.conf: expected its variables set by Define above it, or in "
         f"{apache_files.parent}/envvars"
     )
+
+
+def test_definitions_of_apache_that_double_each_other_do_not_fill_the_memory(apache_files):
+    """An include behind them is still found."""
+    doubling = "Define A a\n" + "Define A ${A}${A}\n" * 40
+    apache_files.write_text(f"{doubling}Define HERE own\nInclude ${{HERE}}/one.conf\n")
+    base = read_base(TARGETS["apache"], apache_files)
+    assert [path for path, _ in base.sources.files[1:]] == [str(apache_files.parent / "own" / "one.conf")]
 
 
 def test_lighttpd_s_includes_are_found_by_settings_above_them(tmp_path):

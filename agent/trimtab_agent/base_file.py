@@ -109,7 +109,10 @@ def read_base(target: Target, path: Path, *, with_commands: bool = False) -> Bas
 
     Commands whose output it includes are run once, only `with_commands`; else they stay as they are.
     """
-    file = path.resolve()
+    try:
+        file = path.resolve()
+    except RuntimeError as error:  # what pathlib makes of ELOOP
+        raise SpecError("base", f"base = {path}: it cannot be read: its links lead in a circle") from error
     try:
         return _read_base(target, file, "utf-8", with_commands=with_commands)
     except UnicodeDecodeError as error:
@@ -201,8 +204,10 @@ def _files(target: Target, include: Include, file: Path, reading: _Reading, abov
     """The files of an include, each between its marks."""
     inside = ""
     for found in _matching(target, include, file, reading.directory):
-        if found in above or len(above) >= DEEPEST:
+        if found in above:
             raise SpecError("base", f"{file}: include {include.pattern}: it includes itself")
+        if len(above) >= DEEPEST:
+            raise SpecError("base", f"{file}: include {include.pattern}: expected at most {DEEPEST} in a row")
         own = _read(target, found, reading.encoding)
         filled = _filled(target, own, found, reading, (*above, found))
         inside += reading.filling.file(str(found), own, filled)
@@ -243,6 +248,8 @@ def _matching(target: Target, include: Include, file: Path, directory: Path) -> 
         files = [f.resolve() for one in found for f in (sorted(one.iterdir()) if one.is_dir() else [one])]
     except OSError as error:
         raise SpecError("base", f"{file}: include {pattern}: {error.strerror}") from error
+    except RuntimeError as error:  # what pathlib makes of ELOOP
+        raise SpecError("base", f"{file}: include {pattern}: its links lead in a circle") from error
     if not files and not include.optional:
         raise SpecError("base", f"{file}: include {pattern}: expected a file at {whole}, there is none")
     return files

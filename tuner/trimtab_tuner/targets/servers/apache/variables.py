@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from trimtab_tuner.targets.servers.apache import syntax
 
 ENVIRONMENT_FILE = "envvars"
+MOST_FILLED_CHARACTERS = 4096  # PATH_MAX; definitions that double each other would fill the memory
 _USED = re.compile(r"\$\{(\w+)\}")
 _ASSIGNED = re.compile(
     r"^[ \t]*(?:export[ \t]+)?(\w+)=(\"[^\"\n]*\"|'[^'\n]*'|[^\s\"';#]*)[ \t]*(?:#.*)?$", re.MULTILINE
@@ -45,8 +46,16 @@ def defined(text: str, known: Mapping[str, str]) -> dict[str, str]:
 
 
 def filled(text: str, known: Mapping[str, str]) -> str:
-    """The text with the variables that are known; others stay as they are."""
-    return _USED.sub(lambda found: known.get(found[1], found[0]), text)
+    """The text with the variables that are known; others stay, and those that make it too long."""
+    left = MOST_FILLED_CHARACTERS
+
+    def value(found: re.Match[str]) -> str:
+        nonlocal left
+        said = known.get(found[1], found[0])
+        left -= len(said)
+        return said if left >= 0 else found[0]
+
+    return _USED.sub(value, text)
 
 
 def used(text: str) -> set[str]:
