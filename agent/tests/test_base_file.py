@@ -165,6 +165,8 @@ def test_missing_file_is_refused(tmp_path):
     """Before anything starts."""
     with pytest.raises(SpecError, match="expected a configuration file, there is none"):
         check(RunSpec(target="h2o", base=str(tmp_path / "none")))
+    with pytest.raises(SpecError, match="expected a configuration file, this is none"):
+        check(RunSpec(target="h2o", base=str(tmp_path)))
 
 
 @pytest.mark.live
@@ -176,7 +178,7 @@ def test_file_of_the_debian_package_runs_privately(name, tmp_path):
     if program is None or not path.is_file():
         pytest.skip(f"{path} of {target.program} is not installed")
     before = hashlib.sha256(path.read_bytes()).digest()
-    base = read_base(target, path)
+    base = read_base(target, path, with_commands=True)
     files = FileSet(tmp_path / "files", specweb99(1, time_scale=0.01))
     files.prepare(lambda done, total: None, StopSignal())
     tuned = {"worker_processes": 2} if name == "nginx" else {}

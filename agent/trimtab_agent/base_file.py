@@ -259,7 +259,8 @@ def _read(target: Target, file: Path, encoding: str) -> str:
     """The file's text, every byte of it; raises SpecError, UnicodeDecodeError with the file as its reason."""
     try:
         if not file.is_file():
-            raise SpecError("base", f"base = {file}: expected a configuration file, there is none")
+            there = "this is none" if file.exists() else "there is none"
+            raise SpecError("base", f"base = {file}: expected a configuration file, {there}")
         if file.stat().st_size > LARGEST_BYTES:
             raise SpecError("base", f"base = {file}: expected at most {LARGEST_BYTES >> 20} MiB")
         content = file.read_bytes()

@@ -159,7 +159,7 @@ def test_own_file_goes_through_the_socket_and_never_through_the_port(
 ):
     """A browser shall not have a file of the host read; the user's own command may, by a path of its own."""
     own = tmp_path / "own.ini"
-    own.write_text("workers = 2\n")
+    own.write_text("[server]\nworkers = 2\n")
     refused = browser.post("/runs", json={"base": str(own)})
     assert (refused.status_code, refused.json()["error"]["field"]) == (422, "base")
     relative = os.path.relpath(own)

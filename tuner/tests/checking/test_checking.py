@@ -275,6 +275,12 @@ def test_rule_fires_at_its_line_with_evidence(rule):
     assert all(said.evidence)
 
 
+def test_fewer_workers_than_threads_are_raised_to_those_of_one_process():
+    """Apache lowers what is no multiple, but never to none."""
+    (said,) = found("apache", apache("MaxRequestWorkers 10"), MACHINE)
+    assert "Apache raises it to 25." in said.sentence
+
+
 @pytest.mark.parametrize("rule", SILENT)
 def test_near_misses_are_no_contradictions(rule):
     """Half of what a rule asks for is not enough."""

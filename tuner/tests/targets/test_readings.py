@@ -152,6 +152,12 @@ def test_lua_is_passed_over_to_its_end(name, beginning):
     assert (listen.name, listen.arguments) == ("listen", ["80"])
 
 
+def test_white_space_that_only_unicode_calls_so_is_part_of_a_word():
+    """nginx knows blanks, tabs and ends of lines; in Latin-1 what would be a break is a letter of a name."""
+    (root,) = nginx.parse("root /srv/a\u00a0b\u0085c\u2028d;")
+    assert root.arguments == ["/srv/a\u00a0b\u0085c\u2028d"]
+
+
 @pytest.mark.parametrize("name", [name for name in LUA if "long" not in name and "escaped" not in name])
 def test_crossplane_s_extension_for_lua_ends_where_ours_does(name, tmp_path):
     """Where it reads Lua at all: not long brackets, nor escaped quotes."""

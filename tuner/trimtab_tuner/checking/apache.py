@@ -51,14 +51,15 @@ def processes(file: ServerFile, _machine: Machine) -> Iterator[Contradiction]:
             starting, f"{starting.number} processes at the start", "ServerLimit", servers, wanted
         )
     if mpm != "prefork" and workers is not None and wanted % each:
+        value = max(each, wanted // each * each)
         yield contradiction(
             "workers-no-multiple-of-threads",
             "note",
             workers,
-            f"{workers.said} is no multiple of the {each} threads of a process: Apache lowers it to "
-            f"{wanted // each * each}.",
+            f"{workers.said} is no multiple of the {each} threads of a process: Apache "
+            f"{'lowers' if value < wanted else 'raises'} it to {value}.",
             _SAID,
-            suggestion=f"MaxRequestWorkers {wanted // each * each}.",
+            suggestion=f"MaxRequestWorkers {value}.",
         )
 
 

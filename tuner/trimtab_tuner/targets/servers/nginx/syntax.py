@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from trimtab_tuner.targets.base import RenderError
 
 _TOKEN = re.compile(
-    r"""(?P<space>\s+|\#[^\n]*)
+    r"""(?P<space>[ \t\r\n]+|\#[^\n]*)
       | (?P<mark>[;{}])
       | "(?P<double>(?:[^"\\]|\\.)*)"
       | '(?P<single>(?:[^'\\]|\\.)*)'
-      | (?P<word>(?!["'}])(?:\$\{|\\.|[^\s;{])+)""",
+      | (?P<word>(?!["'}])(?:\$\{|\\.|[^ \t\r\n;{])+)""",
     re.VERBOSE | re.DOTALL,
-)
+)  # nginx knows four kinds of white space; what else Unicode has of it, or Latin-1, is part of a word
 _LUA = re.compile(
     r"""--\[(?P<remark>=*)\[.*?\](?P=remark)\] | --[^\n]*
       | \[(?P<level>=*)\[.*?\](?P=level)\]
