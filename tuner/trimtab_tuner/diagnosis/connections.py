@@ -69,7 +69,7 @@ def connection_limit(run: RunEvidence) -> Finding | None:
         rate,
         sentence=(
             f"At {run.level(rate)} the server closed the connection under {in_percent(shut, 1)} of the "
-            f"requests, and at lower rates under none: {allowed} are taken, and it makes room."
+            f"requests, and under hardly any while it kept up: {allowed} are taken, and it makes room."
             if shut
             else f"At {run.level(rate)} clients wait for one of {allowed}, while the CPUs that the server "
             f"uses are only {busy:.0f} % busy."
