@@ -39,7 +39,7 @@ def test_block_that_was_spoilt_is_made_up_for(simulated, runtime, monkeypatch):
         return None
 
     with_verdicts(monkeypatch, judge)
-    run_id = start_calibrated(runtime, confirmation_repeats=2, runners_up=1)
+    run_id = start_calibrated(runtime, confirmation_repeats=2)
     runtime.service.wait()
     run = runtime.repository.run(run_id)
     assert run.state is RunState.FINISHED
@@ -53,7 +53,7 @@ def test_block_that_was_spoilt_is_made_up_for(simulated, runtime, monkeypatch):
 def test_run_stopped_in_its_confirmation_tells_what_its_blocks_say_so_far(simulated, runtime, listener):
     """With two blocks there is an interval, and still no confirmation; going on repeats no slot."""
     simulated.hold(trial=LAST_OF_SEARCH + 6)  # the second of the two in block 3
-    run_id = start_calibrated(runtime, confirmation_repeats=3, runners_up=1)
+    run_id = start_calibrated(runtime, confirmation_repeats=3)
     listener.wait_for("progress", lambda data: data["trial"] == LAST_OF_SEARCH + 6)
     runtime.service.stop(run_id)
     runtime.service.wait()
@@ -88,7 +88,7 @@ def test_dead_run_has_the_outcome_of_what_it_had_found(simulated, runtime, liste
 def test_run_stopped_after_its_conclusion_keeps_it(simulated, runtime, listener):
     """What was confirmed stays confirmed when only the exported file is still to be measured."""
     simulated.hold(trial=LAST_OF_SEARCH + 5)
-    run_id = start_calibrated(runtime, confirmation_repeats=2, runners_up=1)
+    run_id = start_calibrated(runtime, confirmation_repeats=2)
     listener.wait_for("progress", lambda data: data["phase"] == "exporting" and data["trial"] is not None)
     runtime.service.stop(run_id)
     runtime.service.wait()
@@ -96,3 +96,14 @@ def test_run_stopped_after_its_conclusion_keeps_it(simulated, runtime, listener)
     assert run.state is RunState.STOPPED
     outcome = Outcome.model_validate(run.outcome)
     assert (outcome.confirmed, outcome.remeasured) == (True, None)
+
+
+def test_default_that_scored_best_is_confirmed_beside_what_may_be_as_good(simulated, runtime):
+    """All three configurations of the search are alike: which of them scored best was chance."""
+    simulated.change(default_share=2.0, noise_within=0.0, noise_between=0.0)
+    run_id = start_calibrated(runtime, confirmation_repeats=3)
+    runtime.service.wait()
+    outcome = Outcome.model_validate(runtime.repository.run(run_id).outcome)
+    assert outcome.best == outcome.default
+    assert [len(ranked.scores_mbps) for ranked in outcome.ranking] == [3, 3]
+    assert "No significant gain over the default: the best other configuration" in outcome.sentence

@@ -16,6 +16,7 @@ from trimtab_db import Repository, records
 from trimtab_db.records import RunPhase
 from trimtab_trials.trial import Trial, TrialPurpose
 from trimtab_tuner.certainty.confirmation import describe
+from trimtab_tuner.certainty.luck import rival_of
 from trimtab_tuner.certainty.noise import smallest_gain
 from trimtab_tuner.certainty.pareto import steered
 from trimtab_tuner.diagnosis.first_changes import FirstChange
@@ -63,6 +64,18 @@ class Search:
     def best(self) -> Trial | None:
         """What the strategy recommends under the first objective; None if nothing has been verified."""
         return self._recommender.best()
+
+    def to_confirm(self) -> Trial | None:
+        """What has to show in blocks that it takes more than the default: what the strategy recommends or,
+        where that is the default itself, another that may be as good. The default where there is none.
+        """
+        best = self.best()
+        default = self._space.default()
+        if best is None or not best.score or best.configuration != default:
+            return best
+        if not self._settings.confirmation_repeats:
+            return best  # nothing will be shown
+        return rival_of(default, self._history.without_drift(), self._history.noise().share) or best
 
     def carry_out(self, dispatcher: Dispatcher, progress: RunProgress, announcer: Announcer) -> None:
         """Searches on until the strategy has no more questions; raises what the dispatcher raises."""

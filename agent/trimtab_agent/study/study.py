@@ -284,7 +284,7 @@ class Study:
         if not isinstance(self._search, Search):
             self.progress.expect(RunPhase.ELIMINATING, 0)
             return
-        best = self._search.best()
+        best = self._search.to_confirm()
         elimination = BackwardElimination(self._run, self._settings, self._space, self._history, best)
         elimination.carry_out(self._dispatcher, self.progress, self._announcer)
 
@@ -436,12 +436,14 @@ def in_blocks(
     search: Search | FleetSearch | None,
 ) -> InBlocks | FleetConfirmation:
     """What a run measures in blocks: its two files, or what its search has found."""
-    best = None if search is None else search.best()
     if isinstance(history, FleetHistory) and run.fleet is not None:
+        best = None if search is None else search.best()
         return FleetConfirmation(run, settings, space, history, best, run.fleet)
     if settings.two_files:
         return FileComparison(run, settings, space, history)
-    return Confirmation(run, settings, space, history, best)
+    return Confirmation(
+        run, settings, space, history, search.to_confirm() if isinstance(search, Search) else None
+    )
 
 
 def early_outcome(

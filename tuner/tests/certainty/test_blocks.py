@@ -82,10 +82,10 @@ def test_trials_left_are_counted_down():
     assert left == [6, 5, 4, 3, 2, 1, 0]
 
 
-def test_single_finalist_is_measured_twice_and_none_never():
-    """It has nothing to be compared with, but what it does is told all the same."""
+def test_single_finalist_is_measured_as_often_as_several_and_none_never():
+    """It has nothing to be compared with, but what it does is told all the same, with an interval."""
     blocks, trials = measured(lambda *_: Verdict.VERIFIED, 3, FINALISTS[:1])
-    assert (blocks.whole, blocks.wanted, len(trials)) == ([1, 2], 2, 2)
+    assert (blocks.whole, blocks.wanted, len(trials)) == ([1, 2, 3], 3, 3)
     nothing = Blocks((), 3, 1, [])
     assert (nothing.next_slot, nothing.wanted, nothing.trials_left) == (None, 0, 0)
 

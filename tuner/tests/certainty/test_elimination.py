@@ -273,5 +273,8 @@ def test_effects_are_told_as_an_administrator_reads_them():
     by_score = kept.model_copy(update={"measure": "score"})
     assert by_score.told == "+91 % (+83 % to +99 %) in score"
     assert kept.model_copy(update={"gain": none}).told == "not told from nothing, -0.4 % (-2.0 % to +1.2 %)"
+    wide = Gain(gain=0.023, low=-0.8, high=4.18, significant=False, blocks=2)
+    assert kept.model_copy(update={"gain": wide}).told == "not told from nothing"
+    assert dropped.model_copy(update={"gain": wide}).told == "no effect, left at 1"
     once = Gain(gain=2.23, low=None, high=None, significant=False, blocks=1)
     assert kept.model_copy(update={"gain": once}).told == "+223 %, seen once"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from trimtab_trials.trial import Trial, Verdict
-from trimtab_tuner.certainty.luck import expected_score
+from trimtab_tuner.certainty.luck import expected_score, rival_of
 
 NOISE = 0.03
 
@@ -51,3 +51,15 @@ def test_configuration_without_a_score_is_expected_to_score_nothing_known():
     """As where it was stopped early, or never verified."""
     assert expected_score([], {"workers": 1}, NOISE) is None
     assert expected_score(searched([0.0]), {"workers": 0}, NOISE) is None
+
+
+def test_what_may_be_as_good_as_the_default_is_its_rival():
+    """Within three standard deviations; the best of those that are."""
+    rival = rival_of({"workers": 0}, searched([[100.0, 104.0], 95.0, 98.0, 60.0]), NOISE)
+    assert rival.configuration == {"workers": 2}
+
+
+@pytest.mark.parametrize("scores", [[100.0, 88.0], [100.0], []])
+def test_default_far_above_all_others_has_no_rival(scores):
+    """Nor has one that nothing was measured beside, or that has no score."""
+    assert rival_of({"workers": 0}, searched(scores), NOISE) is None

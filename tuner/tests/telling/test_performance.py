@@ -159,6 +159,13 @@ def test_interval_needs_two_blocks():
     assert figure([2.0, 2.0]).high == pytest.approx(2.0)
 
 
+def test_interval_that_says_nothing_is_not_told():
+    """Two blocks with 23,300 and 33,000 requests/s had one from 2,500 to 306,000."""
+    told = figure([23_300.0, 33_000.0])
+    assert told.mean == pytest.approx(27_729, rel=1e-3)
+    assert (told.low, told.high) == (None, None)
+
+
 def test_lower_end_of_an_interval_is_never_0():
     """A p99 of 0.9 to 4 ms in four blocks had one from 0: times spread as ratios do."""
     told = figure([900.0, 1_100.0, 1_000.0, 4_000.0])

@@ -31,14 +31,14 @@ class Blocks:
     """The blocks of a confirmation of these finalists, `repeats` of them wanted, as far as they are measured.
 
     Of the `trials` those count that belong to the confirmation and came to an end, in their order. A single
-    finalist (the default was the best) has nothing to be compared with: a few blocks tell what it does.
+    finalist, as where the default was the best, is measured as often: what it does is told with an interval.
     """
 
     def __init__(
         self, finalists: Sequence[Configuration], repeats: int, seed: int, trials: Sequence[Trial]
     ) -> None:
         trials = [t for t in trials if t.in_block and t.verdict is not Verdict.ABORTED]
-        self.wanted = repeats if len(finalists) > 1 else min(repeats, FEWEST_BLOCKS) * len(finalists)
+        self.wanted = repeats if finalists else 0
         self._size = len(finalists)
         self.whole: list[int] = []
         self.spoilt: list[int] = []

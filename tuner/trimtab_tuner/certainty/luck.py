@@ -8,7 +8,9 @@ standard deviations of the best count: what lies far below says nothing about ho
 luck.
 """
 
+import math
 from collections.abc import Iterable
+from statistics import fmean
 
 import numpy as np
 from trimtab_trials.configuration import Configuration, configuration_hash
@@ -41,3 +43,19 @@ def expected_score(searched: Iterable[Trial], best: Configuration, noise: float)
     middle = float(np.average(levels, weights=1 / (differing + errors)))
     kept = differing / (differing + noise**2 / own.size)
     return float(np.exp(middle + kept * (own.mean() - middle)))
+
+
+def rival_of(default: Configuration, searched: Iterable[Trial], noise: float) -> Trial | None:
+    """The best trial of another configuration than the default that may be as good as it; None if none comes
+    so near.
+
+    Where the default has the best scores of a search, that may be its luck as well: what scores within
+    `RIVALS` standard deviations of one trial is not known to be worse. Drift is taken out of the trials.
+    """
+    trials = [trial for trial in searched if trial.score]
+    own = [math.log(trial.score) for trial in trials if trial.configuration == default and trial.score]
+    others = [trial for trial in trials if trial.configuration != default]
+    best = max(others, key=lambda trial: trial.score or 0.0, default=None)
+    if best is None or not own or math.log(best.score or 1.0) < fmean(own) - RIVALS * noise:
+        return None
+    return best

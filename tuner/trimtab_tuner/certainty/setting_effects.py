@@ -58,6 +58,8 @@ class SettingEffect(Frozen):
             return "not measured by itself"
         if self.gain.low is None:
             return f"{_percent(self.gain)}, seen once"
+        if not self.gain.has_interval:
+            return "not told from nothing"
         if not self.shown:
             return f"not told from nothing, {_percent(self.gain)}"
         return f"{_percent(self.gain)}{' in score' * (self.measure == 'score')}"
@@ -69,7 +71,7 @@ class SettingEffect(Frozen):
 
     @property
     def _shown_by(self) -> str:
-        if self.gain is None:
+        if self.gain is None or not (self.gain.low is None or self.gain.has_interval):
             return ""
         others = f" together with {', '.join(self.together)}" * bool(self.together)
         return f" ({_percent(self.gain, brackets=False)}{others})"

@@ -42,9 +42,12 @@ def connection_limit(run: RunEvidence) -> Finding | None:
 
     One trial shows it. A server that waits for its disk has time as well, and lacks something else.
     """
-    rate, most = run.saturated_rate, run.connections(run.best)
-    equivalent, busy = run.equivalents.get(Role.CONNECTIONS), run.workers_busy(rate)
-    if run.protocol != "http" or equivalent is None or not most or busy is None or not run.saturated(rate):
+    rate, most = run.gives_way, run.connections(run.best)
+    equivalent = run.equivalents.get(Role.CONNECTIONS)
+    if run.protocol != "http" or equivalent is None or not most or rate is None:
+        return None
+    busy = run.workers_busy(rate)
+    if busy is None:
         return None
     unread = rate.requests.timed_out_before_read / max(1, rate.requests.offered)
     taken = rate.counter("server", "connections_open")
@@ -101,8 +104,8 @@ def _closed_to_make_room(run: RunEvidence, rate: Measurement) -> float:
     """The share of the requests whose connection the server closed to have its place; 0 where that is small,
     or where it closed some while it kept up, and so for another reason.
     """
-    shut, followed = _shut_by_server(rate), [m for m in run.best.measurements if m.followed]
-    if shut < SHUT_SHARE or any(_shut_by_server(other) >= SHUT_SHARE / 5 for other in followed):
+    shut, below = _shut_by_server(rate), [m for m in run.best.measurements if m.rate_rps < rate.rate_rps]
+    if shut < SHUT_SHARE or not below or any(_shut_by_server(m) >= SHUT_SHARE / 5 for m in below):
         return 0.0
     return shut
 

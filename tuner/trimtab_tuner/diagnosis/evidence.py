@@ -72,6 +72,14 @@ class RunEvidence:
         """The lowest rate of the best trial at which the server was saturated, else the highest."""
         return next((rate for rate in self.best.measurements if self.saturated(rate)), self.top)
 
+    @property
+    def gives_way(self) -> Measurement | None:
+        """The lowest rate of the best trial at which the server was saturated, or broke a rule although it
+        answered; None where there is none.
+        """
+        rates = self.best.measurements
+        return next((rate for rate in rates if self.saturated(rate) or not rate.held), None)
+
     def server_cpu_mean(self, rate: Measurement, state: str) -> float | None:
         """The mean share of time in a state over the server's CPUs (all, if they are not known), in
         percent.

@@ -7,7 +7,8 @@ at once, until one is not followed; then it comes back to those it passed over, 
 last that was followed and the first that was not next to each other.
 
 Then what lies between is halved (geometrically) a few times, so that the highest rate that the server follows
-is known more finely than by the rungs. A server that did not even follow the lowest rate is asked for less.
+is known more finely than by the rungs. A server that did not even follow the lowest rate is asked for less: a
+rung less where it climbs, then for much less.
 
 It is a state machine without clock or network: the caller drives each `next_rate()` and tells what came of
 it. A rate is *good* when the replies followed it and all rules held. A rate at which the load generator gave
@@ -79,7 +80,7 @@ class Climbing:
             return self._next_above() if self._rises < MOST_RISES else None
         if self.followed_rps == 0.0:
             descends = self._refinements_left and self._descents < MOST_DESCENTS
-            return whole(self.lost_rps / DESCENT) if descends else None
+            return whole(self.lost_rps / self._descent) if descends else None
         passed = [rung for rung in self._rungs if self.followed_rps < rung < self.lost_rps]
         if passed:
             return passed[len(passed) // 2]
@@ -107,6 +108,13 @@ class Climbing:
         elif rate_rps not in self._rungs:
             self._refinements_left -= 1
         (self._good if good and not limited else self._bad).add(rate_rps)
+
+    @property
+    def _descent(self) -> float:
+        """By how much less the server is asked for next: a climb that begins where a server is expected to
+        give way goes a rung down first.
+        """
+        return DESCENT if self._rise is None or self._descents else self._rise
 
     def _next_above(self) -> float | None:
         """The next rung above all that were driven; None where the climb ends with the first rates."""

@@ -78,10 +78,10 @@ def _price(own: Performance, default: Performance) -> str:
 
 
 def _above(one: Figure, other: Figure) -> bool:
-    """Whether the first is higher, whatever chance does: their intervals do not meet."""
-    low = one.mean if one.low is None else one.low
-    high = other.mean if other.high is None else other.high
-    return other.mean > 0 and low > high
+    """Whether the first is higher, whatever chance does: both have intervals, and these do not meet."""
+    if one.low is None or other.high is None:
+        return False
+    return other.mean > 0 and one.low > other.high
 
 
 def _rates(rate: Figure) -> str:

@@ -25,13 +25,17 @@ from trimtab_tuner.certainty.statistics import Gain, paired_gain
 from trimtab_tuner.frozen import Frozen
 from trimtab_tuner.telling.capacity import Capacity, capacity_of
 
+MOST_APART = 10.0  # times the lower bound of a figure: an interval that is wider says nothing
+
 Block = int
 OfBlocks = Mapping[Block, Sequence[Measurement]]
 """What was measured of one configuration in each block."""
 
 
 class Figure(Frozen):
-    """A (geometric) mean over blocks with its 95 % interval; no interval with fewer than two blocks."""
+    """A (geometric) mean over blocks with its 95 % interval. There is none with fewer than two blocks, nor
+    where it would say nothing.
+    """
 
     mean: float
     low: float | None = None
@@ -123,7 +127,10 @@ def figure(values: Sequence[float]) -> Figure | None:
     back = math.exp if positive else partial(max, 0.0)
     mean = fmean(told)
     half = float(stdtrit(len(told) - 1, 0.975)) * stdev(told) / math.sqrt(len(told))
-    return Figure(mean=back(mean), low=back(mean - half), high=back(mean + half))
+    low, high = back(mean - half), back(mean + half)
+    if high > MOST_APART * low and positive:
+        return Figure(mean=back(mean))
+    return Figure(mean=back(mean), low=low, high=high)
 
 
 def capacity_gain(
@@ -166,9 +173,12 @@ def _counting(rates: Sequence[Measurement]) -> list[Measurement]:
 def _between(capacities: Sequence[Capacity]) -> Figure | None:
     """The mean capacity, from where its lower bound may lie to where its upper one may."""
     followed = figure([capacity.rate_rps for capacity in capacities])
+    if followed is None:
+        return None
     lost = [capacity.lost_rps for capacity in capacities if capacity.lost_rps is not None]
-    above = figure(lost) if len(lost) == len(capacities) else None
-    return followed and followed.model_copy(update={"high": None if above is None else above.high})
+    bounded = len(lost) == len(capacities) and followed.low is not None
+    above = figure(lost) if bounded else None
+    return followed.model_copy(update={"high": None if above is None else above.high})
 
 
 def _at(
