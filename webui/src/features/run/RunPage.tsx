@@ -18,7 +18,7 @@ import { plainInText } from '../../maths/plainNames';
 import { isCapacityOnly, isOfTwoFiles, searches } from '../../maths/presets';
 import { rungsOf } from '../../maths/rungs';
 import { runTitle } from '../../maths/runTitle';
-import { freeKnobs } from '../../maths/space';
+import { defaultConfiguration, freeKnobs } from '../../maths/space';
 import { CapacityPanel } from './CapacityPanel';
 import { CurvesPanel } from './CurvesPanel';
 import { EventsPanel } from './EventsPanel';
@@ -77,8 +77,8 @@ function Loaded({ run }: { run: RunDetail }) {
   const filterText = search.filter ?? '';
   const filter = useMemo(() => parseFilter(filterText, freeKnobs(run.space)), [filterText, run.space]);
   const kept = useMemo(
-    () => rows.filter((trial) => matches(trial, filter, standardScore)),
-    [rows, filter, standardScore],
+    () => rows.filter((trial) => matches(trial, filter, defaultConfiguration(run.space), standardScore)),
+    [rows, filter, run.space, standardScore],
   );
   const keptNumbers = useMemo(() => new Set(kept.map(({ number }) => number)), [kept]);
   const { x, y, by, level } = search;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { outcome, space, defaultConfiguration as standard, trial } from '../../test/records';
-import { gainOver, keyTrials, verdictCounts } from './keyTrials';
+import { gainOfTrial, gainOver, keyTrials, verdictCounts } from './keyTrials';
 
 describe('keyTrials', () => {
   const four = { ...standard, workers: 4 };
@@ -44,6 +44,12 @@ it('a gain over nothing cannot be said', () => {
   expect(gainOver(600, 500)).toBeCloseTo(0.2);
   expect(gainOver(600, 0)).toBeNull();
   expect(gainOver(null, 500)).toBeNull();
+});
+
+it('the default gains nothing over itself', () => {
+  const other = { ...standard, workers: 4 };
+  expect(gainOfTrial(trial(2, { configuration: other, score: 600 }), standard, 500)).toBeCloseTo(0.2);
+  expect(gainOfTrial(trial(3, { score: 600 }), standard, 500)).toBeNull();
 });
 
 it('verdicts are counted, the most frequent first', () => {

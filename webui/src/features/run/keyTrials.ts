@@ -34,6 +34,18 @@ export function gainOver(score: number | null | undefined, base: number | null |
   return score == null || !base ? null : score / base - 1;
 }
 
+/**
+ * How much better a trial scores than the default's configuration (`base` is that one's score). None of the default's
+ * own: what its trials differ by is noise.
+ */
+export function gainOfTrial(
+  { configuration, score }: TrialSummary,
+  standard: Configuration,
+  base: number | null,
+): number | null {
+  return sameConfiguration(configuration, standard) ? null : gainOver(score, base);
+}
+
 /** How many trials got each verdict, the most frequent first. */
 export function verdictCounts(trials: readonly TrialSummary[]): [Verdict, number][] {
   const counts = new Map<Verdict, number>();

@@ -6,25 +6,21 @@ import type { TrialSummary } from '../../api/generated';
 import { VerdictMark } from '../../components/RunState';
 import { formatCount, formatDuration, formatGain, formatMbps } from '../../maths/format';
 import type { Configuration } from '../../maths/heatMapGrid';
-import { sameConfiguration } from '../../maths/knobDiff';
 import { plainName } from '../../maths/plainNames';
 import { formatSecond } from '../../maths/secondObjective';
-import { gainOver } from './keyTrials';
+import { gainOfTrial } from './keyTrials';
 import classes from './Run.module.css';
 
 const column = createColumnHelper<TrialSummary>();
 const seconds = (trial: TrialSummary) =>
   (Date.parse(trial.finished_at) - Date.parse(trial.started_at)) / 1000;
 
-/** The default itself gains nothing over the default: what its trials differ by is noise. */
 export function makeColumns(
   knobs: readonly string[],
   standard: Configuration,
   standardScore: number | null,
   second: string | null,
 ) {
-  const gain = (trial: TrialSummary) =>
-    sameConfiguration(trial.configuration, standard) ? null : gainOver(trial.score, standardScore);
   return [
     column.accessor('number', {
       header: 'Trial',
@@ -74,7 +70,7 @@ export function makeColumns(
             meta: { right: true },
           }),
         ]),
-    column.accessor((trial) => gain(trial) ?? undefined, {
+    column.accessor((trial) => gainOfTrial(trial, standard, standardScore) ?? undefined, {
       id: 'gain',
       header: 'Score over default',
       sortUndefined: 'last',

@@ -8,7 +8,7 @@ const some = trial(7, {
   score: 600,
   reason: 'All rules hold.',
 });
-const keeps = (text: string) => matches(some, parseFilter(text, knobs), 500);
+const keeps = (text: string) => matches(some, parseFilter(text, knobs), defaultConfiguration, 500);
 
 describe('the filter of trials', () => {
   it('compares knobs whose names hold dots and hyphens', () => {
@@ -24,7 +24,14 @@ describe('the filter of trials', () => {
 
   it('knows what a trial is besides its knobs', () => {
     expect(keeps('trial=7 score>500 gain>0.1 level=1 verdict=verified purpose=search')).toBe(true);
-    expect(matches({ ...some, score: null }, parseFilter('score>0', knobs), 500)).toBe(false);
+    const unscored = { ...some, score: null };
+    expect(matches(unscored, parseFilter('score>0', knobs), defaultConfiguration, 500)).toBe(false);
+  });
+
+  it("leaves out the default's own trials where a gain is asked for", () => {
+    const own = trial(8, { score: 600 });
+    expect(matches(own, parseFilter('score>500', knobs), defaultConfiguration, 500)).toBe(true);
+    expect(matches(own, parseFilter('gain>0.1', knobs), defaultConfiguration, 500)).toBe(false);
   });
 
   it('looks for words in verdict and reason', () => {

@@ -6,9 +6,10 @@
 // word without one is looked for in verdict, purpose and reason. Brushes on the parallel coordinates write into it.
 
 import type { TrialSummary } from '../../api/generated';
+import type { Configuration } from '../../maths/heatMapGrid';
 import type { KnobValue } from '../../maths/knobDiff';
 import { searchLevel } from '../../maths/searchLevel';
-import { gainOver } from './keyTrials';
+import { gainOfTrial } from './keyTrials';
 
 type Operator = '>=' | '<=' | '!=' | '>' | '<' | '=';
 
@@ -20,10 +21,13 @@ export interface Comparison {
 
 const COMPARISON = /^(.+?)(>=|<=|!=|>|<|=)(.+)$/;
 
-const OWN: Record<string, (trial: TrialSummary, base: number | null) => KnobValue | null> = {
+const OWN: Record<
+  string,
+  (trial: TrialSummary, standard: Configuration, base: number | null) => KnobValue | null
+> = {
   trial: ({ number }) => number,
   score: ({ score }) => score,
-  gain: ({ score }, base) => gainOver(score, base),
+  gain: gainOfTrial,
   level: searchLevel,
   verdict: ({ verdict }) => verdict,
   purpose: ({ purpose }) => purpose,
@@ -66,10 +70,15 @@ function compares(actual: KnobValue | null | undefined, operator: Operator, valu
   return operator === '>=' ? actual >= wanted : actual <= wanted;
 }
 
-/** Whether the trial meets every comparison and holds every word. */
-export function matches(trial: TrialSummary, filter: TrialFilter, standardScore: number | null): boolean {
+/** Whether the trial meets every comparison and holds every word; gains are over the default, which has that score. */
+export function matches(
+  trial: TrialSummary,
+  filter: TrialFilter,
+  standard: Configuration,
+  standardScore: number | null,
+): boolean {
   const holds = filter.comparisons.every(({ name, operator, value }) =>
-    compares(OWN[name]?.(trial, standardScore) ?? trial.configuration[name], operator, value),
+    compares(OWN[name]?.(trial, standard, standardScore) ?? trial.configuration[name], operator, value),
   );
   if (!holds || filter.words.length === 0) return holds;
   const text = `${trial.verdict} ${trial.purpose} ${trial.reason}`.toLowerCase();
