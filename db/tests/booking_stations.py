@@ -1,9 +1,9 @@
-"""Stations that book, die, come late and record, all at once: `booking_stations.py URL RUN SEED`.
+"""Stations that book, die, come late and record, all at once: `booking_stations.py URL RUN SEED KILLS`.
 
 Four processes carry out what the run offers, until all of it has a result. Each lease lasts for at most some
 milliseconds, and each claim meets a fate: most record a result, some die (between booking and recording, or
-within the transaction that records), give back, renew, or record twice. Besides, processes are killed at
-random instants. Whoever has died is replaced.
+within the transaction that records), give back, renew, or record twice. Besides, KILLS processes are killed
+at random instants. Whoever has died is replaced.
 
 Prints one line, `TRIAL REPETITION TOKEN`, for each result of which a station was told that it is recorded.
 """
@@ -21,7 +21,6 @@ from trimtab_db.records import Booking, BookingState
 
 STATIONS = 4
 LEASES_S = (0.0, 0.001, 0.02)
-KILLS = 30
 KILL_ODDS = 0.1
 LOOK_EVERY_S = 0.005
 DEATH_AFTER_BOOKING, DEATH_IN_COMMIT, RELEASE, RENEW, TWICE = 0.1, 0.2, 0.3, 0.4, 0.5
@@ -74,11 +73,11 @@ def station(url: str, run_id: int, name: str, seed: int) -> None:
             continue
 
 
-def main(url: str, run_id: int, seed: int) -> None:
+def main(url: str, run_id: int, seed: int, kills: int) -> None:
     """Keep the stations going; this process opens no database, as its children are forked from it."""
     chance = random.Random(seed)
     running: set[int] = set()
-    ended, kills = 0, 0
+    ended = 0
     while ended < STATIONS:
         while len(running) + ended < STATIONS:
             seed += 1
@@ -88,8 +87,8 @@ def main(url: str, run_id: int, seed: int) -> None:
                 os._exit(0)
             running.add(child)
         time.sleep(LOOK_EVERY_S)
-        if kills < KILLS and chance.random() < KILL_ODDS:
-            kills += 1
+        if kills and chance.random() < KILL_ODDS:
+            kills -= 1
             os.kill(chance.choice(sorted(running)), signal.SIGKILL)
         while running:
             child, status = os.waitpid(-1, os.WNOHANG)

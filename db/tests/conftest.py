@@ -1,7 +1,7 @@
 """The databases the tests run on, and records to fill them with.
 
-A test that asks for `repository` or `database_url` is part of the contract and runs on both: SQLite, and
-Debian's PostgreSQL, which is started for the tests.
+A test that asks for `repository`, `database_url` or `bare_url` is part of the contract and runs on both:
+SQLite, and Debian's PostgreSQL, which is started for the tests.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from empty_databases import empty_sqlite
 from postgresql_server import PostgresqlServer
 from trimtab_db import Repository, engines, open_database, records, sqlite_url
 from trimtab_db.records import LiveMode
@@ -42,20 +43,46 @@ def postgresql() -> Iterator[PostgresqlServer]:
     server.remove()
 
 
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql: PostgresqlServer) -> str:
+    """The name of a database there that has only been opened, which others are copied from."""
+    name = postgresql.new_database()
+    open_database(postgresql.url(name)).close()
+    return name
+
+
 @pytest.fixture
-def postgresql_url(postgresql: PostgresqlServer) -> Iterator[str]:
-    """The URL of an empty database there."""
+def postgresql_url(postgresql: PostgresqlServer, postgresql_template: str) -> Iterator[str]:
+    """The URL of a database there with the schema, and nothing recorded."""
+    name = postgresql.new_database(postgresql_template)
+    yield postgresql.url(name)
+    postgresql.drop(name)
+
+
+@pytest.fixture
+def bare_postgresql_url(postgresql: PostgresqlServer) -> Iterator[str]:
+    """The URL of a database there that nobody has opened yet."""
     name = postgresql.new_database()
     yield postgresql.url(name)
     postgresql.drop(name)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, sqlite_file: Path) -> str:
-    """The URL of an empty database of each kind."""
-    if request.param == "sqlite":
-        return sqlite_url(sqlite_file)
-    return request.getfixturevalue("postgresql_url")
+def kind(request: pytest.FixtureRequest) -> str:
+    """Each kind of database."""
+    return request.param
+
+
+@pytest.fixture
+def database_url(kind: str, request: pytest.FixtureRequest, sqlite_file: Path) -> str:
+    """The URL of a database of each kind with the schema, and nothing recorded."""
+    return empty_sqlite(sqlite_file) if kind == "sqlite" else request.getfixturevalue("postgresql_url")
+
+
+@pytest.fixture
+def bare_url(kind: str, request: pytest.FixtureRequest, sqlite_file: Path) -> str:
+    """The URL of a database of each kind that nobody has opened yet."""
+    return sqlite_url(sqlite_file) if kind == "sqlite" else request.getfixturevalue("bare_postgresql_url")
 
 
 @pytest.fixture

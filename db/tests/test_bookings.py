@@ -295,21 +295,26 @@ def test_booking_of_another_run_is_not_found(repository, make_run, bookings, run
         repository.bookings(make_run(repository).id).release(booked.id, booked.token)
 
 
-def test_200_repetitions_are_carried_out_once_each_whoever_dies(repository, database_url, run, bookings):
+@pytest.mark.parametrize(
+    ("repetitions", "kills"), [(40, 8), pytest.param(200, 30, marks=pytest.mark.live)], ids=["some", "many"]
+)
+def test_repetitions_are_carried_out_once_each_whoever_dies(
+    repository, database_url, run, bookings, repetitions, kills
+):
     """Claims, ends of leases, deaths and results of four processes interleave at random: nothing that the
     database took is lost, and nothing is there twice.
     """
-    for number in range(200):
+    for number in range(repetitions):
         bookings.offer(number // 4 + 1, number % 4 + 1, {"number": number})
     stations = subprocess.run(
-        [sys.executable, Path(booking_stations.__file__), database_url, str(run.id), "1"],
+        [sys.executable, Path(booking_stations.__file__), database_url, str(run.id), "1", str(kills)],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
         timeout=280,
     )
     recorded = {(one.trial_number, one.repetition): one for one in bookings.all()}
-    assert len(recorded) == 200
+    assert len(recorded) == repetitions
     assert {one.state for one in recorded.values()} == {BookingState.COMMITTED}
     assert all(one.result["token"] == one.token for one in recorded.values())
     told = [tuple(map(int, line.split())) for line in stations.stdout.splitlines()]
@@ -319,7 +324,7 @@ def test_200_repetitions_are_carried_out_once_each_whoever_dies(repository, data
     assert max(one.token for one in recorded.values()) > 1  # leases did end
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
 def test_claimer_does_not_wait_for_another_one(repository, bookings, run, book):
     """What somebody is about to book is skipped, not waited for."""
     first, second = bookings.offer(1, 1, {}), bookings.offer(1, 2, {})
@@ -329,7 +334,7 @@ def test_claimer_does_not_wait_for_another_one(repository, bookings, run, book):
         assert book(LONG_S, HERE, second.id).id == second.id
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
 def test_clock_of_the_host_does_not_count(bookings, run, monkeypatch, book):
     """A host whose clock is wrong gets no longer lease than others, and ends nobody's."""
     bookings.offer(1, 1, {})

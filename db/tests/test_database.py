@@ -35,19 +35,19 @@ def by_hand(database_url: str, statement: str) -> None:
     engine.dispose()
 
 
-def test_opening_again_changes_nothing(database_url, make_run):
+def test_opening_again_changes_nothing(bare_url, make_run):
     """An up-to-date database is taken as it is."""
-    first = open_database(database_url)
+    first = open_database(bare_url)
     run = make_run(first)
     first.close()
-    second = open_database(database_url)
+    second = open_database(bare_url)
     assert second.run(run.id) == run
     second.close()
 
 
-def test_openers_at_once_make_one_schema(patient, database_url):
+def test_openers_at_once_make_one_schema(patient, bare_url):
     """The daemon and the command line, or two hosts, may both be the first."""
-    assert at_once([lambda: open_database(database_url).close()] * 4) == [None] * 4
+    assert at_once([lambda: open_database(bare_url).close()] * 4) == [None] * 4
 
 
 def test_reader_sees_the_past_and_does_not_wait_while_another_writes(repository, database_url, make_run):
@@ -129,19 +129,18 @@ def test_write_that_waits_too_long_says_the_database_is_locked(database_url, mak
     other.close()
 
 
-def test_database_of_another_program_is_left_alone(database_url):
+def test_database_of_another_program_is_left_alone(bare_url):
     """Tables of somebody else are named and not added to."""
-    by_hand(database_url, "CREATE TABLE recipes (name TEXT)")
+    by_hand(bare_url, "CREATE TABLE recipes (name TEXT)")
     with pytest.raises(DatabaseUnavailableError, match="is not Trimtab's: it holds recipes"):
-        open_database(database_url)
-    engine = create_engine(database_url)
+        open_database(bare_url)
+    engine = create_engine(bare_url)
     assert inspect(engine).get_table_names() == ["recipes"]
     engine.dispose()
 
 
 def test_schema_of_later_version_is_refused(database_url):
     """An old Trimtab must not write into a database it does not understand."""
-    open_database(database_url).close()
     by_hand(database_url, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(SchemaTooNewError, match="has the schema 9999 of a later Trimtab"):
         open_database(database_url)

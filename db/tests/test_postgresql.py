@@ -55,9 +55,9 @@ def test_wrong_password_is_told_and_not_shown(postgresql, password):
     assert "a-wrong-one" not in sentence
 
 
-def test_user_who_may_make_no_tables_is_told(postgresql, postgresql_url):
+def test_user_who_may_make_no_tables_is_told(postgresql, bare_postgresql_url):
     """The right password is not all that a user needs."""
-    allowed_in = postgresql_url.replace("trimtab@", f"{LOCKED_USER}:{ITS_KEY.replace(' ', '%20')}@")
+    allowed_in = bare_postgresql_url.replace("trimtab@", f"{LOCKED_USER}:{ITS_KEY.replace(' ', '%20')}@")
     sentence = refusal(allowed_in)
     assert "does not let its user make or write tables: expected the owner of the database" in sentence
     assert ITS_KEY not in sentence
@@ -73,7 +73,6 @@ def test_place_of_the_database_has_no_password(postgresql, postgresql_url):
 
 def test_server_that_only_follows_another_one_is_refused_at_once(postgresql, postgresql_url):
     """Not the first trial after an hour finds out, but whoever opens the database."""
-    open_database(postgresql_url).close()
     name = postgresql_url.partition("@/")[2].partition("?")[0]
     with postgresql.connect("postgres") as connection:
         connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")

@@ -1,6 +1,7 @@
 """The schema: the migrations make what the models say, old databases upgrade, questions use the indices."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,9 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from empty_databases import empty_sqlite
 from sqlalchemy import MetaData, create_engine, event, insert, select
-from trimtab_db import open_database, sqlite_url
+from trimtab_db import open_database
 from trimtab_db.database import migrations_config
 from trimtab_db.models import Base
 from trimtab_db.records import RunPhase, RunState, StationRole
@@ -20,9 +22,9 @@ REVISIONS = [
 ]
 
 
-def test_migrations_make_exactly_the_models(repository):
+def test_migrations_make_exactly_the_models(bare_url):
     """Alembic finds nothing to change between the upgraded database and the models."""
-    with repository.database.engine.connect() as connection:
+    with closing(open_database(bare_url)) as repository, repository.database.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, Base.metadata) == []
 
@@ -50,15 +52,15 @@ def copy_asset(revision: str, database_url: str) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_database_of_each_revision_upgrades_with_its_records(database_url, sqlite_file, revision):
+def test_database_of_each_revision_upgrades_with_its_records(bare_url, kind, sqlite_file, revision):
     """Every schema that was ever released has a database in assets/; it opens and holds what it held."""
-    if database_url == sqlite_url(sqlite_file):
+    if kind == "sqlite":
         old = sqlite3.connect(sqlite_file)
         old.executescript((ASSETS / f"{revision}.sql").read_text())
         old.close()
     else:
-        copy_asset(revision, database_url)
-    repository = open_database(database_url)
+        copy_asset(revision, bare_url)
+    repository = open_database(bare_url)
     (line,) = repository.runs()
     assert (line.run.state, line.run.phase, line.trials) == (RunState.FINISHED, RunPhase.DONE, 2)
     assert line.run.outcome == {"sentence": "An old outcome."}
@@ -77,7 +79,7 @@ def test_no_question_reads_a_whole_table(sqlite_file, make_run, make_trial, make
 
     SQLite's own plan of every statement is looked at; a SCAN is allowed only of tables that stay small.
     """
-    repository = open_database(sqlite_url(sqlite_file))
+    repository = open_database(empty_sqlite(sqlite_file))
     run = make_run(repository)
     repository.record_trial(make_trial(run.id))
     statements: list[tuple[str, object]] = []

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from empty_databases import empty_sqlite
 from sqlalchemy import event
 from trimtab_db import Repository, open_database, sqlite_url
 from trimtab_db.errors import (
@@ -22,7 +23,7 @@ NOBODY = 65534
 @pytest.fixture
 def sqlite_repository(sqlite_file: Path) -> Iterator[Repository]:
     """An open SQLite repository."""
-    repository = open_database(sqlite_url(sqlite_file))
+    repository = open_database(empty_sqlite(sqlite_file))
     yield repository
     repository.close()
 
