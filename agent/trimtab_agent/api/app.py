@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.responses import RedirectResponse
 
@@ -44,10 +44,8 @@ def make_api() -> FastAPI:
             "5XX": {"model": ErrorBody, "description": "The daemon cannot do its work."},
         },
     )
-    api = APIRouter(prefix="/api/v1")
     for part in (system, affinity, catalogue, runs, compare, trials, exports, fleet, live, live_tuning):
-        api.include_router(part.router)
-    app.include_router(api)
+        app.include_router(part.router, prefix="/api/v1")
     add_error_handlers(app)
     _document_errors(app)
     return app
