@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 import traces
+from empty_databases import empty_sqlite
 from live_support import WAIT_S, Listener, Tune, specweb99
+from loaded_program import LoadedProgram
 from simulation import Simulation
 from trimtab_agent.errors import HostError
 from trimtab_agent.os_settings.access import DirectAccess
+from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import Runtime, open_runtime
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.station.data_directory import DataDirectory, data_directory
@@ -134,7 +137,9 @@ def settings(programs: AgentSettings) -> Iterator[AgentSettings]:
 @pytest.fixture
 def simulated(settings: AgentSettings) -> Simulation:
     """Makes the test's `var` a demo: its runs measure nothing, and the test decides what happens to them."""
-    return Simulation(settings.var)
+    made = Simulation(settings.var)
+    empty_sqlite(VarPaths(settings.var).database)
+    return made
 
 
 @pytest.fixture
@@ -189,6 +194,7 @@ def links() -> None:
 @pytest.fixture
 def runtime(settings: AgentSettings) -> Iterator[Runtime]:
     """Everything that runs experiments; whatever goes on at the end of the test is stopped."""
+    empty_sqlite(VarPaths(settings.var).database)
     with open_runtime(settings) as parts:
         yield parts
 
@@ -199,13 +205,27 @@ def listener(runtime: Runtime) -> Listener:
     return Listener(runtime.broadcaster)
 
 
+@pytest.fixture(scope="session")
+def loaded_program() -> Iterator[LoadedProgram]:
+    """What commands of the command line are forked from."""
+    program = LoadedProgram()
+    yield program
+    program.close()
+
+
 @pytest.fixture
-def trimtab(settings: AgentSettings) -> Iterator[Callable[..., Tune]]:
-    """Starts commands of the command line; those that still run at the end of the test are killed."""
+def trimtab(settings: AgentSettings, request: pytest.FixtureRequest) -> Iterator[Callable[..., Tune]]:
+    """Starts commands of the command line; those that still run at the end of the test are killed.
+
+    In a test that is `live` they begin from nothing, as a user's do.
+    """
+    live = request.node.get_closest_marker("live")
+    loaded = None if live else request.getfixturevalue("loaded_program")
     started: list[Tune] = []
 
     def start(*arguments: str) -> Tune:
-        started.append(Tune(settings, *arguments))
+        empty_sqlite(VarPaths(settings.var).database)
+        started.append(Tune(settings, *arguments, loaded=loaded))
         return started[-1]
 
     yield start
@@ -225,6 +245,7 @@ def command(
         monkeypatch.setenv(f"TRIMTAB_{name.upper()}", str(getattr(settings, name)))
 
     def carry_out(*arguments: str) -> tuple[int, str, str]:
+        empty_sqlite(VarPaths(settings.var).database)
         monkeypatch.setattr(sys, "argv", ["trimtab", *arguments])
         allowed = os.sched_getaffinity(0)
         with pytest.raises(SystemExit) as end:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import psutil
+from loaded_program import LoadedProgram
 from trimtab_agent.broadcast import Broadcaster, Event
 from trimtab_agent.kernel.reading import Kernel
 from trimtab_agent.runtime import Runtime
@@ -136,7 +137,8 @@ class Tune:
 
     program = "from trimtab_agent.terminal.main import main; main()"
 
-    def __init__(self, settings: AgentSettings, *arguments: str) -> None:
+    def __init__(self, settings: AgentSettings, *arguments: str, loaded: LoadedProgram | None = None) -> None:
+        """`loaded`: what it is forked from; None: it begins as one that a user starts."""
         environment = {
             **os.environ,
             "TRIMTAB_VAR": str(settings.var),
@@ -144,6 +146,10 @@ class Tune:
             "TRIMTAB_LOAD_PATH": str(settings.load_path),
             "PYTHONUNBUFFERED": "1",
         }
+        self.lines: list[str] = []
+        if loaded:
+            self.process = loaded.start(arguments, environment)
+            return
         self.process = subprocess.Popen(
             [sys.executable, "-c", self.program, *arguments],
             stdout=subprocess.PIPE,
@@ -151,7 +157,6 @@ class Tune:
             text=True,
             env=environment,
         )
-        self.lines: list[str] = []
 
     def wait_for_line(self, part: str) -> str:
         """Reads on until a line contains `part`."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from empty_databases import empty_sqlite
 from fastapi import FastAPI
 from trimtab_agent.api.access import Access
 from trimtab_agent.api.app import create_app
@@ -29,7 +30,7 @@ from trimtab_agent.results.outcome import Outcome, RankedConfiguration
 from trimtab_agent.runtime import affinity_service, kernel_of, live_service, station_maker, this_host
 from trimtab_agent.settings import AgentSettings
 from trimtab_agent.study.runs import RunService
-from trimtab_db import Repository, open_database, records, sqlite_url
+from trimtab_db import Repository, open_database, records
 from trimtab_trials.configuration import configuration_hash
 from trimtab_trials.measurement import Latency, Measurement, RequestCounts, SessionCounts, SizeClassCounts
 from trimtab_trials.trial import Trial, TrialPurpose, Verdict
@@ -70,7 +71,7 @@ def launch(directory: Path, **changes: object) -> Daemon:
     var.mkdir(exist_ok=True)
     built = {"webui": directory / "dist", "docs_site": directory / "docs"}
     settings = AgentSettings(**{"port": 0, "var": var, **built, **changes})
-    repository = open_database(sqlite_url(var / "trimtab.db"))
+    repository = open_database(empty_sqlite(var / "trimtab.db"))
     broadcaster = Broadcaster()
     host_id = repository.register_host(this_host(settings))
     layout = CpuLayout(server=(0,), generator=(1,), reason="because")

@@ -194,18 +194,12 @@ def test_daemon_ends_at_once_with_a_stream_open(tmp_path, number):
     assert (process.returncode, errors) == (0, "")
 
 
-def test_port_in_use_is_told_and_the_exit_code_says_so(daemon, tmp_path):
+def test_port_in_use_is_told_and_the_exit_code_says_so(daemon, trimtab):
     """A second daemon on the same port names the port and what to do."""
-    process = subprocess.run(
-        [*COMMAND, "up", "--port", str(daemon.port), "--var", str(tmp_path / "other")],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert process.returncode == 1
-    assert f"cannot listen on port {daemon.port} of 127.0.0.1: Address already in use" in process.stderr
-    assert "Traceback" not in process.stderr
+    code, output = trimtab("up", "--port", str(daemon.port)).finish()
+    assert code == 1
+    assert f"cannot listen on port {daemon.port} of 127.0.0.1: Address already in use" in output
+    assert "Traceback" not in output
 
 
 def test_log_line_of_the_daemon_has_date_and_time_zone(tmp_path):

@@ -18,6 +18,8 @@ from trimtab_agent.terminal.report import print_run, print_runs
 from trimtab_tuner.wording import in_digits, in_mbps
 from waiting import until
 
+from .conftest import end, launch
+
 # The model's default lacks connections, so the search finds something better.
 KNOBS = {"max_connections": KnobSpec(low=512, high=16_384), "workers": KnobSpec(fixed=1)}
 SETTINGS = {
@@ -41,16 +43,20 @@ class Words(HTMLParser):
         self.text += data
 
 
-@pytest.fixture(name="found")
-def a_run_with_a_gain(tmp_path, start_daemon):
-    """A daemon, the number of a finished run in it, and the outcome of that."""
-    Simulation(tmp_path / "var").change(default_share=0.3)
-    daemon = start_daemon()
-    run_id = daemon.context.service.start(tiny_spec(KNOBS, **SETTINGS))
-    until(lambda: daemon.repository.run(run_id).state != "running", 2 * WAIT_S)
-    run = daemon.repository.run(run_id)
-    assert run.state == "finished", run.error
-    return daemon, run_id, Outcome.model_validate(run.outcome)
+@pytest.fixture(scope="module", name="found")
+def a_run_with_a_gain(tmp_path_factory):
+    """A daemon, the number of a finished run in it, and the outcome of that; tests only look at them."""
+    directory = tmp_path_factory.mktemp("gain")
+    Simulation(directory / "var").change(default_share=0.3)
+    daemon = launch(directory)
+    try:
+        run_id = daemon.context.service.start(tiny_spec(KNOBS, **SETTINGS))
+        until(lambda: daemon.repository.run(run_id).state != "running", 2 * WAIT_S)
+        run = daemon.repository.run(run_id)
+        assert run.state == "finished", run.error
+        yield daemon, run_id, Outcome.model_validate(run.outcome)
+    finally:
+        end(daemon)
 
 
 def in_one_line(text):

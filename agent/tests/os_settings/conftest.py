@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from empty_databases import empty_sqlite
 from trimtab_agent.host.identity import describe_host
 from trimtab_agent.os_settings.access import DirectAccess
 from trimtab_agent.os_settings.journal import SettingsJournal
-from trimtab_db import Repository, open_database, sqlite_url
+from trimtab_db import Repository, open_database
 from trimtab_db.repository.os_changes import OsChanges
 
 SETTINGS = {
@@ -37,7 +38,7 @@ def values(kernel: Path) -> Callable[[], dict[str, str]]:
 @pytest.fixture
 def repository(tmp_path: Path) -> Iterator[Repository]:
     """A database of the test's own."""
-    opened = open_database(sqlite_url(tmp_path / "trimtab.db"))
+    opened = open_database(empty_sqlite(tmp_path / "trimtab.db"))
     yield opened
     opened.close()
 

@@ -8,6 +8,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from empty_databases import empty_sqlite
 from trimtab_agent.broadcast import Broadcaster
 from trimtab_agent.counters import source
 from trimtab_agent.counters.source import CounterSet
@@ -16,7 +17,7 @@ from trimtab_agent.host.identity import describe_host
 from trimtab_agent.recording import recorder, sampler
 from trimtab_agent.recording.sampler import Sampler
 from trimtab_agent.recording.thinning import decoded
-from trimtab_db import Repository, engines, open_database, sqlite_url
+from trimtab_db import Repository, engines, open_database
 from trimtab_db.records import CounterSample
 from trimtab_db.repository.counters import RETENTION
 
@@ -24,7 +25,7 @@ from trimtab_db.repository.counters import RETENTION
 @pytest.fixture
 def repository(tmp_path) -> Iterator[Repository]:
     """An empty database."""
-    repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
+    repository = open_database(empty_sqlite(tmp_path / "trimtab.db"))
     yield repository
     repository.close()
 

@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 from unittest.mock import Mock
 
 import pytest
+from empty_databases import empty_sqlite
 from live_support import LADDER_RPS, start_calibrated, tiny_spec
 from trimtab_agent.results.outcome import Outcome
 from trimtab_agent.study.history import History
 from trimtab_agent.study.search import Search
 from trimtab_agent.study.specification import KnobSpec, check
-from trimtab_db import open_database, records, sqlite_url
+from trimtab_db import open_database, records
 from trimtab_db.records import RunState
 from trimtab_trials.host import Host
 from trimtab_trials.measurement import Measurement
@@ -27,7 +28,7 @@ NOW = datetime(2026, 11, 23, tzinfo=UTC)
 @pytest.fixture
 def history(tmp_path):
     """The history of a run that has nothing but its first ladder."""
-    repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
+    repository = open_database(empty_sqlite(tmp_path / "trimtab.db"))
     host = Host(machine_id="1", name="h", kernel="k", cpu_model="c", cpus=2, memory_bytes=1, topology={})
     new = records.NewRun(
         host_id=repository.register_host(host),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from empty_databases import empty_sqlite
 from live_support import Listener, start_calibrated
 from pydantic import SecretStr
 from trimtab_agent.errors import HostError
@@ -122,7 +123,7 @@ def never(_seconds):
 def test_trial_refused_by_a_lock_is_written_once_that_is_gone(tmp_path, monkeypatch):
     """It waits and tries again, and says so once."""
     monkeypatch.setattr(unwritten, "PATIENCE_S", 60.0)
-    repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
+    repository = open_database(empty_sqlite(tmp_path / "trimtab.db"))
     run = new_run(repository)
     said, tell = mouth()
     waiting = Unwritten(run, tmp_path / "unwritten", repository.record_trial, tell)
@@ -143,7 +144,7 @@ def test_trial_refused_by_a_lock_is_written_once_that_is_gone(tmp_path, monkeypa
 
 def test_trials_that_wait_are_written_before_the_next_one(tmp_path):
     """A lock of one trial's end does not outlast the next trial's."""
-    repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
+    repository = open_database(empty_sqlite(tmp_path / "trimtab.db"))
     run = new_run(repository)
     waiting = Unwritten(run, tmp_path / "unwritten", repository.record_trial, print)
     with locked(tmp_path / "trimtab.db"), pytest.raises(DatabaseLockedError):
@@ -155,7 +156,7 @@ def test_trials_that_wait_are_written_before_the_next_one(tmp_path):
 
 def test_trial_refused_by_a_full_disk_is_left_there_and_taken_in_when_there_is_room(small_disk):
     """The room set aside holds what the full disk would not; the file is for its owner alone."""
-    repository = open_database(sqlite_url(small_disk / "trimtab.db"))
+    repository = open_database(empty_sqlite(small_disk / "trimtab.db"))
     run = new_run(repository)
     folder = small_disk / "unwritten"
     waiting = Unwritten(run, folder, repository.record_trial, print)
@@ -179,7 +180,7 @@ def test_trial_refused_by_a_full_disk_is_left_there_and_taken_in_when_there_is_r
 
 def test_trial_that_fits_nowhere_is_said_to_be_lost(small_disk):
     """Without the room, honesty is what is left."""
-    repository = open_database(sqlite_url(small_disk / "trimtab.db"))
+    repository = open_database(empty_sqlite(small_disk / "trimtab.db"))
     run = new_run(repository)
     waiting = Unwritten(run, small_disk / "unwritten", repository.record_trial, print)
     fill(small_disk)
@@ -192,7 +193,7 @@ def test_trial_that_fits_nowhere_is_said_to_be_lost(small_disk):
 
 def test_trial_left_by_a_run_of_another_database_is_left_alone(tmp_path):
     """A database that was removed takes its numbers along."""
-    repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
+    repository = open_database(empty_sqlite(tmp_path / "trimtab.db"))
     run = new_run(repository)
     folder = tmp_path / "unwritten"
     earlier = replace(run, created_at=run.created_at - timedelta(days=1))
@@ -209,7 +210,7 @@ def test_trial_left_by_a_run_of_another_database_is_left_alone(tmp_path):
 
 def test_file_that_holds_no_trial_is_named(tmp_path):
     """What somebody has edited is neither recorded nor removed."""
-    repository = open_database(sqlite_url(tmp_path / "trimtab.db"))
+    repository = open_database(empty_sqlite(tmp_path / "trimtab.db"))
     run = new_run(repository)
     (tmp_path / "run-1-trial-3.json").write_text("{}")
     with pytest.raises(HostError, match=r"run-1-trial-3\.json: expected what run 1 has left there"):

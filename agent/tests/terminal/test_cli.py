@@ -10,7 +10,9 @@ import sys
 
 import httpx
 import pytest
+from empty_databases import empty_sqlite
 from live_support import Tune, tiny_options, wait_until_gone
+from trimtab_agent.paths import VarPaths
 from trimtab_agent.runtime import open_repository
 from trimtab_agent.terminal.main import main
 from trimtab_db.records import RunState
@@ -88,6 +90,7 @@ def trimtab_here(settings, monkeypatch, capfd):
     allowed = os.sched_getaffinity(0)
 
     def run(*arguments):
+        empty_sqlite(VarPaths(settings.var).database)
         monkeypatch.setattr(sys, "argv", ["trimtab", *arguments])
         with pytest.raises(SystemExit) as end:
             main()
