@@ -6,20 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import RenderContext, RenderError
+from trimtab_tuner.targets.base import RenderError
 from trimtab_tuner.targets.editing import changed_knobs, own_values
 from trimtab_tuner.targets.private import named_in
 from trimtab_tuner.targets.servers.h2o import syntax as h2o_syntax
 from trimtab_tuner.targets.servers.nginx import syntax
 
-CONTEXT = RenderContext(
-    root="/srv/www",
-    listen=("127.0.0.1:18999",),
-    stats_socket="/run/x/stats.sock",
-    status_listen="127.0.0.1:18998",
-    server_cpus=(0, 1),
-    prefix="/run/x",
-)
+from .instance import instance_in
+
+CONTEXT = instance_in("/run/x", stats_socket="/run/x/stats.sock")
 FILES = {
     "nginx": """\
 user www-data;  # who

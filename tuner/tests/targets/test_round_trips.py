@@ -11,7 +11,9 @@ from trimtab_tuner import affinity
 from trimtab_tuner.roles import Role
 from trimtab_tuner.space import OnlyWith, Space
 from trimtab_tuner.targets import TARGETS
-from trimtab_tuner.targets.base import RenderContext, RenderError
+from trimtab_tuner.targets.base import RenderError
+
+from .instance import instance_in
 
 # A knob whose value is written as another one: Trimtab's own words, and what a newer server only knows.
 WRITTEN_AS = {"MaxRequestWorkers": None, "server.max-fds": None, "ListenCoresBucketsRatio": 0}
@@ -42,17 +44,6 @@ def configurations(space: Space) -> st.SearchStrategy:
     return st.fixed_dictionaries(values).map(mended).filter(free.allows)
 
 
-def context(directory):
-    """One address, CPUs to pin to, and a directory for what the server writes."""
-    return RenderContext(
-        root=str(directory),
-        listen=("127.0.0.1:18999",),
-        status_listen="127.0.0.1:18998",
-        server_cpus=(0, 1),
-        prefix=str(directory),
-    )
-
-
 @pytest.mark.parametrize("name", TARGETS)
 @settings(max_examples=60)
 @given(data=st.data())
@@ -60,7 +51,7 @@ def test_rendered_configuration_is_read_back_as_it_was(name, data):
     """Every knob, whatever its value; `auto` and `all` come back as numbers."""
     target = TARGETS[name]
     configuration = data.draw(configurations(target.space()))
-    read = target.parse(target.render(configuration, context("/run/x")))
+    read = target.parse(target.render(configuration, instance_in("/run/x")))
     for knob in target.space().knobs:
         if knob.role is Role.PLACEMENT:
             # A file says of a plan only whether workers are pinned; the receive queues are the host's, and so
@@ -86,7 +77,7 @@ def test_server_accepts_every_configuration_that_the_space_allows(name, data, tm
     if not shutil.which(target.program) and not shutil.which(target.program, path="/usr/sbin"):
         pytest.skip(f"{target.program} is not installed")
     file = tmp_path / target.file_name
-    file.write_text(target.render(data.draw(configurations(target.space())), context(tmp_path)))
+    file.write_text(target.render(data.draw(configurations(target.space())), instance_in(tmp_path)))
     program = shutil.which(target.program) or f"/usr/sbin/{target.program}"
     check = subprocess.run(
         target.check_command(str(file), program), capture_output=True, text=True, check=False, timeout=120
